@@ -1,0 +1,207 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/values/call.hpp"
+#include "runtime/values/counters.hpp"
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/status.hpp"
+
+/// lacuna: collectives that send only what matters. This header is the whole C++ interface for embedding codes.
+///
+/// Thread rule: a Communicator may be used from several threads; calls of one communicator must be posted in the same
+/// order on all ranks, so threads that share one agree on an order. A Request belongs to one thread at a time.
+namespace lacuna {
+
+/// "0.1.0"
+std::string_view version();
+
+/// Thrown by constructors of this header only; everything else returns a Status.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(Status status) : std::runtime_error(status.to_string()), status_(std::move(status)) {}
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+/// Severity of a log line.
+enum class LogLevel : int { Error = 0, Warning = 1, Info = 2, Debug = 3 };
+
+/// Receives lacuna's log lines of this process from any thread; null restores the default, standard error by LACUNA_LOG.
+using LogCallback = void (*)(LogLevel level, std::string_view text, void* user);
+void set_log_callback(LogCallback callback, void* user);
+
+/// Who moves the messages: the caller inside test(), wait() and progress(), or a thread of lacuna's.
+enum class Progress : std::uint8_t { Caller = 0, Thread = 1 };
+
+/// A collective in flight. Destroying an unfinished one waits for it, at most until its deadline.
+class Request {
+ public:
+  Request();
+  Request(Request&&) noexcept;
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+
+  /// True once finished, well or not; makes progress. An empty Request is finished.
+  bool test();
+  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator.
+  Status wait();
+  /// As wait(), but for `timeout` at most; TimedOut then says only that the call still runs.
+  Status wait(std::chrono::milliseconds timeout);
+  /// After a failure: true once the transport has let go of the buffers.
+  bool reclaimed();
+
+ private:
+  friend class Communicator;
+  struct Impl;
+  explicit Request(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A finished call that had asked to be notified.
+struct Completion {
+  std::uint64_t token = 0;
+  Status status;
+};
+
+/// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
+/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank.
+struct WorldOptions {
+  std::optional<Rank> rank;
+  std::optional<Rank> size;
+  std::string store;
+  std::string key;
+  std::optional<Progress> progress;
+};
+
+/// Ranks of threads or of one thread inside this process, for tests and first steps.
+struct LocalOptions {
+  Progress progress = Progress::Thread;
+};
+
+template <class T>
+struct DtypeOf;  // the element types that the typed calls take
+template <>
+struct DtypeOf<float> : std::integral_constant<Dtype, Dtype::F32> {};
+template <>
+struct DtypeOf<double> : std::integral_constant<Dtype, Dtype::F64> {};
+template <>
+struct DtypeOf<std::int32_t> : std::integral_constant<Dtype, Dtype::I32> {};
+template <>
+struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
+template <>
+struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
+
+/// The ranks of a job and their collectives. Every call is made by all ranks, in the same order, with equal arguments
+/// but for the pointers (and what Options names); if they differ, all ranks get a Mismatch that names both sides.
+/// After the first failure the communicator is poisoned: every later call returns why.
+class Communicator {
+ public:
+  /// Joins the job and blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
+  explicit Communicator(const WorldOptions& options = {});
+  /// The same without exceptions.
+  static Result<Communicator> world(const WorldOptions& options = {});
+  /// `size` communicating ranks inside this process, by rank. With Progress::Caller one thread must test them in turn.
+  static Result<std::vector<Communicator>> local(Rank size, const LocalOptions& options = {});
+
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  /// Says goodbye to the other ranks; waits for calls in flight as their Requests do.
+  ~Communicator();
+
+  Rank rank() const;
+  Rank size() const;
+  /// Host name of each rank.
+  const std::vector<std::string>& hosts() const;
+  /// Ok, or why this communicator is poisoned.
+  Status status() const;
+
+  /// Starts a call. An error here means that nothing was sent and the communicator is as before.
+  Result<Request> start(const Call& call);
+  /// Starts a call and waits for its end.
+  Status run(const Call& call);
+
+  /// output = reduction of all ranks' inputs; equal bits on all ranks. Spans of equal length; in place if the same.
+  template <class T>
+  Status allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+                   Options options = {}) {
+    if (Status same = same_length(input.size(), output.size()); !same) return same;
+    return run(call_of(Collective::Allreduce, input.data(), output, reduction, 0, std::move(options)));
+  }
+  template <class T>
+  Result<Request> start_allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+                                  Options options = {}) {
+    if (Status same = same_length(input.size(), output.size()); !same) return same;
+    return start(call_of(Collective::Allreduce, input.data(), output, reduction, 0, std::move(options)));
+  }
+  /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
+  template <class T>
+  Status reduce_scatter(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+                        Options options = {}) {
+    if (Status same = same_length(input.size(), blocks() * output.size()); !same) return same;
+    return run(call_of(Collective::ReduceScatter, input.data(), output, reduction, 0, std::move(options)));
+  }
+  /// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
+  template <class T>
+  Status allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
+    if (Status same = same_length(output.size(), blocks() * input.size()); !same) return same;
+    Call call = call_of(Collective::Allgather, input.data(), output, Reduction::Sum, 0, std::move(options));
+    call.count = input.size();
+    return run(call);
+  }
+  /// data = root's data, on all ranks.
+  template <class T>
+  Status broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
+    return run(call_of(Collective::Broadcast, data.data(), data, Reduction::Sum, root, std::move(options)));
+  }
+  /// Returns after all ranks have called it.
+  Status barrier(Options options = {});
+
+  /// What the transport has counted: with all peers together, or with one.
+  Counters counters() const;
+  Counters counters(Rank peer) const;
+
+  /// One round of progress, for codes with a loop of their own; true if anything moved.
+  bool progress();
+  /// Readable when progress() has something to do or a completion waits; call arm() before sleeping on it.
+  int event_fd() const;
+  /// False: something has arrived already, call progress() before sleeping.
+  bool arm();
+  /// The next finished call that had asked to be notified, oldest first.
+  std::optional<Completion> next_completion();
+
+ private:
+  struct Impl;
+  explicit Communicator(std::shared_ptr<Impl> impl);
+  std::size_t blocks() const { return static_cast<std::size_t>(size()); }
+  static Status same_length(std::size_t given, std::size_t needed);
+
+  template <class T>
+  static Call call_of(Collective collective, const T* input, std::span<T> output, Reduction reduction, Rank root,
+                      Options options) {
+    return {.collective = collective,
+            .input = input,
+            .output = output.data(),
+            .count = output.size(),
+            .dtype = DtypeOf<T>::value,
+            .reduction = reduction,
+            .root = root,
+            .memory = {},
+            .options = std::move(options)};
+  }
+
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace lacuna
