@@ -1,0 +1,48 @@
+# What a consumer gets: three shared libraries, their headers under include/lacuna, the command, a CMake package and
+# pkg-config files, all relative to wherever the tree lies. UCX, Kokkos, fmt, libcrypto and HDF5 stay out of it.
+include(CMakePackageConfigHelpers)
+
+set(lacuna_libraries lacuna_core lacuna_checkpoint lacuna_c)
+set_target_properties(${lacuna_libraries} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+file(RELATIVE_PATH lacuna_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+set_target_properties(lacuna PROPERTIES INSTALL_RPATH "$ORIGIN/${lacuna_bin_to_lib}" INSTALL_RPATH_USE_LINK_PATH ON)
+
+install(TARGETS ${lacuna_libraries} EXPORT lacuna-targets)
+install(TARGETS lacuna)
+
+# The headers keep their places in the tree, so that they find each other; each library adds its folder to the path.
+function(lacuna_install_headers folder)
+  list(TRANSFORM ARGN PREPEND ${folder}/)
+  install(FILES ${ARGN} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder})
+endfunction()
+lacuna_install_headers(runtime/values call.hpp counters.hpp dtype.hpp log.hpp progress.hpp status.hpp)
+lacuna_install_headers(bindings/cpp lacuna.hpp state.hpp)
+lacuna_install_headers(bindings/checkpoint checkpoint.hpp)
+lacuna_install_headers(bindings/c lacuna.h)
+foreach(part IN ITEMS core:cpp checkpoint:checkpoint c:c)
+  string(REPLACE ":" ";" part ${part})
+  list(GET part 0 library)
+  list(GET part 1 folder)
+  target_include_directories(lacuna_${library} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/bindings/${folder}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/${folder}>)
+endforeach()
+
+set(lacuna_package ${CMAKE_INSTALL_LIBDIR}/cmake/lacuna)
+install(EXPORT lacuna-targets NAMESPACE lacuna:: DESTINATION ${lacuna_package})
+configure_package_config_file(cmake/lacuna-config.cmake.in lacuna-config.cmake INSTALL_DESTINATION ${lacuna_package})
+write_basic_package_version_file(lacuna-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config-version.cmake
+        DESTINATION ${lacuna_package})
+
+# NAME.pc for one library; `requires` names the .pc files that it builds upon, `folder` its headers' place in bindings/.
+function(lacuna_pkg_config name description library folder requires)
+  set(package ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+  file(RELATIVE_PATH package_to_prefix ${package} ${CMAKE_INSTALL_PREFIX})
+  string(REGEX REPLACE "/$" "" package_to_prefix ${package_to_prefix})
+  configure_file(cmake/lacuna.pc.in ${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+lacuna_pkg_config(lacuna "Collectives that send only what matters (C++20)" lacuna_core cpp "")
+lacuna_pkg_config(lacuna-c "Collectives that send only what matters (C)" lacuna_c c "")
+lacuna_pkg_config(lacuna-checkpoint "Crash-safe checkpoints for lacuna" lacuna_checkpoint checkpoint lacuna)

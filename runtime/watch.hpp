@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/values/call.hpp"
@@ -12,18 +14,22 @@
 
 namespace lacuna::runtime {
 
+class Control;
+struct Membership;
+
 /// What the watch asks of the process that it serves, from its own thread.
 class Watched {
  public:
   virtual ~Watched() = default;
   /// What this rank posted as call `run` of a communicator: its digest and its text, such as
-  /// "allreduce ring f32 sum count 1000". Nothing if it has not posted it (yet).
+  /// "allreduce ring f32 sum count 1000". Digest 0: it was posted, but what it asked for is forgotten.
   struct Posted {
     std::uint64_t digest = 0;
     std::string text;
   };
+  /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted.
   virtual std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) = 0;
-  /// The verdict: poison everything with this status. Called at most once.
+  /// The verdict: poison everything with this status. Called at most once; must not destroy the watch.
   virtual void fail(const Status& verdict) = 0;
 };
 
@@ -38,6 +44,55 @@ struct Trouble {
   std::uint64_t communicator = 0;
   std::uint32_t run = 0;
   std::string text;  ///< collective, step, peer, missing bytes: what goes into the verdict
+};
+
+/// How far a rank came on one of its communicators: the number that its next call would have had.
+struct Reach {
+  std::uint64_t communicator = 0;
+  std::uint32_t next_run = 0;
+};
+
+struct WatchTimes {
+  std::chrono::milliseconds gather{1000};    ///< how long rank 0 waits for answers before it decides without them
+  std::chrono::milliseconds fallback{3000};  ///< how long a rank waits for rank 0's verdict before it makes its own
+  std::chrono::milliseconds throttle{1000};  ///< a call reported as stalled is looked at once in this time
+};
+
+/// Notices what collectives cannot: a rank that died, stopped or left, calls that differ between ranks, and who is late
+/// when a deadline passes. Every verdict reaches all ranks that live, once, and names the ranks concerned:
+/// - PeerFailed: "rank 2 (host h) died ...", "rank 2 (host h) does not answer for 10 s (stopped?)",
+///   "rank 3 left the job before call 17";
+/// - Mismatch: "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
+/// - TimedOut: the text of the trouble, and who has not posted the call or does not answer.
+///
+/// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. One sleeping thread per
+/// rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
+/// alone. A rank that finds that it was itself suspended blames nobody for the time.
+///
+/// Thread rule: any thread may call; nothing blocks but the destructor. `watched` must outlive the watch.
+class Watch {
+ public:
+  /// Takes over the connections of a job that has come together. Internal if the system has no thread or descriptor.
+  static Result<std::unique_ptr<Watch>> start(Membership& membership, Watched& watched, const WatchTimes& times = {});
+  /// Ends the thread: at once without leave(), so that the others take this rank for dead; else after the goodbyes have
+  /// been heard, 200 ms at most.
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// Only notes the trouble and wakes the watch's thread; cheap for a call that is reported as stalled repeatedly.
+  void report(Trouble trouble);
+  /// Says goodbye: this rank will post no further call. A communicator that is not named here counts as one without any
+  /// call. No verdict comes after it but one that is already on its way.
+  void leave(std::vector<Reach> reached);
+
+ private:
+  explicit Watch(std::unique_ptr<Control> control);
+  Status start_thread();
+
+  std::unique_ptr<Control> control_;
+  std::mutex mutex_;  // of thread_
+  std::thread thread_;
 };
 
 }  // namespace lacuna::runtime

@@ -9,11 +9,15 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/log.hpp"
+#include "runtime/values/progress.hpp"
 #include "runtime/values/status.hpp"
 
 /// lacuna: collectives that send only what matters. This header is the whole C++ interface for embedding codes.
@@ -21,6 +25,11 @@
 /// Thread rule: a Communicator may be used from several threads; calls of one communicator must be posted in the same
 /// order on all ranks, so threads that share one agree on an order. A Request belongs to one thread at a time.
 namespace lacuna {
+
+namespace runtime {
+struct Run;
+}
+struct JobState;
 
 /// "0.1.0"
 std::string_view version();
@@ -35,22 +44,19 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Severity of a log line.
-enum class LogLevel : int { Error = 0, Warning = 1, Info = 2, Debug = 3 };
-
-/// Receives lacuna's log lines of this process from any thread; null restores the default, standard error by LACUNA_LOG.
-using LogCallback = void (*)(LogLevel level, std::string_view text, void* user);
+/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error.
 void set_log_callback(LogCallback callback, void* user);
-
-/// Who moves the messages: the caller inside test(), wait() and progress(), or a thread of lacuna's.
-enum class Progress : std::uint8_t { Caller = 0, Thread = 1 };
 
 /// A collective in flight. Destroying an unfinished one waits for it, at most until its deadline.
 class Request {
  public:
-  Request();
-  Request(Request&&) noexcept;
-  Request& operator=(Request&&) noexcept;
+  Request() = default;
+  Request(Request&& other) noexcept : job_(std::move(other.job_)), run_(std::exchange(other.run_, nullptr)) {}
+  Request& operator=(Request&& other) noexcept {
+    std::swap(job_, other.job_);
+    std::swap(run_, other.run_);
+    return *this;
+  }
   ~Request();
 
   /// True once finished, well or not; makes progress. An empty Request is finished.
@@ -64,9 +70,10 @@ class Request {
 
  private:
   friend class Communicator;
-  struct Impl;
-  explicit Request(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Request(std::shared_ptr<JobState> job, runtime::Run* run) : job_(std::move(job)), run_(run) {}
+
+  std::shared_ptr<JobState> job_;
+  runtime::Run* run_ = nullptr;
 };
 
 /// A finished call that had asked to be notified.
@@ -115,10 +122,10 @@ class Communicator {
   /// `size` communicating ranks inside this process, by rank. With Progress::Caller one thread must test them in turn.
   static Result<std::vector<Communicator>> local(Rank size, const LocalOptions& options = {});
 
-  Communicator(Communicator&&) noexcept;
-  Communicator& operator=(Communicator&&) noexcept;
-  /// Says goodbye to the other ranks; waits for calls in flight as their Requests do.
-  ~Communicator();
+  /// Destroying the communicator (and its last Request) says goodbye to the other ranks.
+  Communicator(Communicator&&) noexcept = default;
+  Communicator& operator=(Communicator&&) noexcept = default;
+  ~Communicator() = default;
 
   Rank rank() const;
   Rank size() const;
@@ -178,12 +185,13 @@ class Communicator {
   int event_fd() const;
   /// False: something has arrived already, call progress() before sleeping.
   bool arm();
+  /// What this rank did last, for bug reports: one event a line.
+  std::string flight_record() const;
   /// The next finished call that had asked to be notified, oldest first.
   std::optional<Completion> next_completion();
 
  private:
-  struct Impl;
-  explicit Communicator(std::shared_ptr<Impl> impl);
+  explicit Communicator(std::shared_ptr<JobState> job) : job_(std::move(job)) {}
   std::size_t blocks() const { return static_cast<std::size_t>(size()); }
   static Status same_length(std::size_t given, std::size_t needed);
 
@@ -201,7 +209,7 @@ class Communicator {
             .options = std::move(options)};
   }
 
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<JobState> job_;
 };
 
 }  // namespace lacuna

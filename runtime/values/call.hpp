@@ -62,14 +62,14 @@ struct Sampler {
 
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
-  std::string algorithm;                    ///< its name; empty: lacuna chooses
-  int skip_steps = 0;                       ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
-  SkipMode skip_mode = SkipMode::Static;    ///< skip_ring
-  Sampler* sampler = nullptr;               ///< skip_ring, random; null: the communicator's own
-  Priority priority = Priority::Normal;     ///< may differ between ranks
-  std::chrono::milliseconds deadline{0};    ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
-  std::optional<std::uint64_t> notify;      ///< put this token into the completion queue at the end; this rank only
-  std::shared_ptr<const void> keep_alive;   ///< released once the transport has let go of the buffers; this rank only
+  std::string algorithm;                     ///< its name; empty: lacuna chooses
+  int skip_steps = 0;                        ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
+  SkipMode skip_mode = SkipMode::Static;     ///< skip_ring
+  Sampler* sampler = nullptr;                ///< skip_ring, random; null: the communicator's own
+  Priority priority = Priority::Normal;      ///< may differ between ranks
+  std::chrono::milliseconds deadline{0};     ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
+  std::optional<std::uint64_t> notify{};     ///< put this token into the completion queue at the end; this rank only
+  std::shared_ptr<const void> keep_alive{};  ///< released once the transport has let go of the buffers; this rank only
 };
 
 /// One call of a collective. `count` is in elements: of the whole buffer for allreduce and broadcast, per rank for
@@ -84,8 +84,8 @@ struct Call {
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
   Rank root = 0;  ///< broadcast
-  Memory memory;
-  Options options;
+  Memory memory = {};
+  Options options = {};
 };
 
 }  // namespace lacuna

@@ -1,0 +1,23 @@
+#include "algorithms/ring_phases.hpp"
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// The second half of the ring allreduce: every block travels once around the ring.
+// P-1 steps; each rank sends (P-1)/P of the output.
+extern const Algorithm allgather_ring;
+const Algorithm allgather_ring = {
+    .collective = Collective::Allgather,
+    .name = "ring",
+    .summary = "P-1 steps, (P-1)/P of the output per rank",
+    .symmetric = true,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          g.copy(g.output(g.position()), g.input(g.position()));
+          ring_allgather(g);
+        },
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

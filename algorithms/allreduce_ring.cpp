@@ -1,0 +1,23 @@
+#include "algorithms/ring_phases.hpp"
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// Each piece of the data travels once around the ring and grows into the sum, then once more to reach everyone.
+// 2(P-1) steps; each rank sends 2(P-1)/P of the data, the least that any allreduce can send.
+extern const Algorithm allreduce_ring;
+const Algorithm allreduce_ring = {
+    .collective = Collective::Allreduce,
+    .name = "ring",
+    .summary = "2(P-1) steps, 2(P-1)/P of the data per rank; for large data",
+    .symmetric = true,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          ring_reduce_scatter(g, 0, [&](Rank, Rank piece) { return g.output(piece); });
+          ring_allgather(g);
+        },
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

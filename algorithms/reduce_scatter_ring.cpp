@@ -1,0 +1,22 @@
+#include "algorithms/ring_phases.hpp"
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// The first half of the ring allreduce. The input stays as it is: sums on their way rest in two blocks in turn.
+// P-1 steps; each rank sends (P-1)/P of the input.
+extern const Algorithm reduce_scatter_ring;
+const Algorithm reduce_scatter_ring = {
+    .collective = Collective::ReduceScatter,
+    .name = "ring",
+    .summary = "P-1 steps, (P-1)/P of the input per rank",
+    .symmetric = true,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          ring_reduce_scatter(g, 0, [&](Rank s, Rank piece) { return g.scratch(s % 2, g.input(piece)); });
+        },
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,304 @@
+#include "bindings/c/lacuna.h"
+
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "bindings/cpp/lacuna.hpp"
+
+struct lacuna_communicator {
+  lacuna::Communicator communicator;
+};
+
+struct lacuna_request {
+  lacuna::Request request;
+};
+
+namespace {
+
+using lacuna::Code;
+using lacuna::Status;
+
+thread_local std::string last_error;
+
+lacuna_status done(const Status& status) {
+  if (!status) last_error = status.message();
+  return static_cast<lacuna_status>(status.code());
+}
+
+/// Nothing may fly out of the C interface, not even for lack of memory.
+template <class Body>
+lacuna_status guarded(Body body) noexcept {
+  try {
+    return done(body());
+  } catch (const std::bad_alloc&) {
+    return done({Code::Internal, "out of memory"});
+  } catch (const std::exception& error) {
+    return done({Code::Internal, error.what()});
+  }
+}
+
+/// Copies what the caller's version of a structure has; members that it lacks keep their defaults.
+template <class T>
+Status read(const T* given, T& value) {
+  if (!given) return {};
+  if (given->struct_size < sizeof(given->struct_size) || given->struct_size > sizeof(T)) {
+    return {Code::InvalidArgument, "struct_size is " + std::to_string(given->struct_size) + ", must be at most " +
+                                       std::to_string(sizeof(T)) + ": set it with the _INIT macro"};
+  }
+  std::memcpy(&value, given, given->struct_size);
+  return {};
+}
+
+Status check_range(const char* what, std::int32_t value, std::int32_t most) {
+  if (value >= 0 && value <= most) return {};
+  return {Code::InvalidArgument,
+          std::string(what) + " is " + std::to_string(value) + ", must be 0 .. " + std::to_string(most)};
+}
+
+Status null_argument(const char* what) { return {Code::InvalidArgument, std::string(what) + " is null"}; }
+
+Status read_options(const lacuna_options* given, lacuna::Options& options) {
+  lacuna_options value = LACUNA_OPTIONS_INIT;
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_RANDOM); !valid) return valid;
+  if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
+  if (!(value.deadline >= 0)) return {Code::InvalidArgument, "deadline must be 0 or more seconds"};
+  static_assert(sizeof(lacuna_sampler) == sizeof(lacuna::Sampler));
+  if (value.algorithm) options.algorithm = value.algorithm;
+  options.skip_steps = value.skip_steps;
+  options.skip_mode = static_cast<lacuna::SkipMode>(value.skip_mode);
+  options.sampler = reinterpret_cast<lacuna::Sampler*>(value.sampler);
+  options.priority = static_cast<lacuna::Priority>(value.priority);
+  options.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(value.deadline * 1000));
+  if (value.notify) options.notify = value.token;
+  return {};
+}
+
+Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value) {
+  if (!given) return null_argument(name);
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("dtype", value.dtype, LACUNA_U8); !valid) return valid;
+  return check_range("memory", value.memory, LACUNA_CUDA_MANAGED);
+}
+
+struct Buffers {
+  const lacuna_buffer* input;
+  const lacuna_buffer* output;
+};
+
+/// Fills a call from its two buffers; `shorter` tells which of them holds the call's count.
+Status read_buffers(const Buffers& given, std::size_t input_blocks, std::size_t output_blocks, lacuna::Call& call) {
+  lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
+  if (Status valid = read_buffer(given.input, "input", input); !valid) return valid;
+  if (Status valid = read_buffer(given.output, "output", output); !valid) return valid;
+  if (input.dtype != output.dtype) return {Code::InvalidArgument, "input and output differ in dtype"};
+  if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
+  call.count = input_blocks > 1 ? output.count : input.count;
+  if (input.count != input_blocks * call.count || output.count != output_blocks * call.count) {
+    return {Code::InvalidArgument, "input has " + std::to_string(input.count) + " elements, output " +
+                                       std::to_string(output.count) + "; must be " +
+                                       std::to_string(input_blocks * call.count) + " and " +
+                                       std::to_string(output_blocks * call.count)};
+  }
+  call.input = input.data;
+  call.output = output.data;
+  call.dtype = static_cast<lacuna::Dtype>(input.dtype);
+  call.memory = {static_cast<lacuna::MemoryKind>(input.memory), input.device, input.stream};
+  return {};
+}
+
+Status carry_out(lacuna_communicator* communicator, const lacuna::Call& call, lacuna_request** request) {
+  if (!request) return communicator->communicator.run(call);
+  auto started = communicator->communicator.start(call);
+  if (!started) return started.status();
+  *request = new lacuna_request{std::move(*started)};
+  return {};
+}
+
+struct Reduced {
+  lacuna::Collective collective;
+  std::size_t input_blocks;
+  lacuna_reduction reduction;
+};
+
+Status reduced(lacuna_communicator* communicator, const Buffers& buffers, const Reduced& what,
+               const lacuna_options* options, lacuna_request** request) {
+  lacuna::Call call{.collective = what.collective};
+  if (Status valid = check_range("reduction", what.reduction, LACUNA_PROD); !valid) return valid;
+  call.reduction = static_cast<lacuna::Reduction>(what.reduction);
+  if (Status valid = read_options(options, call.options); !valid) return valid;
+  if (Status valid = read_buffers(buffers, what.input_blocks, 1, call); !valid) return valid;
+  return carry_out(communicator, call, request);
+}
+
+}  // namespace
+
+const char* lacuna_version(void) { return lacuna::version().data(); }
+
+const char* lacuna_status_text(lacuna_status status) { return lacuna::to_string(static_cast<Code>(status)).data(); }
+
+const char* lacuna_last_error(void) { return last_error.c_str(); }
+
+lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator) {
+  return guarded([&]() -> Status {
+    lacuna_world_options value = LACUNA_WORLD_OPTIONS_INIT;
+    if (!communicator) return null_argument("communicator");
+    if (Status valid = read(options, value); !valid) return valid;
+    lacuna::WorldOptions world;
+    if (value.rank >= 0) world.rank = value.rank;
+    if (value.world_size >= 0) world.size = value.world_size;
+    if (value.store) world.store = value.store;
+    if (value.key) world.key = value.key;
+    if (value.progress >= 0) {
+      if (Status valid = check_range("progress", value.progress, LACUNA_THREAD); !valid) return valid;
+      world.progress = static_cast<lacuna::Progress>(value.progress);
+    }
+    auto joined = lacuna::Communicator::world(world);
+    if (!joined) return joined.status();
+    *communicator = new lacuna_communicator{std::move(*joined)};
+    return {};
+  });
+}
+
+void lacuna_communicator_free(lacuna_communicator* communicator) { delete communicator; }
+
+int32_t lacuna_rank(const lacuna_communicator* communicator) {
+  return communicator ? communicator->communicator.rank() : -1;
+}
+
+int32_t lacuna_size(const lacuna_communicator* communicator) {
+  return communicator ? communicator->communicator.size() : -1;
+}
+
+lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator) {
+  return guarded([&] { return communicator ? communicator->communicator.status() : null_argument("communicator"); });
+}
+
+lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters) {
+  return guarded([&]() -> Status {
+    if (!communicator || !counters) return null_argument(communicator ? "counters" : "communicator");
+    lacuna_counters value = LACUNA_COUNTERS_INIT;
+    if (Status valid = read(counters, value); !valid) return valid;
+    const lacuna::Counters all = communicator->communicator.counters();
+    value = {counters->struct_size, all.payload_sent,     all.header_sent,
+             all.messages_sent,     all.payload_received, all.messages_received};
+    std::memcpy(counters, &value, counters->struct_size);
+    return {};
+  });
+}
+
+lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
+                               const lacuna_buffer* output, lacuna_reduction reduction, const lacuna_options* options,
+                               lacuna_request** request) {
+  return guarded([&] {
+    if (!communicator) return null_argument("communicator");
+    return reduced(communicator, {input, output}, {lacuna::Collective::Allreduce, 1, reduction}, options, request);
+  });
+}
+
+lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                    const lacuna_buffer* output, lacuna_reduction reduction,
+                                    const lacuna_options* options, lacuna_request** request) {
+  return guarded([&] {
+    if (!communicator) return null_argument("communicator");
+    const auto blocks = static_cast<std::size_t>(communicator->communicator.size());
+    return reduced(communicator, {input, output}, {lacuna::Collective::ReduceScatter, blocks, reduction}, options,
+                   request);
+  });
+}
+
+lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
+                               const lacuna_buffer* output, const lacuna_options* options, lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::Call call{.collective = lacuna::Collective::Allgather};
+    const auto blocks = static_cast<std::size_t>(communicator->communicator.size());
+    if (Status valid = read_options(options, call.options); !valid) return valid;
+    if (Status valid = read_buffers({input, output}, 1, blocks, call); !valid) return valid;
+    return carry_out(communicator, call, request);
+  });
+}
+
+lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
+                               const lacuna_options* options, lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::Call call{.collective = lacuna::Collective::Broadcast};
+    call.root = root;
+    if (Status valid = read_options(options, call.options); !valid) return valid;
+    if (Status valid = read_buffers({data, data}, 1, 1, call); !valid) return valid;
+    return carry_out(communicator, call, request);
+  });
+}
+
+lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
+                             lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::Call call{.collective = lacuna::Collective::Barrier};
+    if (Status valid = read_options(options, call.options); !valid) return valid;
+    return carry_out(communicator, call, request);
+  });
+}
+
+lacuna_status lacuna_test(lacuna_request* request, int32_t* finished) {
+  return guarded([&]() -> Status {
+    if (!request || !finished) return null_argument(request ? "finished" : "request");
+    *finished = request->request.test() ? 1 : 0;
+    return {};
+  });
+}
+
+lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
+  return guarded([&]() -> Status {
+    if (!request) return null_argument("request");
+    if (timeout < 0) return request->request.wait();
+    return request->request.wait(std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000)));
+  });
+}
+
+lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed) {
+  return guarded([&]() -> Status {
+    if (!request || !reclaimed) return null_argument(request ? "reclaimed" : "request");
+    *reclaimed = request->request.reclaimed() ? 1 : 0;
+    return {};
+  });
+}
+
+void lacuna_request_free(lacuna_request* request) { delete request; }
+
+lacuna_status lacuna_progress(lacuna_communicator* communicator, int32_t* moved) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    const bool anything = communicator->communicator.progress();
+    if (moved) *moved = anything ? 1 : 0;
+    return {};
+  });
+}
+
+int32_t lacuna_event_fd(const lacuna_communicator* communicator) {
+  return communicator ? communicator->communicator.event_fd() : -1;
+}
+
+lacuna_status lacuna_arm(lacuna_communicator* communicator, int32_t* armed) {
+  return guarded([&]() -> Status {
+    if (!communicator || !armed) return null_argument(communicator ? "armed" : "communicator");
+    *armed = communicator->communicator.arm() ? 1 : 0;
+    return {};
+  });
+}
+
+lacuna_status lacuna_next_completion(lacuna_communicator* communicator, int32_t* found, uint64_t* token,
+                                     lacuna_status* outcome) {
+  return guarded([&]() -> Status {
+    if (!communicator || !found || !token || !outcome) return null_argument("an argument");
+    const auto next = communicator->communicator.next_completion();
+    *found = next ? 1 : 0;
+    if (!next) return {};
+    *token = next->token;
+    *outcome = static_cast<lacuna_status>(next->status.code());
+    return {};
+  });
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bindings/checkpoint/hdf5.hpp"
+#include "bindings/cpp/state.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::checkpoint::hdf5 {
+
+/// An HDF5 file that Output has made, open for reading. Errors are Io and name the path. For one thread.
+class Input {
+ public:
+  static Result<Input> open(std::filesystem::path path);
+
+  /// The numbers and texts of an object, in the order in which they were written.
+  Result<Attributes> attributes(const std::string& object) const;
+  /// The members of a group, in the order in which they were made.
+  Result<std::vector<std::string>> names(const std::string& group) const;
+  /// Name, dtype and count of a one-dimensional dataset; no data.
+  Result<StateItem> describe(const std::string& group, const std::string& name) const;
+  /// Fills the item, which is as described.
+  Status read(const std::string& group, const StateItem& item) const;
+  Result<Table> table(const std::string& object) const;
+
+ private:
+  Input(std::filesystem::path path, File file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  Result<Attribute> attribute(hid_t owner, hsize_t index) const;
+  Status read_records(hid_t dataset, std::size_t text_bytes, Table& table) const;
+  Status unexpected(const std::string& object, const std::string& what) const;
+
+  std::filesystem::path path_;
+  File file_;
+};
+
+}  // namespace lacuna::checkpoint::hdf5

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "bindings/checkpoint/hdf5.hpp"
+#include "bindings/cpp/state.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::checkpoint::hdf5 {
+
+/// An HDF5 file under construction in memory: HDF5 1.10 does not survive a failed write (a full disk ends in a crash
+/// at exit), so the bytes go to the disk by our own hands. The first error sticks: later calls do nothing and finish()
+/// returns it. Object names are absolute paths inside the file. Equal content makes equal
+/// bytes. For one thread.
+class Output {
+ public:
+  /// `path` is where the file will be, for texts; `bytes` is about what arrays and texts take.
+  Output(std::filesystem::path path, std::size_t bytes);
+
+  /// A group that remembers the order in which its members were made.
+  void group(const std::string& object);
+  void attribute(const std::string& object, const Attribute& attribute);
+  void attributes(const std::string& object, const Attributes& attributes);
+  /// The one-dimensional dataset `name` in a group, with its dtype's name as the attribute "dtype".
+  void array(const std::string& group, const StateItem& item);
+  void table(const std::string& object, const Table& table);
+
+  /// Hands the bytes of the finished file to `use`, once; they live for that call.
+  Status finish(const std::function<Status(std::span<const std::byte>)>& use);
+
+ private:
+  void fail(std::string attempt);
+  void check_text(const Attribute& attribute);
+
+  std::filesystem::path path_;
+  Status status_;
+  File file_;
+};
+
+}  // namespace lacuna::checkpoint::hdf5

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/socket.hpp"
+
+namespace lacuna::cli {
+
+using runtime::Fd;
+
+/// What is equal for all ranks of a launch.
+struct Program {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;  ///< "NAME=value", without the rank's own
+  bool prefix = true;
+};
+
+/// Copies a stream of a child to one of ours, whole lines at a time, each with a prefix.
+class LineCopier {
+ public:
+  LineCopier(Fd from, int to, std::string prefix) : from_(std::move(from)), to_(to), prefix_(std::move(prefix)) {}
+
+  bool is_open() const { return from_.is_open(); }
+  int fd() const { return from_.get(); }
+  /// Copies the lines that have arrived; at the end of the stream also the last one without a line break.
+  void copy();
+  /// No more is expected: copies what is there and closes.
+  void finish();
+
+ private:
+  void put_lines();
+  void put(std::string_view line) const;
+
+  Fd from_;
+  int to_;
+  std::string prefix_;
+  std::string pending_;
+};
+
+/// The process of one rank, leader of its own process group. Owned until wait() or the destructor has reaped it.
+class Child {
+ public:
+  /// Starts the program. `error` is 0, or what execvp() said; then there is no child.
+  static std::optional<Child> start(const Program& program, int rank, int& error);
+  Child(Child&& other) noexcept;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  Child& operator=(Child&&) = delete;
+  /// Kills the group of a child that has not been reaped.
+  ~Child();
+
+  pid_t pid() const { return pid_; }
+  std::vector<LineCopier>& copiers() { return copiers_; }
+  /// Sends a signal to the child's process group.
+  void signal(int number) const;
+  /// True once the child has ended. It stays a zombie, so that its group can't be another's, until reap().
+  bool has_ended();
+  /// Its exit code, or 128 + the signal that killed it; valid once it has ended.
+  int exit_code() const { return killed_by_ != 0 ? 128 + killed_by_ : exit_code_; }
+  /// "exited with code 3", "was killed by signal 9 (Killed)"
+  std::string how_it_ended() const;
+  void reap();
+
+ private:
+  Child(pid_t pid, std::vector<LineCopier> copiers) : pid_(pid), copiers_(std::move(copiers)) {}
+
+  pid_t pid_ = -1;
+  std::vector<LineCopier> copiers_;
+  bool ended_ = false;
+  int exit_code_ = 0;
+  int killed_by_ = 0;
+};
+
+}  // namespace lacuna::cli

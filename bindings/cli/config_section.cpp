@@ -1,0 +1,178 @@
+#include "bindings/cli/config_section.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+#include <tuple>
+
+#include "runtime/values/nearest.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+std::string shown(const toml::node& node) {
+  std::ostringstream text;
+  node.visit([&](const auto& value) { text << toml::default_formatter(value); });
+  return text.str();
+}
+
+std::string shown(const std::string& value) { return fmt::format("\"{}\"", value); }
+std::string shown(std::int64_t value) { return fmt::format("{}", value); }
+std::string shown(double value) { return fmt::format("{}", value); }
+
+}  // namespace
+
+void ConfigReport::error(const toml::source_region& where, std::string_view text) {
+  errors_.push_back({where.begin, std::string(text)});
+}
+
+std::string ConfigReport::errors() const {
+  std::vector<Error> sorted = errors_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
+    return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+  });
+  std::string text;
+  for (const Error& error : sorted) {
+    text += fmt::format("{}{}:{}:{}: {}", text.empty() ? "" : "\n", file_, error.where.line, error.where.column,
+                        error.text);
+  }
+  return text;
+}
+
+std::string ConfigSection::text(Key key, std::optional<std::string> fallback) {
+  const toml::node* node = find(key, !fallback);
+  std::optional<std::string> given = fallback;
+  if (node != nullptr) {
+    given = node->is_string() ? node->value<std::string>() : std::nullopt;
+    if (given && given->empty()) given.reset();
+    if (!given) wrong(key.name, *node, "a text that is not empty");
+  }
+  if (given) keep(key, shown(*given));
+  return given.value_or("");
+}
+
+std::string ConfigSection::one_of(Key key, const std::vector<std::string>& allowed,
+                                  std::optional<std::string> fallback) {
+  const toml::node* node = find(key, !fallback);
+  std::optional<std::string> given = fallback;
+  if (node != nullptr) {
+    given = node->is_string() ? node->value<std::string>() : std::nullopt;
+    if (!given || std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
+      const std::string_view meant = nearest(given.value_or(""), allowed);
+      wrong(key.name, *node,
+            fmt::format("one of {}{}", fmt::join(allowed, ", "),
+                        meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+      given.reset();
+    }
+  }
+  if (given) keep(key, shown(*given));
+  return given.value_or("");
+}
+
+std::int64_t ConfigSection::integer(Key key, std::int64_t low, std::int64_t high,
+                                    std::optional<std::int64_t> fallback) {
+  const toml::node* node = find(key, !fallback);
+  std::optional<std::int64_t> given = fallback;
+  if (node != nullptr) {
+    given = node->is_integer() ? node->value<std::int64_t>() : std::nullopt;
+    if (given && (*given < low || *given > high)) given.reset();
+    if (!given) wrong(key.name, *node, fmt::format("an integer from {} to {}", low, high));
+  }
+  if (given) keep(key, shown(*given));
+  return given.value_or(low);
+}
+
+double ConfigSection::number(Key key, double low, double high, std::optional<double> fallback) {
+  const toml::node* node = find(key, !fallback);
+  std::optional<double> given = fallback;
+  if (node != nullptr) {
+    given = node->is_number() ? node->value<double>() : std::nullopt;
+    if (given && !(*given >= low && *given <= high)) given.reset();
+    if (!given) wrong(key.name, *node, fmt::format("a number from {} to {}", low, high));
+  }
+  if (given) keep(key, shown(*given));
+  return given.value_or(low);
+}
+
+std::vector<std::int64_t> ConfigSection::integers(Key key, std::int64_t low, std::int64_t high,
+                                                  std::vector<std::int64_t> fallback) {
+  const toml::node* node = find(key, false);
+  std::vector<std::int64_t> given = fallback;
+  if (node != nullptr) {
+    given.clear();
+    const toml::array* list = node->as_array();
+    bool good = list != nullptr;
+    for (std::size_t i = 0; good && i < list->size(); ++i) {
+      const toml::value<std::int64_t>* value = list->get_as<std::int64_t>(i);
+      good = value != nullptr && value->get() >= low && value->get() <= high;
+      if (good) given.push_back(value->get());
+    }
+    if (!good) {
+      wrong(key.name, *node, fmt::format("a list of integers from {} to {}", low, high));
+      return fallback;
+    }
+  }
+  keep(key, fmt::format("{}", given));
+  return given;
+}
+
+std::optional<ConfigSection> ConfigSection::section(const char* key) {
+  const toml::node* node = find({key}, true);
+  if (node == nullptr) return std::nullopt;
+  if (const toml::table* table = node->as_table()) return ConfigSection(*table, key, report_);
+  wrong(key, *node, fmt::format("a table, written as [{}]", key));
+  return std::nullopt;
+}
+
+std::vector<ConfigSection> ConfigSection::sections(const char* key) {
+  std::vector<ConfigSection> all;
+  const toml::node* node = find({key}, true);
+  if (node == nullptr) return all;
+  const toml::array* list = node->as_array();
+  if (list == nullptr || list->empty() || !list->is_homogeneous<toml::table>()) {
+    wrong(key, *node, fmt::format("tables, each written as [[{}]]", key));
+    return all;
+  }
+  for (const toml::node& element : *list) {
+    all.emplace_back(*element.as_table(), fmt::format("{}[{}]", key, all.size()), report_);
+  }
+  return all;
+}
+
+void ConfigSection::error(std::string_view key, std::string_view text) {
+  const toml::node* node = table_.get(key);
+  report_.error(node != nullptr ? node->source() : table_.source(), text);
+}
+
+void ConfigSection::finish() {
+  for (const auto& [key, node] : table_) {
+    if (std::find(asked_.begin(), asked_.end(), key.str()) != asked_.end()) continue;
+    const std::string_view meant = nearest(key.str(), asked_);
+    const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
+    const std::string hint = meant.empty() ? fmt::format("allowed are {}", fmt::join(asked_, ", "))
+                                           : fmt::format("did you mean '{}'?", meant);
+    report_.error(key.source(), fmt::format("unknown key '{}' {}; {}", key.str(), place, hint));
+  }
+}
+
+const toml::node* ConfigSection::find(Key key, bool needed) {
+  asked_.emplace_back(key.name);
+  const toml::node* node = table_.get(key.name);
+  if (node == nullptr && needed) {
+    const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
+    report_.error(table_.source(), fmt::format("'{}' is missing {}", key.name, place));
+  }
+  return node;
+}
+
+void ConfigSection::wrong(std::string_view key, const toml::node& node, std::string_view allowed) {
+  report_.error(node.source(), fmt::format("'{}' is {}, allowed is {}", key, shown(node), allowed));
+}
+
+void ConfigSection::keep(Key key, std::string value) {
+  if (!key.output_only) report_.value(fmt::format("{}.{} = {}", name_, key.name, value));
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lacuna::cli {
+
+/// What reading a config gave beside its values: every error, and the values in effect.
+class ConfigReport {
+ public:
+  explicit ConfigReport(std::string file) : file_(std::move(file)) {}
+
+  void error(const toml::source_region& where, std::string_view text);
+  void value(std::string line) { values_ += std::move(line) + '\n'; }
+
+  bool has_errors() const { return !errors_.empty(); }
+  /// "file:line:column: text" of each error, in the order of the file.
+  std::string errors() const;
+  /// One line "section.key = value" for each value that a result depends on, defaults included: equal for configs that
+  /// mean the same, whatever their comments and formatting.
+  const std::string& values() const { return values_; }
+
+ private:
+  struct Error {
+    toml::source_position where;
+    std::string text;
+  };
+
+  std::string file_;
+  std::vector<Error> errors_;
+  std::string values_;
+};
+
+/// A key as a config section is asked for it.
+struct Key {
+  const char* name;
+  bool output_only = false;  ///< no result depends on it; it may change between a run and its continuation
+};
+
+/// One table of a config. Each function reads a key: what is wrong with it goes to the report, and the value returned
+/// is then the fallback or empty. Without a fallback the key is needed. Ranges include both ends. Call finish() after
+/// the last key; it reports those that nothing asked for.
+class ConfigSection {
+ public:
+  /// `table` and `report` must outlive the section; `name` is how errors call it.
+  ConfigSection(const toml::table& table, std::string name, ConfigReport& report)
+      : table_(table), name_(std::move(name)), report_(report) {}
+
+  std::string text(Key key, std::optional<std::string> fallback = std::nullopt);
+  std::string one_of(Key key, const std::vector<std::string>& allowed, std::optional<std::string> fallback);
+  std::int64_t integer(Key key, std::int64_t low, std::int64_t high,
+                       std::optional<std::int64_t> fallback = std::nullopt);
+  double number(Key key, double low, double high, std::optional<double> fallback = std::nullopt);
+  /// A list of at most `most` integers.
+  std::vector<std::int64_t> integers(Key key, std::int64_t low, std::int64_t high, std::vector<std::int64_t> fallback);
+  /// A table; nothing, and an error, if it is missing.
+  std::optional<ConfigSection> section(const char* key);
+  /// A list of tables, written as [[key]]; an error if it is missing or empty.
+  std::vector<ConfigSection> sections(const char* key);
+
+  bool has(std::string_view key) const { return table_.contains(key); }
+  /// An error at a key, or at the section where it is missing.
+  void error(std::string_view key, std::string_view text);
+  void finish();
+
+ private:
+  const toml::node* find(Key key, bool needed);
+  void wrong(std::string_view key, const toml::node& node, std::string_view allowed);
+  void keep(Key key, std::string value);
+
+  const toml::table& table_;
+  std::string name_;
+  ConfigReport& report_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace lacuna::cli

@@ -1,0 +1,110 @@
+#include "bindings/cli/graph_picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <vector>
+
+namespace lacuna::cli {
+namespace {
+
+/// The graph together with what is derived for its picture.
+struct Picture {
+  Graph graph;
+  Rank position;
+  std::vector<std::vector<StepId>> predecessors;
+  std::vector<int> level;  ///< steps in the longest chain before
+};
+
+Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
+  GraphBuilder builder(shape, algorithm.symmetric);
+  algorithm.build(builder);
+  Picture picture{std::move(builder).build(), shape.position, {}, {}};
+  const std::size_t count = picture.graph.steps().size();
+  picture.predecessors.resize(count);
+  picture.level.assign(count, 0);
+  for (StepId id = 0; id < count; ++id) {  // edges point from earlier to later steps
+    for (StepId next : picture.graph.successors(id)) {
+      picture.predecessors[next].push_back(id);
+      picture.level[next] = std::max(picture.level[next], picture.level[id] + 1);
+    }
+  }
+  return picture;
+}
+
+std::string text_of(const Picture& picture, const Region& region) {
+  if (region.is_signal()) return "signal";
+  const Region there = placed(picture.graph, region, picture.position);
+  static constexpr const char* names[] = {"input", "output", "scratch"};
+  std::string text = names[static_cast<std::size_t>(region.buffer)];
+  if (region.buffer == Buffer::Scratch) text += fmt::format(" {}", region.slot);
+  if (there.of == 1) return text;
+  if (there.end == there.begin + 1) return text + fmt::format("[{} of {}]", there.begin, there.of);
+  return text + fmt::format("[{}..{} of {}]", there.begin, there.end - 1, there.of);
+}
+
+std::string text_of(const Picture& picture, const Step& step) {
+  const Rank peer = (picture.position + step.peer) % picture.graph.shape().size;
+  const std::string to = text_of(picture, step.to), from = text_of(picture, step.from);
+  const char* finish = step.finish ? "  (final: avg divides)" : "";
+  switch (step.kind) {
+    case StepKind::Send:
+      return fmt::format("send     {} -> position {}", from, peer);
+    case StepKind::Receive:
+      return fmt::format("receive  {} <- position {}", to, peer);
+    case StepKind::ReceiveReduce:
+      return fmt::format("reduce   {} = {} op position {}{}", to, from, peer, finish);
+    case StepKind::Copy:
+      return fmt::format("copy     {} = {}{}", to, from, finish);
+  }
+  return {};
+}
+
+std::string title(const Algorithm& algorithm, const GraphShape& shape) {
+  std::string text = fmt::format("{} {}, position {} of {} ranks", to_string(algorithm.collective), algorithm.name,
+                                 shape.position, shape.size);
+  if (shape.skip_steps > 0) text += fmt::format(", {} steps skipped", shape.skip_steps);
+  if (shape.in_place) text += ", in place";
+  return text;
+}
+
+}  // namespace
+
+std::string graph_table(const Algorithm& algorithm, const GraphShape& shape) {
+  const Picture picture = draw(algorithm, shape);
+  const auto steps = picture.graph.steps();
+  const int levels = steps.empty() ? 0 : *std::max_element(picture.level.begin(), picture.level.end()) + 1;
+  std::string text = fmt::format("{}\n{} steps, longest chain {}\n", title(algorithm, shape), steps.size(), levels);
+  auto out = std::back_inserter(text);
+  if (!steps.empty()) fmt::format_to(out, "\nwave  step  {:<58}  after\n", "what");
+  for (int level = 0; level < levels; ++level) {
+    bool first = true;
+    for (StepId id = 0; id < steps.size(); ++id) {
+      if (picture.level[id] != level) continue;
+      fmt::format_to(out, "{:>4}  {:>4}  {:<58}  {}\n", first ? fmt::to_string(level) : "", id,
+                     text_of(picture, steps[id]), fmt::join(picture.predecessors[id], ", "));
+      first = false;
+    }
+  }
+  return text;
+}
+
+std::string graph_dot(const Algorithm& algorithm, const GraphShape& shape) {
+  const Picture picture = draw(algorithm, shape);
+  const auto steps = picture.graph.steps();
+  std::string text = fmt::format("digraph lacuna {{\n  label=\"{}\";\n  node [shape=box];\n", title(algorithm, shape));
+  auto out = std::back_inserter(text);
+  for (StepId id = 0; id < steps.size(); ++id) {
+    const char* colour = steps[id].sends() ? "lightblue" : steps[id].receives() ? "lightgreen" : "white";
+    fmt::format_to(out, "  {} [label=\"{}: {}\", style=filled, fillcolor={}];\n", id, id, text_of(picture, steps[id]),
+                   colour);
+  }
+  for (StepId id = 0; id < steps.size(); ++id) {
+    for (StepId next : picture.graph.successors(id)) fmt::format_to(out, "  {} -> {};\n", id, next);
+  }
+  return text + "}\n";
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace lacuna::cli {
+
+struct LaunchOptions {
+  int ranks = 1;
+  std::vector<std::string> command;  ///< the program, found by PATH, and its arguments
+  bool prefix = true;                ///< "[rank] " before every line; without it ranks write to our own output directly
+  std::chrono::milliseconds patience{2000};  ///< after the first failure, for the others to end by themselves
+  std::chrono::milliseconds grace{5000};     ///< between SIGTERM and SIGKILL
+};
+
+/// Runs a program once per rank on this host and waits for all. Each gets LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE (a
+/// free port of 127.0.0.1) and LACUNA_KEY (random), an empty standard input and a process group of its own.
+///
+/// The first rank that fails is named on standard error; the others are then ended. SIGINT, SIGTERM and SIGHUP are
+/// passed on to all ranks; a second one ends them with SIGKILL. If this process dies, its ranks are killed.
+///
+/// Returns 0, or how the first failing rank ended: its exit code, or 128 + its signal; 2 for invalid options, 126 or
+/// 127 if the program can't be executed. Call it from a thread that lives until it returns.
+int launch(const LaunchOptions& options);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,220 @@
+#include "bindings/cli/perf.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "algorithms/registry.hpp"
+#include "bindings/cli/perf_data.hpp"
+#include "bindings/cpp/lacuna.hpp"
+#include "runtime/config.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The buffers of one call, and how it is started.
+struct Bench {
+  Communicator& communicator;
+  const PerfOptions& options;
+  std::string algorithm;
+  std::size_t count = 0;
+  bool in_place = false;
+  Sampler sampler;
+  std::vector<std::byte> input, output;
+
+  Call call() {
+    const std::size_t block = count * size_of(options.dtype) * static_cast<std::size_t>(communicator.rank());
+    Call result{.collective = options.collective,
+                .input = input.data(),
+                .output = output.data(),
+                .count = count,
+                .dtype = options.dtype,
+                .reduction = options.reduction,
+                .root = options.root};
+    result.options.algorithm = algorithm;
+    if (algorithm == "skip_ring") {
+      result.options.skip_steps = options.skip_steps;
+      result.options.skip_mode = options.skip_mode;
+      result.options.sampler = &sampler;
+    }
+    if (in_place && options.collective == Collective::ReduceScatter) result.output = input.data() + block;
+    if (in_place && options.collective == Collective::Allgather) result.input = output.data() + block;
+    if (in_place && options.collective == Collective::Allreduce) result.input = output.data();
+    if (options.collective == Collective::Broadcast && in_place) result.input = output.data();
+    return result;
+  }
+
+  /// Puts the inputs where the call will read them.
+  void prepare() {
+    const std::size_t bytes = count * size_of(options.dtype),
+                      all = bytes * static_cast<std::size_t>(communicator.size());
+    input.assign(options.collective == Collective::ReduceScatter ? all : bytes, std::byte{0});
+    output.assign(options.collective == Collective::Allgather ? all : bytes, std::byte{0xff});
+    const Call now = call();
+    auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
+    fill_input(now, communicator.rank(), {source, input.size()});
+  }
+
+  Status round(int operations) {
+    std::vector<Request> requests;
+    requests.reserve(static_cast<std::size_t>(operations));
+    const Call now = call();
+    if (operations == 1) return communicator.run(now);
+    for (int i = 0; i < operations; ++i) {
+      auto request = communicator.start(now);
+      if (!request) return request.status();
+      requests.push_back(std::move(*request));
+    }
+    for (Request& request : requests) {
+      if (Status status = request.wait(); !status) return status;
+    }
+    return {};
+  }
+};
+
+/// nccl-tests' factor between algorithm and bus bandwidth.
+double bus_factor(Collective collective, Rank size) {
+  const double p = size;
+  switch (collective) {
+    case Collective::Allreduce:
+      return 2 * (p - 1) / p;
+    case Collective::ReduceScatter:
+    case Collective::Allgather:
+      return (p - 1) / p;
+    default:
+      return 1;
+  }
+}
+
+Status add_over_ranks(Communicator& communicator, Reduction reduction, double& value) {
+  return communicator.allreduce<double>(std::span<const double>(&value, 1), std::span<double>(&value, 1), reduction);
+}
+
+Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
+  bench.prepare();
+  const Call call = bench.call();
+  const Sampler before = bench.sampler;
+  if (Status status = bench.communicator.run(call); !status) return status;
+  const std::size_t bytes =
+      bench.options.collective == Collective::Allgather ? bench.output.size() : bench.count * size_of(call.dtype);
+  double total = static_cast<double>(
+      count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(), chunk_bytes},
+                  {static_cast<const std::byte*>(call.output), call.collective == Collective::Barrier ? 0 : bytes}));
+  if (Status status = add_over_ranks(bench.communicator, Reduction::Sum, total); !status) return status;
+  wrong = static_cast<std::size_t>(total);
+  return {};
+}
+
+Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
+  const PerfOptions& options = bench.options;
+  bench.prepare();
+  for (int i = 0; i < options.warmup; ++i) {
+    if (Status status = bench.round(options.operations); !status) return status;
+  }
+  if (Status status = bench.communicator.barrier(); !status) return status;
+  const auto start = Clock::now();
+  for (int i = 0; i < options.iterations; ++i) {
+    if (Status status = bench.round(options.operations); !status) return status;
+  }
+  double seconds =
+      std::chrono::duration<double>(Clock::now() - start).count() / options.iterations / options.operations;
+  if (Status status = add_over_ranks(bench.communicator, Reduction::Max, seconds); !status) return status;
+  figures.microseconds = seconds * 1e6;
+  figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
+  figures.bus_bandwidth = figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
+  return {};
+}
+
+Status measure_payload(Bench& bench, std::uint64_t& payload) {
+  bench.prepare();
+  const std::uint64_t before = bench.communicator.counters().payload_sent;
+  if (Status status = bench.communicator.run(bench.call()); !status) return status;
+  double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
+  if (Status status = add_over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
+  payload = static_cast<std::uint64_t>(sent);
+  return {};
+}
+
+Status measure_row(Bench& bench, std::size_t chunk_bytes, PerfRow& row) {
+  for (bool in_place : {false, true}) {
+    bench.in_place = in_place;
+    PerfFigures& figures = in_place ? row.in_place : row.out_of_place;
+    if (bench.options.check) {
+      if (Status status = check_once(bench, chunk_bytes, figures.wrong); !status) return status;
+    }
+    if (Status status = measure(bench, row.bytes, figures); !status) return status;
+  }
+  return measure_payload(bench, row.payload_bytes);
+}
+
+Status check_options(const PerfOptions& options, Communicator& communicator) {
+  std::vector<std::string> names = options.algorithms;
+  if (names.empty()) names.emplace_back();
+  for (const std::string& name : names) {
+    Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
+    call.options.algorithm = name;
+    if (name == "skip_ring") call.options.skip_steps = options.skip_steps;
+    if (const auto found = select_algorithm(call, communicator.size()); !found) return found.status();
+  }
+  return {};
+}
+
+Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicator& communicator,
+                                         std::size_t chunk_bytes) {
+  std::vector<PerfRow> rows;
+  const bool blocks = options.collective == Collective::ReduceScatter || options.collective == Collective::Allgather;
+  const std::size_t divisor = size_of(options.dtype) * (blocks ? static_cast<std::size_t>(communicator.size()) : 1);
+  std::vector<std::string> names = options.algorithms;
+  if (names.empty()) names.emplace_back();
+  for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
+    for (const std::string& name : names) {
+      Bench bench{communicator, options, name, 0, false, {}, {}, {}};
+      bench.count = options.collective == Collective::Barrier ? 0 : bytes / divisor;
+      PerfRow row;
+      row.count = bench.count;
+      row.bytes = bench.count * divisor;
+      row.algorithm = (*select_algorithm(bench.call(), communicator.size()))->name;
+      if (Status status = measure_row(bench, chunk_bytes, row); !status) return status;
+      if (communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
+      std::fflush(stdout);
+      rows.push_back(std::move(row));
+    }
+    if (bytes == 0 || options.collective == Collective::Barrier) break;
+  }
+  return rows;
+}
+
+}  // namespace
+
+int perf(const PerfOptions& options) {
+  const auto fail = [](const Status& status) {
+    fmt::print(stderr, "lacuna perf: {}\n", status.message());
+    return 1;
+  };
+  const auto config = runtime::Config::from_environment();
+  if (!config) return fail(config.status());
+  auto communicator = Communicator::world();
+  if (!communicator) return fail(communicator.status());
+  if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
+  const bool reports = communicator->rank() == 0;
+  if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
+  const auto rows = measure_all(options, *communicator, config->chunk);
+  if (!rows) return fail(rows.status());
+  if (reports) {
+    fmt::print("{}", perf_footer(*rows));
+    if (!options.json_path.empty()) {
+      Status written = write_perf_json(options, communicator->size(), communicator->hosts(), *rows);
+      if (!written) return fail(written);
+    }
+  }
+  const bool wrong = std::any_of(rows->begin(), rows->end(),
+                                 [](const PerfRow& row) { return row.out_of_place.wrong + row.in_place.wrong > 0; });
+  return wrong ? 1 : 0;
+}
+
+}  // namespace lacuna::cli

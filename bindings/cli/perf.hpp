@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/values/call.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::cli {
+
+/// What `lacuna perf` measures; the letters are nccl-tests'.
+struct PerfOptions {
+  Collective collective = Collective::Allreduce;
+  std::vector<std::string> algorithms;   ///< one row each; empty: lacuna chooses
+  std::size_t begin_bytes = 8;           ///< -b
+  std::size_t end_bytes = 32 << 20;      ///< -e
+  std::size_t factor = 2;                ///< -f
+  int iterations = 20;                   ///< -n
+  int warmup = 5;                        ///< -w
+  int operations = 1;                    ///< -m: calls in flight at a time in each iteration
+  Dtype dtype = Dtype::F32;              ///< -d
+  Reduction reduction = Reduction::Sum;  ///< -o
+  bool check = true;                     ///< -c
+  Rank root = 0;                         ///< -r
+  int skip_steps = 0;                    ///< --skip: for skip_ring
+  SkipMode skip_mode = SkipMode::Static;
+  std::string json_path;  ///< -J
+};
+
+/// One measured line, of one placement of the buffers.
+struct PerfFigures {
+  double microseconds = 0;         ///< per call, of the slowest rank
+  double algorithm_bandwidth = 0;  ///< size over time, GB/s
+  double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
+  std::size_t wrong = 0;           ///< elements, on all ranks
+};
+
+struct PerfRow {
+  std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together for reduce_scatter and allgather
+  std::size_t count = 0;
+  std::string algorithm;
+  PerfFigures out_of_place, in_place;
+  std::uint64_t payload_bytes = 0;  ///< sent per call by the rank that sends most, counted by the transport
+};
+
+/// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.
+int perf(const PerfOptions& options);
+
+/// The lines of the table, and the file of -J.
+std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts);
+std::string perf_line(const PerfOptions& options, const PerfRow& row);
+std::string perf_footer(const std::vector<PerfRow>& rows);
+Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts,
+                       const std::vector<PerfRow>& rows);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,110 @@
+#include "bindings/cli/perf_data.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "algorithms/skip_mask.hpp"
+#include "kernels/float16.hpp"
+#include "runtime/parts.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+template <class T>
+void put(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Writes the element of `dtype` that is nearest to a value.
+void put_element(Dtype dtype, std::byte* to, double value) {
+  switch (dtype) {
+    case Dtype::F32:
+      return put(to, static_cast<float>(value));
+    case Dtype::F64:
+      return put(to, value);
+    case Dtype::BF16:
+      return put(to, kernels::to_bf16(static_cast<float>(value)));
+    case Dtype::F16:
+      return put(to, kernels::to_f16(static_cast<float>(value)));
+    case Dtype::I32:
+      return put(to, static_cast<std::int32_t>(value));
+    case Dtype::I64:
+      return put(to, static_cast<std::int64_t>(value));
+    case Dtype::U8:
+      return put(to, static_cast<std::uint8_t>(static_cast<std::int64_t>(value)));
+  }
+}
+
+double combine(Reduction reduction, double a, double b) {
+  switch (reduction) {
+    case Reduction::Min:
+      return std::min(a, b);
+    case Reduction::Max:
+      return std::max(a, b);
+    case Reduction::Prod:
+      return a * b;
+    default:
+      return a + b;
+  }
+}
+
+/// avg divides in the accumulation type.
+double divided(Dtype dtype, double sum, Rank size) {
+  if (dtype == Dtype::F64) return sum / size;
+  return static_cast<double>(static_cast<float>(sum) / static_cast<float>(size));
+}
+
+/// The rank whose input an element of an allgather or broadcast comes from, and its place there.
+double gathered_value(const PerfResult& result, std::size_t element) {
+  const Call& call = result.call;
+  if (call.collective == Collective::Broadcast) return perf_value(call.reduction, call.root, element);
+  return perf_value(call.reduction, static_cast<Rank>(element / call.count), element % call.count);
+}
+
+double reduced_value(const PerfResult& result, const SkipMask& mask, std::size_t element) {
+  const Call& call = result.call;
+  const bool skips = call.options.skip_steps > 0;
+  const std::size_t place = call.collective == Collective::ReduceScatter
+                                ? static_cast<std::size_t>(result.rank) * call.count + element
+                                : element;
+  double value = call.reduction == Reduction::Prod ? 1 : 0;
+  bool first = true;
+  for (Rank rank = 0; rank < result.size; ++rank) {
+    if (skips && !mask.contributes(rank, element)) continue;
+    const double mine = perf_value(call.reduction, rank, place);
+    value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
+  }
+  return call.reduction == Reduction::Avg ? divided(call.dtype, value, result.size) : value;
+}
+
+}  // namespace
+
+double perf_value(Reduction reduction, Rank rank, std::size_t element) {
+  const std::size_t mixed = static_cast<std::size_t>(rank) * 7 + element * 13;
+  if (reduction == Reduction::Prod) return mixed % 5 == 0 && rank < 6 ? 2 : 1;
+  return static_cast<double>(mixed % 8);
+}
+
+void fill_input(const Call& call, Rank rank, std::span<std::byte> input) {
+  const std::size_t width = size_of(call.dtype);
+  for (std::size_t i = 0; i < input.size() / width; ++i) {
+    put_element(call.dtype, input.data() + i * width, perf_value(call.reduction, rank, i));
+  }
+}
+
+std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> output) {
+  const Call& call = result.call;
+  const SkipMask mask(call, result.size, result.sampler, number_of_parts(call, result.size, result.chunk_bytes));
+  const bool reduces = call.collective == Collective::Allreduce || call.collective == Collective::ReduceScatter;
+  const std::size_t width = size_of(call.dtype);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < output.size() / width; ++i) {
+    std::byte expected[8];
+    put_element(call.dtype, expected, reduces ? reduced_value(result, mask, i) : gathered_value(result, i));
+    if (std::memcmp(expected, output.data() + i * width, width) != 0) ++wrong;
+  }
+  return wrong;
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "runtime/values/call.hpp"
+
+namespace lacuna::cli {
+
+/// What `lacuna perf` puts into a rank's input: whole numbers so small that every result is exact in every dtype.
+double perf_value(Reduction reduction, Rank rank, std::size_t element);
+
+void fill_input(const Call& call, Rank rank, std::span<std::byte> input);
+
+/// One result to be checked: the call as it was started, its sampler before it was started, and where it ran.
+struct PerfResult {
+  const Call& call;
+  const Sampler& sampler;
+  Rank rank;
+  Rank size;
+  std::size_t chunk_bytes;
+};
+
+/// How many elements of the output are not exactly what the inputs of all ranks give.
+std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> output);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/perf.hpp"
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+std::string figures(const PerfOptions& options, const PerfFigures& measured) {
+  const std::string wrong = options.check ? fmt::to_string(measured.wrong) : "N/A";
+  return fmt::format("{:>10.2f} {:>7.2f} {:>7.2f} {:>6}", measured.microseconds, measured.algorithm_bandwidth,
+                     measured.bus_bandwidth, wrong);
+}
+
+nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) {
+  nlohmann::json json = {
+      {"time", measured.microseconds}, {"alg_bw", measured.algorithm_bandwidth}, {"bus_bw", measured.bus_bandwidth}};
+  if (options.check) json["nwrong"] = measured.wrong;
+  return json;
+}
+
+}  // namespace
+
+std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts) {
+  std::string text =
+      fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
+                  version(), to_string(options.collective), size, options.begin_bytes, options.end_bytes,
+                  options.factor, options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
+  for (Rank rank = 0; rank < size; ++rank) {
+    text += fmt::format("#  rank {:>3} on {}\n", rank, hosts[static_cast<std::size_t>(rank)]);
+  }
+  const std::string columns = fmt::format("{:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
+  const std::string units = fmt::format("{:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {:^33}  {:^33} {:>14}\n", "", "", "", "", "", "out-of-place",
+                      "in-place", "");
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", "size", "count", "type", "redop",
+                      "algorithm", columns, columns, "payload/rank");
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", "(B)", "(elements)", "", "", "", units,
+                      units, "(B)");
+  return text;
+}
+
+std::string perf_line(const PerfOptions& options, const PerfRow& row) {
+  const bool reduces = options.collective == Collective::Allreduce || options.collective == Collective::ReduceScatter;
+  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", row.bytes, row.count,
+                     to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
+                     figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes);
+}
+
+std::string perf_footer(const std::vector<PerfRow>& rows) {
+  double bandwidth = 0;
+  std::size_t wrong = 0;
+  for (const PerfRow& row : rows) {
+    bandwidth += row.out_of_place.bus_bandwidth + row.in_place.bus_bandwidth;
+    wrong += row.out_of_place.wrong + row.in_place.wrong;
+  }
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.4f}\n", wrong,
+                     wrong == 0 ? "OK" : "FAILED",
+                     bandwidth / static_cast<double>(2 * std::max<std::size_t>(rows.size(), 1)));
+}
+
+Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts,
+                       const std::vector<PerfRow>& rows) {
+  nlohmann::json json = {{"version", version()},
+                         {"collective", to_string(options.collective)},
+                         {"ranks", size},
+                         {"hosts", hosts},
+                         {"config",
+                          {{"iterations", options.iterations},
+                           {"warmup_iterations", options.warmup},
+                           {"agg_iterations", options.operations},
+                           {"validation", options.check}}}};
+  for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
+    if (const char* value = std::getenv(name)) json["env"][name] = value;
+  }
+  for (const PerfRow& row : rows) {
+    json["results"].push_back({{"size", row.bytes},
+                               {"count", row.count},
+                               {"type", to_string(options.dtype)},
+                               {"redop", to_string(options.reduction)},
+                               {"algorithm", row.algorithm},
+                               {"out_of_place", json_of(options, row.out_of_place)},
+                               {"in_place", json_of(options, row.in_place)},
+                               {"payload_bytes_per_rank", row.payload_bytes}});
+  }
+  std::ofstream file(options.json_path);
+  file << json.dump(2) << '\n';
+  file.close();
+  if (file.fail()) return {Code::Io, fmt::format("{} could not be written", options.json_path)};
+  return {};
+}
+
+}  // namespace lacuna::cli

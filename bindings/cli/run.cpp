@@ -1,0 +1,61 @@
+#include "bindings/cli/run.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "bindings/cli/agree.hpp"
+#include "bindings/cli/run_session.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+/// Rank 0 reads the file; all ranks get the same text and so the same verdict on it.
+Result<RunConfig> shared_config(Communicator& communicator, const std::filesystem::path& path) {
+  ConfigSource source{.file = path.string(), .text = "", .ranks = communicator.size()};
+  Status read;
+  if (communicator.rank() == 0) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf())) {
+      const char* why = errno == 0 ? "it is empty" : std::strerror(errno);
+      read = Status(Code::Io, fmt::format("cannot read the config {}: {}", path.string(), why));
+    }
+    source.text = text.str();
+  }
+  if (Status agreed = agree(communicator, read); !agreed) return agreed;
+  if (Status shared = share_text(communicator, source.text); !shared) return shared;
+  return read_run_config(std::move(source));
+}
+
+Status run(Communicator& communicator, const RunOptions& options) {
+  Result<RunConfig> config = shared_config(communicator, options.config);
+  if (!config) return config.status();
+  const bool quiet = options.quiet || communicator.rank() != 0;
+  RunSession session(communicator, *config, quiet);
+  const Result<RunRecord> record = session.run(options.fresh);
+  if (!record) return record.status();
+  if (communicator.rank() == 0) {
+    fmt::print("\n{}", table_of(*record));
+    if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*record));
+    fmt::print("\nresults: {}\n", result_path(*config).string());
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  Result<Communicator> world = Communicator::world();
+  Status status = world ? run(*world, options) : world.status();
+  if (status) return 0;
+  // What one rank has found is known to all and said once; the end of the communicator each rank tells by itself.
+  if (!world || world->rank() == 0 || !world->status()) fmt::print(stderr, "lacuna run: {}\n", status.message());
+  return 1;
+}
+
+}  // namespace lacuna::cli

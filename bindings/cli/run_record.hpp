@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bindings/cpp/workload.hpp"
+
+namespace lacuna::cli {
+
+/// What training has cost so far, without evaluations and checkpoints.
+struct Cost {
+  double seconds = 0;
+  double waited = 0;   ///< of these, the seconds spent waiting for communication
+  double payload = 0;  ///< bytes sent by one rank
+};
+
+/// How things stood after some steps.
+struct Evaluation {
+  std::uint64_t steps = 0;
+  double epochs = 0;  ///< the same in epochs
+  Cost cost;
+  Metrics metrics;
+};
+
+/// What is known of one method.
+struct MethodRecord {
+  std::string label;
+  bool dense = false;  ///< a ring without skipped steps: what the others are compared with
+  bool finished = false;
+  Cost cost = {};                            ///< this rank's; once finished, the mean over the ranks
+  std::vector<Evaluation> evaluations = {};  ///< one per epoch begun
+};
+
+/// What is known of a run: the methods begun, in the config's order. It is saved with every checkpoint.
+using RunRecord = std::vector<MethodRecord>;
+
+std::string to_json(const RunRecord& record);
+/// The inverse; Io if the text is not such a record.
+Result<RunRecord> record_from_json(const std::string& text);
+
+}  // namespace lacuna::cli

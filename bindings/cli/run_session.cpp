@@ -1,0 +1,121 @@
+#include "bindings/cli/run_session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <system_error>
+
+#include "bindings/cli/agree.hpp"
+
+namespace lacuna::cli {
+
+RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet)
+    : communicator_(communicator), config_(config), display_(quiet), provenance_(provenance_of(config, communicator)) {}
+
+Result<RunRecord> RunSession::run(bool fresh) {
+  if (Status prepared = prepare(fresh); !prepared) return prepared;
+  if (Status restored = restore(); !restored) return restored;
+  for (std::size_t method = record_.empty() ? 0 : record_.size() - 1; method < config_.methods.size(); ++method) {
+    if (Status trained = train(method); !trained) return trained;
+  }
+  return record_;
+}
+
+Status RunSession::prepare(bool fresh) {
+  if (Status loaded = agree(communicator_, config_.workload->load()); !loaded) return loaded;
+  const Result<std::uint64_t> per_epoch = config_.workload->steps_per_epoch(communicator_.size());
+  if (!per_epoch) return per_epoch.status();
+  steps_per_epoch_ = *per_epoch;
+  steps_ = config_.steps ? *config_.steps : *config_.epochs * steps_per_epoch_;
+
+  Status ready;
+  if (first_rank()) {
+    std::error_code error;
+    std::filesystem::create_directories(config_.output, error);
+    if (error) ready = Status(Code::Io, fmt::format("cannot make {}: {}", config_.output.string(), error.message()));
+    if (ready && fresh) ready = checkpoint::remove_sets(config_.output);
+    if (ready && fresh) std::filesystem::remove(result_path(config_), error);
+    if (error) ready = Status(Code::Io, fmt::format("{}: {}", result_path(config_).string(), error.message()));
+  }
+  return agree(communicator_, ready);
+}
+
+Status RunSession::set_up(std::size_t method) {
+  step_ = 0;
+  return config_.workload->set_up(communicator_,
+                                  {.method = config_.methods[method], .seed = config_.seed, .steps = steps_});
+}
+
+Status RunSession::train(std::size_t method) {
+  if (record_.size() == method) {
+    const Method& wanted = config_.methods[method];
+    if (Status ready = set_up(method); !ready) return ready;
+    record_.push_back({.label = wanted.label, .dense = wanted.algorithm == "ring"});
+  }
+  if (current().finished) return Status::ok();
+  display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);
+  while (step_ < steps_) {
+    if (Status trained = train_until(next_stop()); !trained) return trained;
+    const bool last = step_ == steps_;
+    if (last || step_ % steps_per_epoch_ == 0) {
+      if (Status evaluated = evaluate(); !evaluated) return evaluated;
+    }
+    if (last) {
+      if (Status finished = finish_method(); !finished) return finished;
+    }
+    if (last || (config_.checkpoint_every > 0 && step_ % config_.checkpoint_every == 0)) {
+      if (Status saved = save(); !saved) return saved;
+    }
+  }
+  return Status::ok();
+}
+
+std::uint64_t RunSession::next_stop() const {
+  const auto next_multiple = [&](std::uint64_t of) { return (step_ / of + 1) * of; };
+  std::uint64_t stop = std::min(steps_, next_multiple(steps_per_epoch_));
+  if (config_.checkpoint_every > 0) stop = std::min(stop, next_multiple(config_.checkpoint_every));
+  return stop;
+}
+
+Status RunSession::train_until(std::uint64_t stop) {
+  if (Status together = communicator_.barrier(); !together) return together;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto waited = config_.workload->waited();
+  const std::uint64_t payload = communicator_.counters().payload_sent;
+  for (; step_ < stop; ++step_) {
+    const Result<double> figure = config_.workload->step(step_);
+    if (!figure) return figure.status();
+    display_.advance(*figure);
+  }
+  using Seconds = std::chrono::duration<double>;
+  Cost& cost = current().cost;
+  cost.seconds += Seconds(std::chrono::steady_clock::now() - begin).count();
+  cost.waited += Seconds(config_.workload->waited() - waited).count();
+  cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);
+  return Status::ok();
+}
+
+Status RunSession::evaluate() {
+  Result<Metrics> metrics = config_.workload->evaluate();
+  if (!metrics) return metrics.status();
+  const double epochs = static_cast<double>(step_) / static_cast<double>(steps_per_epoch_);
+  display_.line(fmt::format("{}: epoch {:.2f}: {}, fingerprint {:016x}", current().label, epochs, to_text(*metrics),
+                            metrics->fingerprint));
+  current().evaluations.push_back({.steps = step_, .epochs = epochs, .cost = current().cost, .metrics = *metrics});
+  return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
+}
+
+/// The costs become their means over the ranks.
+Status RunSession::finish_method() {
+  Cost& cost = current().cost;
+  std::array<double, 3> costs = {cost.seconds, cost.waited, cost.payload};
+  if (Status averaged = communicator_.allreduce<double>(costs, costs, Reduction::Avg); !averaged) return averaged;
+  cost = {.seconds = costs[0], .waited = costs[1], .payload = costs[2]};
+  current().evaluations.back().cost = cost;
+  current().finished = true;
+  return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
+}
+
+}  // namespace lacuna::cli

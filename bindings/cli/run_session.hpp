@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bindings/checkpoint/checkpoint.hpp"
+#include "bindings/cli/run_config.hpp"
+#include "bindings/cli/run_display.hpp"
+#include "bindings/cli/run_record.hpp"
+#include "bindings/cli/run_results.hpp"
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+
+/// Carries out a config on one rank of a job. All ranks make the same calls; an error on one ends all of them.
+class RunSession {
+ public:
+  /// The communicator and the config must outlive the session. A quiet one prints nothing.
+  RunSession(Communicator& communicator, RunConfig& config, bool quiet);
+
+  /// Everything, from loading the data to the last method's end. With `fresh` from the beginning, else from the newest
+  /// checkpoint.
+  Result<RunRecord> run(bool fresh);
+
+ private:
+  bool first_rank() const { return communicator_.rank() == 0; }
+  Status prepare(bool fresh);
+  Status set_up(std::size_t method);
+  Status restore();
+  Result<std::int64_t> find_set();
+  Status read_set(std::int64_t set);
+  Status train(std::size_t method);
+  std::uint64_t next_stop() const;
+  Status train_until(std::uint64_t stop);
+  Status evaluate();
+  Status finish_method();
+  Status save();
+  Status write_manifest(std::int64_t set, const Status& written, const checkpoint::FileSum& sum);
+  MethodRecord& current() { return record_.back(); }
+
+  Communicator& communicator_;
+  RunConfig& config_;
+  ProgressDisplay display_;
+  Attributes provenance_;
+  std::uint64_t steps_ = 0;  // of each method
+  std::uint64_t steps_per_epoch_ = 1;
+  std::uint64_t step_ = 0;  // done by the current method
+  RunRecord record_;
+};
+
+}  // namespace lacuna::cli

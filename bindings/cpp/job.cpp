@@ -1,0 +1,167 @@
+#include "bindings/cpp/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/bootstrap.hpp"
+#include "runtime/inquiry.hpp"
+#include "runtime/log.hpp"
+#include "transports/inproc.hpp"
+#include "transports/ucx.hpp"
+
+namespace lacuna {
+
+/// Does for ranks of one process what the watch does for processes: compares what they posted.
+class LocalJudge {
+ public:
+  explicit LocalJudge(std::size_t size) : ranks_(size) {}
+
+  void join(Rank rank, runtime::Communicator* communicator) {
+    const std::lock_guard lock(mutex_);
+    ranks_[static_cast<std::size_t>(rank)].communicator = communicator;
+  }
+  void leave(Rank rank, runtime::Reach reach) {
+    const std::lock_guard lock(mutex_);
+    ranks_[static_cast<std::size_t>(rank)] = {.communicator = nullptr, .reached = {reach}};
+  }
+  void report(Rank reporter, const runtime::Trouble& trouble) {
+    const std::lock_guard lock(mutex_);
+    std::vector<runtime::Account> accounts;
+    for (const Member& member : ranks_) {
+      accounts.push_back(member.communicator
+                             ? runtime::account_of(member.communicator->posted(trouble.communicator, trouble.run))
+                             : runtime::account_of(member.reached, {trouble.communicator, trouble.run}));
+    }
+    const auto verdict = runtime::judge(trouble, reporter, accounts);
+    if (!verdict) return;
+    for (const Member& member : ranks_) {
+      if (member.communicator) member.communicator->fail(*verdict);
+    }
+  }
+
+ private:
+  struct Member {
+    runtime::Communicator* communicator = nullptr;
+    std::vector<runtime::Reach> reached;
+  };
+  std::mutex mutex_;
+  std::vector<Member> ranks_;
+};
+
+namespace {
+
+constexpr std::chrono::seconds close_deadline{5};
+
+/// More ranks than cores on this host: polling would only take time from the others.
+bool crowded(const std::vector<std::string>& hosts, const std::string& mine) {
+  const auto here = std::count(hosts.begin(), hosts.end(), mine);
+  return here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
+}
+
+runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is_crowded) {
+  return {.window_bytes = config.window,
+          .credit_bytes = config.credits,
+          .eager_bytes = config.eager,
+          .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
+          .slots = static_cast<std::uint32_t>(config.slots),
+          .max_runs = static_cast<std::uint32_t>(config.max_runs),
+          .chunk_bytes = config.chunk,
+          .deadline = config.deadline,
+          .stall = config.stall,
+          .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
+          .progress_thread = config.progress == Progress::Thread};
+}
+
+Status check(const runtime::Config& config) {
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (config.rank.has_value() != config.size.has_value()) {
+    return {Code::InvalidArgument, "LACUNA_RANK and LACUNA_SIZE go together: one of them is not set"};
+  }
+  if (size < 1 || rank < 0 || rank >= size) {
+    return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
+  }
+  if (size > 1 && config.store.empty()) {
+    return {Code::InvalidArgument,
+            fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
+  }
+  return {};
+}
+
+}  // namespace
+
+JobState::~JobState() {
+  if (watch) watch->leave({communicator->reach()});
+  if (judge) judge->leave(communicator->rank(), communicator->reach());
+  if (executor) static_cast<void>(executor->close(close_deadline));
+  watch.reset();
+  communicator.reset();
+}
+
+Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config) {
+  if (Status valid = check(config); !valid) return valid;
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (size == 1) {
+    auto alone = make_local(1, config.progress);
+    if (!alone) return alone.status();
+    return std::move(alone->front());
+  }
+  runtime::set_log_rank(rank);
+
+  auto transport = make_ucx({});
+  if (!transport) return transport.status();
+  auto membership = runtime::join({.rank = rank,
+                                   .size = size,
+                                   .store = config.store,
+                                   .key = config.key,
+                                   .host = config.host,
+                                   .timeout = config.bootstrap_timeout,
+                                   .silence = config.watch_timeout},
+                                  (*transport)->address());
+  if (!membership) return membership.status();
+
+  auto job = std::make_shared<JobState>();
+  job->hosts = membership->hosts;
+  const auto options = executor_options(config, crowded(job->hosts, config.host));
+  job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
+  job->communicator = std::make_unique<runtime::Communicator>(*job->executor, membership->nonce);
+  auto addresses = membership->addresses;
+  auto watch = runtime::Watch::start(*membership, *job->communicator);
+  if (!watch) return watch.status();
+  job->watch = std::move(*watch);
+  job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
+  if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
+  runtime::log_info("rank {} of {} on {}", rank, size, config.host);
+  return job;
+}
+
+Result<std::vector<std::shared_ptr<JobState>>> make_local(Rank size, Progress progress) {
+  if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
+  auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  config->progress = progress;
+  std::vector<std::shared_ptr<JobState>> jobs;
+  auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
+  auto transports = make_inproc(size, {});
+  const std::vector<std::string> hosts(static_cast<std::size_t>(size), config->host);
+  std::vector<std::vector<std::byte>> addresses;
+  for (const auto& transport : transports) addresses.push_back(transport->address());
+  for (Rank rank = 0; rank < size; ++rank) {
+    auto job = std::make_shared<JobState>();
+    job->hosts = hosts;
+    job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
+                                                        size, executor_options(*config, crowded(hosts, config->host)));
+    job->communicator = std::make_unique<runtime::Communicator>(*job->executor, 1);
+    job->judge = judge;
+    judge->join(rank, job->communicator.get());
+    job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
+    jobs.push_back(std::move(job));
+  }
+  for (auto& job : jobs) {
+    if (Status connected = job->executor->connect(addresses); !connected) return connected;
+  }
+  return jobs;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks]
+# Debian and Ubuntu: by apt-get, as root or through sudo. Elsewhere: lists what is missing and stops.
+# The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# group | Debian package | how to see that it is there: a command, a header or a file
+needs='
+build | build-essential | command c++
+build | build-essential | command make
+build | cmake | command cmake
+build | ninja-build | command ninja
+build | ccache | command ccache
+build | pkg-config | command pkg-config
+build | libucx-dev | header ucp/api/ucp.h
+build | libtrilinos-kokkos-dev | header Kokkos_Core.hpp
+build | libhdf5-dev | header hdf5.h
+build | libcli11-dev | header CLI/CLI.hpp
+build | libtomlplusplus-dev | header toml++/toml.h
+build | nlohmann-json3-dev | header nlohmann/json.hpp
+build | libfmt-dev | header fmt/format.h
+build | libssl-dev | header openssl/hmac.h
+build | zlib1g-dev | header zlib.h
+build | iproute2 | command ip
+build | python3 | command python3
+build | dataset-fashion-mnist | file /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
+tests | libgtest-dev | header gtest/gtest.h
+tests | libbenchmark-dev | header benchmark/benchmark.h
+tests | clang-format | command clang-format
+tests | python3-pip | module pip
+benchmarks | ucx-utils | command ucx_perftest
+benchmarks | openmpi-bin | command mpirun
+benchmarks | libopenmpi-dev | command mpicxx
+'
+ucx_wheel='libucx-cu13==1.22.0'
+ucx_folder=build/ucx-1.22
+
+fail() {
+  printf 'setup: %s\n' "$*" >&2
+  exit 1
+}
+
+# The header names on standard input that the compiler does not find; all of them without a compiler.
+missing_headers() {
+  local header
+  while read -r header; do
+    printf '#if !__has_include(<%s>)\nmissing %s\n#endif\n' "$header" "$header"
+  done |
+    c++ -x c++ -std=c++20 -E -P -I/usr/include/trilinos -I/usr/include/hdf5/serial - | sed -n 's/^missing //p'
+}
+
+# Prints "package | what" for each need of the given groups that is not met.
+missing() {
+  local groups=" $* " group package kind what headers=''
+  if command -v c++ >/dev/null; then
+    headers=$(sed -n 's/.*| header //p' <<<"$needs" | missing_headers)
+  else
+    headers=$(sed -n 's/.*| header //p' <<<"$needs")
+  fi
+  while read -r group _ package _ kind what; do
+    [[ -n $group && $groups == *" $group "* ]] || continue
+    case $kind in
+      command) command -v "$what" >/dev/null || PATH=$PATH:/usr/sbin:/sbin command -v "$what" >/dev/null ;;
+      header) ! grep -qxF "$what" <<<"$headers" ;;
+      file) [[ -e $what ]] ;;
+      module) python3 -c "import $what" 2>/dev/null ;;
+    esac || printf '%s | %s %s\n' "$package" "$kind" "$what"
+  done <<<"$needs"
+}
+
+install_packages() {
+  local privileged=()
+  if [[ $(id -u) != 0 ]]; then
+    privileged=(sudo)
+    sudo -n true 2>/dev/null || [[ -t 0 ]] && command -v sudo >/dev/null ||
+      fail "neither root nor able to use sudo. Missing: $*. Run as root: apt-get install $*"
+  fi
+  printf 'setup: installing %s\n' "$*"
+  local apt=("${privileged[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
+  "${apt[@]}" update || fail "apt-get update failed (no network?). Missing: $*"
+  "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null ||
+    fail "apt-get could not install all of: $*. Its message stands above"
+}
+
+fetch_ucx() {
+  [[ -e $ucx_folder/libucx/lib/libucp.so.0 ]] && return
+  printf 'setup: fetching %s from PyPI\n' "$ucx_wheel"
+  rm -rf "$ucx_folder.new" && mkdir -p "$ucx_folder.new"
+  python3 -m pip --quiet download --no-deps --dest "$ucx_folder.new" "$ucx_wheel" ||
+    fail "cannot get $ucx_wheel from PyPI, which the tests need: they run over UCX 1.13 and 1.22. \
+Give access to PyPI, or unpack that wheel into $ucx_folder"
+  python3 -m zipfile -e "$ucx_folder.new"/*.whl "$ucx_folder.new"
+  rm -f "$ucx_folder.new"/*.whl
+  chmod -R u+rwX,go+rX "$ucx_folder.new" && chmod +x "$ucx_folder.new"/libucx/bin/*
+  rm -rf "$ucx_folder" && mv "$ucx_folder.new" "$ucx_folder"
+}
+
+groups=("${@:-build}")
+for group in "${groups[@]}"; do
+  [[ $group =~ ^(build|tests|benchmarks)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks"
+done
+
+found=$(missing "${groups[@]}")
+if [[ -n $found ]]; then
+  mapfile -t packages < <(cut -d' ' -f1 <<<"$found" | sort -u)
+  if command -v apt-get >/dev/null; then
+    install_packages "${packages[@]}"
+    found=$(missing "${groups[@]}")
+  fi
+  [[ -z $found ]] || fail "this is missing (Debian package | what was looked for):
+$found
+On Debian: apt-get install ${packages[*]}. Elsewhere: install the same by your system's means; headers outside
+the compiler's search path are found through CPATH."
+fi
+[[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx

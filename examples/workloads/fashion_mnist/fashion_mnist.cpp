@@ -1,0 +1,255 @@
+#include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "examples/workloads/fashion_mnist/idx.hpp"
+#include "examples/workloads/fashion_mnist/network.hpp"
+#include "examples/workloads/fashion_mnist/random.hpp"
+
+namespace lacuna::workloads {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t classes = 10;
+constexpr float pixel_mean = 0.2860F;  // of the training images, in units of the brightest pixel
+constexpr float pixel_deviation = 0.3530F;
+
+std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels) {
+  std::vector<std::size_t> widths = {pixels};
+  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
+  widths.push_back(classes);
+  return widths;
+}
+
+class FashionMnist final : public Workload {
+ public:
+  explicit FashionMnist(const FashionMnistOptions& options) : options_(options), labels_(options.batch) {}
+
+  Status load() override;
+  Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  Status set_up(Communicator& communicator, const Task& task) override;
+  Result<double> step(std::uint64_t step) override;
+  Result<Metrics> evaluate() override;
+  std::vector<StateItem> state() override;
+  std::chrono::nanoseconds waited() const override { return waited_; }
+
+ private:
+  std::size_t ranks() const { return static_cast<std::size_t>(communicator_->size()); }
+  std::size_t rank() const { return static_cast<std::size_t>(communicator_->rank()); }
+  void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
+  void take_batch(std::uint64_t step);
+  Result<std::vector<Request>> backward();
+  Result<Request> start_average(std::size_t layer);
+  Status finish(std::vector<Request> averages, float rate);
+  Score score_share();
+  Status check_equal(std::uint64_t fingerprint);
+  std::uint64_t fingerprint() const;
+
+  FashionMnistOptions options_;
+  LabelledImages training_;
+  LabelledImages test_;
+  std::optional<Network> network_;
+  std::vector<std::uint8_t> labels_;
+  std::vector<Sampler> samplers_;  // one per layer
+  Communicator* communicator_ = nullptr;
+  Task task_;
+  std::uint64_t steps_per_epoch_ = 1;
+  std::optional<std::uint64_t> epoch_;  // whose permutation order_ is
+  std::vector<std::uint32_t> order_;
+  std::chrono::nanoseconds waited_{0};
+};
+
+Status FashionMnist::load() {
+  const auto missing = [](const Status& why) {
+    return Status(Code::Io, fmt::format("{}; the files come with the Debian package dataset-fashion-mnist (apt install "
+                                        "dataset-fashion-mnist), or set workload.path to a folder that has them",
+                                        why.message()));
+  };
+  Result<LabelledImages> training = read_images(options_.folder, "train", classes);
+  if (!training) return missing(training.status());
+  Result<LabelledImages> test = read_images(options_.folder, "t10k", classes);
+  if (!test) return missing(test.status());
+  if (training->pixels != test->pixels) {
+    return missing(Status(Code::Io, fmt::format("{}: the training images have {} pixels, the test images {}",
+                                                options_.folder.string(), training->pixels, test->pixels)));
+  }
+  training_ = *std::move(training);
+  test_ = *std::move(test);
+  network_.emplace(widths_of(options_, training_.pixels), options_.batch);
+  return Status::ok();
+}
+
+Result<std::uint64_t> FashionMnist::steps_per_epoch(Rank ranks) const {
+  const std::size_t global_batch = options_.batch * static_cast<std::size_t>(ranks);
+  if (global_batch > training_.count) {
+    return Status(Code::InvalidArgument,
+                  fmt::format("{} samples on each of {} ranks are more than the {} training images", options_.batch,
+                              ranks, training_.count));
+  }
+  return std::uint64_t{training_.count / global_batch};
+}
+
+Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
+  const Result<std::uint64_t> steps = steps_per_epoch(communicator.size());
+  if (!steps) return steps.status();
+  steps_per_epoch_ = *steps;
+  communicator_ = &communicator;
+  task_ = task;
+  epoch_.reset();
+  waited_ = {};
+  network_->initialise(task.seed);
+  samplers_.clear();
+  for (std::size_t l = 0; l < network_->layers().size(); ++l) {
+    samplers_.push_back({.seed = task.seed, .key = l, .draw = 0});
+  }
+  return Status::ok();
+}
+
+void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, std::size_t slot) {
+  const std::uint8_t* image = from.images.data() + index * from.pixels;
+  float* to = network_->inputs().data() + slot * from.pixels;
+  for (std::size_t i = 0; i < from.pixels; ++i) {
+    to[i] = (static_cast<float>(image[i]) / 255.0F - pixel_mean) / pixel_deviation;
+  }
+  labels_[slot] = from.labels[index];
+}
+
+void FashionMnist::take_batch(std::uint64_t step) {
+  if (const std::uint64_t epoch = step / steps_per_epoch_; epoch_ != epoch) {
+    order_ = permutation(task_.seed, epoch, training_.count);
+    epoch_ = epoch;
+  }
+  const std::size_t first = ((step % steps_per_epoch_) * ranks() + rank()) * options_.batch;
+  for (std::size_t i = 0; i < options_.batch; ++i) take_sample(training_, order_[first + i], i);
+}
+
+Result<double> FashionMnist::step(std::uint64_t step) {
+  take_batch(step);
+  network_->forward(options_.batch);
+  const double loss = network_->score(labels_).loss / static_cast<double>(options_.batch);
+  Result<std::vector<Request>> averages = backward();
+  if (!averages) return averages.status();
+  const double left = 1 - static_cast<double>(step) / static_cast<double>(task_.steps);
+  const double rate = options_.learning_rate * (options_.decay == Decay::Linear ? left : 1);
+  if (Status finished = finish(*std::move(averages), static_cast<float>(rate)); !finished) return finished;
+  return loss;
+}
+
+/// The averages in flight, from the last layer to the first.
+Result<std::vector<Request>> FashionMnist::backward() {
+  const Network::Pause pause = [this] { communicator_->progress(); };
+  std::vector<Request> averages;
+  network_->begin_backward(labels_);
+  for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
+    network_->parameter_gradient(layer, pause);
+    Result<Request> average = start_average(layer);
+    if (!average) return average.status();
+    averages.push_back(*std::move(average));
+    if (layer > 0) network_->input_gradient(layer, pause);
+  }
+  return averages;
+}
+
+Result<Request> FashionMnist::start_average(std::size_t layer) {
+  const std::span<float> gradient = network_->layers()[layer].gradient;
+  const Method& method = task_.method;
+  Options options;
+  options.algorithm = method.algorithm;
+  options.skip_steps = method.skip_steps;
+  options.skip_mode = method.skip_mode;
+  if (method.skip_mode == SkipMode::Random) options.sampler = &samplers_[layer];
+  return communicator_->start_allreduce(std::span<const float>(gradient), gradient, Reduction::Avg, std::move(options));
+}
+
+Status FashionMnist::finish(std::vector<Request> averages, float rate) {
+  std::size_t layer = network_->layers().size();
+  for (Request& average : averages) {
+    const Clock::time_point begin = Clock::now();
+    const Status done = average.wait();
+    waited_ += Clock::now() - begin;
+    if (!done) return done;
+    update(network_->layers()[--layer], rate, static_cast<float>(options_.momentum));
+    communicator_->progress();
+  }
+  return Status::ok();
+}
+
+/// Of this rank's share of the test images.
+Score FashionMnist::score_share() {
+  const std::size_t end = test_.count * (rank() + 1) / ranks();
+  Score share;
+  for (std::size_t i = test_.count * rank() / ranks(); i < end; i += options_.batch) {
+    const std::size_t samples = std::min(options_.batch, end - i);
+    for (std::size_t j = 0; j < samples; ++j) take_sample(test_, i + j, j);
+    network_->forward(samples);
+    const Score score = network_->score(labels_);
+    share.loss += score.loss;
+    share.correct += score.correct;
+  }
+  return share;
+}
+
+Result<Metrics> FashionMnist::evaluate() {
+  const std::uint64_t shared = fingerprint();
+  if (Status equal = check_equal(shared); !equal) return equal;
+  const Score share = score_share();
+  std::array<double, 1> loss = {share.loss};
+  if (Status summed = communicator_->allreduce<double>(loss, loss); !summed) return summed;
+  std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share.correct)};
+  if (Status summed = communicator_->allreduce<std::int64_t>(correct, correct); !summed) return summed;
+  const auto count = static_cast<double>(test_.count);
+  const double accuracy = static_cast<double>(correct[0]) / count;
+  return Metrics{.values = {{.name = "test_accuracy", .value = accuracy, .percent = true},
+                            {.name = "test_loss", .value = loss[0] / count}},
+                 .fingerprint = shared};
+}
+
+Status FashionMnist::check_equal(std::uint64_t fingerprint) {
+  const std::array<std::int64_t, 1> mine = {std::bit_cast<std::int64_t>(fingerprint)};
+  std::array<std::int64_t, 1> low{};
+  std::array<std::int64_t, 1> high{};
+  if (Status done = communicator_->allreduce<std::int64_t>(mine, low, Reduction::Min); !done) return done;
+  if (Status done = communicator_->allreduce<std::int64_t>(mine, high, Reduction::Max); !done) return done;
+  if (low == high) return Status::ok();
+  return {Code::Mismatch,
+          fmt::format("the parameters differ between ranks: fingerprints from {:016x} to {:016x}, {:016x} here",
+                      static_cast<std::uint64_t>(low[0]), static_cast<std::uint64_t>(high[0]), fingerprint)};
+}
+
+std::uint64_t FashionMnist::fingerprint() const {
+  std::uint64_t sum = 0;
+  for (const Layer& layer : network_->layers()) {
+    for (float value : layer.parameters) {
+      sum = std::rotl(sum ^ std::bit_cast<std::uint32_t>(value), 23) * 0x9e3779b97f4a7c15U;
+    }
+  }
+  return sum;
+}
+
+std::vector<StateItem> FashionMnist::state() {
+  std::vector<StateItem> items;
+  for (std::size_t l = 0; l < network_->layers().size(); ++l) {
+    Layer& layer = network_->layers()[l];
+    const std::string name = fmt::format("layer{}.", l);
+    items.push_back({name + "parameters", Dtype::F32, layer.parameters.data(), layer.parameters.size()});
+    items.push_back({name + "momentum", Dtype::F32, layer.momentum.data(), layer.momentum.size()});
+    items.push_back({name + "sampler", Dtype::I64, &samplers_[l], sizeof(Sampler) / sizeof(std::int64_t)});
+  }
+  return items;
+}
+
+}  // namespace
+
+std::unique_ptr<Workload> make_fashion_mnist(const FashionMnistOptions& options) {
+  return std::make_unique<FashionMnist>(options);
+}
+
+}  // namespace lacuna::workloads

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "bindings/cpp/workload.hpp"
+
+namespace lacuna::workloads {
+
+/// How the learning rate goes on from its first value.
+enum class Decay : std::uint8_t { None = 0, Linear = 1 };  ///< Linear: down to zero at the last step
+
+struct FashionMnistOptions {
+  std::filesystem::path folder = "/usr/share/datasets/fashion-mnist";
+  std::size_t batch = 16;  ///< samples per rank and step
+  std::vector<std::size_t> hidden = {512, 256};
+  double learning_rate = 0.05;
+  double momentum = 0.9;
+  Decay decay = Decay::None;
+};
+
+/// Data-parallel training of a multilayer perceptron on Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017). Each rank takes
+/// its slice of the global batch; each layer's gradient is averaged by one allreduce, started as soon as it is there
+/// and overlapped with the rest of the backward pass. All ranks hold equal parameters at all times.
+std::unique_ptr<Workload> make_fashion_mnist(const FashionMnistOptions& options);
+
+}  // namespace lacuna::workloads

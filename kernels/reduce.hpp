@@ -1,0 +1,178 @@
+#pragma once
+
+#include <Kokkos_Macros.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/float16.hpp"
+#include "runtime/values/dtype.hpp"
+
+namespace lacuna::kernels {
+
+/// out[i] = round((a[i] op b[i]) / divisor) for i in [0, count). The operation and the division are carried out in the
+/// accumulation type (f32 for f32 and the 16-bit types, f64 for f64), then rounded once to the dtype; with divisor 1
+/// nothing is divided. Integers wrap and know no divisor. Avg is Sum: the divisor carries the rest. Min and Max are
+/// IEEE 754-2019 minimum and maximum: NaN wins over numbers, -0 < +0. `out` is `a`, `b` or both, or disjoint from
+/// them; addresses need no alignment. Any thread; allocates nothing.
+void reduce(Dtype dtype, Reduction reduction, double divisor, std::byte* out, const std::byte* a, const std::byte* b,
+            std::size_t count);
+
+/// out[i] = round(in[i] / divisor) for i in [0, count), divided in the accumulation type; with divisor 1, and for
+/// integers, a copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
+void scale(Dtype dtype, double divisor, std::byte* out, const std::byte* in, std::size_t count);
+
+/// Element i of an array of T that may lie at any address.
+template <class T>
+KOKKOS_INLINE_FUNCTION T load(const std::byte* array, std::size_t i) {
+  T value;
+  memcpy(&value, array + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <class T>
+KOKKOS_INLINE_FUNCTION void store(std::byte* array, std::size_t i, T value) {
+  memcpy(array + i * sizeof(T), &value, sizeof(T));
+}
+
+template <class T>
+inline constexpr bool is_integer_element = std::is_integral_v<T>;
+
+/// From an element to the type that is computed with: float, double, or for integers an unsigned type that wraps.
+KOKKOS_INLINE_FUNCTION float widen(float value) { return value; }
+KOKKOS_INLINE_FUNCTION double widen(double value) { return value; }
+KOKKOS_INLINE_FUNCTION float widen(bf16 value) { return to_float(value); }
+KOKKOS_INLINE_FUNCTION float widen(f16 value) { return to_float(value); }
+KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+KOKKOS_INLINE_FUNCTION std::uint64_t widen(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::uint8_t value) { return value; }
+
+/// Back to an element, rounded to nearest even; integers keep their low bits.
+template <class T, class Wide>
+KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return to_bf16(value);
+  } else if constexpr (std::is_same_v<T, f16>) {
+    return to_f16(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// The unsigned integer that holds a floating-point element, and the bits of its infinity and its quiet flag.
+template <class T>
+struct FloatBits;
+template <>
+struct FloatBits<float> {
+  using Bits = std::uint32_t;
+  static constexpr Bits infinity = 0x7f800000u, quiet = 0x00400000u;
+};
+template <>
+struct FloatBits<double> {
+  using Bits = std::uint64_t;
+  static constexpr Bits infinity = 0x7ff0000000000000u, quiet = 0x0008000000000000u;
+};
+template <>
+struct FloatBits<bf16> {
+  using Bits = std::uint16_t;
+  static constexpr Bits infinity = 0x7f80u, quiet = 0x0040u;
+};
+template <>
+struct FloatBits<f16> {
+  using Bits = std::uint16_t;
+  static constexpr Bits infinity = 0x7c00u, quiet = 0x0200u;
+};
+
+/// minimum (or, if `largest`, maximum) of two floating-point elements by comparing their bits as signed integers, whose
+/// negative half is turned round so that they order as numbers do, -0 before +0.
+template <bool largest, class T>
+KOKKOS_INLINE_FUNCTION T extreme_float(T x, T y) {
+  using Traits = FloatBits<T>;
+  using Bits = typename Traits::Bits;
+  using Key = std::make_signed_t<Bits>;
+  constexpr Bits magnitude = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+  const Bits a = bits_as<Bits>(x);
+  const Bits b = bits_as<Bits>(y);
+  const Bits a_turned = static_cast<Bits>(a ^ (static_cast<Key>(a) < 0 ? magnitude : Bits{0}));
+  const Bits b_turned = static_cast<Bits>(b ^ (static_cast<Key>(b) < 0 ? magnitude : Bits{0}));
+  const bool a_is_less = static_cast<Key>(a_turned) < static_cast<Key>(b_turned);
+  Bits result = a_is_less != largest ? a : b;
+  result = static_cast<Bits>(a & magnitude) > Traits::infinity ? static_cast<Bits>(a | Traits::quiet) : result;
+  result = static_cast<Bits>(b & magnitude) > Traits::infinity ? static_cast<Bits>(b | Traits::quiet) : result;
+  return bits_as<T>(result);
+}
+
+/// The operations. A selecting one picks one of two elements; the others compute in the wide type.
+struct SumOf {
+  static constexpr bool selects = false;
+  template <class Wide>
+  KOKKOS_INLINE_FUNCTION static Wide apply(Wide a, Wide b) {
+    return a + b;
+  }
+};
+
+struct ProductOf {
+  static constexpr bool selects = false;
+  template <class Wide>
+  KOKKOS_INLINE_FUNCTION static Wide apply(Wide a, Wide b) {
+    return a * b;
+  }
+};
+
+template <bool largest>
+struct ExtremeOf {
+  static constexpr bool selects = true;
+  template <class T>
+  KOKKOS_INLINE_FUNCTION static T apply(T a, T b) {
+    if constexpr (is_integer_element<T>) {
+      return (a < b) != largest ? a : b;
+    } else {
+      return extreme_float<largest>(a, b);
+    }
+  }
+};
+
+using MinimumOf = ExtremeOf<false>;
+using MaximumOf = ExtremeOf<true>;
+
+/// Element i of out[i] = (a[i] op b[i]) / divisor; see reduce(). Without `divides` the divisor is not read.
+template <class T, class Operation, bool divides>
+struct ReduceKernel {
+  using Wide = decltype(widen(T()));
+
+  std::byte* out;
+  const std::byte* a;
+  const std::byte* b;
+  Wide divisor;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const T x = load<T>(a, i);
+    const T y = load<T>(b, i);
+    if constexpr (Operation::selects && !divides) {
+      store<T>(out, i, Operation::apply(x, y));
+    } else if constexpr (Operation::selects) {
+      store<T>(out, i, narrow<T>(widen(Operation::apply(x, y)) / divisor));
+    } else if constexpr (divides) {
+      store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y)) / divisor));
+    } else {
+      store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y))));
+    }
+  }
+};
+
+/// Element i of out[i] = in[i] / divisor.
+template <class T>
+struct ScaleKernel {
+  using Wide = decltype(widen(T()));
+
+  std::byte* out;
+  const std::byte* in;
+  Wide divisor;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    store<T>(out, i, narrow<T>(widen(load<T>(in, i)) / divisor));
+  }
+};
+
+}  // namespace lacuna::kernels

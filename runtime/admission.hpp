@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "runtime/encoding.hpp"
+#include "runtime/values/dtype.hpp"
+
+/// What is said at the door of a job, one frame each:
+///   rank 0: Hello    its nonce
+///   rank r: Claim    version, rank, size, its nonce and a proof that it holds the key
+///   rank 0: Admitted its own proof, or Refused with the reason
+///   rank r: Card     host, address, time that it has left
+///   rank 0: Table    everybody's host and address, or Refused
+/// A proof is the HMAC-SHA256, under the job's key, of who speaks, both nonces, version, rank and size. It keeps others
+/// out of the job; the connection is neither encrypted nor protected afterwards.
+namespace lacuna::runtime::admission {
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::size_t longest_greeting = 2048;  ///< of every frame before the Card
+inline constexpr std::size_t longest_text = 1500;
+inline constexpr std::size_t longest_host = 255;
+inline constexpr std::size_t longest_address = 1 << 16;
+inline constexpr std::size_t longest_card = longest_address + longest_host + 64;
+
+enum class Say : std::uint8_t { Hello = 1, Claim = 2, Admitted = 3, Refused = 4, Card = 5, Table = 6 };
+
+using Nonce = std::array<std::byte, 32>;
+using Proof = std::array<std::byte, 32>;
+
+/// Random bytes fit for secrets; false if the system has none.
+bool fill_random(std::span<std::byte> bytes);
+
+struct Hello {
+  Nonce nonce{};
+};
+
+struct Claim {
+  std::uint32_t version = protocol_version;
+  Rank rank = 0;
+  Rank size = 0;
+  Nonce nonce{};
+  Proof proof{};
+};
+
+enum class Speaker : std::uint8_t { Store, Guest };
+
+/// The proof that `speaker` owes for a claim made to the store's nonce.
+Proof prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim);
+/// Compares in constant time.
+bool matches(const Proof& a, const Proof& b);
+
+struct Card {
+  std::string host;
+  std::vector<std::byte> address;
+  std::chrono::milliseconds left{0};  ///< until this rank gives up
+};
+
+struct Table {
+  std::uint64_t nonce = 0;
+  std::chrono::milliseconds silence{0};
+  std::vector<std::string> hosts;
+  std::vector<std::vector<std::byte>> addresses;
+};
+
+void send(Channel& channel, const Hello& hello);
+void send(Channel& channel, const Claim& claim);
+void send(Channel& channel, const Proof& admitted);
+void send(Channel& channel, const Status& refused);
+void send(Channel& channel, const Card& card);
+void send(Channel& channel, const Table& table);
+
+/// The inverse of send(); nothing if the frame is of another kind or not well-formed.
+std::optional<Hello> read_hello(const Frame& frame);
+/// Of a claim of another version only `version` is filled.
+std::optional<Claim> read_claim(const Frame& frame);
+std::optional<Proof> read_admitted(const Frame& frame);
+std::optional<Status> read_refused(const Frame& frame);
+std::optional<Card> read_card(const Frame& frame);
+std::optional<Table> read_table(const Frame& frame, Rank size);
+
+/// A code that came from the wire; Internal if it is none.
+Code code_from(std::int32_t number);
+
+}  // namespace lacuna::runtime::admission

@@ -1,0 +1,109 @@
+#include "runtime/builder.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace lacuna {
+
+GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
+    : shape_(shape),
+      symmetric_(symmetric),
+      sent_(static_cast<std::size_t>(shape.size)),
+      received_(static_cast<std::size_t>(shape.size)) {
+  if (symmetric) shape_.position = 0;
+}
+
+Region GraphBuilder::canonical(Region region) const {
+  if (!shape_.in_place || region.buffer == Buffer::Scratch) return region;
+  // reduce_scatter's output lies inside its input; everywhere else the input is (a block of) the output.
+  region.buffer = shape_.collective == Collective::ReduceScatter ? Buffer::Input : Buffer::Output;
+  return region;
+}
+
+Region GraphBuilder::piece_of(Buffer buffer, Rank piece) const {
+  const auto index = static_cast<std::uint32_t>(wrap(piece));
+  return {buffer, 0, static_cast<std::uint32_t>(shape_.size), index, index + 1};
+}
+
+Region GraphBuilder::scratch(int slot, Region like) const {
+  like.buffer = Buffer::Scratch;
+  like.slot = static_cast<std::uint8_t>(slot);
+  return like;
+}
+
+Rank GraphBuilder::wrap(Rank value) const {
+  const Rank rest = value % shape_.size;
+  return rest < 0 ? rest + shape_.size : rest;
+}
+
+StepId GraphBuilder::send(Region from, Rank to_peer) {
+  const Rank offset = wrap(to_peer - shape_.position);
+  const std::uint32_t index = sent_[static_cast<std::size_t>(offset)]++;
+  return add({.kind = StepKind::Send, .peer = offset, .index = index, .to = {}, .from = from});
+}
+
+StepId GraphBuilder::receive(Region to, Rank from_peer) {
+  const Rank offset = wrap(from_peer - shape_.position);
+  const std::uint32_t index = received_[static_cast<std::size_t>(offset)]++;
+  return add({.kind = StepKind::Receive, .peer = offset, .index = index, .to = to, .from = {}});
+}
+
+StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
+  const Rank offset = wrap(from_peer - shape_.position);
+  const std::uint32_t index = received_[static_cast<std::size_t>(offset)]++;
+  return add({.kind = StepKind::ReceiveReduce, .peer = offset, .index = index, .to = to, .from = with});
+}
+
+StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind::Copy, .to = to, .from = from}); }
+
+void GraphBuilder::finish(Region region) {
+  const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
+                                 [&](const Step& step) { return step.writes() && step.to == region; });
+  assert(last != steps_.rend() && last->kind != StepKind::Receive && "finish() follows a reduction or copy");
+  last->finish = true;
+}
+
+void GraphBuilder::after(StepId step, StepId earlier) {
+  assert(earlier < step && step + 1 == steps_.size());
+  if (!is_ancestor(earlier, step)) add_pruned_edges(step, {earlier});
+}
+
+StepId GraphBuilder::add(Step step) {
+  const auto id = static_cast<StepId>(steps_.size());
+  steps_.push_back(step);
+  ancestors_.emplace_back(id);
+  std::vector<StepId> earlier;
+  if (step.reads()) follow_earlier(id, step.from, false, earlier);
+  if (step.writes()) follow_earlier(id, step.to, true, earlier);
+  add_pruned_edges(id, std::move(earlier));
+  if (step.reads()) live_.push_back({id, step.from, false});
+  if (step.writes()) live_.push_back({id, step.to, true});
+  return id;
+}
+
+void GraphBuilder::follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {
+  std::erase_if(live_, [&](const Access& access) {
+    if (access.step == step || !(write || access.write) || !overlap(access.region, region)) return false;
+    earlier.push_back(access.step);
+    return write && covers(region, access.region);  // whoever follows that access follows this write
+  });
+}
+
+void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
+  std::sort(earlier.begin(), earlier.end(), std::greater<>());
+  earlier.erase(std::unique(earlier.begin(), earlier.end()), earlier.end());
+  for (StepId before : earlier) {
+    if (ancestors_[step][before]) continue;
+    edges_.emplace_back(before, step);
+    ancestors_[step][before] = true;
+    for (StepId i = 0; i < before; ++i) {
+      if (ancestors_[before][i]) ancestors_[step][i] = true;
+    }
+  }
+}
+
+bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_[step][ancestor]; }
+
+Graph GraphBuilder::build() && { return Graph(shape_, symmetric_, std::move(steps_), edges_); }
+
+}  // namespace lacuna

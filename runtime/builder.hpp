@@ -1,0 +1,70 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/graph.hpp"
+
+namespace lacuna {
+
+/// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
+/// between steps is inferred: a step follows every earlier one that touches the same bytes, unless both only read.
+/// Pieces and peers wrap around the number of ranks. In place, the two user buffers are one.
+class GraphBuilder {
+ public:
+  /// A symmetric program mentions its position only in sums of pieces and peers; it is written once, at position 0.
+  GraphBuilder(const GraphShape& shape, bool symmetric);
+
+  Rank size() const { return shape_.size; }
+  Rank position() const { return shape_.position; }
+  bool in_place() const { return shape_.in_place; }
+  int skip_steps() const { return shape_.skip_steps; }
+
+  /// All data of the part.
+  Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }
+  Region output() const { return canonical({Buffer::Output, 0, 1, 0, 1}); }
+  /// One of size() pieces. Where a collective gives each rank a block (reduce_scatter's input, allgather's output),
+  /// piece i is rank i's block; reduce_scatter's output and allgather's input hold the own piece only.
+  Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }
+  Region output(Rank piece) const { return canonical(piece_of(Buffer::Output, piece)); }
+  /// Temporary block `slot`, as the place of `like`.
+  Region scratch(int slot, Region like) const;
+  /// No bytes: its message is only a signal.
+  static Region signal() { return {}; }
+
+  StepId send(Region from, Rank to_peer);
+  StepId receive(Region to, Rank from_peer);
+  /// to = with op what arrives
+  StepId receive_reduce(Region to, Region with, Rank from_peer);
+  StepId copy(Region to, Region from);
+  /// The step that wrote exactly this region last gave its final value: there avg divides.
+  void finish(Region region);
+  /// An order that the regions do not show: `step` starts after `earlier` has ended.
+  void after(StepId step, StepId earlier);
+
+  Graph build() &&;
+
+ private:
+  struct Access {
+    StepId step;
+    Region region;
+    bool write;
+  };
+
+  Region canonical(Region region) const;
+  Region piece_of(Buffer buffer, Rank piece) const;
+  Rank wrap(Rank value) const;
+  StepId add(Step step);
+  void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
+  void add_pruned_edges(StepId step, std::vector<StepId> earlier);
+  bool is_ancestor(StepId ancestor, StepId step) const;
+
+  GraphShape shape_;
+  bool symmetric_;
+  std::vector<Step> steps_;
+  std::vector<Graph::Edge> edges_;
+  std::vector<Access> live_;                    // accesses that a later step may have to follow
+  std::vector<std::vector<bool>> ancestors_;    // by step: every step that ends before it
+  std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
+};
+
+}  // namespace lacuna

@@ -1,0 +1,287 @@
+#include "runtime/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/parts.hpp"
+#include "runtime/values/digest.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const auto* first = static_cast<const std::byte*>(a);
+  const auto* second = static_cast<const std::byte*>(b);
+  return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
+}
+
+/// Where the input must lie, seen from the output's memory, for the call to be in place.
+bool is_in_place(const Call& call, Rank rank) {
+  const auto* input = static_cast<const std::byte*>(call.input);
+  const auto* output = static_cast<const std::byte*>(call.output);
+  const std::size_t block = static_cast<std::size_t>(rank) * call.count * size_of(call.dtype);
+  switch (call.collective) {
+    case Collective::ReduceScatter:
+      return output == input + block;
+    case Collective::Allgather:
+      return input == output + block;
+    case Collective::Broadcast:
+      return input == output || rank != call.root;
+    default:
+      return input == output;
+  }
+}
+
+}  // namespace
+
+Communicator::Communicator(Executor& executor, std::uint64_t id)
+    : executor_(executor),
+      id_(id),
+      runs_(std::bit_ceil(executor.options().max_runs)),
+      records_(runs_.size()),
+      sampler_{.seed = 0, .key = id, .draw = 0} {
+  Executor::Lock lock(executor_);
+  executor_.communicators_.push_back(this);
+}
+
+Communicator::~Communicator() {
+  Executor::Lock lock(executor_);
+  std::erase(executor_.communicators_, this);
+}
+
+Status Communicator::status() const {
+  Executor::Lock lock(executor_);
+  return poison_;
+}
+
+Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  Run* run = nullptr;
+  {
+    Executor::Lock lock(executor_);
+    if (!poison_.is_ok()) return poison_;
+    if (unfinished_ >= executor_.options().max_runs || runs_[next_run_ % runs_.size()]) {
+      return Status(Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
+                                            executor_.options().max_runs));
+    }
+    run = pool_.take();
+    fill(*run, call, algorithm);
+    runs_[run->number % runs_.size()] = run;
+    ++unfinished_;
+    keep_record(*run);
+    executor_.begin(*run);
+    executor_.after_handlers();
+    if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
+  }
+  executor_.flush_deferred();
+  return run;
+}
+
+Status Communicator::check(const Call& call) const {
+  if (Status viable = executor_.viable(call.memory); !viable) return viable;
+  if (call.collective == Collective::Barrier) return {};
+  if (call.collective == Collective::Broadcast && (call.root < 0 || call.root >= size())) {
+    return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", call.root, size() - 1)};
+  }
+  if (call.reduction == Reduction::Avg && is_integer(call.dtype) && call.collective != Collective::Broadcast &&
+      call.collective != Collective::Allgather) {
+    return {Code::InvalidArgument,
+            fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))};
+  }
+  return check_buffers(call);
+}
+
+Status Communicator::check_buffers(const Call& call) const {
+  const std::size_t bytes = call.count * size_of(call.dtype);
+  const std::size_t all = bytes * static_cast<std::size_t>(size());
+  const std::size_t in = call.collective == Collective::ReduceScatter ? all : bytes;
+  const std::size_t out = call.collective == Collective::Allgather ? all : bytes;
+  const bool reads_input = call.collective != Collective::Broadcast || rank() == call.root;
+  if (bytes > 0 && ((reads_input && !call.input) || !call.output)) {
+    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", to_string(call.collective),
+                                               call.count, call.output ? "input" : "output")};
+  }
+  if (reads_input && !is_in_place(call, rank()) && overlapping(call.input, in, call.output, out)) {
+    return {Code::InvalidArgument,
+            fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be disjoint, or in place",
+                        to_string(call.collective), in, out)};
+  }
+  return {};
+}
+
+void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
+  const Options& options = call.options;
+  run.communicator = this;
+  run.algorithm = &algorithm;
+  run.call.collective = call.collective;
+  run.call.input = call.input;
+  run.call.output = call.output;
+  run.call.count = call.count;
+  run.call.dtype = call.dtype;
+  run.call.reduction = call.reduction;
+  run.call.root = call.root;
+  run.call.memory = call.memory;
+  run.call.options.skip_steps = options.skip_steps;
+  run.call.options.skip_mode = options.skip_mode;
+  run.call.options.priority = options.priority;
+  run.call.options.notify = options.notify;
+  run.call.options.keep_alive = options.keep_alive;
+  run.sampler = {};
+  if (options.skip_steps > 0 && options.skip_mode == SkipMode::Random) {
+    Sampler& sampler = options.sampler ? *options.sampler : sampler_;
+    run.sampler = sampler;
+    ++sampler.draw;
+  }
+  run.number = next_run_++;
+  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
+  run.parts = number_of_parts(call, size(), executor_.options().chunk_bytes);
+  run.digest = digest_of(run);
+  run.next_part = run.parts_done = 0;
+  run.deadline = Clock::now() + (options.deadline.count() > 0 ? options.deadline : executor_.options().deadline);
+  run.status = {};
+  run.finished = run.abandoned = run.expiry_reported = false;
+  run.operations = 0;
+}
+
+std::uint32_t Communicator::digest_of(const Run& run) const {
+  const Call& call = run.call;
+  const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
+  Digest digest;
+  digest.add(run.algorithm->name)
+      .add(word(call.collective) | word(call.dtype) << 8 | word(call.reduction) << 16 | word(run.parts) << 24 |
+           word(call.options.skip_mode) << 32)
+      .add(call.count)
+      .add(word(call.root) << 32 | word(call.options.skip_steps))
+      .add(run.sampler.seed)
+      .add(run.sampler.key)
+      .add(run.sampler.draw);
+  return static_cast<std::uint32_t>(digest.value() ^ digest.value() >> 32);
+}
+
+void Communicator::keep_record(const Run& run) {
+  records_[run.number % records_.size()] = {.number = run.number,
+                                            .digest = run.digest,
+                                            .algorithm = run.algorithm,
+                                            .count = run.call.count,
+                                            .draw = run.sampler.draw,
+                                            .root = run.call.root,
+                                            .skip_steps = run.call.options.skip_steps,
+                                            .dtype = run.call.dtype,
+                                            .reduction = run.call.reduction,
+                                            .skip_mode = run.call.options.skip_mode};
+}
+
+std::string Communicator::text_of(const Record& record) {
+  const Collective collective = record.algorithm->collective;
+  std::string text = fmt::format("{} {}", to_string(collective), record.algorithm->name);
+  if (collective == Collective::Barrier) return text;
+  text += fmt::format(" {} count {}", to_string(record.dtype), record.count);
+  if (collective == Collective::Broadcast) return text + fmt::format(" root {}", record.root);
+  if (collective != Collective::Allgather) text += fmt::format(" {}", to_string(record.reduction));
+  if (record.skip_steps > 0) text += fmt::format(" skip {} {}", record.skip_steps, to_string(record.skip_mode));
+  if (record.skip_steps > 0 && record.skip_mode == SkipMode::Random) text += fmt::format(" draw {}", record.draw);
+  return text;
+}
+
+/// What the run waits for: its oldest started step that has not ended, a receive if there is one.
+std::string Communicator::text_of(const Run& run) const {
+  const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[run.number % records_.size()]));
+  std::string waits_for_send;
+  for (const auto& part : run.active) {
+    for (StepId id = 0; id < part->graph->steps().size(); ++id) {
+      const Step& step = part->graph->steps()[id];
+      const StepState& state = part->states[id];
+      if (!state.started || state.ended) continue;
+      const Rank peer = part->order.rank_of((part->position + step.peer) % size());
+      if (step.receives()) {
+        return text + fmt::format(", part {} step {}: {} of {} bytes from rank {} are missing", part->number, id,
+                                  state.bytes - state.consumed, state.bytes, peer);
+      }
+      if (waits_for_send.empty()) {
+        waits_for_send =
+            fmt::format(", part {} step {}: rank {} has not taken what was sent to it", part->number, id, peer);
+      }
+    }
+  }
+  return text + waits_for_send;
+}
+
+Run* Communicator::find(std::uint32_t number) {
+  Run* run = runs_[number % runs_.size()];
+  return run && run->number == number ? run : nullptr;
+}
+
+std::shared_ptr<const Graph> Communicator::graph(const Run& run, Rank position) {
+  return graphs_.get(*run.algorithm, {.collective = run.call.collective,
+                                      .size = size(),
+                                      .position = position,
+                                      .in_place = is_in_place(run.call, rank()),
+                                      .skip_steps = run.call.options.skip_steps});
+}
+
+void Communicator::ended(Run& run) {
+  runs_[run.number % runs_.size()] = nullptr;
+  --unfinished_;
+}
+
+void Communicator::recycle(Run& run) {
+  for (auto& part : run.active) {
+    if (part->scratch) executor_.blocks_.give_back(std::exchange(part->scratch, nullptr), part->scratch_bytes);
+    run.spare.push_back(std::move(part));
+  }
+  run.active.clear();
+  pool_.give_back(&run);
+}
+
+bool Communicator::test(Run& run) {
+  if (!executor_.options().progress_thread) executor_.progress();
+  Executor::Lock lock(executor_);
+  return run.finished;
+}
+
+Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
+  const auto until = timeout ? Clock::now() + *timeout : Clock::time_point::max();
+  if (!executor_.wait([&run] { return run.finished; }, until)) {
+    Executor::Lock lock(executor_);
+    return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+  }
+  Executor::Lock lock(executor_);
+  return run.status;
+}
+
+bool Communicator::reclaimed(const Run& run) const {
+  Executor::Lock lock(executor_);
+  return run.finished && run.operations == 0;
+}
+
+void Communicator::release(Run& run) {
+  Executor::Lock lock(executor_);
+  run.abandoned = true;
+  if (run.finished && run.operations == 0) recycle(run);
+}
+
+void Communicator::fail(const Status& verdict) {
+  {
+    Executor::Lock lock(executor_);
+    executor_.fail(*this, verdict);
+    executor_.after_handlers();
+  }
+  executor_.flush_deferred();
+}
+
+Reach Communicator::reach() const {
+  Executor::Lock lock(executor_);
+  return {id_, next_run_};
+}
+
+std::optional<Watched::Posted> Communicator::posted(std::uint64_t communicator, std::uint32_t run) {
+  Executor::Lock lock(executor_);
+  const Record& record = records_[run % records_.size()];
+  if (communicator != id_ || static_cast<std::int32_t>(run - next_run_) >= 0) return std::nullopt;
+  if (record.number != run) return Posted{};
+  return Posted{record.digest, text_of(record)};
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/executor.hpp"
+#include "runtime/graph_cache.hpp"
+
+namespace lacuna::runtime {
+
+/// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs.
+/// Thread rule: public functions lock the executor.
+class Communicator : public Watched {
+ public:
+  Communicator(Executor& executor, std::uint64_t id);
+  ~Communicator() override;
+
+  Rank rank() const { return executor_.rank(); }
+  Rank size() const { return executor_.size(); }
+  Executor& executor() { return executor_; }
+  /// Ok, or why every further call is refused.
+  Status status() const;
+
+  /// Starts a call. On an error nothing was sent. The run stays until release().
+  Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  bool test(Run& run);
+  /// Waits until the run's end or `timeout`; TimedOut then says that the run lives.
+  Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
+  /// True when the transport no longer touches the run's buffers.
+  bool reclaimed(const Run& run) const;
+  /// The caller has no more interest in the run: it is recycled once the transport has let go.
+  void release(Run& run);
+
+  /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
+  void fail(const Status& verdict) override;
+  /// How many calls were posted, for the goodbye.
+  Reach reach() const;
+  std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
+
+ private:
+  friend class Executor;
+
+  /// What the watch may want to know about a call, also after its end.
+  struct Record {
+    std::uint32_t number = 0;
+    std::uint32_t digest = 0;
+    const Algorithm* algorithm = nullptr;
+    std::uint64_t count = 0;
+    std::uint64_t draw = 0;
+    Rank root = 0;
+    int skip_steps = 0;
+    Dtype dtype = Dtype::F32;
+    Reduction reduction = Reduction::Sum;
+    SkipMode skip_mode = SkipMode::Static;
+  };
+
+  Status check(const Call& call) const;
+  Status check_buffers(const Call& call) const;
+  void fill(Run& run, const Call& call, const Algorithm& algorithm);
+  std::uint32_t digest_of(const Run& run) const;
+  void keep_record(const Run& run);
+  static std::string text_of(const Record& record);
+  std::string text_of(const Run& run) const;
+
+  /// The run of this number if it was posted and has not finished.
+  Run* find(std::uint32_t number);
+  std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
+  std::shared_ptr<const Graph> graph(const Run& run, Rank position);
+  void ended(Run& run);
+  void recycle(Run& run);
+
+  Executor& executor_;
+  const std::uint64_t id_;
+  Status poison_;
+  std::uint32_t next_run_ = 0;
+  std::uint32_t unfinished_ = 0;
+  std::vector<Run*> runs_;  // unfinished ones, by number modulo its size
+  std::uint32_t oldest_ = 0;
+  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
+  ObjectPool<Run> pool_;
+  GraphCache graphs_;
+  std::vector<Record> records_;
+  Sampler sampler_;  // for random calls that bring none
+};
+
+}  // namespace lacuna::runtime

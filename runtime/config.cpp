@@ -1,0 +1,107 @@
+#include "runtime/config.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "runtime/log.hpp"
+#include "runtime/values/nearest.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::string_view prefix = "LACUNA_";
+
+/// The names without their prefix.
+constexpr std::array names = {
+#define LACUNA_VARIABLE(NAME, member, Type, fallback, help) std::string_view(#NAME),
+#include "runtime/config.def"
+#undef LACUNA_VARIABLE
+};
+
+/// The variable's text; empty if it is unset.
+std::string_view environment(std::string_view name) {
+  const char* text = std::getenv(fmt::format("{}{}", prefix, name).c_str());
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+template <class Type>
+Status read(std::string_view name, typename Type::Value& value) {
+  const std::string_view text = environment(name);
+  if (text.empty()) return Status::ok();
+  std::optional<typename Type::Value> parsed = Type::parse(text);
+  if (!parsed) {
+    return {Code::InvalidArgument, fmt::format("{}{} is \"{}\", allowed: {}", prefix, name, text, Type::allowed())};
+  }
+  value = *std::move(parsed);
+  return Status::ok();
+}
+
+void warn_of_unknown_variables() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    std::string_view name = *entry;
+    name = name.substr(0, name.find('='));
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string_view meant = nearest(name, names);
+    if (meant.empty()) {
+      log_warning("{}{} is not a variable of lacuna; `lacuna info` lists them", prefix, name);
+    } else {
+      log_warning("{}{} is not a variable of lacuna; did you mean {}{}?", prefix, name, prefix, meant);
+    }
+  }
+}
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
+}
+
+template <class Type>
+Variable describe(std::string_view name, const typename Type::Value& value, const typename Type::Value& fallback,
+                  std::string_view help) {
+  return {.name = fmt::format("{}{}", prefix, name),
+          .value = Type::format(value),
+          .default_value = Type::format(fallback),
+          .allowed = Type::allowed(),
+          .help = help,
+          .source = environment(name).empty() ? Variable::Source::Default : Variable::Source::Environment};
+}
+
+}  // namespace
+
+Result<Config> Config::from_environment() {
+  Config config;
+#define LACUNA_VARIABLE(NAME, member, Type, fallback, help) \
+  if (Status status = read<variable::Type>(#NAME, config.member); !status) return status;
+#include "runtime/config.def"
+#undef LACUNA_VARIABLE
+  warn_of_unknown_variables();
+  if (config.host.empty()) config.host = machine_name();
+  return config;
+}
+
+std::vector<Variable> variables(const Config& config) {
+  const Config defaults;
+  return {
+#define LACUNA_VARIABLE(NAME, member, Type, fallback, help) \
+  describe<variable::Type>(#NAME, config.member, defaults.member, help),
+#include "runtime/config.def"
+#undef LACUNA_VARIABLE
+  };
+}
+
+std::string variables_as_markdown() {
+  std::string table = "| Variable | Default | Allowed | Meaning |\n| --- | --- | --- | --- |\n";
+  for (const Variable& variable : variables(Config())) {
+    table += fmt::format("| `{}` | {} | {} | {} |\n", variable.name, variable.default_value, variable.allowed,
+                         variable.help);
+  }
+  return table;
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/log.hpp"
+#include "runtime/values/progress.hpp"
+
+/// The types of configuration variables. Each has
+///   Value                 the C++ type of the member of Config,
+///   parse(text)           its value, or nothing for a text that is not allowed (the text is never empty),
+///   format(value)         the text shown to people, which parse() reads back where it stands for a value,
+///   allowed()             what may be given: the end of "..., allowed: ".
+namespace lacuna::runtime::variable {
+
+inline constexpr std::size_t kibibyte = 1024;
+inline constexpr std::size_t mebibyte = 1024 * kibibyte;
+inline constexpr std::size_t gibibyte = 1024 * mebibyte;
+
+/// A count of ranks or a rank, from 0; may be left out.
+struct OptionalInteger {
+  using Value = std::optional<Rank>;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+struct Count {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+/// "512", "64K", "1M", "2G" in powers of 1024.
+struct Bytes {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+struct PositiveBytes {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value) { return Bytes::format(value); }
+  static std::string allowed();
+};
+
+/// Decimal seconds, rounded up to milliseconds.
+struct Seconds {
+  using Value = std::chrono::milliseconds;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+struct Microseconds {
+  using Value = std::chrono::microseconds;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+/// "node1:29500", "10.0.0.1:29500", "[::1]:29500"; empty if not given.
+struct HostPort {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// Any text; format() tells only whether there is one.
+struct Secret {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// A name without white space; empty stands for the machine's own.
+struct HostName {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+struct Level {
+  using Value = LogLevel;
+  static std::optional<Value> parse(std::string_view text) { return parse_log_level(text); }
+  static std::string format(Value value) { return std::string(to_string(value)); }
+  static std::string allowed();
+};
+
+struct ProgressMode {
+  using Value = Progress;
+  static std::optional<Value> parse(std::string_view text) { return parse_progress(text); }
+  static std::string format(Value value) { return std::string(to_string(value)); }
+  static std::string allowed();
+};
+
+struct TransportName {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value) { return value; }
+  static std::string allowed();
+};
+
+}  // namespace lacuna::runtime::variable

@@ -1,0 +1,215 @@
+#include "runtime/control.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+
+#include "runtime/names.hpp"
+#include "runtime/watch_messages.hpp"
+
+namespace lacuna::runtime {
+
+namespace {
+
+constexpr std::chrono::milliseconds longest_farewell{200};
+
+short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
+
+}  // namespace
+
+Control::Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake)
+    : rank_(membership.rank),
+      silence_(membership.silence),
+      period_(std::max<Clock::duration>(membership.silence / 4, std::chrono::milliseconds(1))),
+      times_(times),
+      watched_(watched),
+      wake_(std::move(wake)),
+      submitted_(times.throttle),
+      looked_at_(times.throttle) {
+  const Clock::time_point now = Clock::now();
+  for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
+    Member one{
+        .host = membership.hosts[rank], .channel = std::move(membership.star[rank]), .heard = now, .reached = {}};
+    one.channel.set_limit(watch_messages::longest_message);
+    members_.push_back(std::move(one));
+  }
+  membership.star.clear();
+}
+
+bool Control::submit(Trouble trouble) {
+  {
+    const std::lock_guard lock(mutex_);
+    const CallId call(trouble.communicator, trouble.run);
+    if (trouble.kind == Trouble::Kind::Stalled && !submitted_.admit(call, Clock::now())) return false;
+    orders_.troubles.push_back(std::move(trouble));
+  }
+  wake();
+  return true;
+}
+
+void Control::leave(std::vector<Reach> reached) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.leave = std::move(reached);
+  }
+  wake();
+}
+
+void Control::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.stop = true;
+  }
+  wake();
+}
+
+void Control::wake() const { ::eventfd_write(wake_.get(), 1); }
+
+Control::Orders Control::take_orders() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(orders_, {});
+}
+
+void Control::run() {
+  Clock::time_point last = Clock::now();
+  next_beat_ = last;
+  for (Member& one : members_) one.heard = last;
+  while (true) {
+    sleep();
+    const Clock::time_point now = Clock::now();
+    if (now - last > 2 * period_) {
+      // This thread did not run for a while, so it could not hear the others.
+      for (Member& one : members_) one.heard = now;
+    }
+    last = now;
+    for (Rank rank = 0; rank < size(); ++rank) attend(rank);
+    Orders orders = take_orders();
+    if (orders.stop && !orders.leave) return;
+    for (Trouble& trouble : orders.troubles) raise(std::move(trouble));
+    if (orders.leave) return farewell(*orders.leave);
+    keep_time();
+  }
+}
+
+void Control::sleep() {
+  std::vector<pollfd> waiting{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
+  for (const Member& one : members_) {
+    if (one.channel.is_open()) {
+      waiting.push_back({.fd = one.channel.fd(), .events = events_of(one.channel), .revents = 0});
+    }
+  }
+  const Clock::time_point until = next_duty();
+  ::poll(waiting.data(), waiting.size(), until == Clock::time_point::max() ? -1 : poll_timeout(until));
+  eventfd_t count = 0;
+  if (waiting.front().revents != 0) ::eventfd_read(wake_.get(), &count);
+}
+
+Clock::time_point Control::next_duty() const {
+  const auto is_open = [](const Member& one) { return one.channel.is_open(); };
+  const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
+  Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
+  for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
+  if (fallback_) next = std::min(next, fallback_->until);
+  return next;
+}
+
+void Control::attend(Rank rank) {
+  Channel& channel = member(rank).channel;
+  if (!channel.is_open()) return;
+  channel.flush();
+  const bool alive = channel.fill();
+  while (const std::optional<Frame> frame = channel.next()) {
+    member(rank).heard = Clock::now();
+    take(rank, *frame);
+  }
+  if (channel.is_malformed()) return lose(rank, "sent something that is no message of the watch");
+  if (!alive) lose(rank, "died: its connection ended without a goodbye");
+}
+
+void Control::take(Rank rank, const Frame& frame) {
+  using watch_messages::Say;
+  Member& from = member(rank);
+  switch (static_cast<Say>(frame.kind)) {
+    case Say::Beat:
+      break;
+    case Say::Goodbye:
+      from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
+      from.has_left = true;
+      from.channel.close();
+      break;
+    case Say::Report:
+      if (auto trouble = watch_messages::read_report(frame); trouble && rank_ == 0) inquire(rank, *std::move(trouble));
+      break;
+    case Say::Ask:
+      if (const auto ask = watch_messages::read_ask(frame)) {
+        auto posted = watched_.posted(ask->call.first, ask->call.second);
+        watch_messages::send_answer(from.channel, {.inquiry = ask->inquiry, .posted = std::move(posted)});
+      }
+      break;
+    case Say::Answer:
+      take_answer(rank, frame);
+      break;
+    case Say::Verdict:
+      if (const auto verdict = watch_messages::read_verdict(frame)) conclude(*verdict);
+      break;
+  }
+}
+
+void Control::lose(Rank rank, std::string_view how) {
+  Member& lost = member(rank);
+  lost.channel.close();
+  if (!lost.has_left) conclude({Code::PeerFailed, fmt::format("{} {}", name_rank(rank, lost.host), how)});
+}
+
+void Control::keep_time() {
+  const Clock::time_point now = Clock::now();
+  if (now >= next_beat_) {
+    next_beat_ = now + period_;
+    for (Member& one : members_) {
+      if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send_beat(one.channel);
+    }
+  }
+  for (Rank rank = 0; rank < size(); ++rank) {
+    const Member& one = member(rank);
+    if (!failed_ && one.channel.is_open() && now - one.heard > silence_) {
+      conclude({Code::PeerFailed, fmt::format("{} does not answer for {} (stopped?)", name_rank(rank, one.host),
+                                              name_duration(silence_))});
+    }
+  }
+  settle(now);
+}
+
+void Control::conclude(const Status& verdict) {
+  if (failed_) return;
+  failed_ = true;
+  inquiries_.clear();
+  fallback_.reset();
+  for (Member& one : members_) {
+    if (one.channel.is_open()) watch_messages::send_verdict(one.channel, verdict);
+  }
+  watched_.fail(verdict);
+}
+
+void Control::farewell(const std::vector<Reach>& reached) {
+  for (Member& one : members_) {
+    if (one.channel.is_open()) watch_messages::send_goodbye(one.channel, reached);
+  }
+  const Clock::time_point until = Clock::now() + longest_farewell;
+  std::vector<pollfd> waiting;
+  do {
+    waiting.clear();
+    for (Member& one : members_) {
+      Channel& channel = one.channel;
+      channel.flush();
+      if (channel.is_open() && !channel.has_unsent()) channel.finish();
+      if (!channel.fill()) channel.close();
+      while (channel.next()) continue;
+      if (channel.is_open()) waiting.push_back({.fd = channel.fd(), .events = events_of(channel), .revents = 0});
+    }
+    ::poll(waiting.data(), waiting.size(), waiting.empty() ? 0 : poll_timeout(until));
+  } while (!waiting.empty() && Clock::now() < until);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/bootstrap.hpp"
+#include "runtime/inquiry.hpp"
+#include "runtime/watch.hpp"
+
+namespace lacuna::runtime {
+
+/// What the watch's thread does. submit(), leave() and stop() may be called from any thread; all else happens in run().
+class Control {
+ public:
+  /// `wake`: an eventfd that does not block.
+  Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake);
+
+  Rank size() const { return static_cast<Rank>(members_.size()); }
+  /// True if the trouble is news; it waits for run() then.
+  bool submit(Trouble trouble);
+  void leave(std::vector<Reach> reached);
+  void stop();
+
+  /// Serves until stop(), or until leave() and the goodbyes.
+  void run();
+
+ private:
+  /// A rank as seen from here. Connections exist between rank 0 and all others.
+  struct Member {
+    std::string host;
+    Channel channel;
+    Clock::time_point heard;
+    bool has_left = false;
+    std::vector<Reach> reached;
+  };
+  struct Inquiry {
+    std::uint32_t id = 0;
+    Trouble trouble;
+    Rank reporter = 0;
+    Clock::time_point until;
+    std::vector<std::optional<Account>> answers;
+  };
+  struct Orders {
+    std::vector<Trouble> troubles;
+    std::optional<std::vector<Reach>> leave;
+    bool stop = false;
+  };
+  struct Fallback {
+    Trouble trouble;
+    Clock::time_point until;
+  };
+
+  // The loop and the connections (control.cpp)
+  void sleep();
+  Clock::time_point next_duty() const;
+  void wake() const;
+  Orders take_orders();
+  void attend(Rank rank);
+  void take(Rank rank, const Frame& frame);
+  void lose(Rank rank, std::string_view how);
+  void keep_time();
+  void farewell(const std::vector<Reach>& reached);
+  void conclude(const Status& verdict);
+  Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
+
+  // Troubles (control_inquiries.cpp)
+  void raise(Trouble trouble);
+  void inquire(Rank reporter, Trouble trouble);
+  void take_answer(Rank rank, const Frame& frame);
+  void settle(Clock::time_point now);
+  bool is_settled(const Inquiry& inquiry) const;
+  std::vector<Account> accounts_for(const Inquiry& inquiry) const;
+  void decide_alone(const Trouble& trouble);
+
+  const Rank rank_;
+  const std::chrono::milliseconds silence_;
+  const Clock::duration period_;  // between beats
+  const WatchTimes times_;
+  Watched& watched_;
+  const Fd wake_;
+
+  std::mutex mutex_;  // of the next two
+  Orders orders_;
+  Throttle submitted_;
+
+  std::vector<Member> members_;
+  bool failed_ = false;
+  Clock::time_point next_beat_;
+  std::vector<Inquiry> inquiries_;  // on rank 0
+  std::uint32_t next_inquiry_ = 0;
+  Throttle looked_at_;
+  std::optional<Fallback> fallback_;  // elsewhere
+};
+
+}  // namespace lacuna::runtime

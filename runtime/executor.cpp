@@ -1,0 +1,166 @@
+#include "runtime/executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/reduce.hpp"
+#include "runtime/communicator.hpp"
+
+namespace lacuna::runtime {
+
+void Executor::begin(Run& run) {
+  record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
+  while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
+  settle();
+}
+
+void Executor::activate_part(Run& run) {
+  if (run.spare.empty()) run.spare.push_back(std::make_unique<ActivePart>());
+  run.active.push_back(std::move(run.spare.back()));
+  run.spare.pop_back();
+  ActivePart& part = *run.active.back();
+
+  part.run = &run;
+  part.number = run.next_part++;
+  part.order = {size_, 0};
+  if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, size_, run.sampler}, part.number);
+  part.position = part.order.position_of(rank_);
+  part.graph = run.communicator->graph(run, part.position);
+  const Graph& graph = *part.graph;
+  part.offset = boundary(part.number, run.call.count, run.parts);
+  part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
+  part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
+  part.states.assign(graph.steps().size(), {});
+  part.remaining = static_cast<std::uint32_t>(graph.steps().size());
+  part.scratch_bytes = graph.scratch_slots() * part.count * size_of(run.call.dtype);
+  if (part.scratch_bytes > 0) part.scratch = blocks_.take(part.scratch_bytes);
+
+  adopt_early_messages(part);
+  for (StepId root : graph.roots()) ready_.push(run.call.options.priority, {&part, root});
+  if (part.remaining == 0) finish_part(part);
+}
+
+void Executor::settle() {
+  while (true) {
+    if (Fifo<StepOf>* lane = ready_.next()) {
+      const StepOf next = lane->pop();
+      start(*next.part, next.step);
+    } else if (!pump_.empty()) {
+      const Rank peer = pump_.back();
+      pump_.pop_back();
+      link(peer).needs_pump = false;
+      start_sends(peer);
+      start_fetches(peer);
+      return_credit(peer);
+    } else {
+      return;
+    }
+  }
+}
+
+void Executor::start(ActivePart& part, StepId step) {
+  part.states[step].started = true;
+  switch (part.graph->steps()[step].kind) {
+    case StepKind::Send:
+      return start_send(part, step);
+    case StepKind::Receive:
+    case StepKind::ReceiveReduce:
+      return start_receive(part, step);
+    case StepKind::Copy:
+      copy(part, step);
+      return complete(part, step);
+  }
+}
+
+void Executor::copy(ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  const Extent to = resolve(part, step.to);
+  const Extent from = resolve(part, step.from);
+  kernels::scale(part.run->call.dtype, step.finish ? part.run->divisor : 1, to.data, from.data, to.count);
+}
+
+void Executor::complete(ActivePart& part, StepId step) {
+  part.states[step].ended = true;
+  for (StepId next : part.graph->successors(step)) {
+    if (--part.waits[next] == 0) ready_.push(part.run->call.options.priority, {&part, next});
+  }
+  if (--part.remaining == 0) finish_part(part);
+}
+
+void Executor::finish_part(ActivePart& part) {
+  Run& run = *part.run;
+  if (part.scratch) blocks_.give_back(std::exchange(part.scratch, nullptr), part.scratch_bytes);
+  const auto at = std::find_if(run.active.begin(), run.active.end(), [&](const auto& p) { return p.get() == &part; });
+  run.spare.push_back(std::move(*at));
+  run.active.erase(at);
+  ++run.parts_done;
+  if (run.next_part < run.parts) {
+    activate_part(run);
+  } else if (run.parts_done == run.parts) {
+    finish_run(run, Status::ok());
+  }
+}
+
+void Executor::finish_run(Run& run, const Status& status) {
+  record_.add({.run = run.number, .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
+  run.finished = true;
+  run.status = status;
+  if (run.call.options.notify) {
+    finished_.push({*run.call.options.notify, status});
+    signal(finished_fd_);
+  }
+  run.communicator->ended(run);
+  if (options_.progress_thread) ended_.notify_all();
+  if (run.operations == 0) let_go(run);
+}
+
+void Executor::let_go(Run& run) {
+  if (run.call.options.keep_alive) {
+    let_go_.push_back(std::move(run.call.options.keep_alive));
+    deferred_.store(true, std::memory_order_relaxed);
+  }
+  if (run.abandoned) run.communicator->recycle(run);
+}
+
+void Executor::fail(Communicator& communicator, const Status& status) {
+  if (!communicator.poison_.is_ok()) return;
+  communicator.poison_ = status;
+  purge(communicator);
+  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
+    Run* run = communicator.runs_[i];
+    if (!run) continue;
+    for (auto& part : run->active) {
+      for (StepState& state : part->states) {
+        if (state.landing) release_landing(std::exchange(state.landing, nullptr));
+      }
+    }
+    finish_run(*run, status);
+  }
+  for (auto& messages : communicator.early_) {
+    for (Landing* landing : messages) release_landing(landing);
+    messages.clear();
+  }
+  if (sleepers_ > 0) signal(wake_fd_);
+}
+
+void Executor::purge(const Communicator& communicator) {
+  const auto belongs = [&](const StepOf& step) { return step.part->run->communicator == &communicator; };
+  ready_.remove_if(belongs);
+  for (Link& peer : links_) {
+    peer.sends.remove_if(belongs);
+    peer.fetches.remove_if([&](const Fetch& fetch) {
+      if (!belongs(fetch.step)) return false;
+      discards_.push_back(fetch.descriptor);
+      return true;
+    });
+  }
+}
+
+void Executor::after_handlers() {
+  for (std::size_t i = 0; i < failures_.size(); ++i) fail(*failures_[i].first, failures_[i].second);
+  failures_.clear();
+  for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
+  discards_.clear();
+}
+
+}  // namespace lacuna::runtime

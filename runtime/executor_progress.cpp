@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/communicator.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/log.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
+constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
+constexpr std::chrono::seconds broken_link_grace{1};    // for the watch to say why a connection broke
+constexpr std::chrono::seconds verdict_grace{10};       // for the watch to say who is late
+
+void watch_readable(int epoll, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+std::size_t fragment_size(const Transport& transport) {
+  return std::max<std::size_t>(transport.eager_limit() / 64 * 64, 64);
+}
+
+}  // namespace
+
+Executor::Lock::Lock(const Executor& executor) : lock_(executor.mutex_, std::try_to_lock) {
+  if (lock_.owns_lock()) return;
+  executor.contenders_.fetch_add(1, std::memory_order_relaxed);
+  lock_.lock();
+  executor.contenders_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options)
+    : transport_(std::move(transport)),
+      rank_(rank),
+      size_(size),
+      options_(options),
+      fragment_bytes_(fragment_size(*transport_)),
+      links_(static_cast<std::size_t>(size)),
+      last_movement_(Clock::now()),
+      last_stall_report_(last_movement_),
+      event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
+      finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(options_.credit_bytes);
+  if (transport_->event_fd() >= 0) watch_readable(event_fd_, transport_->event_fd());
+  watch_readable(event_fd_, finished_fd_);
+}
+
+Executor::~Executor() {
+  if (!closed_) static_cast<void>(close(std::chrono::milliseconds(0)));
+  for (int fd : {event_fd_, finished_fd_, wake_fd_}) ::close(fd);
+}
+
+Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
+  if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+  if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
+  return {};
+}
+
+Status Executor::close(std::chrono::milliseconds deadline) {
+  stopping_ = true;
+  signal(wake_fd_);
+  if (thread_.joinable()) thread_.join();
+  Lock lock(*this);
+  closed_ = true;
+  return transport_->close(deadline);
+}
+
+Counters Executor::counters(Rank peer) const {
+  Lock lock(*this);
+  return transport_->counters(static_cast<Peer>(peer));
+}
+
+std::string Executor::flight_record() const {
+  Lock lock(*this);
+  return record_.text();
+}
+
+void Executor::signal(int fd) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+}
+
+void Executor::request_pump(Rank peer) {
+  if (std::exchange(link(peer).needs_pump, true)) return;
+  pump_.push_back(peer);
+}
+
+bool Executor::progress_locked() {
+  const bool moved = transport_->progress();
+  if (moved || !pump_.empty() || !failures_.empty()) {
+    after_handlers();
+    settle();
+    ++movements_;
+  }
+  return moved;
+}
+
+bool Executor::progress() {
+  bool moved = false;
+  {
+    Lock lock(*this);
+    moved = progress_locked();
+    if (!moved) check_time();
+  }
+  flush_deferred();
+  return moved;
+}
+
+std::optional<Finished> Executor::next_finished() {
+  Lock lock(*this);
+  if (finished_.empty()) return std::nullopt;
+  Finished next = finished_.pop();
+  if (finished_.empty()) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(finished_fd_, &count, sizeof count);
+  }
+  return next;
+}
+
+bool Executor::arm() {
+  Lock lock(*this);
+  return transport_->arm();
+}
+
+bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  if (options_.progress_thread) {
+    Lock lock(*this);
+    return ended_.wait_until(lock.native(), until, done);
+  }
+  constexpr int rounds_under_lock = 16;
+  Clock::time_point idle_since{};
+  std::uint32_t busy_rounds = 0;
+  for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
+    bool ended = false;
+    {
+      Lock lock(*this);
+      for (int round = 0; round < rounds_under_lock && !(ended = done()); ++round) {
+        if (progress_locked()) idle_rounds = 0;
+      }
+      if (++busy_rounds % 1024 == 0) check_time();
+    }
+    flush_deferred();
+    if (ended) return true;
+    if (idle_rounds == 0) {
+      idle_since = Clock::now();
+      continue;
+    }
+    if (Clock::now() >= until) return false;
+    idle(idle_since, until);
+  }
+}
+
+/// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
+void Executor::idle(Clock::time_point idle_since, Clock::time_point until) {
+  const auto now = Clock::now();
+  if (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+  const auto idle_for = now - idle_since;
+  if (idle_for < options_.spin) return;
+  if (idle_for < options_.spin + yielding) return std::this_thread::yield();
+  {
+    Lock lock(*this);
+    check_time();
+  }
+  flush_deferred();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+  sleep_on_events(std::clamp(left, std::chrono::milliseconds(0), longest_sleep));
+}
+
+void Executor::sleep_on_events(std::chrono::milliseconds longest) {
+  sleepers_.fetch_add(1);
+  bool armed = false;
+  {
+    Lock lock(*this);
+    armed = transport_->arm();
+  }
+  if (armed) {
+    pollfd fds[2] = {{transport_->event_fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    ::poll(fds, 2, static_cast<int>(longest.count()));
+    std::uint64_t count = 0;
+    if (fds[1].revents) [[maybe_unused]]
+      const auto read = ::read(wake_fd_, &count, sizeof count);
+  }
+  sleepers_.fetch_sub(1);
+}
+
+void Executor::progress_loop() {
+  Clock::time_point idle_since = Clock::now();
+  while (!stopping_) {
+    bool moved = false;
+    {
+      Lock lock(*this);
+      moved = progress_locked();
+    }
+    flush_deferred();
+    if (moved) {
+      idle_since = Clock::now();
+    } else {
+      idle(idle_since, Clock::time_point::max());
+    }
+  }
+}
+
+void Executor::check_time() {
+  const auto now = Clock::now();
+  if (movements_ != movements_seen_) {
+    movements_seen_ = movements_;
+    last_movement_ = now;
+  }
+  for (Communicator* communicator : communicators_) {
+    if (communicator->unfinished_ > 0) check_runs(*communicator, now);
+  }
+}
+
+void Executor::check_runs(Communicator& communicator, Clock::time_point now) {
+  Run* first = nullptr;
+  for (Run* run : communicator.runs_) {
+    if (!run) continue;
+    if (!first || static_cast<std::int32_t>(run->number - first->number) < 0) first = run;
+    if (now >= run->deadline && !run->expiry_reported) {
+      run->expiry_reported = true;
+      trouble(communicator, Trouble::Kind::Expired, run->number,
+              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(*run)));
+    }
+    if (now >= run->deadline + verdict_grace) {
+      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(*run)));
+    }
+  }
+  for (Rank peer = 0; peer < size_; ++peer) {
+    Link& to = link(peer);
+    if (!to.broken_since || now < *to.broken_since + broken_link_grace || first->expiry_reported) continue;
+    first->expiry_reported = true;
+    trouble(communicator, Trouble::Kind::Expired, first->number,
+            fmt::format("the connection between ranks {} and {} broke ({}): {}", rank_, peer, to.broken.message(),
+                        communicator.text_of(*first)));
+  }
+  if (now >= last_movement_ + options_.stall && now >= last_stall_report_ + options_.stall) {
+    last_stall_report_ = now;
+    log_info("no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
+    trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
+  }
+  after_handlers();
+}
+
+/// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
+void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
+  if (reporter_) {
+    troubles_.push_back({kind, communicator.id_, run, std::move(text)});
+    deferred_.store(true, std::memory_order_relaxed);
+  } else if (kind != Trouble::Kind::Stalled) {
+    failures_.emplace_back(&communicator,
+                           Status(kind == Trouble::Kind::Expired ? Code::TimedOut : Code::Mismatch, std::move(text)));
+  }
+}
+
+void Executor::flush_deferred() {
+  if (!deferred_.load(std::memory_order_relaxed)) return;
+  std::vector<Trouble> troubles;
+  std::vector<std::shared_ptr<const void>> let_go;
+  {
+    Lock lock(*this);
+    troubles.swap(troubles_);
+    let_go.swap(let_go_);
+    deferred_.store(false, std::memory_order_relaxed);
+  }
+  for (const Trouble& report : troubles) reporter_(report);
+}
+
+}  // namespace lacuna::runtime

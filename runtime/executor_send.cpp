@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "runtime/communicator.hpp"
+#include "runtime/executor.hpp"
+
+namespace lacuna::runtime {
+
+void Executor::start_send(ActivePart& part, StepId step) {
+  const Step& what = part.graph->steps()[step];
+  const Rank peer = part.order.rank_of((part.position + what.peer) % size_);
+  link(peer).sends.push(part.run->call.options.priority, {&part, step});
+  start_sends(peer);
+}
+
+void Executor::start_sends(Rank peer) {
+  Link& to = link(peer);
+  while (to.on_wire < options_.window_bytes) {
+    Fifo<StepOf>* lane = to.sends.next();
+    if (!lane) return;
+    const StepOf next = lane->pop();
+    send_message(*next.part, next.step);
+  }
+}
+
+// Eager if the peer can take all of it now; else descriptors, which cost it nothing until it wants the bytes.
+void Executor::send_message(ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  StepState& state = part.states[id];
+  const Extent extent = resolve(part, step.from);
+  const std::size_t bytes = extent.count * size_of(part.run->call.dtype);
+  if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
+
+  const Rank peer = part.order.rank_of((part.position + step.peer) % size_);
+  Link& to = link(peer);
+  const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
+  const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);
+  const bool eager = bytes == 0 || (bytes <= options_.eager_bytes && charge <= to.credit);
+  const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
+  const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
+
+  record_.add({.bytes = bytes,
+               .run = part.run->number,
+               .step = id,
+               .part = static_cast<std::uint16_t>(part.number),
+               .peer = static_cast<std::uint16_t>(peer),
+               .kind = FlightRecord::Kind::Sent});
+  std::size_t offset = 0;
+  do {
+    const std::size_t length = std::min(range, bytes - offset);
+    Operation* operation = operations_.take();
+    operation->header = {.communicator = part.run->communicator->id_,
+                         .bytes = bytes,
+                         .offset = offset,
+                         .run = part.run->number,
+                         .index = step.index,
+                         .digest = part.run->digest,
+                         .credits = static_cast<std::uint32_t>(std::exchange(to.owed, 0)),
+                         .part = static_cast<std::uint16_t>(part.number),
+                         .kind = MessageKind::Step};
+    operation->step = {&part, id};
+    operation->peer = peer;
+    operation->bytes = length;
+    operation->fetch = false;
+    operation->on_wire = eager ? length : 0;
+    if (eager) to.credit -= static_cast<std::int64_t>(length + fragment_charge);
+    if (!hand_over(operation, {extent.data + offset, length}, delivery)) {
+      ++state.operations;
+      ++part.run->operations;
+    }
+    offset += length;
+  } while (offset < bytes);
+  state.all_started = true;
+  if (state.operations == 0) complete(part, id);
+}
+
+bool Executor::hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery) {
+  const auto header = std::as_bytes(std::span(&operation->header, 1));
+  const Started started = transport_->send(static_cast<Peer>(operation->peer), header, bytes, delivery, operation);
+  if (started == Started::Done) {
+    operations_.give_back(operation);
+    return true;
+  }
+  link(operation->peer).on_wire += operation->on_wire;
+  return false;
+}
+
+void Executor::end_send(Operation* operation, bool sent) {
+  const StepOf step = operation->step;
+  link(operation->peer).on_wire -= operation->on_wire;
+  if (!end_operation(operation, sent)) return;
+  StepState& state = step.part->states[step.step];
+  if (--state.operations == 0 && state.all_started) complete(*step.part, step.step);
+}
+
+/// Common end of sends and fetches. True if the step goes on.
+bool Executor::end_operation(Operation* operation, bool well) {
+  request_pump(operation->peer);
+  ActivePart* part = operation->step.part;
+  operations_.give_back(operation);
+  if (!part) return false;
+  Run& run = *part->run;
+  --run.operations;
+  if (!run.finished) return well;
+  if (run.operations == 0) let_go(run);
+  return false;
+}
+
+void Executor::return_credit(Rank peer) {
+  Link& to = link(peer);
+  if (to.owed < options_.credit_bytes / 2) return;
+  Operation* operation = operations_.take();
+  operation->header = {.credits = static_cast<std::uint32_t>(std::exchange(to.owed, 0)), .kind = MessageKind::Credit};
+  operation->step = {};
+  operation->peer = peer;
+  operation->bytes = 0;
+  operation->on_wire = 0;
+  operation->fetch = false;
+  hand_over(operation, {}, Delivery::Eager);
+}
+
+}  // namespace lacuna::runtime

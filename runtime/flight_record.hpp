@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <chrono>
+#endif
+
+namespace lacuna::runtime {
+
+/// What a rank did last: a ring of its newest events, always on. Written by the executor under its lock.
+class FlightRecord {
+ public:
+  enum class Kind : std::uint8_t { Posted, Started, Sent, Received, Finished, Failed };
+
+  struct Event {
+    std::uint64_t ticks = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t run = 0;
+    std::uint32_t step = 0;
+    std::uint16_t part = 0;
+    std::uint16_t peer = 0;
+    Kind kind = Kind::Posted;
+  };
+
+  void add(Event event) {
+    event.ticks = now();
+    events_[count_++ % capacity] = event;
+  }
+
+  /// The newest events, oldest first, one a line with the ticks since the oldest shown.
+  std::string text(std::size_t newest = 32) const;
+
+ private:
+  static constexpr std::size_t capacity = 4096;
+
+  static std::uint64_t now() {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+  }
+
+  std::array<Event, capacity> events_{};
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace lacuna::runtime

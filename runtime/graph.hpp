@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/values/call.hpp"
+#include "runtime/values/region.hpp"
+
+namespace lacuna {
+
+/// What a graph depends on besides its algorithm. Never on addresses, counts or element types.
+struct GraphShape {
+  Collective collective = Collective::Allreduce;
+  Rank size = 1;
+  Rank position = 0;  ///< in the order of the ranks that a part uses; 0 for a symmetric graph
+  bool in_place = false;
+  int skip_steps = 0;
+
+  friend bool operator==(const GraphShape&, const GraphShape&) = default;
+};
+
+/// to and from are regions; op is the call's reduction.
+enum class StepKind : std::uint8_t {
+  Send,           ///< from goes to the peer; done when its bytes may be rewritten
+  Receive,        ///< to = the peer's bytes
+  ReceiveReduce,  ///< to = from op the peer's bytes
+  Copy,           ///< to = from
+};
+
+using StepId = std::uint32_t;
+
+struct Step {
+  StepKind kind = StepKind::Copy;
+  bool finish = false;      ///< the result is final: avg divides here, before the last rounding
+  Rank peer = 0;            ///< how many positions after the own one, 0 .. size-1
+  std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver
+  Region to;
+  Region from;
+
+  bool sends() const { return kind == StepKind::Send; }
+  bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }
+  bool reads() const { return kind != StepKind::Receive; }
+  bool writes() const { return kind != StepKind::Send; }
+};
+
+/// The plan of one position, for one part of the data: steps and the order between them. An immutable value, run many
+/// times, also at the same time. A symmetric graph serves all positions: its pieces count from the own position.
+class Graph {
+ public:
+  using Edge = std::pair<StepId, StepId>;  ///< first ends before second starts
+
+  Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges);
+
+  const GraphShape& shape() const { return shape_; }
+  bool symmetric() const { return symmetric_; }
+  std::span<const Step> steps() const { return steps_; }
+  std::span<const StepId> successors(StepId step) const {
+    return std::span(successors_).subspan(first_successor_[step], first_successor_[step + 1] - first_successor_[step]);
+  }
+  /// Number of steps that must end before each step may start, by step.
+  std::span<const std::uint32_t> predecessor_counts() const { return predecessor_counts_; }
+  /// Steps that wait for nothing.
+  std::span<const StepId> roots() const { return roots_; }
+  /// The step that receives message `index` from the position `offset` after the own one.
+  std::optional<StepId> receiver(Rank offset, std::uint32_t index) const;
+  /// Scratch blocks that a run needs, each as long as the longest region of the data.
+  std::uint32_t scratch_slots() const { return scratch_slots_; }
+
+ private:
+  struct Source {
+    Rank offset;
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+
+  void index_edges(std::span<const Edge> edges);
+  void index_receives();
+
+  GraphShape shape_;
+  bool symmetric_;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> first_successor_;
+  std::vector<StepId> successors_;
+  std::vector<std::uint32_t> predecessor_counts_;
+  std::vector<StepId> roots_;
+  std::vector<Source> sources_;
+  std::vector<StepId> receives_;
+  std::uint32_t scratch_slots_ = 0;
+};
+
+/// The region as it lies at `position`: a symmetric graph's pieces are counted from there.
+inline Region placed(const Graph& graph, Region region, Rank position) {
+  if (!graph.symmetric() || region.end != region.begin + 1) return region;
+  const auto size = static_cast<std::uint32_t>(graph.shape().size);
+  if (region.of != size) return region;
+  region.begin += static_cast<std::uint32_t>(position);
+  if (region.begin >= size) region.begin -= size;
+  region.end = region.begin + 1;
+  return region;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+
+#include "runtime/algorithm.hpp"
+
+namespace lacuna::runtime {
+
+/// The graphs used last. Few serve all calls, so the newest stand first in a short list.
+class GraphCache {
+ public:
+  std::shared_ptr<const Graph> get(const Algorithm& algorithm, GraphShape shape);
+
+ private:
+  static constexpr std::size_t capacity = 64;
+
+  struct Entry {
+    const Algorithm* algorithm;
+    GraphShape shape;
+    std::shared_ptr<const Graph> graph;
+  };
+  std::list<Entry> entries_;
+};
+
+}  // namespace lacuna::runtime

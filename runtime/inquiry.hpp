@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/socket.hpp"
+#include "runtime/watch.hpp"
+
+namespace lacuna::runtime {
+
+/// A call, by communicator and run.
+using CallId = std::pair<std::uint64_t, std::uint32_t>;
+
+/// What is known of one rank about the call in question.
+struct Account {
+  enum class State : std::uint8_t {
+    Unknown,     ///< it did not answer
+    NotPosted,   ///< it is there and has not posted the call
+    Posted,      ///< see `posted`
+    Left,        ///< it said goodbye after having posted the call
+    LeftBefore,  ///< it said goodbye without having posted the call
+  };
+  State state = State::Unknown;
+  Watched::Posted posted;
+};
+
+/// The account of a rank that answered when asked for what it posted.
+Account account_of(std::optional<Watched::Posted> posted);
+/// The account of a rank that said goodbye.
+Account account_of(const std::vector<Reach>& reached, const CallId& call);
+
+/// The verdict on a trouble, from one account per rank; nothing if the job may go on.
+std::optional<Status> judge(const Trouble& trouble, Rank reporter, const std::vector<Account>& accounts);
+
+/// The verdict of a rank that has to decide without rank 0; `reason` says why.
+Status judge_alone(const Trouble& trouble, std::string_view reason);
+
+/// Lets something about a call through once in an interval.
+class Throttle {
+ public:
+  explicit Throttle(std::chrono::milliseconds interval) : interval_(interval) {}
+  bool admit(const CallId& call, Clock::time_point now);
+
+ private:
+  std::chrono::milliseconds interval_;
+  std::map<CallId, Clock::time_point> last_;
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace lacuna::runtime {
+
+/// First in, first out in a ring that grows by doubling and never shrinks: no allocation in a steady state.
+template <class T>
+class Fifo {
+ public:
+  bool empty() const { return head_ == tail_; }
+  std::size_t size() const { return tail_ - head_; }
+  T& front() { return ring_[head_ & (ring_.size() - 1)]; }
+
+  void push(T value) {
+    if (size() == ring_.size()) grow();
+    ring_[tail_++ & (ring_.size() - 1)] = std::move(value);
+  }
+  T pop() { return std::move(ring_[head_++ & (ring_.size() - 1)]); }
+
+  /// Removes what matches, keeping the order.
+  template <class Predicate>
+  void remove_if(Predicate matches) {
+    for (std::size_t left = size(); left > 0; --left) {
+      T value = pop();
+      if (!matches(value)) push(std::move(value));
+    }
+  }
+
+ private:
+  void grow() {
+    std::vector<T> larger(ring_.empty() ? 16 : 2 * ring_.size());
+    const std::size_t count = size();
+    for (std::size_t i = 0; i < count; ++i) larger[i] = std::move(ring_[(head_ + i) & (ring_.size() - 1)]);
+    ring_ = std::move(larger);
+    head_ = 0;
+    tail_ = count;
+  }
+
+  std::vector<T> ring_;
+  std::size_t head_ = 0, tail_ = 0;
+};
+
+/// Objects that are taken and given back; all are freed with the pool.
+template <class T>
+class ObjectPool {
+ public:
+  T* take() {
+    if (free_.empty()) {
+      all_.push_back(std::make_unique<T>());
+      free_.reserve(all_.size());
+      return all_.back().get();
+    }
+    T* object = free_.back();
+    free_.pop_back();
+    return object;
+  }
+  void give_back(T* object) { free_.push_back(object); }
+
+ private:
+  std::vector<std::unique_ptr<T>> all_;
+  std::vector<T*> free_;
+};
+
+/// Blocks of memory in powers of two, kept for reuse: fresh pages cost more than the work on them.
+class BlockPool {
+ public:
+  BlockPool() = default;
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+  ~BlockPool() {
+    for (auto& blocks : free_) {
+      for (std::byte* block : blocks) ::operator delete(block, alignment);
+    }
+  }
+
+  std::byte* take(std::size_t bytes) {
+    auto& blocks = free_[size_class(bytes)];
+    if (blocks.empty()) return static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment));
+    std::byte* block = blocks.back();
+    blocks.pop_back();
+    return block;
+  }
+  void give_back(std::byte* block, std::size_t bytes) { free_[size_class(bytes)].push_back(block); }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  static std::size_t size_class(std::size_t bytes) { return static_cast<std::size_t>(std::bit_width(bytes | 63)); }
+
+  std::array<std::vector<std::byte*>, 65> free_;
+};
+
+}  // namespace lacuna::runtime

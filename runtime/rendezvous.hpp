@@ -1,0 +1,57 @@
+#pragma once
+
+#include <list>
+#include <string>
+#include <vector>
+
+#include "runtime/admission.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace lacuna::runtime {
+
+/// Rank 0's side of join(): admits the other ranks one by one and tells all of them about each other.
+class Rendezvous {
+ public:
+  /// `listener` listens at the job's store; `address` is rank 0's own.
+  Rendezvous(const Job& job, Fd listener, std::vector<std::byte> address);
+
+  /// Blocks until all ranks are there or the first of them has to give up.
+  Result<Membership> run(Clock::time_point deadline);
+
+ private:
+  /// A connection, from its arrival until it is refused or the job is complete.
+  struct Guest {
+    Channel channel;
+    std::string name;
+    admission::Nonce nonce{};
+    Rank rank = 0;  ///< once admitted: above 0
+    bool has_card = false;
+  };
+
+  void accept_guests();
+  /// Deals with what a guest has sent; false if it has to go.
+  bool attend(Guest& guest);
+  bool take_claim(Guest& guest, const Frame& frame);
+  bool take_card(Guest& guest, const Frame& frame);
+  Status check(const Guest& guest, const admission::Claim& claim) const;
+  bool refuse(Guest& guest, const Status& reason, std::string note);
+  void note(std::string text);
+
+  bool is_complete() const;
+  const Guest* find(Rank rank) const;
+  std::string absentees() const;
+  Status tell_all(const Status& reason);
+  Result<Membership> conclude();
+  void flush_all(Clock::time_point deadline);
+
+  const Job& job_;
+  Fd listener_;
+  std::list<Guest> guests_;  // oldest first
+  Clock::time_point deadline_;
+  admission::Table table_;
+  Status failure_;
+  std::vector<std::string> notes_;  // whom rank 0 refused or lost, for the error at the deadline
+  std::size_t notes_left_out_ = 0;
+};
+
+}  // namespace lacuna::runtime

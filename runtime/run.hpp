@@ -1,0 +1,109 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "runtime/algorithm.hpp"
+#include "transports/transport.hpp"
+
+namespace lacuna::runtime {
+
+class Communicator;
+struct Run;
+
+using Clock = std::chrono::steady_clock;
+
+/// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
+struct Landing {
+  struct Piece {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  struct Waiting {
+    std::size_t offset = 0;
+    Descriptor descriptor;
+  };
+
+  Rank source = 0;  ///< rank of the sender
+  std::uint32_t run = 0;
+  std::uint32_t part = 0;
+  std::uint32_t index = 0;
+  std::uint32_t digest = 0;
+  std::uint64_t bytes = 0;  ///< of the whole message
+  std::byte* memory = nullptr;
+  std::vector<Piece> pieces;
+  std::vector<Waiting> descriptors;
+};
+
+/// How far a step of an active part has come.
+struct StepState {
+  std::uint32_t operations = 0;  ///< of the transport, in flight
+  bool started = false;
+  bool ended = false;
+  bool all_started = false;    ///< a send: nothing is left to hand to the transport
+  std::uint64_t bytes = 0;     ///< of a receive, once started
+  std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
+  Landing* landing = nullptr;
+};
+
+/// One graph on one segment of a run's data, being executed.
+struct ActivePart {
+  Run* run = nullptr;
+  std::uint32_t number = 0;
+  std::shared_ptr<const Graph> graph;
+  Order order;
+  Rank position = 0;
+  std::size_t offset = 0;            ///< of the segment, in elements; within each rank's block where there are blocks
+  std::size_t count = 0;             ///< elements of the segment; of each block's share where there are blocks
+  std::vector<std::uint32_t> waits;  ///< by step: steps that must end before it may start
+  std::vector<StepState> states;     ///< by step
+  std::uint32_t remaining = 0;       ///< steps that have not ended
+  std::byte* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+};
+
+/// One execution of a call.
+struct Run {
+  Communicator* communicator = nullptr;
+  const Algorithm* algorithm = nullptr;
+  Call call;  ///< without the algorithm's name
+  Sampler sampler;
+  std::uint32_t number = 0;
+  std::uint32_t digest = 0;
+  double divisor = 1;
+  std::uint32_t parts = 1;
+  std::uint32_t next_part = 0;
+  std::uint32_t parts_done = 0;
+  std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
+  std::vector<std::unique_ptr<ActivePart>> spare;
+  Clock::time_point deadline;
+  Status status;
+  bool finished = false;
+  bool abandoned = false;  ///< nobody holds a request for it any more
+  bool expiry_reported = false;
+  std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
+
+  /// The part of this number if it is in flight.
+  ActivePart* find(std::uint32_t part) {
+    for (auto& candidate : active) {
+      if (candidate->number == part) return candidate.get();
+    }
+    return nullptr;
+  }
+};
+
+/// Where a region of a part lies in memory.
+struct Extent {
+  std::byte* data = nullptr;
+  std::size_t count = 0;  ///< elements
+};
+
+Extent resolve(const ActivePart& part, const Region& region);
+
+/// Is a message of no bytes sent all the same? Signals are, and the first message of each pair, for its digest.
+inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
+  return region.is_signal() || (part.number == 0 && step.index == 0);
+}
+
+}  // namespace lacuna::runtime

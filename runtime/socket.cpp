@@ -1,0 +1,186 @@
+#include "runtime/socket.hpp"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+namespace lacuna::runtime {
+
+namespace {
+
+std::string error_text(int error) { return std::generic_category().message(error); }
+
+const sockaddr* as_sockaddr(const SocketAddress& address) {
+  return reinterpret_cast<const sockaddr*>(address.bytes.data());
+}
+
+Fd open_stream(int family) {
+  Fd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return fd;
+}
+
+void send_small_messages_at_once(const Fd& socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/// Retrying connect() to a port of the ephemeral range may, once in a while, connect a socket to itself.
+bool is_connected_to_itself(const Fd& socket) {
+  sockaddr_storage own{};
+  sockaddr_storage other{};
+  socklen_t own_bytes = sizeof(own);
+  socklen_t other_bytes = sizeof(other);
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &own_bytes) != 0) return false;
+  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&other), &other_bytes) != 0) return false;
+  return own_bytes == other_bytes && std::memcmp(&own, &other, own_bytes) == 0;
+}
+
+Result<Fd> connect_one(const SocketAddress& address, Clock::time_point deadline) {
+  Fd fd = open_stream(address.family);
+  if (!fd.is_open()) return Status(Code::Transport, error_text(errno));
+  if (::connect(fd.get(), as_sockaddr(address), static_cast<socklen_t>(address.bytes.size())) != 0) {
+    if (errno != EINPROGRESS) return Status(Code::Transport, error_text(errno));
+    if (!wait_for(fd.get(), POLLOUT, deadline)) return Status(Code::TimedOut, "no answer");
+    int error = 0;
+    socklen_t bytes = sizeof(error);
+    ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+    if (error != 0) return Status(Code::Transport, error_text(error));
+  }
+  if (is_connected_to_itself(fd)) return Status(Code::Transport, "nobody listens there");
+  send_small_messages_at_once(fd);
+  return fd;
+}
+
+}  // namespace
+
+void Fd::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Result<Endpoint> parse_endpoint(std::string_view text) {
+  const Status invalid(Code::InvalidArgument,
+                       fmt::format("'{}' is not a store: give host:port, such as 127.0.0.1:29500 or [::1]:29500, "
+                                   "with a port from 1 to 65535",
+                                   text));
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return invalid;
+  std::string_view host = text.substr(0, colon);
+  const std::string_view digits = text.substr(colon + 1);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find_first_of(":[]") != std::string_view::npos) {
+    return invalid;
+  }
+  Endpoint endpoint{.host = std::string(host), .port = 0};
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, endpoint.port);
+  if (host.empty() || error != std::errc() || stop != end || endpoint.port == 0) return invalid;
+  return endpoint;
+}
+
+bool SocketAddress::is_loopback() const {
+  if (family == AF_INET && bytes.size() >= sizeof(sockaddr_in)) {
+    sockaddr_in address{};
+    std::memcpy(&address, bytes.data(), sizeof(address));
+    return (ntohl(address.sin_addr.s_addr) >> 24) == 127;
+  }
+  if (family == AF_INET6 && bytes.size() >= sizeof(sockaddr_in6)) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, bytes.data(), sizeof(address));
+    return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) != 0;
+  }
+  return false;
+}
+
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+  if (error != 0) {
+    const bool temporary = error == EAI_AGAIN;
+    return Status(temporary ? Code::TimedOut : Code::InvalidArgument,
+                  fmt::format("the host '{}' of the store has no address: {}", endpoint.host, ::gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(entry->ai_addr);
+    addresses.push_back({.family = entry->ai_family, .bytes = {bytes, bytes + entry->ai_addrlen}});
+  }
+  return addresses;
+}
+
+Result<Fd> listen_at(const std::vector<SocketAddress>& addresses) {
+  int error = 0;
+  for (const SocketAddress& address : addresses) {
+    Fd fd = open_stream(address.family);
+    const int on = 1;
+    if (fd.is_open() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        ::bind(fd.get(), as_sockaddr(address), static_cast<socklen_t>(address.bytes.size())) == 0 &&
+        ::listen(fd.get(), SOMAXCONN) == 0) {
+      return fd;
+    }
+    error = errno;
+  }
+  return Status(Code::Transport, error_text(error));
+}
+
+Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline) {
+  Status last(Code::Transport, "no address");
+  for (const SocketAddress& address : addresses) {
+    Result<Fd> fd = connect_one(address, deadline);
+    if (fd) return fd;
+    last = fd.status();
+  }
+  return last;
+}
+
+Fd accept_from(const Fd& listener) {
+  Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (fd.is_open()) send_small_messages_at_once(fd);
+  return fd;
+}
+
+std::string peer_name(const Fd& socket) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof(address);
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 ||
+      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), bytes, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "an unknown address";
+  }
+  return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+bool wait_for(int fd, short events, Clock::time_point deadline) {
+  while (true) {
+    pollfd entry{.fd = fd, .events = events, .revents = 0};
+    const int ready = ::poll(&entry, 1, poll_timeout(deadline));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;
+    if (Clock::now() >= deadline) return false;
+  }
+}
+
+int poll_timeout(Clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, INT_MAX));
+}
+
+}  // namespace lacuna::runtime

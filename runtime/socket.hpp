@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/values/status.hpp"
+
+struct addrinfo;
+
+namespace lacuna::runtime {
+
+using Clock = std::chrono::steady_clock;
+
+/// Owns a file descriptor: a socket, an eventfd.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() { close(); }
+
+  bool is_open() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+/// A host and a port as the user writes them: "host:port", "127.0.0.1:29500", "[::1]:29500".
+struct Endpoint {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// InvalidArgument, with what is allowed, if the text is not an endpoint or its port is 0.
+Result<Endpoint> parse_endpoint(std::string_view text);
+
+/// A resolved TCP address: a sockaddr of its family.
+struct SocketAddress {
+  int family = 0;
+  std::vector<std::byte> bytes;
+
+  bool is_loopback() const;
+};
+
+/// The addresses of an endpoint, in the resolver's order; at least one. Blocks as long as the resolver does.
+/// TimedOut if the resolver asks to try again, else InvalidArgument.
+Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
+
+/// All sockets do not block and are closed in programs that the process executes.
+/// Listens at the first of the addresses that belongs to this host.
+Result<Fd> listen_at(const std::vector<SocketAddress>& addresses);
+/// Connects to the first of the addresses that answers before the deadline.
+Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);
+/// The next connection that waits at a listening socket; not open if there is none.
+Fd accept_from(const Fd& listener);
+
+/// "127.0.0.1:4242", the other end of a connection.
+std::string peer_name(const Fd& socket);
+
+/// Sleeps until one of `events` (see poll(2)) or an error is there, or until the deadline; false in the latter case.
+bool wait_for(int fd, short events, Clock::time_point deadline);
+
+/// What poll(2) should wait so as not to wake before `until`: milliseconds, rounded up; never negative.
+int poll_timeout(Clock::time_point until);
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace lacuna {
+
+/// Severity of a log line. The numbers are part of the C API.
+enum class LogLevel : int { Error = 0, Warning = 1, Info = 2, Debug = 3 };
+
+inline constexpr std::array all_log_levels = {LogLevel::Error, LogLevel::Warning, LogLevel::Info, LogLevel::Debug};
+
+constexpr std::string_view to_string(LogLevel level) {
+  constexpr std::array<std::string_view, 4> names = {"error", "warning", "info", "debug"};
+  return names[static_cast<std::size_t>(level)];
+}
+
+/// The inverse of to_string; nothing for an unknown name.
+constexpr std::optional<LogLevel> parse_log_level(std::string_view name) {
+  for (LogLevel level : all_log_levels) {
+    if (to_string(level) == name) return level;
+  }
+  return std::nullopt;
+}
+
+/// Receives lacuna's log lines of this process from any thread. `text` has no line end and is valid during the call.
+using LogCallback = void (*)(LogLevel level, std::string_view text, void* user);
+
+}  // namespace lacuna

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lacuna {
+
+/// Insertions, deletions and substitutions of one character that turn `a` into `b`.
+inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, diagonal + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+/// The candidate that was probably meant by a misspelt name; empty if none is closer than half of the name's length.
+/// Candidates are anything that converts to std::string_view and outlives the result.
+template <class Range>
+std::string_view nearest(std::string_view given, const Range& candidates) {
+  std::string_view best;
+  std::size_t best_distance = (given.size() + 1) / 2;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(given, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace lacuna

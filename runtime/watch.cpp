@@ -1,0 +1,55 @@
+#include "runtime/watch.hpp"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <csignal>
+#include <system_error>
+
+#include "runtime/control.hpp"
+
+namespace lacuna::runtime {
+
+Watch::Watch(std::unique_ptr<Control> control) : control_(std::move(control)) {}
+
+Result<std::unique_ptr<Watch>> Watch::start(Membership& membership, Watched& watched, const WatchTimes& times) {
+  Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!wake.is_open()) return Status(Code::Internal, "the watch gets no file descriptor");
+  std::unique_ptr<Watch> watch(new Watch(std::make_unique<Control>(membership, watched, times, std::move(wake))));
+  if (watch->control_->size() > 1) {
+    if (Status started = watch->start_thread(); !started) return started;
+  }
+  return watch;
+}
+
+Status Watch::start_thread() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) return Status::ok();
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  Status status;
+  try {
+    thread_ = std::thread([control = control_.get()] { control->run(); });
+  } catch (const std::system_error& error) {
+    status = Status(Code::Internal, fmt::format("the watch gets no thread: {}", error.what()));
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return status;
+}
+
+Watch::~Watch() {
+  control_->stop();
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watch::report(Trouble trouble) {
+  if (!control_->submit(std::move(trouble))) return;
+  if (control_->size() == 1) static_cast<void>(start_thread());
+}
+
+void Watch::leave(std::vector<Reach> reached) { control_->leave(std::move(reached)); }
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/channel.hpp"
+#include "runtime/inquiry.hpp"
+#include "runtime/watch.hpp"
+
+/// What the watches say to each other over the star, one frame each.
+namespace lacuna::runtime::watch_messages {
+
+inline constexpr std::size_t longest_text = 8192;  ///< longer ones are cut
+inline constexpr std::size_t most_reaches = 4096;
+inline constexpr std::size_t longest_message = 1 << 16;
+
+enum class Say : std::uint8_t {
+  Beat = 16,  ///< still there
+  Goodbye,    ///< this rank leaves; how far it came
+  Report,     ///< to rank 0: a trouble
+  Ask,        ///< from rank 0: what did you post?
+  Answer,     ///< to rank 0
+  Verdict,    ///< the job has failed
+};
+
+struct Ask {
+  std::uint32_t inquiry = 0;
+  CallId call;
+};
+
+struct Answer {
+  std::uint32_t inquiry = 0;
+  std::optional<Watched::Posted> posted;
+};
+
+void send_beat(Channel& channel);
+void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
+void send_report(Channel& channel, const Trouble& trouble);
+void send_ask(Channel& channel, const Ask& ask);
+void send_answer(Channel& channel, const Answer& answer);
+void send_verdict(Channel& channel, const Status& verdict);
+
+/// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
+std::optional<std::vector<Reach>> read_goodbye(const Frame& frame);
+std::optional<Trouble> read_report(const Frame& frame);
+std::optional<Ask> read_ask(const Frame& frame);
+std::optional<Answer> read_answer(const Frame& frame);
+std::optional<Status> read_verdict(const Frame& frame);
+
+}  // namespace lacuna::runtime::watch_messages

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs a build into a temporary folder, moves it, and builds and runs the two consumer projects against it.
+# Usage: tests/consumer/run.sh BUILD_FOLDER
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$1" --prefix "$work/first"
+mv "$work/first" "$work/lacuna"
+libraries=$(dirname "$(find "$work/lacuna" -name liblacuna_core.so)")
+
+configure_and_build() {
+  local project=$1
+  shift
+  cmake -S "$here/$project" -B "$work/$project" -G Ninja --no-warn-unused-cli -DCMAKE_PREFIX_PATH="$work/lacuna" "$@"
+  cmake --build "$work/$project"
+}
+
+printf '== by CMake, with the packages of what is private to lacuna out of reach\n'
+configure_and_build plain -DCMAKE_DISABLE_FIND_PACKAGE_{ucx,Kokkos,fmt,OpenSSL,HDF5,nlohmann_json}=ON
+for program in allreduce version checkpoint; do
+  "$work/plain/$program"
+done
+
+printf '== by pkg-config\n'
+export PKG_CONFIG_PATH=$libraries/pkgconfig
+read -ra flags <<<"$(pkg-config --cflags --libs lacuna)"
+c++ -std=c++20 "$here/plain/main.cpp" "${flags[@]}" -o "$work/by_pkg_config"
+read -ra flags <<<"$(pkg-config --cflags --libs lacuna-c)"
+cc "$here/plain/version.c" "${flags[@]}" -o "$work/c_by_pkg_config"
+read -ra flags <<<"$(pkg-config --cflags --libs lacuna-checkpoint)"
+c++ -std=c++20 "$here/plain/checkpoint.cpp" "${flags[@]}" -o "$work/checkpoint_by_pkg_config"
+for program in by_pkg_config c_by_pkg_config checkpoint_by_pkg_config; do
+  LD_LIBRARY_PATH=$libraries "$work/$program"
+done
+
+printf '== where main has initialised Kokkos\n'
+configure_and_build kokkos
+"$work/kokkos/own_kokkos"
+
+printf '== the installed command\n'
+"$work/lacuna/bin/lacuna" info
+
+printf '== each installed header compiles alone and leads to no private package\n'
+private='/(ucp|ucs|uct|trilinos|fmt|openssl|hdf5|nlohmann)/'
+while read -r header; do
+  compiler=(c++ -std=c++20 -x c++)
+  [[ $header == *.hpp ]] || compiler=(cc -std=c99 -x c)
+  "${compiler[@]}" -w -fsyntax-only -I"$work/lacuna/include/lacuna" "$header"
+  included=$("${compiler[@]}" -w -M -I"$work/lacuna/include/lacuna" "$header")
+  if grep -E "$private" <<<"$included"; then
+    printf '%s includes what is private to lacuna\n' "$header"
+    exit 1
+  fi
+done < <(find "$work/lacuna/include" -type f)

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/bootstrap.hpp"
+#include "runtime/watch.hpp"
+#include "tests/support/process.hpp"
+
+namespace lacuna::runtime {
+
+/// A process's runtime as the watch sees it.
+class Client : public Watched {
+ public:
+  std::optional<Posted> posted(std::uint64_t, std::uint32_t run) override {
+    const std::lock_guard lock(mutex_);
+    ++questions_;
+    const auto entry = posted_.find(run);
+    return entry == posted_.end() ? std::nullopt : std::optional(entry->second);
+  }
+  void fail(const Status& verdict) override {
+    const std::lock_guard lock(mutex_);
+    verdicts_.push_back(verdict.to_string());
+    changed_.notify_all();
+  }
+
+  void post(std::uint32_t run, std::uint64_t digest, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    posted_[run] = {digest, text};
+  }
+  int questions() const {
+    const std::lock_guard lock(mutex_);
+    return questions_;
+  }
+  /// "(none)" if there is no verdict within the time.
+  std::string verdict(std::chrono::milliseconds within = std::chrono::seconds(10)) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, within, [&] { return !verdicts_.empty(); });
+    return verdicts_.empty() ? "(none)" : verdicts_.front();
+  }
+  std::size_t verdicts() const {
+    const std::lock_guard lock(mutex_);
+    return verdicts_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint32_t, Posted> posted_;
+  std::vector<std::string> verdicts_;
+  int questions_ = 0;
+};
+
+inline Membership enter(Rank rank, Rank size, const std::string& store, std::chrono::milliseconds longest_silence) {
+  const Job job{.rank = rank,
+                .size = size,
+                .store = store,
+                .key = "key",
+                .host = "h" + std::to_string(rank),
+                .timeout = std::chrono::seconds(10),
+                .silence = longest_silence};
+  Result<Membership> membership = join(job, {});
+  EXPECT_TRUE(membership) << membership.status().to_string();
+  return *std::move(membership);
+}
+
+/// Ranks that are threads of this process: watches connected by real sockets.
+class Local {
+ public:
+  explicit Local(Rank size, const WatchTimes& times = {}) : clients(static_cast<std::size_t>(size)) {
+    std::vector<Membership> memberships(clients.size());
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < size; ++rank) {
+      threads.emplace_back([&, rank] {
+        memberships[static_cast<std::size_t>(rank)] = enter(rank, size, port_.store(), std::chrono::seconds(10));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t rank = 0; rank < clients.size(); ++rank) {
+      watches.push_back(*Watch::start(memberships[rank], clients[rank], times));
+    }
+  }
+
+  void post_everywhere(std::uint32_t run) {
+    for (Client& client : clients) client.post(run, 7, "barrier");
+  }
+  void leave(std::size_t rank, std::uint32_t next_run) {
+    watches[rank]->leave({{.communicator = 1, .next_run = next_run}});
+    watches[rank].reset();
+  }
+  void expect_verdict_everywhere_but(std::size_t absent, const std::string& expected) {
+    for (std::size_t rank = 0; rank < clients.size(); ++rank) {
+      if (rank == absent) continue;
+      EXPECT_EQ(clients[rank].verdict(), expected) << "on rank " << rank;
+    }
+  }
+  void expect_verdict_everywhere(const std::string& expected) {
+    expect_verdict_everywhere_but(clients.size(), expected);
+  }
+  void expect_no_verdict(std::chrono::milliseconds within = std::chrono::milliseconds(300)) {
+    std::this_thread::sleep_for(within);
+    for (Client& client : clients) EXPECT_EQ(client.verdict(std::chrono::milliseconds(0)), "(none)");
+  }
+
+ private:
+  test::ReservedPort port_;
+
+ public:
+  std::vector<Client> clients;
+  std::vector<std::unique_ptr<Watch>> watches;
+};
+
+inline Trouble trouble(Trouble::Kind kind, std::uint32_t run, std::string text = "waits") {
+  return {.kind = kind, .communicator = 1, .run = run, .text = std::move(text)};
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "runtime/socket.hpp"
+
+namespace lacuna::test {
+
+/// A forked process that runs a function and says lines to the test. Killed at the latest with this object.
+class Process {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+
+  explicit Process(const std::function<void(const Say& say)>& body);
+  Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), from_(std::move(other.from_)) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  Process& operator=(Process&&) = delete;
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  /// The next line that it said; "(nothing)" if none comes within the time or the process has ended.
+  std::string line(std::chrono::milliseconds within = std::chrono::seconds(15));
+  /// Waits for the end: its exit code, or 128 + the signal that killed it.
+  int wait();
+
+ private:
+  pid_t pid_ = -1;
+  runtime::Fd from_;
+  std::string pending_;
+};
+
+/// A port of 127.0.0.1 that no other process gets while this object lives.
+class ReservedPort {
+ public:
+  ReservedPort();
+  std::uint16_t number() const { return number_; }
+  /// "127.0.0.1:4242"
+  std::string store() const { return "127.0.0.1:" + std::to_string(number_); }
+
+ private:
+  runtime::Fd holder_;
+  std::uint16_t number_ = 0;
+};
+
+}  // namespace lacuna::test

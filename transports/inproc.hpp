@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transports/transport.hpp"
+
+namespace lacuna {
+
+/// How ranks inside one process exchange messages.
+struct InprocOptions {
+  /// Copied: an eager send is done at once. Referenced: its bytes are read in place at delivery and the send is pending
+  /// until then, as with zero copy.
+  enum class Sends : std::uint8_t { Copied, Referenced };
+
+  std::uint64_t seed = 0;  ///< 0: first in, first out; else order and delays of everything are drawn from it
+  Sends sends = Sends::Copied;
+  std::size_t eager_limit = 8192;  ///< a multiple of 64
+};
+
+/// Transports by rank that reach each other through memory. Each may be driven by a thread of its own, or all in turn
+/// by one; with equal seeds and equal calls from one thread, everything happens in the same order again. They may be
+/// closed and destroyed in any order: a peer that then fetches from a closed one gets an error.
+std::vector<std::unique_ptr<Transport>> make_inproc(Rank size, const InprocOptions& options);
+
+}  // namespace lacuna

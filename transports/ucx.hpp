@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "runtime/values/status.hpp"
+#include "transports/transport.hpp"
+
+namespace lacuna {
+
+/// Sizes of UCX's own buffers, unless the environment says otherwise. The smaller of those in use bounds eager_limit().
+struct UcxOptions {
+  std::size_t shared_memory_segment = 32 << 10;
+  std::size_t tcp_segment = 64 << 10;
+};
+
+/// A transport over UCX's active messages, for host memory. UCX chooses how bytes travel (shared memory inside a host,
+/// TCP or better between hosts) from its own variables: UCX_TLS, UCX_NET_DEVICES and so on remain the user's.
+///
+/// These variables are put into the environment of the process where they are not set yet, because UCX offers no other
+/// way; a process that also reads its environment in another thread makes its transport first:
+/// - UCX_SYSV_ERROR_HANDLING=y, UCX_POSIX_ERROR_HANDLING=y: without them UCX takes TCP inside a host too, for endpoints
+///   that can fail without ending the process, as ours can;
+/// - UCX_SYSV_SEG_SIZE, UCX_POSIX_SEG_SIZE: options.shared_memory_segment; UCX_SYSV_RX_BUFS_GROW and
+///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
+/// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
+/// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
+/// All ranks of a job must see the same values.
+///
+/// Limits of UCX that show: eager_limit() follows the smallest fragment of any device that UCX has opened, whether it is
+/// used or not. A descriptor may reach the receiver with its bytes, when UCX chooses so; its sender is then completed
+/// before the fetch. The death of a peer that is reached by shared memory is not noticed. Messages of a process to
+/// itself stay inside the transport.
+///
+/// close() tells all peers that were in contact, and waits until they have answered, which they do in progress() or in
+/// a close() of their own. A peer that has left so is no failure; sending to it is (PeerFailed). The result is TimedOut
+/// if somebody did not answer.
+///
+/// Transport if UCX refuses to start.
+Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
+
+}  // namespace lacuna

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transports/transport.hpp"
+#include "transports/ucx_operation.hpp"
+#include "transports/ucx_worker.hpp"
+
+namespace lacuna {
+
+/// The class behind make_ucx(); see there. Its own header of 52 bytes at most leads each message: a word with the
+/// sender's rank and the message's kind, then the caller's header.
+class UcxTransport final : public Transport {
+ public:
+  explicit UcxTransport(UcxWorker ucx) : ucx_(std::move(ucx)) {}
+  ~UcxTransport() override;
+
+  std::string_view name() const override { return "ucx"; }
+  std::vector<std::byte> address() const override { return ucx_.address; }
+  Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override;
+  Status viable(const Memory& memory) const override;
+  std::size_t eager_limit() const override { return (ucx_.largest_fragment - ucx_header_bytes) / 64 * 64; }
+
+  Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
+               Token token) override;
+  Started fetch(Descriptor descriptor, std::byte* to, Token token) override;
+  void discard(Descriptor descriptor) override;
+  bool progress() override;
+
+  int event_fd() const override { return ucx_.event_fd; }
+  bool arm() override;
+  Counters counters(Peer peer) const override { return links_[peer].counters; }
+  Status close(std::chrono::milliseconds deadline) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Callbacks;  // what UCX calls
+
+  // ucx.cpp: sends and fetches
+  Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
+  Started send_to_itself(UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
+  Started started(UcxOperation* operation, void* result);
+  Started fail(UcxOperation* operation, int status);
+  void ended(UcxOperation* operation, int status);
+  void report(UcxOperation* operation);
+  bool report_ended();
+
+  // ucx_receive.cpp: messages and descriptors
+  int set_handler();
+  bool arrived(std::span<const std::byte> header, void* data, std::size_t bytes, bool at_sender);
+  void show(UcxWaiting* waiting, std::span<const std::byte> header);
+  void let_go(UcxWaiting* waiting);
+  bool deliver_own();
+
+  // ucx_links.cpp: endpoints, failures, goodbyes
+  int open_endpoint(UcxLink& link);
+  void close_endpoint(UcxLink& link);
+  void look_after_links();
+  void tell(UcxLink& link, UcxKind kind);
+  template <class Done>
+  bool progress_until(Clock::time_point until, Done done);
+  bool has_flushed() const;
+  void flush(Clock::time_point until);
+  Status unanswered() const;
+
+  std::vector<std::vector<std::byte>> addresses_;
+  std::vector<UcxLink> links_;
+  UcxPool<UcxOperation> operations_;
+  UcxPool<UcxWaiting> waiting_;
+  Receiver* receiver_ = nullptr;
+  Peer rank_ = 0;
+  bool calling_ = false;      // UCX, from send() or fetch(): nothing may be reported
+  bool progressing_ = false;  // UCX may still look at the descriptor that it has just shown
+  bool closing_ = false;
+  std::vector<UcxOperation*> ended_;    // to be reported by the next progress()
+  std::vector<UcxOperation*> own_;      // messages to itself
+  std::vector<UcxWaiting*> discarded_;  // while progressing
+  std::vector<UcxLink*> failures_;      // endpoints that UCX gave up
+  std::vector<UcxLink*> goodbyes_;      // to be answered
+  UcxWorker ucx_;                       // goes first: it may refer to operations
+};
+
+/// PeerFailed or Transport, with UCX's text. `status` is a ucs_status_t.
+Status ucx_error(int status);
+
+}  // namespace lacuna

@@ -1,0 +1,89 @@
+#include "transports/ucx_worker.hpp"
+
+#include <fmt/format.h>
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+namespace lacuna {
+namespace {
+
+void set_default(const std::string& name, const std::string& value) { ::setenv(name.c_str(), value.c_str(), 0); }
+
+void set_defaults(const UcxOptions& options) {
+  for (const char* device : {"UCX_SYSV_", "UCX_POSIX_"}) {
+    const std::string prefix = device;
+    set_default(prefix + "ERROR_HANDLING", "y");
+    set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
+    set_default(prefix + "RX_BUFS_GROW", "64");
+  }
+  if (!std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
+    set_default("UCX_TCP_TX_SEG_SIZE", std::to_string(options.tcp_segment));
+    set_default("UCX_TCP_RX_SEG_SIZE", std::to_string(options.tcp_segment));
+  }
+  set_default("UCX_SELF_SEG_SIZE", std::to_string(std::max(options.shared_memory_segment, options.tcp_segment)));
+}
+
+Status error(const char* what, ucs_status_t status) {
+  return {Code::Transport, fmt::format("UCX: {}: {}", what, ucs_status_string(status))};
+}
+
+Status start_context(UcxWorker& ucx) {
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) return error("reading the UCX_ variables", status);
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  ucp_context_h context = nullptr;
+  status = ucp_init(&params, config, &context);
+  ucp_config_release(config);
+  if (status != UCS_OK) return error("starting", status);
+  ucx.context.reset(context);
+  return {};
+}
+
+Status start_worker(UcxWorker& ucx) {
+  ucp_worker_params_t params{};
+  params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucp_worker_h worker = nullptr;
+  ucs_status_t status = ucp_worker_create(ucx.context.get(), &params, &worker);
+  if (status != UCS_OK) return error("creating a worker", status);
+  ucx.worker.reset(worker);
+  status = ucp_worker_get_efd(worker, &ucx.event_fd);
+  return status == UCS_OK ? Status() : error("making an event descriptor", status);
+}
+
+// UCX's longest header is what one fragment of every device takes beside UCX's own headers; so a header and a payload
+// that are together no longer than that are never cut.
+Status read_attributes(UcxWorker& ucx) {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
+  const ucs_status_t status = ucp_worker_query(ucx.worker.get(), &attributes);
+  if (status != UCS_OK) return error("asking for the worker's address", status);
+  const auto* address = reinterpret_cast<const std::byte*>(attributes.address);
+  ucx.address.assign(address, address + attributes.address_length);
+  ucp_worker_release_address(ucx.worker.get(), attributes.address);
+  ucx.largest_fragment = attributes.max_am_header;
+  return {};
+}
+
+}  // namespace
+
+void ReleaseUcx::operator()(ucp_context* context) const { ucp_cleanup(context); }
+
+void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worker); }
+
+Result<UcxWorker> start_ucx(const UcxOptions& options) {
+  set_defaults(options);
+  UcxWorker ucx;
+  for (const auto step : {start_context, start_worker, read_attributes}) {
+    if (Status status = step(ucx); !status) return status;
+  }
+  return ucx;
+}
+
+}  // namespace lacuna
