@@ -75,7 +75,7 @@ class Watch {
   /// Takes over the connections of a job that has come together. Internal if the system has no thread or descriptor.
   static Result<std::unique_ptr<Watch>> start(Membership& membership, Watched& watched, const WatchTimes& times = {});
   /// Ends the thread: at once without leave(), so that the others take this rank for dead; else after the goodbyes have
-  /// been heard, 200 ms at most.
+  /// been heard, 200 ms at most. Hold no lock that the functions of Watched take.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include "runtime/values/status.hpp"
 #include "transports/transport.hpp"
@@ -27,10 +28,10 @@ struct UcxOptions {
 /// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
 /// All ranks of a job must see the same values.
 ///
-/// Limits of UCX that show: eager_limit() follows the smallest fragment of any device that UCX has opened, whether it is
-/// used or not. A descriptor may reach the receiver with its bytes, when UCX chooses so; its sender is then completed
-/// before the fetch. The death of a peer that is reached by shared memory is not noticed. Messages of a process to
-/// itself stay inside the transport.
+/// Limits of UCX that show: eager_limit() follows the smallest fragment of any device that UCX has opened, whether it
+/// is used or not. A descriptor may reach the receiver with its bytes, when UCX chooses so; its sender is then
+/// completed before the fetch. The death of a peer that is reached by shared memory is not noticed. Messages of a
+/// process to itself stay inside the transport.
 ///
 /// close() tells all peers that were in contact, and waits until they have answered, which they do in progress() or in
 /// a close() of their own. A peer that has left so is no failure; sending to it is (PeerFailed). The result is TimedOut
@@ -38,5 +39,8 @@ struct UcxOptions {
 ///
 /// Transport if UCX refuses to start.
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
+
+/// The version of the UCX library that is loaded, such as "1.13.1".
+std::string_view ucx_version();
 
 }  // namespace lacuna

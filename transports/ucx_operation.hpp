@@ -14,6 +14,8 @@ struct ucp_ep;
 
 namespace lacuna {
 
+class UcxTransport;
+
 /// What a message is. Stands with the sender's rank in the word that leads every header.
 enum class UcxKind : std::uint32_t {
   Eager = 0,
@@ -22,12 +24,14 @@ enum class UcxKind : std::uint32_t {
   Heard = 3     ///< the answer: everything up to the goodbye has arrived
 };
 
+inline constexpr unsigned ucx_message_id = 0;  ///< of UCX's active messages; there is one
 inline constexpr unsigned ucx_rank_bits = 30;
 inline constexpr std::size_t ucx_word_bytes = sizeof(std::uint32_t);
 inline constexpr std::size_t ucx_header_bytes = ucx_word_bytes + max_header_bytes;
 
 /// A send or fetch, from its start to its report.
 struct UcxOperation {
+  UcxTransport* owner = nullptr;
   Token token = nullptr;
   Peer peer = 0;
   int status = 0;         ///< a ucs_status_t
@@ -40,11 +44,24 @@ struct UcxOperation {
   std::span<const std::byte> bytes;  ///< of a message to itself
   std::vector<std::byte> copy;       ///< of an eager one's
 
+  void reset(UcxTransport* by, Peer to, Token callers) {
+    owner = by;
+    token = callers;
+    peer = to;
+    status = 0;
+    silent = returned = ended = false;
+    fetched = 0;
+  }
   void write_header(Peer from, UcxKind kind, std::span<const std::byte> callers) {
     const std::uint32_t word = from | static_cast<std::uint32_t>(kind) << ucx_rank_bits;
     std::memcpy(header.data(), &word, ucx_word_bytes);
     if (!callers.empty()) std::memcpy(header.data() + ucx_word_bytes, callers.data(), callers.size());
     header_bytes = ucx_word_bytes + callers.size();
+  }
+  UcxKind kind() const {
+    std::uint32_t word = 0;
+    std::memcpy(&word, header.data(), ucx_word_bytes);
+    return static_cast<UcxKind>(word >> ucx_rank_bits);
   }
   std::span<const std::byte> callers_header() const {
     return std::span(header).first(header_bytes).subspan(ucx_word_bytes);
@@ -63,15 +80,16 @@ struct UcxWaiting {
 
 /// What is known of a peer.
 struct UcxLink {
+  UcxTransport* owner = nullptr;
   Peer peer = 0;
   ucp_ep* endpoint = nullptr;
-  int failure = 0;           ///< a ucs_status_t; 0: none
-  bool met = false;          ///< messages have passed
-  bool departed = false;     ///< it has said goodbye
-  bool owes_heard = false;   ///< we have not answered that yet
-  bool heard = false;        ///< it has answered our goodbye
+  std::size_t pending = 0;  ///< operations
+  int failure = 0;          ///< a ucs_status_t; 0: none
+  bool met = false;         ///< messages have passed
+  bool departed = false;    ///< it has said goodbye
+  bool owed = false;        ///< our answer to that is not out yet
+  bool heard = false;       ///< it has answered our goodbye
   Counters counters;
-  std::vector<UcxLink*>* failures = nullptr;  ///< where UCX's error handler enters this link
 };
 
 /// Objects that stay where they are, to be used again.

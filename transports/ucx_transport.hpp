@@ -38,14 +38,18 @@ class UcxTransport final : public Transport {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Callbacks;  // what UCX calls
+  struct SendCallbacks;  // what UCX calls
+  struct ReceiveCallbacks;
+  struct LinkCallbacks;
 
   // ucx.cpp: sends and fetches
   Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
   Started send_to_itself(UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
+  UcxOperation* new_operation(Peer peer, Token token);
   Started started(UcxOperation* operation, void* result);
   Started fail(UcxOperation* operation, int status);
-  void ended(UcxOperation* operation, int status);
+  void on_end(UcxOperation* operation, int status);
+  void release(UcxOperation* operation);
   void report(UcxOperation* operation);
   bool report_ended();
 
@@ -57,14 +61,15 @@ class UcxTransport final : public Transport {
   bool deliver_own();
 
   // ucx_links.cpp: endpoints, failures, goodbyes
-  int open_endpoint(UcxLink& link);
+  void open_endpoint(UcxLink& link);
   void close_endpoint(UcxLink& link);
   void look_after_links();
   void tell(UcxLink& link, UcxKind kind);
   template <class Done>
   bool progress_until(Clock::time_point until, Done done);
-  bool has_flushed() const;
-  void flush(Clock::time_point until);
+  static bool is_through(const UcxLink& link);
+  void let_go_of_everything();
+  void flush_endpoints(Clock::time_point until);
   Status unanswered() const;
 
   std::vector<std::vector<std::byte>> addresses_;

@@ -5,25 +5,47 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace lacuna {
 namespace {
 
 void set_default(const std::string& name, const std::string& value) { ::setenv(name.c_str(), value.c_str(), 0); }
 
+/// Does UCX_TLS let UCX take this device? UCX warns of variables that no device in use reads, and can't be told not to
+/// once it is loaded.
+bool is_allowed(std::string_view device, std::initializer_list<std::string_view> families) {
+  const char* variable = std::getenv("UCX_TLS");
+  std::string_view list = variable ? variable : "all";
+  const bool listed_are_out = list.starts_with('^');
+  if (listed_are_out) list.remove_prefix(1);
+  for (bool more = true; more;) {
+    const std::size_t comma = list.find(',');
+    more = comma != list.npos;
+    const std::string_view name = list.substr(0, comma);
+    if (name == device || std::find(families.begin(), families.end(), name) != families.end()) return !listed_are_out;
+    if (more) list.remove_prefix(comma + 1);
+  }
+  return listed_are_out;
+}
+
 void set_defaults(const UcxOptions& options) {
-  for (const char* device : {"UCX_SYSV_", "UCX_POSIX_"}) {
-    const std::string prefix = device;
+  for (const std::string device : {"sysv", "posix"}) {
+    if (!is_allowed(device, {"all", "sm", "shm", "mm"})) continue;
+    const std::string prefix = device == "sysv" ? "UCX_SYSV_" : "UCX_POSIX_";
     set_default(prefix + "ERROR_HANDLING", "y");
     set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
     set_default(prefix + "RX_BUFS_GROW", "64");
   }
-  if (!std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
+  if (is_allowed("tcp", {"all"}) && !std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
     set_default("UCX_TCP_TX_SEG_SIZE", std::to_string(options.tcp_segment));
     set_default("UCX_TCP_RX_SEG_SIZE", std::to_string(options.tcp_segment));
   }
-  set_default("UCX_SELF_SEG_SIZE", std::to_string(std::max(options.shared_memory_segment, options.tcp_segment)));
+  if (is_allowed("self", {"all"})) {
+    set_default("UCX_SELF_SEG_SIZE", std::to_string(std::max(options.shared_memory_segment, options.tcp_segment)));
+  }
 }
 
 Status error(const char* what, ucs_status_t status) {

@@ -1,12 +1,12 @@
 #include "bindings/cli/config_section.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
 #include <tuple>
 
+#include "bindings/cli/join.hpp"
 #include "runtime/values/nearest.hpp"
 
 namespace lacuna::cli {
@@ -62,7 +62,7 @@ std::string ConfigSection::one_of(Key key, const std::vector<std::string>& allow
     if (!given || std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
       const std::string_view meant = nearest(given.value_or(""), allowed);
       wrong(key.name, *node,
-            fmt::format("one of {}{}", fmt::join(allowed, ", "),
+            fmt::format("one of {}{}", joined(allowed, ", "),
                         meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
       given.reset();
     }
@@ -114,7 +114,7 @@ std::vector<std::int64_t> ConfigSection::integers(Key key, std::int64_t low, std
       return fallback;
     }
   }
-  keep(key, fmt::format("{}", given));
+  keep(key, fmt::format("[{}]", joined(given, ", ")));
   return given;
 }
 
@@ -151,8 +151,8 @@ void ConfigSection::finish() {
     if (std::find(asked_.begin(), asked_.end(), key.str()) != asked_.end()) continue;
     const std::string_view meant = nearest(key.str(), asked_);
     const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
-    const std::string hint = meant.empty() ? fmt::format("allowed are {}", fmt::join(asked_, ", "))
-                                           : fmt::format("did you mean '{}'?", meant);
+    const std::string hint =
+        meant.empty() ? fmt::format("allowed are {}", joined(asked_, ", ")) : fmt::format("did you mean '{}'?", meant);
     report_.error(key.source(), fmt::format("unknown key '{}' {}; {}", key.str(), place, hint));
   }
 }

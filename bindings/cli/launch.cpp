@@ -76,6 +76,7 @@ std::vector<std::string> environment_for(const LaunchOptions& options, int port,
 class Signals {
  public:
   Signals() {
+    ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, as some parents leave it, nobody could wait for a child
     sigset_t caught;
     sigemptyset(&caught);
     for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&caught, number);

@@ -1,7 +1,6 @@
 #include "bindings/cli/run_results.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/result_file.hpp"
+#include "bindings/cli/join.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -61,7 +61,7 @@ std::string environment() {
     if (line.starts_with("LACUNA_") || line.starts_with("UCX_")) lines.emplace_back(line);
   }
   std::sort(lines.begin(), lines.end());
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  return joined(lines, "\n");
 }
 
 checkpoint::ResultRow row_of(const Evaluation& evaluation) {
@@ -107,7 +107,7 @@ Attributes provenance_of(const RunConfig& config, const Communicator& communicat
           {"lacuna_version", std::string(version())},
           {"compiler", std::string(__VERSION__)},
           {"machine", machine()},
-          {"hosts", fmt::format("{}", fmt::join(communicator.hosts(), " "))},
+          {"hosts", joined(communicator.hosts(), " ")},
           {"ranks", std::int64_t{communicator.size()}},
           {"command", command_line()},
           {"environment", environment()},

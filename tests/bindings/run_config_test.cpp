@@ -151,7 +151,7 @@ TEST(RunRecord, DamagedJsonIsAnError) {
 TEST(RunTable, ComparesFinishedMethodsWithTheDenseOne) {
   EXPECT_EQ(table_of(sample_record()),
             "method  epochs  test accuracy    time  waiting  share  payload per rank  time / dense  bytes / dense\n"
-            "---------------------------------------------------------------------------------------------------\n"
+            "----------------------------------------------------------------------------------------------------\n"
             "half      0.50        87.50 %  20.0 s    5.0 s   25 %           2.00 GB          0.50           0.50\n"
             "ring      0.50        87.50 %  40.0 s   30.0 s   75 %           4.00 GB          1.00           1.00\n");
 }

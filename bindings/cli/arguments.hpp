@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "runtime/values/call.hpp"
+
+namespace lacuna::cli {
+
+/// The names that a command line takes for the values of an enumeration.
+template <class T, class List>
+std::map<std::string, T> names_of(const List& values) {
+  std::map<std::string, T> names;
+  for (T value : values) names.emplace(std::string(to_string(value)), value);
+  return names;
+}
+
+inline auto collective_names() { return names_of<Collective>(all_collectives); }
+inline auto dtype_names() { return names_of<Dtype>(all_dtypes); }
+inline auto reduction_names() { return names_of<Reduction>(all_reductions); }
+inline auto skip_mode_names() { return names_of<SkipMode>(std::array{SkipMode::Static, SkipMode::Random}); }
+
+}  // namespace lacuna::cli

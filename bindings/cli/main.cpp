@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "algorithms/registry.hpp"
+#include "bindings/cli/arguments.hpp"
+#include "bindings/cli/graph_picture.hpp"
+#include "bindings/cli/info.hpp"
+#include "bindings/cli/launch.hpp"
+#include "bindings/cli/perf.hpp"
+#include "bindings/cli/run.hpp"
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+int fail(const Status& status) {
+  fmt::print(stderr, "lacuna: {}\n", status.message());
+  return 1;
+}
+
+/// What `lacuna graph` was asked to draw.
+struct GraphOptions {
+  Call call;
+  Rank ranks = 4;
+  Rank position = 0;
+  bool in_place = false;
+  bool dot = false;
+};
+
+int draw_graph(const GraphOptions& options) {
+  if (options.position >= options.ranks) {
+    return fail(
+        {Code::InvalidArgument, fmt::format("position is {}, must be 0 .. {}", options.position, options.ranks - 1)});
+  }
+  const auto algorithm = select_algorithm(options.call, options.ranks);
+  if (!algorithm) return fail(algorithm.status());
+  const GraphShape shape{.collective = options.call.collective,
+                         .size = options.ranks,
+                         .position = options.position,
+                         .in_place = options.in_place,
+                         .skip_steps = options.call.options.skip_steps};
+  fmt::print("{}", options.dot ? graph_dot(**algorithm, shape) : graph_table(**algorithm, shape));
+  return 0;
+}
+
+int list_algorithms() {
+  fmt::print("{:<16} {:<20} {}\n", "collective", "algorithm", "P ranks; what each sends");
+  for (const Algorithm* algorithm : all_algorithms()) {
+    fmt::print("{:<16} {:<20} {}\n", to_string(algorithm->collective), algorithm->name, algorithm->summary);
+  }
+  return 0;
+}
+
+/// An option whose text is one of some names.
+template <class T>
+CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, const std::map<std::string, T>& names,
+                      const std::string& help) {
+  std::vector<std::string> allowed;
+  for (const auto& [name, value] : names) allowed.push_back(name);
+  return command
+      .add_option_function<std::string>(
+          option, [&target, names](const std::string& name) { target = names.at(name); }, help)
+      ->check(CLI::IsMember(allowed));
+}
+
+CLI::Option* add_skip_options(CLI::App& command, int& steps, SkipMode& mode) {
+  add_name(command, "--skip-mode", mode, skip_mode_names(), "static, or random: redrawn for each part of each call");
+  return command.add_option("--skip", steps, "skip_ring: reduce-scatter steps left out, 0 .. P-1");
+}
+
+void add_graph(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<GraphOptions>();
+  CLI::App* command = app.add_subcommand("graph", "show one position's task graph");
+  add_name(*command, "collective", options->call.collective, collective_names(), "what to draw")->required();
+  command->add_option("-a,--algorithm", options->call.options.algorithm, "its algorithm; see `lacuna list`");
+  command->add_option("-p,--ranks", options->ranks, "number of ranks")->check(CLI::Range(1, 65536));
+  command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
+  command->add_flag("--in-place", options->in_place, "input and output are one buffer");
+  command->add_flag("--dot", options->dot, "in Graphviz's language");
+  add_skip_options(*command, options->call.options.skip_steps, options->call.options.skip_mode);
+  command->callback([options, &exit_code] { exit_code = draw_graph(*options); });
+}
+
+void add_perf(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<PerfOptions>();
+  CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
+  add_name(*command, "collective", options->collective, collective_names(), "what to measure")->required();
+  command->add_option("-b,--minbytes", options->begin_bytes, "smallest size")->transform(CLI::AsSizeValue(false));
+  command->add_option("-e,--maxbytes", options->end_bytes, "largest size")->transform(CLI::AsSizeValue(false));
+  command->add_option("-f,--stepfactor", options->factor, "from size to size")->check(CLI::Range(2, 1 << 20));
+  command->add_option("-n,--iters", options->iterations, "iterations")->check(CLI::Range(1, 1 << 30));
+  command->add_option("-w,--warmup_iters", options->warmup, "iterations before")->check(CLI::NonNegativeNumber);
+  command->add_option("-m,--agg_iters", options->operations, "calls in flight in each")->check(CLI::Range(1, 1024));
+  add_name(*command, "-d,--datatype", options->dtype, dtype_names(), "element type");
+  add_name(*command, "-o,--op", options->reduction, reduction_names(), "reduction");
+  command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
+  command->add_option("-r,--root", options->root, "root of a broadcast");
+  command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
+  add_skip_options(*command, options->skip_steps, options->skip_mode);
+  command->add_option("-J,--json", options->json_path, "also write the results to this file");
+  command->callback([options, &exit_code] { exit_code = perf(*options); });
+}
+
+void add_launch(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<LaunchOptions>();
+  auto raw = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("launch", "run a program as N local ranks");
+  command->prefix_command();
+  command->add_option("-n,--ranks", options->ranks, "number of ranks")->required()->check(CLI::Range(1, 1024));
+  command->add_flag("--raw", *raw, "do not put the rank before each line");
+  command->callback([=, &exit_code] {
+    options->prefix = !*raw;
+    options->command = command->remaining();
+    exit_code = launch(*options);
+  });
+}
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "carry out the experiment that a TOML file describes");
+  command->add_option("config", options->config, "the experiment")->required();
+  command->add_flag("--fresh", options->fresh, "forget what an earlier run of this config has reached");
+  command->add_flag("-q,--quiet", options->quiet, "show the final table only");
+  command->add_flag("--predict", options->predict, "also show what each method would take at some link rates");
+  command->callback([options, &exit_code] { exit_code = run_command(*options); });
+}
+
+}  // namespace
+}  // namespace lacuna::cli
+
+int main(int argc, char** argv) {
+  using namespace lacuna::cli;
+  int exit_code = 0;
+  CLI::App app("lacuna: collectives that send only what matters", "lacuna");
+  app.set_version_flag("--version", std::string(lacuna::version()));
+  app.require_subcommand(1);
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* info_command = app.add_subcommand("info", "versions, transports, and the configuration in effect");
+  info_command->add_flag("--markdown", *markdown, "the manual's table of variables instead");
+  info_command->callback([&exit_code, markdown] { exit_code = info(*markdown); });
+  app.add_subcommand("list", "all collectives and algorithms")->callback([&] { exit_code = list_algorithms(); });
+  add_graph(app, exit_code);
+  add_perf(app, exit_code);
+  add_launch(app, exit_code);
+  add_run(app, exit_code);
+  // Everything from the program's name on is the program's own; a `--` before it says so once more.
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front() == "launch") {
+    const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+    if (separator != arguments.end()) arguments.erase(separator);
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return exit_code;
+}

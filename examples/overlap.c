@@ -1,0 +1,55 @@
+/*
+ * lacuna from C: start an allreduce that leaves out part of the sum (SkipReduce), compute meanwhile, then wait.
+ *   lacuna launch -n 4 ./example_overlap
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bindings/c/lacuna.h"
+
+enum { elements = 1 << 20 };
+
+static int failed(const char* what) {
+  fprintf(stderr, "%s: %s\n", what, lacuna_last_error());
+  return EXIT_FAILURE;
+}
+
+int main(void) {
+  lacuna_communicator* communicator = NULL;
+  if (lacuna_join(NULL, &communicator) != LACUNA_OK) return failed("join");
+
+  float* gradient = malloc(elements * sizeof *gradient);
+  for (size_t i = 0; i < elements; ++i) gradient[i] = (float)(lacuna_rank(communicator) + 1);
+
+  lacuna_buffer buffer = LACUNA_BUFFER_INIT;
+  buffer.data = gradient;
+  buffer.count = elements;
+  buffer.dtype = LACUNA_F32;
+  lacuna_sampler sampler = {1, 0, 0};
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  options.algorithm = "skip_ring";
+  options.skip_steps = lacuna_size(communicator) > 2 ? 1 : 0;
+  options.skip_mode = LACUNA_SKIP_RANDOM;
+  options.sampler = &sampler;
+
+  lacuna_request* request = NULL;
+  if (lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_AVG, &options, &request) != LACUNA_OK) {
+    return failed("allreduce");
+  }
+  double work = 0;
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 1; i < 10000; ++i) work += 1.0 / i;
+    int32_t finished = 0;
+    if (lacuna_test(request, &finished) != LACUNA_OK) return failed("test");
+  }
+  if (lacuna_wait(request, -1) != LACUNA_OK) return failed("wait");
+  lacuna_request_free(request);
+
+  lacuna_counters counters = LACUNA_COUNTERS_INIT;
+  lacuna_get_counters(communicator, &counters);
+  printf("rank %d of %d: average %g, %llu bytes sent, %g worked meanwhile\n", (int)lacuna_rank(communicator),
+         (int)lacuna_size(communicator), gradient[0], (unsigned long long)counters.payload_sent, work);
+  free(gradient);
+  lacuna_communicator_free(communicator);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,213 @@
+#include "transports/ucx.hpp"
+
+#include <fmt/format.h>
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transports/ucx_transport.hpp"
+
+namespace lacuna {
+
+struct UcxTransport::SendCallbacks {
+  static void sent(void* request, ucs_status_t status, void* user) {
+    ucp_request_free(request);
+    auto* operation = static_cast<UcxOperation*>(user);
+    operation->owner->on_end(operation, status);
+  }
+  static void fetched(void* request, ucs_status_t status, std::size_t, void* user) { sent(request, status, user); }
+};
+
+Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options) {
+  auto ucx = start_ucx(options);
+  if (!ucx) return ucx.status();
+  return std::unique_ptr<Transport>(std::make_unique<UcxTransport>(std::move(*ucx)));
+}
+
+std::string_view ucx_version() { return ucp_get_version_string(); }
+
+Status ucx_error(int status) {
+  const auto code = static_cast<ucs_status_t>(status);
+  constexpr std::array broken = {UCS_ERR_CONNECTION_RESET, UCS_ERR_ENDPOINT_TIMEOUT, UCS_ERR_UNREACHABLE,
+                                 UCS_ERR_NOT_CONNECTED,    UCS_ERR_REJECTED,         UCS_ERR_CANCELED};
+  const bool peer_failed = std::find(broken.begin(), broken.end(), code) != broken.end();
+  return {peer_failed ? Code::PeerFailed : Code::Transport, fmt::format("UCX: {}", ucs_status_string(code))};
+}
+
+Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) {
+  const auto mine = std::find(addresses.begin(), addresses.end(), ucx_.address);
+  if (mine == addresses.end() || addresses.size() >> ucx_rank_bits != 0) {
+    return {Code::InvalidArgument, fmt::format("{} addresses of ranks; this process's own must be one of them, and "
+                                               "there may be {} at most",
+                                               addresses.size(), (1u << ucx_rank_bits) - 1)};
+  }
+  rank_ = static_cast<Peer>(mine - addresses.begin());
+  addresses_ = std::move(addresses);
+  receiver_ = &receiver;
+  links_.resize(addresses_.size());
+  for (std::size_t peer = 0; peer < links_.size(); ++peer) {
+    links_[peer].owner = this;
+    links_[peer].peer = static_cast<Peer>(peer);
+  }
+  const int status = set_handler();
+  return status == UCS_OK ? Status() : ucx_error(status);
+}
+
+Status UcxTransport::viable(const Memory& memory) const {
+  if (memory.kind == MemoryKind::Host) return {};
+  return {Code::Unsupported,
+          fmt::format("the ucx transport serves host memory; {} memory of device {} would need UCX to be started with "
+                      "its CUDA transports, which this version does not do",
+                      memory.kind == MemoryKind::Cuda ? "CUDA" : "CUDA managed", memory.device)};
+}
+
+UcxOperation* UcxTransport::new_operation(Peer peer, Token token) {
+  UcxOperation* operation = operations_.take();
+  operation->reset(this, peer, token);
+  ++links_[peer].pending;
+  return operation;
+}
+
+Started UcxTransport::send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes,
+                           Delivery delivery, Token token) {
+  const UcxKind kind = delivery == Delivery::Eager ? UcxKind::Eager : UcxKind::Descriptor;
+  UcxLink& link = links_[to];
+  UcxOperation* operation = new_operation(to, token);
+  operation->write_header(rank_, kind, header);
+  ++link.counters.messages_sent;
+  link.counters.payload_sent += bytes.size();
+  link.counters.header_sent += operation->header_bytes;
+  return to == rank_ ? send_to_itself(operation, bytes, kind) : post(link, operation, bytes, kind);
+}
+
+Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind) {
+  if (link.departed && kind != UcxKind::Heard) return fail(operation, UCS_ERR_NOT_CONNECTED);
+  if (!link.endpoint && link.failure == UCS_OK) open_endpoint(link);
+  if (link.failure != UCS_OK) return fail(operation, link.failure);
+  ucp_request_param_t parameters;
+  parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+                            UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  parameters.flags = kind == UcxKind::Descriptor ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
+  parameters.memory_type = UCS_MEMORY_TYPE_HOST;
+  parameters.cb.send = SendCallbacks::sent;
+  parameters.user_data = operation;
+  const bool outer = std::exchange(calling_, true);
+  void* result = ucp_am_send_nbx(link.endpoint, ucx_message_id, operation->header.data(), operation->header_bytes,
+                                 bytes.data(), bytes.size(), &parameters);
+  calling_ = outer;
+  return started(operation, result);
+}
+
+Started UcxTransport::send_to_itself(UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind) {
+  own_.push_back(operation);
+  operation->bytes = bytes;
+  if (kind == UcxKind::Descriptor) return Started::Pending;
+  operation->copy.assign(bytes.begin(), bytes.end());
+  operation->bytes = operation->copy;
+  return Started::Done;
+}
+
+Started UcxTransport::fetch(Descriptor descriptor, std::byte* to, Token token) {
+  auto* waiting = static_cast<UcxWaiting*>(descriptor.handle);
+  UcxLink& link = links_[waiting->from];
+  if (!waiting->at_sender || waiting->bytes == 0) {
+    const auto here = waiting->own ? waiting->own->bytes : std::span<const std::byte>(waiting->copy);
+    std::copy(here.begin(), here.end(), to);
+    link.counters.payload_received += waiting->bytes;
+    discard(descriptor);
+    return Started::Done;
+  }
+  UcxOperation* operation = new_operation(waiting->from, token);
+  if (link.failure != UCS_OK) {
+    discard(descriptor);
+    return fail(operation, link.failure);
+  }
+  operation->fetched = waiting->bytes;
+  ucp_request_param_t parameters;
+  parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  parameters.memory_type = UCS_MEMORY_TYPE_HOST;
+  parameters.cb.recv_am = SendCallbacks::fetched;
+  parameters.user_data = operation;
+  void* at_sender = waiting->at_sender;
+  const std::size_t bytes = waiting->bytes;
+  waiting->at_sender = nullptr;
+  let_go(waiting);
+  const bool outer = std::exchange(calling_, true);
+  void* result = ucp_am_recv_data_nbx(ucx_.worker.get(), at_sender, to, bytes, &parameters);
+  calling_ = outer;
+  return started(operation, result);
+}
+
+/// What UCX's call that started the operation came to.
+Started UcxTransport::started(UcxOperation* operation, void* result) {
+  operation->returned = true;
+  if (!UCS_PTR_IS_PTR(result)) {
+    operation->ended = true;
+    operation->status = UCS_PTR_STATUS(result);
+  }
+  if (!operation->ended) return Started::Pending;
+  if (operation->status != UCS_OK) return fail(operation, operation->status);
+  links_[operation->peer].counters.payload_received += operation->fetched;
+  release(operation);
+  return Started::Done;
+}
+
+Started UcxTransport::fail(UcxOperation* operation, int status) {
+  operation->status = status;
+  ended_.push_back(operation);
+  return Started::Pending;
+}
+
+void UcxTransport::on_end(UcxOperation* operation, int status) {
+  operation->status = status;
+  operation->ended = true;
+  if (!operation->returned) return;
+  calling_ ? ended_.push_back(operation) : report(operation);
+}
+
+void UcxTransport::release(UcxOperation* operation) {
+  UcxLink& link = links_[operation->peer];
+  --link.pending;
+  if (operation->silent && operation->kind() == UcxKind::Heard) link.owed = false;
+  operations_.give_back(operation);
+}
+
+void UcxTransport::report(UcxOperation* operation) {
+  const Token token = operation->token;
+  const int status = operation->status;
+  const bool silent = operation->silent || closing_;
+  if (status == UCS_OK) links_[operation->peer].counters.payload_received += operation->fetched;
+  release(operation);
+  if (!silent) receiver_->on_complete(token, status == UCS_OK ? Status() : ucx_error(status));
+}
+
+bool UcxTransport::report_ended() {
+  if (ended_.empty()) return false;
+  const std::size_t count = ended_.size();  // a report may add more
+  for (std::size_t i = 0; i < count; ++i) report(ended_[i]);
+  ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
+  return true;
+}
+
+bool UcxTransport::progress() {
+  if (!receiver_ || !ucx_.worker) return false;
+  bool moved = report_ended();
+  if (!own_.empty()) moved |= deliver_own();
+  progressing_ = true;
+  moved |= ucp_worker_progress(ucx_.worker.get()) != 0;
+  progressing_ = false;
+  while (!discarded_.empty()) {
+    let_go(discarded_.back());
+    discarded_.pop_back();
+  }
+  if (!failures_.empty() || !goodbyes_.empty()) look_after_links();
+  return moved;
+}
+
+bool UcxTransport::arm() {
+  if (!ended_.empty() || !own_.empty() || !failures_.empty() || !goodbyes_.empty()) return false;
+  return ucp_worker_arm(ucx_.worker.get()) == UCS_OK;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include "transports/ucx_transport.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::chrono::microseconds pause{20};  // between looks while closing
+
+}  // namespace
+
+struct UcxTransport::LinkCallbacks {
+  static void failed(void* user, ucp_ep_h, ucs_status_t status) {
+    auto* link = static_cast<UcxLink*>(user);
+    link->failure = status;
+    link->owner->failures_.push_back(link);
+  }
+};
+
+/// Leaves the failure in the link if there is one.
+void UcxTransport::open_endpoint(UcxLink& link) {
+  ucp_ep_params_t parameters{};
+  parameters.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  parameters.address = reinterpret_cast<const ucp_address_t*>(addresses_[link.peer].data());
+  parameters.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  parameters.err_handler = {.cb = LinkCallbacks::failed, .arg = &link};
+  link.met = true;
+  const ucs_status_t status = ucp_ep_create(ucx_.worker.get(), &parameters, &link.endpoint);
+  if (status == UCS_OK) return;
+  link.endpoint = nullptr;
+  LinkCallbacks::failed(&link, nullptr, status);
+}
+
+/// At once: what is still to be sent is lost, and its operations end.
+void UcxTransport::close_endpoint(UcxLink& link) {
+  if (!link.endpoint) return;
+  ucp_request_param_t parameters{};
+  parameters.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  parameters.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  void* request = ucp_ep_close_nbx(link.endpoint, &parameters);
+  if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+  link.endpoint = nullptr;
+}
+
+void UcxTransport::look_after_links() {
+  for (std::size_t i = 0; i < failures_.size(); ++i) {
+    UcxLink& link = *failures_[i];
+    close_endpoint(link);
+    if (!link.departed && !closing_) receiver_->on_peer_failure(link.peer, ucx_error(link.failure));
+  }
+  failures_.clear();
+  for (std::size_t i = 0; i < goodbyes_.size(); ++i) tell(*goodbyes_[i], UcxKind::Heard);
+  goodbyes_.clear();
+}
+
+void UcxTransport::tell(UcxLink& link, UcxKind kind) {
+  UcxOperation* operation = new_operation(link.peer, nullptr);
+  operation->silent = true;
+  operation->write_header(rank_, kind, {});
+  static_cast<void>(post(link, operation, {}, kind));
+}
+
+template <class Done>
+bool UcxTransport::progress_until(Clock::time_point until, Done done) {
+  while (!done()) {
+    if (Clock::now() >= until) return false;
+    if (!progress()) std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
+/// Nothing is left to be said to this peer.
+bool UcxTransport::is_through(const UcxLink& link) {
+  if (!link.met || link.failure != UCS_OK) return true;
+  return link.departed ? !link.owed : link.heard && link.pending == 0;
+}
+
+Status UcxTransport::close(std::chrono::milliseconds deadline) {
+  if (!ucx_.worker) return {};
+  const auto start = Clock::now();
+  const auto until = start + deadline;
+  closing_ = true;
+  let_go_of_everything();
+  Status status;
+  if (deadline.count() > 0) {
+    for (UcxLink& link : links_) {
+      if (link.met && !link.departed && link.failure == UCS_OK) tell(link, UcxKind::Goodbye);
+    }
+    const auto all_through = [this] { return std::all_of(links_.begin(), links_.end(), is_through); };
+    if (progress_until(until - deadline / 8, all_through)) {
+      flush_endpoints(until);
+    } else {
+      status = unanswered();
+    }
+  }
+  for (UcxLink& link : links_) close_endpoint(link);
+  ucx_.worker.reset();
+  ucx_.context.reset();
+  ucx_.event_fd = -1;
+  return status;
+}
+
+void UcxTransport::let_go_of_everything() {
+  for (UcxWaiting& waiting : waiting_.all()) {
+    if (waiting.in_use) let_go(&waiting);
+  }
+  for (UcxOperation* message : own_) release(message);
+  own_.clear();
+}
+
+/// Until TCP has taken what endpoints still hold for it.
+void UcxTransport::flush_endpoints(Clock::time_point until) {
+  ucp_request_param_t parameters{};
+  void* request = ucp_worker_flush_nbx(ucx_.worker.get(), &parameters);
+  if (!UCS_PTR_IS_PTR(request)) return;
+  progress_until(until, [request] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
+  ucp_request_free(request);
+}
+
+Status UcxTransport::unanswered() const {
+  std::string ranks;
+  for (const UcxLink& link : links_) {
+    if (!is_through(link)) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", link.peer);
+  }
+  return {Code::TimedOut, fmt::format("closing: no answer from rank {}; what it had not received is lost", ranks)};
+}
+
+UcxTransport::~UcxTransport() { static_cast<void>(close(std::chrono::milliseconds(0))); }
+
+}  // namespace lacuna
