@@ -124,10 +124,4 @@ std::string Level::allowed() { return "error, warning, info or debug"; }
 
 std::string ProgressMode::allowed() { return "caller or thread"; }
 
-std::optional<std::string> TransportName::parse(std::string_view text) {
-  if (text != "ucx") return std::nullopt;
-  return std::string(text);
-}
-std::string TransportName::allowed() { return "ucx"; }
-
 }  // namespace lacuna::runtime::variable

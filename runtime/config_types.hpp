@@ -104,11 +104,4 @@ struct ProgressMode {
   static std::string allowed();
 };
 
-struct TransportName {
-  using Value = std::string;
-  static std::optional<Value> parse(std::string_view text);
-  static std::string format(const Value& value) { return value; }
-  static std::string allowed();
-};
-
 }  // namespace lacuna::runtime::variable

@@ -157,6 +157,7 @@ class Executor : private Receiver {
   void idle(Clock::time_point idle_since, Clock::time_point until);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();
+  void give_way() const;
   static void signal(int fd);
 
   Link& link(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }

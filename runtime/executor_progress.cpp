@@ -37,6 +37,11 @@ Executor::Lock::Lock(const Executor& executor) : lock_(executor.mutex_, std::try
   executor.contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+/// Between two rounds of polling: whoever waits for the lock goes first, else a polling thread would starve it.
+void Executor::give_way() const {
+  while (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+}
+
 Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options)
     : transport_(std::move(transport)),
       rank_(rank),
@@ -140,6 +145,7 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
   Clock::time_point idle_since{};
   std::uint32_t busy_rounds = 0;
   for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
+    give_way();
     bool ended = false;
     {
       Lock lock(*this);
@@ -162,7 +168,6 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
 /// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
 void Executor::idle(Clock::time_point idle_since, Clock::time_point until) {
   const auto now = Clock::now();
-  if (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
   const auto idle_for = now - idle_since;
   if (idle_for < options_.spin) return;
   if (idle_for < options_.spin + yielding) return std::this_thread::yield();
@@ -195,6 +200,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
 void Executor::progress_loop() {
   Clock::time_point idle_since = Clock::now();
   while (!stopping_) {
+    give_way();
     bool moved = false;
     {
       Lock lock(*this);

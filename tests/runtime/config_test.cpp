@@ -137,7 +137,6 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_DEADLINE", "5s", "a number of seconds above 0"},
       {"LACUNA_LOG", "Debug", "error, warning, info or debug"},
       {"LACUNA_PROGRESS", "both", "caller or thread"},
-      {"LACUNA_TRANSPORT", "tcp", "ucx"},
       {"LACUNA_CHUNK", "0", "a number of bytes, such as 4096, 256K, 1M or 2G, more than 0"},
       {"LACUNA_CHUNK", "K", "a number of bytes"},
       {"LACUNA_CHUNK", "1KB", "a number of bytes"},

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "transports/inproc.hpp"
+#include "transports/transport.hpp"
+
+namespace lacuna {
+
+/// Bytes that wait at their sender, in whose mailbox this lives until the sender has seen the completion.
+struct InprocOffer {
+  Peer sender = 0;
+  Peer receiver = 0;
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  Token token = nullptr;
+  bool live = false;
+  std::atomic<bool> ended{false};  ///< whoever sets it tells the sender
+};
+
+/// Something that a rank will see in a later progress().
+struct InprocEvent {
+  enum class Kind : std::uint8_t { Message, Descriptor, Completion, Fetch };
+
+  Kind kind = Kind::Message;
+  Peer peer = 0;  ///< the other rank
+  std::uint32_t age = 0;
+  std::array<std::byte, max_header_bytes> header;
+  std::size_t header_bytes = 0;
+  std::vector<std::byte> copied;
+  const std::byte* referenced = nullptr;  ///< instead of `copied`
+  std::size_t bytes = 0;
+  InprocOffer* offer = nullptr;
+  Token token = nullptr;
+  std::byte* to = nullptr;
+  Status status;
+};
+
+/// Counts the ranks that read a rank's memory right now, so that it can be closed between their reads. Any thread.
+class InprocGate {
+ public:
+  /// False if closed; otherwise to be followed by leave().
+  bool enter() {
+    if ((state_.fetch_add(1) & closed) == 0) return true;
+    leave();
+    return false;
+  }
+  void leave() {
+    if (state_.fetch_sub(1) == closed + 1) state_.notify_all();
+  }
+  /// Returns when nobody is inside any more.
+  void close() {
+    state_.fetch_or(closed);
+    for (auto state = state_.load(); state != closed; state = state_.load()) state_.wait(state);
+  }
+
+ private:
+  static constexpr std::uint32_t closed = 1u << 31;
+  std::atomic<std::uint32_t> state_{0};
+};
+
+/// What ranks touch of each other: the events for one rank, the offers that it made, and whether its memory may be
+/// read. Any thread may post and open the gate; the rest is its rank's. Nodes are kept and used again.
+class InprocMailbox {
+ public:
+  InprocMailbox();
+  ~InprocMailbox();
+  InprocMailbox(const InprocMailbox&) = delete;
+  InprocMailbox& operator=(const InprocMailbox&) = delete;
+
+  /// Lets `fill` write a node and queues it. False if the rank has closed; nothing was queued then.
+  template <class Fill>
+  bool post(Fill fill) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return false;
+      fill(*queue_node());
+    }
+    if (armed_.load() && armed_.exchange(false)) signal();
+    return true;
+  }
+
+  bool empty() const { return waiting_.load() == 0; }
+  /// Appends what was posted to `pending` and takes back the nodes in `finished`.
+  void collect(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
+  /// collect(), after which nothing can be posted.
+  void close(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
+
+  /// What is not given by the parameters is the caller's to fill in.
+  InprocOffer* make_offer(Peer sender, Peer receiver);
+  void recycle(InprocOffer& offer);
+  /// Ends all offers made to a rank that nobody has ended; their maker is then to be told. Any thread.
+  std::vector<InprocOffer*> end_offers_to(Peer receiver);
+
+  int event_fd() const { return fd_; }
+  /// Asks post() to make event_fd() readable. False if something is there.
+  bool arm();
+
+  InprocGate gate;
+
+ private:
+  InprocEvent* queue_node();
+  void take(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
+  void signal() const;
+
+  std::mutex mutex_;
+  std::vector<InprocEvent*> incoming_;
+  std::vector<InprocEvent*> spare_;
+  std::deque<InprocEvent> all_events_;
+  std::vector<InprocOffer*> spare_offers_;
+  std::deque<InprocOffer> all_offers_;
+  bool closed_ = false;
+  std::atomic<std::size_t> waiting_{0};
+  std::atomic<bool> armed_{false};
+  const int fd_;
+};
+
+/// The mailboxes of all ranks, by rank.
+struct InprocNetwork {
+  InprocNetwork(Rank size, const InprocOptions& given) : options(given), mailboxes(static_cast<std::size_t>(size)) {}
+
+  const InprocOptions options;
+  std::deque<InprocMailbox> mailboxes;
+};
+
+}  // namespace lacuna
