@@ -16,5 +16,5 @@ if tests/lab/lab.py --check; then
   tests/lab/lab.py --hosts 4 --rate 1gbit --raw -- "${training[@]}"
 else
   printf 'This machine allows no network namespaces, so the four ranks share it, without emulated links.\n'
-  "$lacuna" launch -n 4 -- "${training[@]}" --predict
+  "$lacuna" launch -n 4 --raw -- "${training[@]}" --predict
 fi

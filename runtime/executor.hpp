@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/flight_record.hpp"
+#include "runtime/job/watch.hpp"
 #include "runtime/link.hpp"
-#include "runtime/watch.hpp"
 #include "runtime/wire.hpp"
 #include "transports/transport.hpp"
 

@@ -14,8 +14,8 @@
 #include <cstring>
 
 #include "bindings/cli/child.hpp"
-#include "runtime/admission.hpp"
-#include "runtime/names.hpp"
+#include "runtime/job/admission.hpp"
+#include "runtime/job/names.hpp"
 
 namespace lacuna::cli {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/bootstrap.hpp"
-#include "runtime/inquiry.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/inquiry.hpp"
 #include "runtime/log.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"

@@ -7,7 +7,7 @@
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/config.hpp"
-#include "runtime/watch.hpp"
+#include "runtime/job/watch.hpp"
 
 namespace lacuna {
 

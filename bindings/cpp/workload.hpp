@@ -27,7 +27,7 @@ struct Task {
 
 /// A number that says how good the state reached is.
 struct Metric {
-  std::string name;      ///< a word such as "test_accuracy"
+  std::string name;  ///< a word such as "test_accuracy"
   double value = 0;
   bool percent = false;  ///< people are shown 100 times the value and "%"
 };

@@ -1,12 +1,11 @@
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -16,6 +15,7 @@
 #include "examples/workloads/fashion_mnist/matrix.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
+#include "tests/bindings/idx_fixture.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -172,27 +172,12 @@ TEST(Permutation, DependsOnSeedAndEpochOnly) {
   EXPECT_NE(permutation(5, 1, 100), permutation(6, 1, 100));
 }
 
-class IdxFile : public testing::Test {
+class IdxFile : public IdxFixture {
  protected:
-  IdxFile() : folder_(std::filesystem::temp_directory_path() / ("lacuna-idx-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~IdxFile() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path write(const std::string& name, const std::vector<std::uint8_t>& bytes) {
-    const std::filesystem::path path = folder_ / name;
-    gzFile file = gzopen(path.c_str(), "wb");
-    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
-    gzclose(file);
-    return path;
-  }
-
   std::string error_of(const std::vector<std::uint8_t>& bytes) {
     const Result<IdxArray> array = read_idx(write("array.gz", bytes), 1);
     return std::string(array.status().message());
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(IdxFile, YieldsShapeAndValues) {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna::runtime {

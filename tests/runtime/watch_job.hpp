@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
-#include "runtime/watch.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/watch.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna::runtime {

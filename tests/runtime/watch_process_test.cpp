@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/watch.hpp"
+#include "runtime/job/watch.hpp"
 #include "tests/runtime/watch_job.hpp"
 
 namespace lacuna::runtime {

@@ -1,11 +1,11 @@
-#include "runtime/watch.hpp"
+#include "runtime/job/watch.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <filesystem>
 
-#include "runtime/inquiry.hpp"
+#include "runtime/job/inquiry.hpp"
 #include "tests/runtime/watch_job.hpp"
 
 namespace lacuna::runtime {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/socket.hpp"
+#include "runtime/job/socket.hpp"
 
 namespace lacuna::test {
 

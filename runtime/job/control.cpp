@@ -1,4 +1,4 @@
-#include "runtime/control.hpp"
+#include "runtime/job/control.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "runtime/names.hpp"
-#include "runtime/watch_messages.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/job/watch_messages.hpp"
 
 namespace lacuna::runtime {
 

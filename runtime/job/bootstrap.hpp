@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/channel.hpp"
+#include "runtime/job/channel.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/status.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime/admission.hpp"
+#include "runtime/job/admission.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

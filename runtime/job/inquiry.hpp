@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/socket.hpp"
-#include "runtime/watch.hpp"
+#include "runtime/job/socket.hpp"
+#include "runtime/job/watch.hpp"
 
 namespace lacuna::runtime {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/admission.hpp"
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/admission.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 namespace lacuna::runtime {
 

@@ -1,10 +1,10 @@
-#include "runtime/inquiry.hpp"
+#include "runtime/job/inquiry.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "runtime/names.hpp"
+#include "runtime/job/names.hpp"
 
 namespace lacuna::runtime {
 

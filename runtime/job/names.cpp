@@ -1,4 +1,4 @@
-#include "runtime/names.hpp"
+#include "runtime/job/names.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "runtime/watch_messages.hpp"
+#include "runtime/job/watch_messages.hpp"
 
 #include <algorithm>
 
-#include "runtime/admission.hpp"
-#include "runtime/encoding.hpp"
+#include "runtime/job/admission.hpp"
+#include "runtime/job/encoding.hpp"
 
 namespace lacuna::runtime::watch_messages {
 

@@ -1,4 +1,4 @@
-#include "runtime/socket.hpp"
+#include "runtime/job/socket.hpp"
 
 #include <fmt/format.h>
 #include <netdb.h>

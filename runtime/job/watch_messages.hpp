@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/channel.hpp"
-#include "runtime/inquiry.hpp"
-#include "runtime/watch.hpp"
+#include "runtime/job/channel.hpp"
+#include "runtime/job/inquiry.hpp"
+#include "runtime/job/watch.hpp"
 
 /// What the watches say to each other over the star, one frame each.
 namespace lacuna::runtime::watch_messages {

@@ -1,4 +1,4 @@
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "runtime/admission.hpp"
-#include "runtime/names.hpp"
-#include "runtime/rendezvous.hpp"
+#include "runtime/job/admission.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/job/rendezvous.hpp"
 
 namespace lacuna::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/watch.hpp"
+#include "runtime/job/watch.hpp"
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
@@ -6,7 +6,7 @@
 #include <csignal>
 #include <system_error>
 
-#include "runtime/control.hpp"
+#include "runtime/job/control.hpp"
 
 namespace lacuna::runtime {
 

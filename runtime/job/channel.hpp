@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/socket.hpp"
+#include "runtime/job/socket.hpp"
 
 namespace lacuna::runtime {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
-#include "runtime/inquiry.hpp"
-#include "runtime/watch.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/inquiry.hpp"
+#include "runtime/job/watch.hpp"
 
 namespace lacuna::runtime {
 

@@ -1,11 +1,11 @@
-#include "runtime/rendezvous.hpp"
+#include "runtime/job/rendezvous.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
 
-#include "runtime/names.hpp"
+#include "runtime/job/names.hpp"
 
 namespace lacuna::runtime {
 

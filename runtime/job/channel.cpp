@@ -1,11 +1,11 @@
-#include "runtime/channel.hpp"
+#include "runtime/job/channel.hpp"
 
 #include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
 
-#include "runtime/encoding.hpp"
+#include "runtime/job/encoding.hpp"
 
 namespace lacuna::runtime {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "runtime/control.hpp"
-#include "runtime/names.hpp"
-#include "runtime/watch_messages.hpp"
+#include "runtime/job/control.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/job/watch_messages.hpp"
 
 namespace lacuna::runtime {
 

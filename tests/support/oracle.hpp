@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "runtime/values/call.hpp"
+
+namespace lacuna::test {
+
+/// Inputs of all ranks and what their reduction should be, in plain arithmetic that shares nothing with the library.
+/// The inputs are integers so small, for floating-point types, that no partial result is ever rounded: whatever the
+/// order of the reduction, the result has exactly one right bit pattern. Integer types wrap.
+class Oracle {
+ public:
+  Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements);
+
+  /// `elements` elements of one rank's input.
+  const std::byte* input(Rank rank) const { return inputs_[static_cast<std::size_t>(rank)].data(); }
+  /// The reduction of all ranks' inputs, `elements` elements.
+  const std::byte* reduced() const { return reduced_.data(); }
+  /// Element `i` of the sum (or average over all `size` ranks) without those ranks' terms.
+  void write_sum_without(const std::vector<Rank>& left_out, std::size_t i, std::byte* to) const;
+
+ private:
+  void write(std::int64_t value, std::byte* to) const;
+
+  Rank size_;
+  Dtype dtype_;
+  Reduction reduction_;
+  std::vector<std::vector<std::int64_t>> values_;  // by rank
+  std::vector<std::int64_t> totals_;
+  std::vector<std::vector<std::byte>> inputs_;
+  std::vector<std::byte> reduced_;
+  std::vector<std::uint64_t> results_;  // the bits of every small integer as a result
+};
+
+/// Oracles of one number of ranks, made at first use. Not for concurrent use.
+class Oracles {
+ public:
+  Oracles(Rank size, std::size_t elements) : size_(size), elements_(elements) {}
+  const Oracle& get(Dtype dtype, Reduction reduction);
+
+ private:
+  Rank size_;
+  std::size_t elements_;
+  std::map<std::tuple<Dtype, Reduction>, Oracle> made_;
+};
+
+/// Boundary i of n elements cut evenly into m.
+std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m);
+
+/// How many parts a call is cut into: doubled while the pieces that travel stay at least `chunk_bytes` long; 64 at most.
+std::size_t expected_parts(Collective collective, std::size_t bytes, Rank size, std::size_t chunk_bytes);
+
+}  // namespace lacuna::test

@@ -1,0 +1,136 @@
+#include "tests/support/ranks.hpp"
+
+#include <thread>
+
+#include "algorithms/registry.hpp"
+
+namespace lacuna::test {
+
+namespace {
+
+constexpr std::uint64_t communicator_id = 7;
+constexpr int idle_sweeps = 64;  // more than a drawn delay can last
+
+}  // namespace
+
+runtime::ExecutorOptions quick_executor() {
+  runtime::ExecutorOptions options;
+  options.max_runs = 16;
+  options.deadline = std::chrono::seconds(60);
+  options.spin = std::chrono::microseconds(0);
+  return options;
+}
+
+Ranks::Ranks(Rank size, const RanksOptions& options) {
+  auto transports = make_inproc(size, options.network);
+  std::vector<std::vector<std::byte>> addresses;
+  for (const auto& transport : transports) addresses.push_back(transport->address());
+  for (Rank rank = 0; rank < size; ++rank) {
+    auto& transport = transports[static_cast<std::size_t>(rank)];
+    executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, options.executor));
+    communicators_.push_back(std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id));
+  }
+  for (auto& executor : executors_) static_cast<void>(executor->connect(addresses));
+}
+
+Ranks::~Ranks() {
+  for (auto& executor : executors_) static_cast<void>(executor->close(std::chrono::milliseconds(0)));
+  communicators_.clear();
+}
+
+Counters Ranks::counters(Rank rank) {
+  Counters all;
+  for (Rank peer = 0; peer < size(); ++peer) all += executor(rank).counters(peer);
+  return all;
+}
+
+Result<runtime::Run*> Ranks::post(Rank rank, const Call& call) {
+  const auto algorithm = select_algorithm(call, size());
+  if (!algorithm) return algorithm.status();
+  return communicator(rank).post(call, **algorithm);
+}
+
+bool Ranks::sweep() {
+  bool moved = false;
+  for (auto& executor : executors_) moved = executor->progress() || moved;
+  return moved;
+}
+
+bool Ranks::sweep_until(const std::function<bool()>& done) {
+  for (int idle = 0; idle < idle_sweeps; ++idle) {
+    if (done()) return true;
+    if (sweep()) idle = 0;
+  }
+  return done();
+}
+
+bool Ranks::sweep_for(std::chrono::milliseconds time, const std::function<bool()>& done) {
+  const auto until = runtime::Clock::now() + time;
+  while (!done()) {
+    if (runtime::Clock::now() >= until) return false;
+    sweep();
+  }
+  return true;
+}
+
+std::vector<Status> Ranks::run(const std::vector<Call>& calls) {
+  std::vector<Status> outcome(calls.size());
+  std::vector<runtime::Run*> runs(calls.size(), nullptr);
+  for (Rank rank = 0; rank < size(); ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    auto posted = post(rank, calls[i]);
+    if (posted) {
+      runs[i] = *posted;
+    } else {
+      outcome[i] = posted.status();
+    }
+  }
+  const auto ended = [&] {
+    for (const runtime::Run* run : runs) {
+      if (run && !run->finished) return false;
+    }
+    return true;
+  };
+  if (!sweep_until(ended)) {
+    const Status stuck(Code::Internal, "nothing moves any more:\n" + waiting_for(runs));
+    for (auto& communicator : communicators_) communicator->fail(stuck);
+  }
+  sweep_until([&] {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i] && !communicators_[i]->reclaimed(*runs[i])) return false;
+    }
+    return true;
+  });
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i]) continue;
+    outcome[i] = runs[i]->status;
+    communicators_[i]->release(*runs[i]);
+  }
+  return outcome;
+}
+
+Status Ranks::run_on(Rank rank, const Call& call) {
+  auto posted = post(rank, call);
+  if (!posted) return posted.status();
+  Status status = communicator(rank).wait(**posted, std::nullopt);
+  communicator(rank).release(**posted);
+  return status;
+}
+
+void Ranks::each_in_thread(const std::function<void(Rank)>& body) {
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < size(); ++rank) threads.emplace_back(body, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::string Ranks::waiting_for(const std::vector<runtime::Run*>& by_rank) {
+  std::string text;
+  for (std::size_t i = 0; i < by_rank.size(); ++i) {
+    if (!by_rank[i] || by_rank[i]->finished) continue;
+    const Status waits = communicators_[i]->wait(*by_rank[i], std::chrono::milliseconds(0));
+    text += "  rank " + std::to_string(i) + ": " + std::string(waits.message()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace lacuna::test

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/communicator.hpp"
+#include "runtime/executor.hpp"
+#include "transports/inproc.hpp"
+
+namespace lacuna::test {
+
+/// How the ranks of a test are made.
+struct RanksOptions {
+  InprocOptions network = {};
+  runtime::ExecutorOptions executor = {};
+};
+
+/// Executor options for tests: they share few cores, and a call that hangs should not take minutes.
+runtime::ExecutorOptions quick_executor();
+
+/// The ranks of a job in this process, each with an executor and a communicator, over memory.
+class Ranks {
+ public:
+  explicit Ranks(Rank size, const RanksOptions& options = {.network = {}, .executor = quick_executor()});
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  Rank size() const { return static_cast<Rank>(executors_.size()); }
+  runtime::Executor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank)]; }
+  runtime::Communicator& communicator(Rank rank) { return *communicators_[static_cast<std::size_t>(rank)]; }
+  /// Traffic of one rank with all others.
+  Counters counters(Rank rank);
+
+  /// Posts a call by the algorithm that it names.
+  Result<runtime::Run*> post(Rank rank, const Call& call);
+
+  /// One round of progress on every rank; true if anything moved.
+  bool sweep();
+  /// Sweeps until `done`. False if it is not done and nothing can move any more.
+  bool sweep_until(const std::function<bool()>& done);
+  /// Sweeps until `done` or until the time is over: for what waits for a deadline.
+  bool sweep_for(std::chrono::milliseconds time, const std::function<bool()>& done);
+
+  /// One thread: posts calls[rank] on every rank, sweeps until all have ended and returns the outcome by rank. If they
+  /// can't end, all communicators are poisoned with a text that says what each rank waits for.
+  std::vector<Status> run(const std::vector<Call>& calls);
+  /// Posts on one rank and waits for the end; for a thread per rank.
+  Status run_on(Rank rank, const Call& call);
+  /// Calls body(rank) on a thread per rank and joins them.
+  void each_in_thread(const std::function<void(Rank)>& body);
+
+  /// What every unfinished run waits for, a line each.
+  std::string waiting_for(const std::vector<runtime::Run*>& by_rank);
+
+ private:
+  std::vector<std::unique_ptr<runtime::Executor>> executors_;
+  std::vector<std::unique_ptr<runtime::Communicator>> communicators_;
+};
+
+}  // namespace lacuna::test
