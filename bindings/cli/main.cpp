@@ -16,6 +16,8 @@
 namespace lacuna::cli {
 namespace {
 
+constexpr int usage_error = 2;
+
 int fail(const Status& status) {
   fmt::print(stderr, "lacuna: {}\n", status.message());
   return 1;
@@ -66,6 +68,13 @@ CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, c
       ->check(CLI::IsMember(allowed));
 }
 
+void add_size(CLI::App& command, const std::string& option, std::size_t& target, const std::string& help) {
+  constexpr std::uint64_t tebibyte = std::uint64_t{1} << 40;
+  command.add_option(option, target, help)
+      ->check(CLI::Range(std::uint64_t{0}, tebibyte))
+      ->transform(CLI::AsSizeValue(false));
+}
+
 CLI::Option* add_skip_options(CLI::App& command, int& steps, SkipMode& mode) {
   add_name(command, "--skip-mode", mode, skip_mode_names(), "static, or random: redrawn for each part of each call");
   return command.add_option("--skip", steps, "skip_ring: reduce-scatter steps left out, 0 .. P-1");
@@ -88,8 +97,8 @@ void add_perf(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PerfOptions>();
   CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
   add_name(*command, "collective", options->collective, collective_names(), "what to measure")->required();
-  command->add_option("-b,--minbytes", options->begin_bytes, "smallest size")->transform(CLI::AsSizeValue(false));
-  command->add_option("-e,--maxbytes", options->end_bytes, "largest size")->transform(CLI::AsSizeValue(false));
+  add_size(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
+  add_size(*command, "-e,--maxbytes", options->end_bytes, "largest size");
   command->add_option("-f,--stepfactor", options->factor, "from size to size")->check(CLI::Range(2, 1 << 20));
   command->add_option("-n,--iters", options->iterations, "iterations")->check(CLI::Range(1, 1 << 30));
   command->add_option("-w,--warmup_iters", options->warmup, "iterations before")->check(CLI::NonNegativeNumber);
@@ -104,16 +113,31 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = perf(*options); });
 }
 
-void add_launch(CLI::App& app, int& exit_code) {
+/// Cuts off the program that `launch` is to run: from the first word that is no option of launch's own, or from after
+/// `--`. Its arguments are none of ours, whatever they look like.
+std::vector<std::string> take_program(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "launch") return {};
+  std::size_t at = 1;
+  while (at < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--") {
+    at += arguments[at] == "-n" || arguments[at] == "--ranks" ? 2 : 1;
+  }
+  at = std::min(at, arguments.size());
+  const std::size_t begin = at < arguments.size() && arguments[at] == "--" ? at + 1 : at;
+  std::vector<std::string> program(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
+  arguments.resize(at);
+  return program;
+}
+
+void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exit_code) {
   auto options = std::make_shared<LaunchOptions>();
   auto raw = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("launch", "run a program as N local ranks");
-  command->prefix_command();
+  CLI::App* command =
+      app.add_subcommand("launch", "run a program as N local ranks: launch -n N [--] PROGRAM ARGUMENTS");
   command->add_option("-n,--ranks", options->ranks, "number of ranks")->required()->check(CLI::Range(1, 1024));
   command->add_flag("--raw", *raw, "do not put the rank before each line");
-  command->callback([=, &exit_code] {
+  command->callback([=, &program, &exit_code] {
     options->prefix = !*raw;
-    options->command = command->remaining();
+    options->command = program;
     exit_code = launch(*options);
   });
 }
@@ -126,6 +150,18 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("-q,--quiet", options->quiet, "show the final table only");
   command->add_flag("--predict", options->predict, "also show what each method would take at some link rates");
   command->callback([options, &exit_code] { exit_code = run_command(*options); });
+}
+
+/// Is the first word a command? CLI11 itself would only say that there is none.
+bool knows_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front().starts_with('-')) return true;
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == arguments.front()) return true;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  fmt::print(stderr, "lacuna: no command is called '{}'; there are: {}\n", arguments.front(), known);
+  return false;
 }
 
 }  // namespace
@@ -142,21 +178,18 @@ int main(int argc, char** argv) {
   info_command->add_flag("--markdown", *markdown, "the manual's table of variables instead");
   info_command->callback([&exit_code, markdown] { exit_code = info(*markdown); });
   app.add_subcommand("list", "all collectives and algorithms")->callback([&] { exit_code = list_algorithms(); });
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const std::vector<std::string> program = take_program(arguments);
   add_graph(app, exit_code);
   add_perf(app, exit_code);
-  add_launch(app, exit_code);
+  add_launch(app, program, exit_code);
   add_run(app, exit_code);
-  // Everything from the program's name on is the program's own; a `--` before it says so once more.
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (!arguments.empty() && arguments.front() == "launch") {
-    const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-    if (separator != arguments.end()) arguments.erase(separator);
-  }
+  if (!knows_command(app, arguments)) return usage_error;
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : usage_error;
   }
   return exit_code;
 }

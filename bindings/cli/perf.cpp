@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
@@ -50,14 +51,19 @@ struct Bench {
   }
 
   /// Puts the inputs where the call will read them.
-  void prepare() {
+  Status prepare() {
     const std::size_t bytes = count * size_of(options.dtype),
                       all = bytes * static_cast<std::size_t>(communicator.size());
-    input.assign(options.collective == Collective::ReduceScatter ? all : bytes, std::byte{0});
-    output.assign(options.collective == Collective::Allgather ? all : bytes, std::byte{0xff});
+    try {
+      input.assign(options.collective == Collective::ReduceScatter ? all : bytes, std::byte{0});
+      output.assign(options.collective == Collective::Allgather ? all : bytes, std::byte{0xff});
+    } catch (const std::bad_alloc&) {
+      return {Code::InvalidArgument, fmt::format("buffers of {} and {} bytes do not fit into memory", bytes, all)};
+    }
     const Call now = call();
     auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
     fill_input(now, communicator.rank(), {source, input.size()});
+    return {};
   }
 
   Status round(int operations) {
@@ -96,7 +102,7 @@ Status add_over_ranks(Communicator& communicator, Reduction reduction, double& v
 }
 
 Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
-  bench.prepare();
+  if (Status ready = bench.prepare(); !ready) return ready;
   const Call call = bench.call();
   const Sampler before = bench.sampler;
   if (Status status = bench.communicator.run(call); !status) return status;
@@ -112,7 +118,7 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
 
 Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   const PerfOptions& options = bench.options;
-  bench.prepare();
+  if (Status ready = bench.prepare(); !ready) return ready;
   for (int i = 0; i < options.warmup; ++i) {
     if (Status status = bench.round(options.operations); !status) return status;
   }
@@ -131,7 +137,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
 }
 
 Status measure_payload(Bench& bench, std::uint64_t& payload) {
-  bench.prepare();
+  if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
   if (Status status = bench.communicator.run(bench.call()); !status) return status;
   double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
@@ -153,8 +159,16 @@ Status measure_row(Bench& bench, std::size_t chunk_bytes, PerfRow& row) {
 }
 
 Status check_options(const PerfOptions& options, Communicator& communicator) {
+  if (options.begin_bytes > options.end_bytes) {
+    return {Code::InvalidArgument,
+            fmt::format("sizes from {} to {} bytes: -b must be at most -e", options.begin_bytes, options.end_bytes)};
+  }
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
+  if (options.skip_steps != 0 && std::find(names.begin(), names.end(), "skip_ring") == names.end()) {
+    return {Code::InvalidArgument,
+            fmt::format("--skip is {}, but skip_ring is not among the algorithms", options.skip_steps)};
+  }
   for (const std::string& name : names) {
     Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
     call.options.algorithm = name;

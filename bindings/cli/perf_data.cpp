@@ -7,6 +7,7 @@
 #include "algorithms/skip_mask.hpp"
 #include "kernels/float16.hpp"
 #include "runtime/parts.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -81,7 +82,7 @@ double reduced_value(const PerfResult& result, const SkipMask& mask, std::size_t
 }  // namespace
 
 double perf_value(Reduction reduction, Rank rank, std::size_t element) {
-  const std::size_t mixed = static_cast<std::size_t>(rank) * 7 + element * 13;
+  const std::uint64_t mixed = mix64(element * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank));
   if (reduction == Reduction::Prod) return mixed % 5 == 0 && rank < 6 ? 2 : 1;
   return static_cast<double>(mixed % 8);
 }

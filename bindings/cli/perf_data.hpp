@@ -8,7 +8,8 @@
 
 namespace lacuna::cli {
 
-/// What `lacuna perf` puts into a rank's input: whole numbers so small that every result is exact in every dtype.
+/// What `lacuna perf` puts into a rank's input: whole numbers so small that every result is exact in every dtype, and
+/// without a pattern, so that a result that lies elsewhere is wrong.
 double perf_value(Reduction reduction, Rank rank, std::size_t element);
 
 void fill_input(const Call& call, Rank rank, std::span<std::byte> input);

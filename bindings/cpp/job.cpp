@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "runtime/job/bootstrap.hpp"
@@ -27,6 +28,7 @@ class LocalJudge {
     ranks_[static_cast<std::size_t>(rank)] = {.communicator = nullptr, .reached = {reach}};
   }
   void report(Rank reporter, const runtime::Trouble& trouble) {
+    if (decided_) return;  // also when a rank reports from within fail() below
     const std::lock_guard lock(mutex_);
     std::vector<runtime::Account> accounts;
     for (const Member& member : ranks_) {
@@ -35,7 +37,7 @@ class LocalJudge {
                              : runtime::account_of(member.reached, {trouble.communicator, trouble.run}));
     }
     const auto verdict = runtime::judge(trouble, reporter, accounts);
-    if (!verdict) return;
+    if (!verdict || decided_.exchange(true)) return;
     for (const Member& member : ranks_) {
       if (member.communicator) member.communicator->fail(*verdict);
     }
@@ -48,6 +50,7 @@ class LocalJudge {
   };
   std::mutex mutex_;
   std::vector<Member> ranks_;
+  std::atomic<bool> decided_{false};
 };
 
 namespace {

@@ -23,7 +23,7 @@ class Encoder {
   }
   Encoder& put(std::span<const std::byte> bytes) {
     put(static_cast<std::uint32_t>(bytes.size()));
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    for (std::byte byte : bytes) bytes_.push_back(byte);
     return *this;
   }
   Encoder& put(std::string_view text) { return put(std::as_bytes(std::span(text))); }

@@ -87,8 +87,7 @@ class Node final : public Receiver {
   Started send(Peer to, Bytes header, Bytes bytes, Delivery delivery = Delivery::Eager) {
     Operation& operation = start({0, std::move(header), std::move(bytes)}, false);
     const Arrived& sent = operation.memory;
-    return called(operation,
-                  [&] { return transport_->send(to, sent.header, sent.bytes, delivery, &operation); });
+    return called(operation, [&] { return transport_->send(to, sent.header, sent.bytes, delivery, &operation); });
   }
 
   Started fetch(Waiting from) {
@@ -130,7 +129,9 @@ class Node final : public Receiver {
     if (!asleep_) progress();
   }
 
+  /// Once; again it does nothing.
   Status close(std::chrono::milliseconds deadline) {
+    if (std::exchange(closed_, true)) return {};
     inside_progress_ = true;
     Status status = transport_->close(deadline);
     inside_progress_ = false;
@@ -220,6 +221,7 @@ class Node final : public Receiver {
   bool inside_call_ = false;
   bool inside_progress_ = false;
   bool asleep_ = false;
+  bool closed_ = false;
   std::unique_ptr<Transport> transport_;
 };
 

@@ -1,0 +1,288 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/registry.hpp"
+#include "tests/support/collective_case.hpp"
+#include "tests/support/pairwise.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::size_t chunk_bytes = 256;       // so that a call has several parts
+constexpr std::size_t largest_count = 1031;    // a prime
+constexpr std::uint64_t plenty = 1ull << 40;  // of credit: no message is sent only to return it
+
+/// How the ranks run, and what is small.
+struct Condition {
+  const char* name;
+  bool threads = false;
+  InprocOptions network = {};
+  runtime::ExecutorOptions executor = quick_executor();
+};
+
+RanksOptions options_of(const Condition& condition) {
+  RanksOptions options{condition.network, condition.executor};
+  options.executor.chunk_bytes = chunk_bytes;
+  return options;
+}
+
+std::vector<std::size_t> counts(Rank size) {
+  const auto p = static_cast<std::size_t>(size);
+  std::vector<std::size_t> all = {0, 1, p - 1, p, p + 1, 17, 257, largest_count};
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// Runs cases on ranks and buffers that are made once.
+class Bench {
+ public:
+  Bench(Rank size, const Condition& condition)
+      : condition_(condition),
+        ranks_(size, options_of(condition)),
+        oracles_(size, largest_count * static_cast<std::size_t>(size)),
+        buffers_(static_cast<std::size_t>(size)),
+        samplers_(buffers_.size()) {}
+
+  /// Runs one case in one thread and checks results and payload; messages too where each carries at most
+  /// `message_bytes` and none is sent for credit alone.
+  void check(const Case& what, std::optional<std::size_t> message_bytes = {}) {
+    const Oracle& oracle = oracles_.get(what.dtype, what.reduction);
+    std::vector<Call> calls;
+    std::vector<Counters> before;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      calls.push_back(buffers_[i].prepare(what, static_cast<Rank>(i), oracle, samplers_[i]));
+      before.push_back(ranks_.counters(static_cast<Rank>(i)));
+    }
+    const auto outcome = ranks_.run(calls);
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const auto rank = static_cast<Rank>(i);
+      ASSERT_TRUE(outcome[i]) << to_string(what) << ": rank " << rank << ": " << outcome[i].to_string();
+      const std::string wrong = buffers_[i].check(what, rank, oracle, chunk_bytes);
+      ASSERT_TRUE(wrong.empty()) << to_string(what) << ": " << wrong;
+      const auto expected = expected_traffic(what, rank, chunk_bytes, message_bytes.value_or(1));
+      if (!expected) continue;
+      const Counters after = ranks_.counters(rank);
+      ASSERT_EQ(after.payload_sent - before[i].payload_sent, expected->payload) << to_string(what) << " rank " << rank;
+      if (!message_bytes) continue;
+      ASSERT_EQ(after.messages_sent - before[i].messages_sent, expected->messages) << to_string(what) << " rank "
+                                                                                   << rank;
+      ASSERT_EQ(after.header_sent, after.messages_sent * 48);
+    }
+  }
+
+  /// Runs all cases with a thread per rank, which goes on to the next case without waiting for the others.
+  void check_in_threads(const std::vector<Case>& cases) {
+    for (const Case& what : cases) oracles_.get(what.dtype, what.reduction);
+    std::vector<std::string> wrong(buffers_.size());
+    std::vector<std::uint64_t> payload(buffers_.size());
+    ranks_.each_in_thread([&](Rank rank) {
+      const auto i = static_cast<std::size_t>(rank);
+      for (const Case& what : cases) {
+        const Oracle& oracle = shared_oracle(what);
+        const Status status = ranks_.run_on(rank, buffers_[i].prepare(what, rank, oracle, samplers_[i]));
+        wrong[i] = status ? buffers_[i].check(what, rank, oracle, chunk_bytes) : status.to_string();
+        if (!wrong[i].empty()) wrong[i] = to_string(what) + ": " + wrong[i];
+        if (!wrong[i].empty()) return;
+        if (const auto expected = expected_traffic(what, rank, chunk_bytes, 1)) payload[i] += expected->payload;
+      }
+    });
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      ASSERT_EQ(wrong[i], "");
+      ASSERT_EQ(ranks_.counters(static_cast<Rank>(i)).payload_sent, payload[i]) << "rank " << i;
+    }
+  }
+
+  void check_all(const std::vector<Case>& cases) {
+    if (condition_.threads) return check_in_threads(cases);
+    for (const Case& what : cases) ASSERT_NO_FATAL_FAILURE(check(what));
+  }
+
+ private:
+  const Oracle& shared_oracle(const Case& what) { return oracles_.get(what.dtype, what.reduction); }
+
+  const Condition condition_;
+  Ranks ranks_;
+  Oracles oracles_;
+  std::vector<RankBuffers> buffers_;
+  std::vector<Sampler> samplers_;
+};
+
+std::vector<Rank> roots(const Case& what) {
+  const Rank last = what.size - 1;
+  if (what.algorithm->collective != Collective::Broadcast) return {0};
+  if (what.size > 5) return {0, 3, last};
+  std::vector<Rank> all;
+  for (Rank root = 0; root <= last; ++root) all.push_back(root);
+  return all;
+}
+
+/// The case with every number of skipped steps, static and random, that its algorithm takes.
+std::vector<Case> with_skips(Case what) {
+  std::vector<Case> all;
+  for (what.skip = 0; what.skip < what.size; ++what.skip) {
+    for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
+      what.mode = mode;
+      if (what.skip == 0 && mode == SkipMode::Random) continue;
+      what.sampler = {.seed = 3, .key = what.count, .draw = static_cast<std::uint64_t>(what.skip)};
+      if (is_offered(what)) all.push_back(what);
+    }
+  }
+  return all;
+}
+
+class Full : public testing::TestWithParam<Rank> {
+ protected:
+  static constexpr std::size_t message_bytes = 64;
+
+  static Condition condition() {
+    Condition plain{.name = "plain"};
+    plain.network.eager_limit = message_bytes;
+    plain.executor.credit_bytes = plenty;
+    return plain;
+  }
+
+  void check_data(Bench& bench, Case what) {
+    for (std::size_t count : counts(what.size)) {
+      for (Placement placement : {Placement::OutOfPlace, Placement::InPlace, Placement::Mixed}) {
+        for (std::size_t misalignment : {0u, 1u, 3u}) {
+          for (Rank root : roots(what)) {
+            what.count = count;
+            what.placement = placement;
+            what.misalignment = misalignment;
+            what.root = root;
+            for (const Case& one : with_skips(what)) ASSERT_NO_FATAL_FAILURE(bench.check(one, message_bytes));
+          }
+        }
+      }
+    }
+  }
+};
+
+TEST_P(Full, EveryAlgorithmGivesTheOraclesBitsAndSendsTheFormulasBytes) {
+  for (Dtype dtype : all_dtypes) {
+    Bench bench(GetParam(), condition());
+    for (const Algorithm* algorithm : all_algorithms()) {
+      const bool reduces =
+          algorithm->collective == Collective::Allreduce || algorithm->collective == Collective::ReduceScatter;
+      for (Reduction reduction : all_reductions) {
+        if (!reduces && reduction != Reduction::Sum) continue;
+        const Case what{.algorithm = algorithm, .size = GetParam(), .dtype = dtype, .reduction = reduction};
+        if (algorithm->collective != Collective::Barrier) {
+          ASSERT_NO_FATAL_FAILURE(check_data(bench, what));
+        } else {
+          ASSERT_NO_FATAL_FAILURE(bench.check(what, message_bytes));
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Full, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
+                         [](const auto& param) { return "P" + std::to_string(param.param); });
+
+/// Cases on `size` ranks in which every two values of every two properties meet.
+std::vector<Case> pairwise_cases(Rank size) {
+  const auto all_counts = counts(size);
+  std::vector<Case> cases;
+  for (const Algorithm* algorithm : all_algorithms()) {
+    for (const auto& row : pairwise({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 2, 3})) {
+      const Rank some[] = {0, 1, size / 2, size - 1};
+      const Case what{.algorithm = algorithm,
+                      .size = size,
+                      .count = all_counts[row[0]],
+                      .dtype = all_dtypes[row[1]],
+                      .reduction = all_reductions[row[2]],
+                      .placement = static_cast<Placement>(row[3]),
+                      .misalignment = row[4] == 2 ? 3 : row[4],
+                      .skip = some[row[5]],
+                      .mode = static_cast<SkipMode>(row[6]),
+                      .root = some[row[7] + 1],
+                      .sampler = {.seed = 5, .key = row[0], .draw = cases.size()}};
+      cases.push_back(offered(what));
+    }
+  }
+  return cases;
+}
+
+Condition with(const char* name, bool threads, void (*change)(InprocOptions&, runtime::ExecutorOptions&)) {
+  Condition condition{.name = name, .threads = threads};
+  condition.network.eager_limit = 64;
+  change(condition.network, condition.executor);
+  return condition;
+}
+
+constexpr auto referenced = InprocOptions::Sends::Referenced;
+
+std::vector<Condition> conditions() {
+  return {
+      with("Threads", true, [](InprocOptions&, runtime::ExecutorOptions&) {}),
+      with("ThreadsSynchronous", true, [](InprocOptions&, runtime::ExecutorOptions& e) { e.eager_bytes = 0; }),
+      with("ThreadsMixed", true,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.sends = referenced;
+             e.credit_bytes = 2048;
+             e.slots = 1;
+           }),
+      with("ProgressThreads", true, [](InprocOptions&, runtime::ExecutorOptions& e) { e.progress_thread = true; }),
+      with("Synchronous", false, [](InprocOptions&, runtime::ExecutorOptions& e) { e.eager_bytes = 0; }),
+      with("OneSlot", false,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.seed = 11;
+             e.eager_bytes = 0;
+             e.slots = 1;
+           }),
+      with("SmallCredit", false,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.sends = referenced;
+             e.credit_bytes = 1024;
+           }),
+      with("TinyWindow", false,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.sends = referenced;
+             e.window_bytes = 1;
+             e.eager_bytes = 256;
+           }),
+      with("OnePartInFlight", false, [](InprocOptions&, runtime::ExecutorOptions& e) { e.parts_in_flight = 1; }),
+      with("DrawnOrder", false,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.seed = 7;
+             n.sends = referenced;
+             e.credit_bytes = 2048;
+             e.slots = 2;
+             e.window_bytes = 512;
+           }),
+  };
+}
+
+class Pairwise : public testing::TestWithParam<Condition> {};
+
+TEST_P(Pairwise, EveryAlgorithmGivesTheOraclesBits) {
+  for (Rank size = 1; size <= 5; ++size) {
+    Bench bench(size, GetParam());
+    ASSERT_NO_FATAL_FAILURE(bench.check_all(pairwise_cases(size))) << size << " ranks";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Pairwise, testing::ValuesIn(conditions()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST(PairwiseRows, HoldEveryPairOfValues) {
+  const std::vector<std::size_t> sizes = {3, 5, 2, 4};
+  const auto rows = pairwise(sizes);
+  EXPECT_LT(rows.size(), 3u * 5 * 2);
+  for (std::size_t a = 0; a < sizes.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      for (std::size_t i = 0; i < sizes[a] * sizes[b]; ++i) {
+        EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
+          return row[a] == i / sizes[b] && row[b] == i % sizes[b];
+        }));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/algorithm.hpp"
+#include "tests/support/oracle.hpp"
+
+namespace lacuna::test {
+
+/// Where the input lies. Mixed: in place on every other rank.
+enum class Placement : std::uint8_t { OutOfPlace, InPlace, Mixed };
+
+/// One call to test, the same on all ranks but for the buffers.
+struct Case {
+  const Algorithm* algorithm = nullptr;
+  Rank size = 1;
+  std::size_t count = 0;
+  Dtype dtype = Dtype::F32;
+  Reduction reduction = Reduction::Sum;
+  Placement placement = Placement::OutOfPlace;
+  std::size_t misalignment = 0;  ///< of both buffers, in bytes
+  int skip = 0;
+  SkipMode mode = SkipMode::Static;
+  Rank root = 0;
+  Sampler sampler = {};
+
+  bool in_place(Rank rank) const {
+    return placement == Placement::InPlace || (placement == Placement::Mixed && rank % 2 == 1);
+  }
+  std::size_t bytes() const { return count * size_of(dtype); }
+};
+
+std::string to_string(const Case& what);
+
+/// Does the library offer this? Otherwise it must refuse.
+bool is_offered(const Case& what);
+
+/// The nearest case that is offered: what means nothing to the algorithm, or is refused, gives way.
+Case offered(Case what);
+
+/// One rank's buffers between guard bytes, used again for each case.
+class RankBuffers {
+ public:
+  /// Fills the buffers and returns the call. `sampler` belongs to the caller and starts as the case's.
+  Call prepare(const Case& what, Rank rank, const Oracle& oracle, Sampler& sampler);
+  /// What is wrong after the call of the last prepare(): the result, a guard or a changed input. Empty if nothing.
+  std::string check(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes);
+
+ private:
+  struct Guarded {
+    std::vector<std::byte> memory;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+
+    std::byte* prepare(std::size_t length, std::size_t misalignment);
+    bool guards_hold() const;
+  };
+
+  Guarded input_, output_;
+  std::vector<std::byte> expected_;
+};
+
+/// What one rank sends for one call.
+struct Traffic {
+  std::uint64_t payload = 0;
+  std::uint64_t messages = 0;
+};
+
+/// By formulas that know the algorithm's definition and not its code. Messages carry at most `message_bytes`. Nothing
+/// for an algorithm without a formula here.
+std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t chunk_bytes,
+                                        std::size_t message_bytes);
+
+/// The turn of the ring in one part, as skip_ring documents it: position = rank - turn.
+Rank ring_turn(const Case& what, std::uint32_t part);
+
+}  // namespace lacuna::test
