@@ -1,0 +1,83 @@
+#include "tests/processes/executed.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::chrono::milliseconds look_again{5};
+
+[[noreturn]] void become(const std::vector<std::string>& command, const Environment& environment, int output) {
+  std::vector<std::string> inherited;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view variable(*entry);
+    if (variable.starts_with("LACUNA_")) inherited.emplace_back(variable.substr(0, variable.find('=')));
+  }
+  for (const std::string& name : inherited) ::unsetenv(name.c_str());
+  for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Executed::Executed(const std::vector<std::string>& command, const Environment& environment)
+    : output_(::memfd_create("output", MFD_CLOEXEC)),
+      process_([&](const Process::Say&) { become(command, environment, output_.get()); }) {}
+
+std::string Executed::output() const {
+  struct stat info {};
+  ::fstat(output_.get(), &info);
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  const ssize_t count = ::pread(output_.get(), text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return text;
+}
+
+bool Executed::says(const std::string& part, std::chrono::milliseconds within) const {
+  const auto until = runtime::Clock::now() + within;
+  do {
+    if (output().find(part) != std::string::npos) return true;
+    std::this_thread::sleep_for(look_again);
+  } while (runtime::Clock::now() < until);
+  return false;
+}
+
+int Executed::wait(std::chrono::milliseconds within) {
+  const auto until = runtime::Clock::now() + within;
+  siginfo_t info{};
+  do {
+    ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid != 0) return process_.wait();
+    std::this_thread::sleep_for(look_again);
+  } while (runtime::Clock::now() < until);
+  return -1;
+}
+
+Job::Job(const std::vector<std::vector<std::string>>& commands, const Environment& environment) {
+  for (std::size_t rank = 0; rank < commands.size(); ++rank) {
+    Environment mine = {{"LACUNA_RANK", std::to_string(rank)},
+                        {"LACUNA_SIZE", std::to_string(commands.size())},
+                        {"LACUNA_STORE", port_.store()},
+                        {"LACUNA_KEY", "the key of this test"},
+                        {"LACUNA_HOST", "here"}};
+    mine.insert(environment.begin(), environment.end());
+    ranks_.push_back(std::make_unique<Executed>(commands[rank], mine));
+  }
+}
+
+}  // namespace lacuna::test
