@@ -118,10 +118,7 @@ Started InprocTransport::send_eager(Peer to, std::span<const std::byte> header, 
 
 Started InprocTransport::send_descriptor(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes,
                                          Token token) {
-  InprocOffer* offer = own_.make_offer(rank_, to);
-  offer->data = bytes.data();
-  offer->bytes = bytes.size();
-  offer->token = token;
+  InprocOffer* offer = own_.make_offer(rank_, to, bytes, token);
   const bool posted = network_->mailboxes[to].post([&](Event& event) {
     write_header(event, rank_, header);
     event.kind = Event::Kind::Descriptor;

@@ -39,13 +39,16 @@ void InprocMailbox::close(std::vector<InprocEvent*>& pending, std::vector<Inproc
   take(pending, finished);
 }
 
-InprocOffer* InprocMailbox::make_offer(Peer sender, Peer receiver) {
+InprocOffer* InprocMailbox::make_offer(Peer sender, Peer receiver, std::span<const std::byte> bytes, Token token) {
   const std::lock_guard lock(mutex_);
   if (spare_offers_.empty()) spare_offers_.push_back(&all_offers_.emplace_back());
   InprocOffer* offer = spare_offers_.back();
   spare_offers_.pop_back();
   offer->sender = sender;
   offer->receiver = receiver;
+  offer->data = bytes.data();
+  offer->bytes = bytes.size();
+  offer->token = token;
   offer->live = true;
   offer->ended.store(false);
   return offer;

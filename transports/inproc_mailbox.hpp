@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "transports/inproc.hpp"
@@ -92,8 +93,7 @@ class InprocMailbox {
   /// collect(), after which nothing can be posted.
   void close(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
 
-  /// What is not given by the parameters is the caller's to fill in.
-  InprocOffer* make_offer(Peer sender, Peer receiver);
+  InprocOffer* make_offer(Peer sender, Peer receiver, std::span<const std::byte> bytes, Token token);
   void recycle(InprocOffer& offer);
   /// Ends all offers made to a rank that nobody has ended; their maker is then to be told. Any thread.
   std::vector<InprocOffer*> end_offers_to(Peer receiver);

@@ -37,10 +37,10 @@ Status ucx_error(int status) {
 
 Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) {
   const auto mine = std::find(addresses.begin(), addresses.end(), ucx_.address);
-  if (mine == addresses.end() || addresses.size() >> ucx_rank_bits != 0) {
-    return {Code::InvalidArgument, fmt::format("{} addresses of ranks; this process's own must be one of them, and "
-                                               "there may be {} at most",
-                                               addresses.size(), (1u << ucx_rank_bits) - 1)};
+  if (mine == addresses.end() || addresses.size() > ucx_most_ranks) {
+    return {Code::InvalidArgument,
+            fmt::format("{} addresses; there may be {} at most, and one of them is this process's", addresses.size(),
+                        ucx_most_ranks)};
   }
   rank_ = static_cast<Peer>(mine - addresses.begin());
   addresses_ = std::move(addresses);
@@ -50,7 +50,7 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
     links_[peer].owner = this;
     links_[peer].peer = static_cast<Peer>(peer);
   }
-  const int status = set_handler();
+  const int status = set_handlers();
   return status == UCS_OK ? Status() : ucx_error(status);
 }
 
@@ -62,9 +62,9 @@ Status UcxTransport::viable(const Memory& memory) const {
                       memory.kind == MemoryKind::Cuda ? "CUDA" : "CUDA managed", memory.device)};
 }
 
-UcxOperation* UcxTransport::new_operation(Peer peer, Token token) {
+UcxOperation* UcxTransport::new_operation(Peer peer, UcxKind kind, Token token) {
   UcxOperation* operation = operations_.take();
-  operation->reset(this, peer, token);
+  *operation = {.owner = this, .token = token, .peer = peer, .kind = kind};
   ++links_[peer].pending;
   return operation;
 }
@@ -73,38 +73,41 @@ Started UcxTransport::send(Peer to, std::span<const std::byte> header, std::span
                            Delivery delivery, Token token) {
   const UcxKind kind = delivery == Delivery::Eager ? UcxKind::Eager : UcxKind::Descriptor;
   UcxLink& link = links_[to];
-  UcxOperation* operation = new_operation(to, token);
-  operation->write_header(rank_, kind, header);
+  UcxOperation* operation = new_operation(to, kind, token);
   ++link.counters.messages_sent;
   link.counters.payload_sent += bytes.size();
-  link.counters.header_sent += operation->header_bytes;
-  return to == rank_ ? send_to_itself(operation, bytes, kind) : post(link, operation, bytes, kind);
+  link.counters.header_sent += header.size();
+  return to == rank_ ? send_to_itself(operation, header, bytes) : post(link, operation, header, bytes);
 }
 
-Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind) {
-  if (link.departed && kind != UcxKind::Heard) return fail(operation, UCS_ERR_NOT_CONNECTED);
+Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> header,
+                           std::span<const std::byte> bytes) {
+  if (link.departed && operation->kind != UcxKind::Heard) return fail(operation, UCS_ERR_NOT_CONNECTED);
   if (!link.endpoint && link.failure == UCS_OK) open_endpoint(link);
   if (link.failure != UCS_OK) return fail(operation, link.failure);
   ucp_request_param_t parameters;
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
                             UCP_OP_ATTR_FIELD_MEMORY_TYPE;
-  parameters.flags = kind == UcxKind::Descriptor ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
+  parameters.flags = operation->kind == UcxKind::Descriptor ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   parameters.memory_type = UCS_MEMORY_TYPE_HOST;
   parameters.cb.send = SendCallbacks::sent;
   parameters.user_data = operation;
   const bool outer = std::exchange(calling_, true);
-  void* result = ucp_am_send_nbx(link.endpoint, ucx_message_id, operation->header.data(), operation->header_bytes,
+  void* result = ucp_am_send_nbx(link.endpoint, ucx_message_id(rank_, operation->kind), header.data(), header.size(),
                                  bytes.data(), bytes.size(), &parameters);
   calling_ = outer;
   return started(operation, result);
 }
 
-Started UcxTransport::send_to_itself(UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind) {
-  own_.push_back(operation);
-  operation->bytes = bytes;
-  if (kind == UcxKind::Descriptor) return Started::Pending;
-  operation->copy.assign(bytes.begin(), bytes.end());
-  operation->bytes = operation->copy;
+Started UcxTransport::send_to_itself(UcxOperation* operation, std::span<const std::byte> header,
+                                     std::span<const std::byte> bytes) {
+  UcxOwnMessage& message = own_.emplace_back();
+  message.operation = operation;
+  message.header.assign(header.begin(), header.end());
+  message.bytes = bytes;
+  if (operation->kind == UcxKind::Descriptor) return Started::Pending;
+  message.copy.assign(bytes.begin(), bytes.end());
+  message.bytes = message.copy;
   return Started::Done;
 }
 
@@ -112,13 +115,12 @@ Started UcxTransport::fetch(Descriptor descriptor, std::byte* to, Token token) {
   auto* waiting = static_cast<UcxWaiting*>(descriptor.handle);
   UcxLink& link = links_[waiting->from];
   if (!waiting->at_sender || waiting->bytes == 0) {
-    const auto here = waiting->own ? waiting->own->bytes : std::span<const std::byte>(waiting->copy);
-    std::copy(here.begin(), here.end(), to);
+    std::copy(waiting->here.begin(), waiting->here.end(), to);
     link.counters.payload_received += waiting->bytes;
     discard(descriptor);
     return Started::Done;
   }
-  UcxOperation* operation = new_operation(waiting->from, token);
+  UcxOperation* operation = new_operation(waiting->from, UcxKind::Descriptor, token);
   if (link.failure != UCS_OK) {
     discard(descriptor);
     return fail(operation, link.failure);
@@ -169,14 +171,14 @@ void UcxTransport::on_end(UcxOperation* operation, int status) {
 void UcxTransport::release(UcxOperation* operation) {
   UcxLink& link = links_[operation->peer];
   --link.pending;
-  if (operation->silent && operation->kind() == UcxKind::Heard) link.owed = false;
+  if (operation->kind == UcxKind::Heard) link.owed = false;
   operations_.give_back(operation);
 }
 
 void UcxTransport::report(UcxOperation* operation) {
   const Token token = operation->token;
   const int status = operation->status;
-  const bool silent = operation->silent || closing_;
+  const bool silent = operation->is_silent() || closing_;
   if (status == UCS_OK) links_[operation->peer].counters.payload_received += operation->fetched;
   release(operation);
   if (!silent) receiver_->on_complete(token, status == UCS_OK ? Status() : ucx_error(status));

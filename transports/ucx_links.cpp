@@ -60,10 +60,7 @@ void UcxTransport::look_after_links() {
 }
 
 void UcxTransport::tell(UcxLink& link, UcxKind kind) {
-  UcxOperation* operation = new_operation(link.peer, nullptr);
-  operation->silent = true;
-  operation->write_header(rank_, kind, {});
-  static_cast<void>(post(link, operation, {}, kind));
+  static_cast<void>(post(link, new_operation(link.peer, kind, nullptr), {}, {}));
 }
 
 template <class Done>
@@ -110,7 +107,7 @@ void UcxTransport::let_go_of_everything() {
   for (UcxWaiting& waiting : waiting_.all()) {
     if (waiting.in_use) let_go(&waiting);
   }
-  for (UcxOperation* message : own_) release(message);
+  for (UcxOwnMessage& message : own_) release(message.operation);
   own_.clear();
 }
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <span>
 #include <vector>
@@ -16,56 +14,52 @@ namespace lacuna {
 
 class UcxTransport;
 
-/// What a message is. Stands with the sender's rank in the word that leads every header.
-enum class UcxKind : std::uint32_t {
+/// What a message is.
+enum class UcxKind : std::uint8_t {
   Eager = 0,
   Descriptor = 1,
   Goodbye = 2,  ///< the sender closes, and has sent all that it will send
   Heard = 3     ///< the answer: everything up to the goodbye has arrived
 };
 
-inline constexpr unsigned ucx_message_id = 0;  ///< of UCX's active messages; there is one
-inline constexpr unsigned ucx_rank_bits = 30;
-inline constexpr std::size_t ucx_word_bytes = sizeof(std::uint32_t);
-inline constexpr std::size_t ucx_header_bytes = ucx_word_bytes + max_header_bytes;
+inline constexpr std::size_t ucx_kinds = 4;
+inline constexpr std::size_t ucx_most_ranks = (std::size_t{1} << 16) / ucx_kinds;
+
+/// The number under which UCX carries a message: it tells the receiver sender and kind, so that the caller's header
+/// travels as it is.
+constexpr unsigned ucx_message_id(Peer from, UcxKind kind) {
+  return from * static_cast<unsigned>(ucx_kinds) + static_cast<unsigned>(kind);
+}
 
 /// A send or fetch, from its start to its report.
 struct UcxOperation {
   UcxTransport* owner = nullptr;
   Token token = nullptr;
   Peer peer = 0;
+  UcxKind kind = UcxKind::Eager;
   int status = 0;         ///< a ucs_status_t
-  bool silent = false;    ///< the transport's own: nobody waits for its end
   bool returned = false;  ///< from UCX's call that started it
   bool ended = false;
-  std::size_t fetched = 0;
-  std::size_t header_bytes = 0;
-  std::array<std::byte, ucx_header_bytes> header;
-  std::span<const std::byte> bytes;  ///< of a message to itself
-  std::vector<std::byte> copy;       ///< of an eager one's
+  std::size_t fetched = 0;  ///< bytes that a fetch brings
 
-  void reset(UcxTransport* by, Peer to, Token callers) {
-    owner = by;
-    token = callers;
-    peer = to;
-    status = 0;
-    silent = returned = ended = false;
-    fetched = 0;
-  }
-  void write_header(Peer from, UcxKind kind, std::span<const std::byte> callers) {
-    const std::uint32_t word = from | static_cast<std::uint32_t>(kind) << ucx_rank_bits;
-    std::memcpy(header.data(), &word, ucx_word_bytes);
-    if (!callers.empty()) std::memcpy(header.data() + ucx_word_bytes, callers.data(), callers.size());
-    header_bytes = ucx_word_bytes + callers.size();
-  }
-  UcxKind kind() const {
-    std::uint32_t word = 0;
-    std::memcpy(&word, header.data(), ucx_word_bytes);
-    return static_cast<UcxKind>(word >> ucx_rank_bits);
-  }
-  std::span<const std::byte> callers_header() const {
-    return std::span(header).first(header_bytes).subspan(ucx_word_bytes);
-  }
+  /// The transport's own: nobody waits for its end.
+  bool is_silent() const { return kind == UcxKind::Goodbye || kind == UcxKind::Heard; }
+};
+
+/// A message of a process to itself.
+struct UcxOwnMessage {
+  UcxOperation* operation = nullptr;
+  std::vector<std::byte> header;
+  std::span<const std::byte> bytes;
+  std::vector<std::byte> copy;  ///< of an eager one's bytes
+};
+
+/// A message as UCX brings it.
+struct UcxArrival {
+  std::span<const std::byte> header;
+  void* data = nullptr;  ///< its bytes, or UCX's descriptor
+  std::size_t bytes = 0;
+  bool at_sender = false;
 };
 
 /// A descriptor that was shown to the receiver: one of UCX's, or bytes that are here already.
@@ -74,6 +68,7 @@ struct UcxWaiting {
   void* at_sender = nullptr;  ///< UCX's descriptor; null: the bytes are here
   std::size_t bytes = 0;
   UcxOperation* own = nullptr;  ///< the send to itself that it ends
+  std::span<const std::byte> here;
   std::vector<std::byte> copy;  ///< of bytes that UCX brought at once
   bool in_use = false;
 };

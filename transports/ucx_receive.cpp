@@ -1,72 +1,89 @@
 #include <ucp/api/ucp.h>
 
-#include <cstring>
+#include <array>
+#include <utility>
 
 #include "transports/ucx_transport.hpp"
 
 namespace lacuna {
 
 struct UcxTransport::ReceiveCallbacks {
-  static ucs_status_t arrived(void* transport, const void* header, std::size_t header_bytes, void* data,
-                              std::size_t bytes, const ucp_am_recv_param_t* parameters) {
-    const bool at_sender = (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    const std::span head(static_cast<const std::byte*>(header), header_bytes);
-    const bool kept = static_cast<UcxTransport*>(transport)->arrived(head, data, bytes, at_sender);
-    return kept ? UCS_INPROGRESS : UCS_OK;
+  template <UcxKind kind>
+  static ucs_status_t arrived(void* user, const void* header, std::size_t header_bytes, void* data, std::size_t bytes,
+                              const ucp_am_recv_param_t* parameters) {
+    UcxLink& link = *static_cast<UcxLink*>(user);
+    const UcxArrival message = {.header = {static_cast<const std::byte*>(header), header_bytes},
+                                .data = data,
+                                .bytes = bytes,
+                                .at_sender = (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0};
+    return link.owner->arrived(link, kind, message) ? UCS_INPROGRESS : UCS_OK;
   }
 };
 
-int UcxTransport::set_handler() {
+int UcxTransport::set_handlers() {
+  constexpr std::array<std::pair<UcxKind, ucp_am_recv_callback_t>, ucx_kinds> handlers = {{
+      {UcxKind::Eager, ReceiveCallbacks::arrived<UcxKind::Eager>},
+      {UcxKind::Descriptor, ReceiveCallbacks::arrived<UcxKind::Descriptor>},
+      {UcxKind::Goodbye, ReceiveCallbacks::arrived<UcxKind::Goodbye>},
+      {UcxKind::Heard, ReceiveCallbacks::arrived<UcxKind::Heard>},
+  }};
   ucp_am_handler_param_t parameters{};
   parameters.field_mask =
       UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  parameters.id = ucx_message_id;
-  parameters.cb = ReceiveCallbacks::arrived;
-  parameters.arg = this;
-  return ucp_worker_set_am_recv_handler(ucx_.worker.get(), &parameters);
+  for (UcxLink& link : links_) {
+    parameters.arg = &link;
+    for (const auto& [kind, handler] : handlers) {
+      parameters.id = ucx_message_id(link.peer, kind);
+      parameters.cb = handler;
+      const ucs_status_t status = ucp_worker_set_am_recv_handler(ucx_.worker.get(), &parameters);
+      if (status != UCS_OK) return status;
+    }
+  }
+  return UCS_OK;
 }
 
-/// True if UCX has to keep the descriptor. What no transport of ours can have sent is dropped.
-bool UcxTransport::arrived(std::span<const std::byte> header, void* data, std::size_t bytes, bool at_sender) {
-  if (header.size() < ucx_word_bytes || header.size() > ucx_header_bytes) return false;
-  std::uint32_t word = 0;
-  std::memcpy(&word, header.data(), ucx_word_bytes);
-  const Peer from = word & ((1u << ucx_rank_bits) - 1);
-  const auto kind = static_cast<UcxKind>(word >> ucx_rank_bits);
-  if (from >= links_.size() || (at_sender && kind != UcxKind::Descriptor)) return false;
-  UcxLink& link = links_[from];
+/// True if UCX has to keep its descriptor. What no transport of ours can have sent is dropped.
+bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& message) {
   link.met = true;
-  if (kind == UcxKind::Goodbye) {
-    link.departed = true;
-    link.owed = true;
-    goodbyes_.push_back(&link);
+  if (kind == UcxKind::Goodbye || kind == UcxKind::Heard) {
+    control_arrived(link, kind);
     return false;
   }
+  if (closing_ || message.header.size() > max_header_bytes) return false;
+  if (kind == UcxKind::Descriptor) {
+    ++link.counters.messages_received;
+    return show(link, message);
+  }
+  if (message.at_sender) return false;
+  ++link.counters.messages_received;
+  link.counters.payload_received += message.bytes;
+  receiver_->on_message(link.peer, message.header, {static_cast<const std::byte*>(message.data), message.bytes});
+  return false;
+}
+
+void UcxTransport::control_arrived(UcxLink& link, UcxKind kind) {
   if (kind == UcxKind::Heard) {
     link.heard = true;
-    return false;
+  } else if (!std::exchange(link.departed, true)) {
+    link.owed = true;
+    goodbyes_.push_back(&link);
   }
-  if (closing_) return false;
-  ++link.counters.messages_received;
-  const auto callers_header = header.subspan(ucx_word_bytes);
-  const std::span payload(static_cast<const std::byte*>(data), bytes);
-  if (kind == UcxKind::Eager) {
-    link.counters.payload_received += bytes;
-    receiver_->on_message(from, callers_header, payload);
-    return false;
-  }
-  UcxWaiting* waiting = waiting_.take();
-  waiting->from = from;
-  waiting->bytes = bytes;
-  waiting->at_sender = at_sender ? data : nullptr;
-  if (!at_sender) waiting->copy.assign(payload.begin(), payload.end());
-  show(waiting, callers_header);
-  return at_sender;
 }
 
-void UcxTransport::show(UcxWaiting* waiting, std::span<const std::byte> header) {
+bool UcxTransport::show(UcxLink& link, const UcxArrival& message) {
+  UcxWaiting* waiting = waiting_.take();
+  waiting->from = link.peer;
+  waiting->bytes = message.bytes;
   waiting->in_use = true;
-  receiver_->on_descriptor(waiting->from, header, {waiting, waiting->bytes});
+  if (message.at_sender) {
+    waiting->at_sender = message.data;
+  } else {
+    const auto* bytes = static_cast<const std::byte*>(message.data);
+    waiting->copy.assign(bytes, bytes + message.bytes);
+    waiting->here = waiting->copy;
+  }
+  receiver_->on_descriptor(link.peer, message.header, {waiting, waiting->bytes});
+  return message.at_sender;
 }
 
 void UcxTransport::discard(Descriptor descriptor) {
@@ -77,30 +94,30 @@ void UcxTransport::discard(Descriptor descriptor) {
 void UcxTransport::let_go(UcxWaiting* waiting) {
   if (waiting->at_sender) ucp_am_data_release(ucx_.worker.get(), waiting->at_sender);
   if (waiting->own) ended_.push_back(waiting->own);
-  waiting->at_sender = nullptr;
-  waiting->own = nullptr;
-  waiting->copy.clear();
-  waiting->in_use = false;
+  *waiting = {};
   waiting_.give_back(waiting);
 }
 
 bool UcxTransport::deliver_own() {
-  Counters& counters = links_[rank_].counters;
+  UcxLink& link = links_[rank_];
   const std::size_t count = own_.size();  // a handler may add more
   for (std::size_t i = 0; i < count; ++i) {
-    UcxOperation* message = own_[i];
-    ++counters.messages_received;
-    if (message->kind() == UcxKind::Eager) {
-      counters.payload_received += message->bytes.size();
-      receiver_->on_message(rank_, message->callers_header(), message->bytes);
-      release(message);
+    const UcxOwnMessage message = std::move(own_[i]);
+    ++link.counters.messages_received;
+    if (message.operation->kind == UcxKind::Eager) {
+      link.counters.payload_received += message.bytes.size();
+      release(message.operation);
+      receiver_->on_message(rank_, message.header, message.bytes);
       continue;
     }
     UcxWaiting* waiting = waiting_.take();
-    waiting->from = rank_;
-    waiting->bytes = message->bytes.size();
-    waiting->own = message;
-    show(waiting, message->callers_header());
+    *waiting = {.from = rank_,
+                .bytes = message.bytes.size(),
+                .own = message.operation,
+                .here = message.bytes,
+                .copy = {},
+                .in_use = true};
+    receiver_->on_descriptor(rank_, message.header, {waiting, waiting->bytes});
   }
   own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(count));
   return true;

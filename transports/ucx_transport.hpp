@@ -12,8 +12,7 @@
 
 namespace lacuna {
 
-/// The class behind make_ucx(); see there. Its own header of 52 bytes at most leads each message: a word with the
-/// sender's rank and the message's kind, then the caller's header.
+/// The class behind make_ucx(); see there.
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(UcxWorker ucx) : ucx_(std::move(ucx)) {}
@@ -23,7 +22,7 @@ class UcxTransport final : public Transport {
   std::vector<std::byte> address() const override { return ucx_.address; }
   Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override;
   Status viable(const Memory& memory) const override;
-  std::size_t eager_limit() const override { return (ucx_.largest_fragment - ucx_header_bytes) / 64 * 64; }
+  std::size_t eager_limit() const override { return (ucx_.largest_fragment - max_header_bytes) / 64 * 64; }
 
   Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
                Token token) override;
@@ -43,9 +42,10 @@ class UcxTransport final : public Transport {
   struct LinkCallbacks;
 
   // ucx.cpp: sends and fetches
-  Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
-  Started send_to_itself(UcxOperation* operation, std::span<const std::byte> bytes, UcxKind kind);
-  UcxOperation* new_operation(Peer peer, Token token);
+  Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> header,
+               std::span<const std::byte> bytes);
+  Started send_to_itself(UcxOperation* operation, std::span<const std::byte> header, std::span<const std::byte> bytes);
+  UcxOperation* new_operation(Peer peer, UcxKind kind, Token token);
   Started started(UcxOperation* operation, void* result);
   Started fail(UcxOperation* operation, int status);
   void on_end(UcxOperation* operation, int status);
@@ -54,9 +54,10 @@ class UcxTransport final : public Transport {
   bool report_ended();
 
   // ucx_receive.cpp: messages and descriptors
-  int set_handler();
-  bool arrived(std::span<const std::byte> header, void* data, std::size_t bytes, bool at_sender);
-  void show(UcxWaiting* waiting, std::span<const std::byte> header);
+  int set_handlers();
+  bool arrived(UcxLink& link, UcxKind kind, const UcxArrival& message);
+  void control_arrived(UcxLink& link, UcxKind kind);
+  bool show(UcxLink& link, const UcxArrival& message);
   void let_go(UcxWaiting* waiting);
   bool deliver_own();
 
@@ -81,8 +82,8 @@ class UcxTransport final : public Transport {
   bool calling_ = false;      // UCX, from send() or fetch(): nothing may be reported
   bool progressing_ = false;  // UCX may still look at the descriptor that it has just shown
   bool closing_ = false;
-  std::vector<UcxOperation*> ended_;    // to be reported by the next progress()
-  std::vector<UcxOperation*> own_;      // messages to itself
+  std::vector<UcxOperation*> ended_;  // to be reported by the next progress()
+  std::vector<UcxOwnMessage> own_;
   std::vector<UcxWaiting*> discarded_;  // while progressing
   std::vector<UcxLink*> failures_;      // endpoints that UCX gave up
   std::vector<UcxLink*> goodbyes_;      // to be answered

@@ -1,7 +1,10 @@
 #include "bindings/c/lacuna.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -59,19 +62,26 @@ Status check_range(const char* what, std::int32_t value, std::int32_t most) {
 
 Status null_argument(const char* what) { return {Code::InvalidArgument, std::string(what) + " is null"}; }
 
+/// Whole milliseconds, rounded up; what is longer than decades is cut to that.
+Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
+  constexpr double most = 1e9;
+  if (!(seconds >= 0)) return {Code::InvalidArgument, std::string(what) + " must be 0 or more seconds"};
+  value = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(seconds, most) * 1000)));
+  return {};
+}
+
 Status read_options(const lacuna_options* given, lacuna::Options& options) {
   lacuna_options value = LACUNA_OPTIONS_INIT;
   if (Status valid = read(given, value); !valid) return valid;
   if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_RANDOM); !valid) return valid;
   if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
-  if (!(value.deadline >= 0)) return {Code::InvalidArgument, "deadline must be 0 or more seconds"};
+  if (Status valid = read_seconds("deadline", value.deadline, options.deadline); !valid) return valid;
   static_assert(sizeof(lacuna_sampler) == sizeof(lacuna::Sampler));
   if (value.algorithm) options.algorithm = value.algorithm;
   options.skip_steps = value.skip_steps;
   options.skip_mode = static_cast<lacuna::SkipMode>(value.skip_mode);
   options.sampler = reinterpret_cast<lacuna::Sampler*>(value.sampler);
   options.priority = static_cast<lacuna::Priority>(value.priority);
-  options.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(value.deadline * 1000));
   if (value.notify) options.notify = value.token;
   return {};
 }
@@ -88,7 +98,7 @@ struct Buffers {
   const lacuna_buffer* output;
 };
 
-/// Fills a call from its two buffers; `shorter` tells which of them holds the call's count.
+/// Fills a call from its two buffers, which hold so many blocks of the call's count.
 Status read_buffers(const Buffers& given, std::size_t input_blocks, std::size_t output_blocks, lacuna::Call& call) {
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
   if (Status valid = read_buffer(given.input, "input", input); !valid) return valid;
@@ -133,7 +143,32 @@ Status reduced(lacuna_communicator* communicator, const Buffers& buffers, const 
   return carry_out(communicator, call, request);
 }
 
+/// Where log lines go; of the process, as lacuna's log itself is.
+struct LogTarget {
+  lacuna_log_callback callback = nullptr;
+  void* user = nullptr;
+};
+std::mutex log_mutex;
+LogTarget log_target;
+
+void log_to_target(lacuna::LogLevel level, std::string_view text, void*) {
+  LogTarget target;
+  {
+    const std::lock_guard lock(log_mutex);
+    target = log_target;
+  }
+  if (target.callback) target.callback(static_cast<int32_t>(level), std::string(text).c_str(), target.user);
+}
+
 }  // namespace
+
+void lacuna_set_log_callback(lacuna_log_callback callback, void* user) {
+  {
+    const std::lock_guard lock(log_mutex);
+    log_target = {callback, user};
+  }
+  lacuna::set_log_callback(callback ? log_to_target : nullptr, nullptr);
+}
 
 const char* lacuna_version(void) { return lacuna::version().data(); }
 
@@ -255,7 +290,9 @@ lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
   return guarded([&]() -> Status {
     if (!request) return null_argument("request");
     if (timeout < 0) return request->request.wait();
-    return request->request.wait(std::chrono::milliseconds(static_cast<std::int64_t>(timeout * 1000)));
+    std::chrono::milliseconds longest{0};
+    if (Status valid = read_seconds("timeout", timeout, longest); !valid) return valid;
+    return request->request.wait(longest);
   });
 }
 

@@ -133,6 +133,12 @@ LACUNA_EXPORT const char* lacuna_status_text(lacuna_status status);
 /** What went wrong in the calling thread's last failed call; valid until its next failed call. Never null. */
 LACUNA_EXPORT const char* lacuna_last_error(void);
 
+/** Receives the log lines that LACUNA_LOG lets through, from any thread; level 0 is error, 1 warning, 2 info, 3 debug.
+ */
+typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user);
+/** Sends log lines to a callback instead of standard error; null restores standard error. */
+LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* user);
+
 /** Joins the job; blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Null options: all defaults. */
 LACUNA_EXPORT lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator);
 /** Leaves the job. Free its requests first. Null is allowed. */

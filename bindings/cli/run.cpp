@@ -29,7 +29,9 @@ Result<RunConfig> shared_config(Communicator& communicator, const std::filesyste
   }
   if (Status agreed = agree(communicator, read); !agreed) return agreed;
   if (Status shared = share_text(communicator, source.text); !shared) return shared;
-  return read_run_config(std::move(source));
+  Result<RunConfig> config = read_run_config(std::move(source));
+  if (config) return config;
+  return Status(config.status().code(), fmt::format("the config is not accepted:\n{}", config.status().message()));
 }
 
 Status run(Communicator& communicator, const RunOptions& options) {

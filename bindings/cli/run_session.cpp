@@ -30,16 +30,20 @@ Status RunSession::prepare(bool fresh) {
   steps_per_epoch_ = *per_epoch;
   steps_ = config_.steps ? *config_.steps : *config_.epochs * steps_per_epoch_;
 
-  Status ready;
-  if (first_rank()) {
-    std::error_code error;
-    std::filesystem::create_directories(config_.output, error);
-    if (error) ready = Status(Code::Io, fmt::format("cannot make {}: {}", config_.output.string(), error.message()));
-    if (ready && fresh) ready = checkpoint::remove_sets(config_.output);
-    if (ready && fresh) std::filesystem::remove(result_path(config_), error);
-    if (error) ready = Status(Code::Io, fmt::format("{}: {}", result_path(config_).string(), error.message()));
-  }
-  return agree(communicator_, ready);
+  return agree(communicator_, first_rank() ? make_room(fresh) : Status::ok());
+}
+
+Status RunSession::make_room(bool fresh) {
+  const auto failed = [](const std::filesystem::path& path, const std::error_code& error) {
+    return Status(Code::Io, fmt::format("{}: {}", path.string(), error.message()));
+  };
+  std::error_code error;
+  std::filesystem::create_directories(config_.output, error);
+  if (error) return failed(config_.output, error);
+  if (!fresh) return Status::ok();
+  if (Status removed = checkpoint::remove_sets(config_.output); !removed) return removed;
+  std::filesystem::remove(result_path(config_), error);
+  return error ? failed(result_path(config_), error) : Status::ok();
 }
 
 Status RunSession::set_up(std::size_t method) {

@@ -24,6 +24,7 @@ class RunSession {
  private:
   bool first_rank() const { return communicator_.rank() == 0; }
   Status prepare(bool fresh);
+  Status make_room(bool fresh);
   Status set_up(std::size_t method);
   Status restore();
   Result<std::int64_t> find_set();

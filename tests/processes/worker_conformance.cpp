@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,12 +19,11 @@ namespace {
 constexpr std::array<std::size_t, 3> small_counts = {0, 1, 1031};
 constexpr std::size_t large_count = 300007;
 constexpr std::size_t margin = 64;  // bytes around a result that must stay as they are
-constexpr std::byte untouched{0xa5};
 
-constexpr std::array kinds = {
-    std::pair(Dtype::F32, Reduction::Sum), std::pair(Dtype::BF16, Reduction::Avg), std::pair(Dtype::F16, Reduction::Sum),
-    std::pair(Dtype::F64, Reduction::Max), std::pair(Dtype::I64, Reduction::Min),  std::pair(Dtype::U8, Reduction::Prod),
-    std::pair(Dtype::I32, Reduction::Sum), std::pair(Dtype::F64, Reduction::Avg)};
+constexpr std::array kinds = {std::pair(Dtype::F32, Reduction::Sum), std::pair(Dtype::BF16, Reduction::Avg),
+                              std::pair(Dtype::F16, Reduction::Sum), std::pair(Dtype::F64, Reduction::Max),
+                              std::pair(Dtype::I64, Reduction::Min), std::pair(Dtype::U8, Reduction::Prod),
+                              std::pair(Dtype::I32, Reduction::Sum), std::pair(Dtype::F64, Reduction::Avg)};
 
 /// One call with memory of its own, unaligned in every second case.
 class Case {
@@ -33,29 +32,18 @@ class Case {
       : call_(call), in_place_(in_place), rank_(communicator.rank()), size_(communicator.size()) {
     sampler_ = before_ = {.seed = 42, .key = number, .draw = number};
     call_.options.sampler = &sampler_;
-    const std::size_t bytes = call.count * size_of(call.dtype), all = bytes * static_cast<std::size_t>(size_);
-    input_bytes_ = call.collective == Collective::ReduceScatter ? all : bytes;
-    output_bytes_ = call.collective == Collective::Allgather ? all : bytes;
-    const std::size_t shift = margin + number % 2;
-    input_.assign(input_bytes_ + 2 * margin + 1, untouched);
-    output_.assign(output_bytes_ + 2 * margin + 1, untouched);
-    std::byte* input = input_.data() + shift;
-    std::byte* output = output_.data() + shift;
-    const std::size_t block = in_place ? bytes * static_cast<std::size_t>(rank_) : 0;
-    if (in_place && call.collective == Collective::ReduceScatter) output = input + block;
-    if (in_place && call.collective != Collective::ReduceScatter) input = output;
-    if (in_place && call.collective == Collective::Allgather) input = output + block;
+    place(number % 2);
     const bool reads = call.collective != Collective::Broadcast || rank_ == call.root;
-    if (reads) cli::fill_input(call_, rank_, {input, input_bytes_});
-    call_.input = reads ? input : nullptr;
-    call_.output = output;
-    given_ = input_;
+    if (reads) cli::fill_input(call_, rank_, {memory_.data() + input_, input_bytes_});
+    call_.input = reads ? memory_.data() + input_ : nullptr;
+    call_.output = memory_.data() + output_;
+    given_ = memory_;
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
   const Call& call() const { return call_; }
-  void corrupt() { output_[output_.size() / 2] ^= std::byte{1}; }
+  void corrupt() { memory_[output_ + output_bytes_ / 2] ^= std::byte{1}; }
 
   std::string text() const {
     return fmt::format("{} {} {} {} count {} root {} skip {} {}{}", to_string(call_.collective),
@@ -66,30 +54,141 @@ class Case {
 
   /// After the call's end.
   Status check(std::size_t chunk_bytes) const {
-    const std::span result(static_cast<const std::byte*>(call_.output), output_bytes_);
-    const std::size_t wrong = cli::count_wrong({call_, before_, rank_, size_, chunk_bytes}, result);
-    if (wrong > 0) return failed(fmt::format("{} wrong elements", wrong));
-    const bool input_may_change = in_place_ && call_.collective == Collective::ReduceScatter;
-    if (!input_may_change && input_ != given_) return failed("the input was written to");
-    const auto* begin = input_may_change ? input_.data() : output_.data();
-    const auto* end = begin + (input_may_change ? input_.size() : output_.size());
-    const auto* first = input_may_change ? begin + margin + 1 : result.data();
-    const auto* last = input_may_change ? end - margin - 1 : first + result.size();
-    const auto is_changed = [](std::byte byte) { return byte != untouched; };
-    if (std::any_of(begin, begin + (input_may_change ? margin : first - begin), is_changed) ||
-        std::any_of(last + (input_may_change ? 1 : 0), end, is_changed)) {
-      return failed("bytes beside the result were written to");
+    const std::size_t wrong =
+        cli::count_wrong({call_, before_, rank_, size_, chunk_bytes}, {memory_.data() + output_, output_bytes_});
+    if (wrong > 0) return {Code::Internal, fmt::format("{}: {} wrong elements", text(), wrong)};
+    // The other blocks of an input that is reduced in place are scratch to the algorithm.
+    const bool input_too = in_place_ && call_.collective == Collective::ReduceScatter;
+    const std::size_t begin = input_too ? input_ : output_;
+    const std::size_t end = begin + (input_too ? input_bytes_ : output_bytes_);
+    if (std::memcmp(memory_.data(), given_.data(), begin) != 0 ||
+        std::memcmp(memory_.data() + end, given_.data() + end, memory_.size() - end) != 0) {
+      return {Code::Internal, fmt::format("{}: bytes beside the result were written to", text())};
     }
     return {};
   }
 
  private:
-  Status failed(std::string_view how) const { return {Code::Internal, fmt::format("{}: {}", text(), how)}; }
+  /// margin, input, margin, output, margin; in place the smaller of the two lies in the larger.
+  void place(std::size_t shift) {
+    const std::size_t bytes = call_.count * size_of(call_.dtype), all = bytes * static_cast<std::size_t>(size_);
+    const std::size_t block = bytes * static_cast<std::size_t>(rank_);
+    input_bytes_ = call_.collective == Collective::ReduceScatter ? all : bytes;
+    output_bytes_ = call_.collective == Collective::Allgather ? all : bytes;
+    input_ = output_ = margin + shift;
+    if (!in_place_) output_ += input_bytes_ + margin;
+    if (in_place_ && call_.collective == Collective::ReduceScatter) output_ += block;
+    if (in_place_ && call_.collective == Collective::Allgather) input_ += block;
+    memory_.assign(std::max(input_ + input_bytes_, output_ + output_bytes_) + margin, std::byte{0xa5});
+  }
 
   Call call_;
   bool in_place_;
   Rank rank_, size_;
   Sampler sampler_, before_;
-  std::size_t input_bytes_ = 0, output_bytes_ = 0;
-  std::vector<std::byte> input_, output_, given_;
+  std::size_t input_ = 0, output_ = 0, input_bytes_ = 0, output_bytes_ = 0;
+  std::vector<std::byte> memory_, given_;
 };
+
+/// The list of cases, and what became of them.
+class Suite {
+ public:
+  Suite(Communicator& communicator, std::size_t chunk_bytes, bool corrupt)
+      : communicator_(communicator), chunk_bytes_(chunk_bytes), corrupt_(corrupt) {}
+
+  Status run() {
+    for (const Algorithm* algorithm : all_algorithms()) {
+      const std::size_t before = number_;
+      if (Status status = run(*algorithm); !status) return status;
+      fmt::print("{} {}: {} cases\n", to_string(algorithm->collective), algorithm->name, number_ - before);
+    }
+    return finish_pending();
+  }
+
+ private:
+  /// All skips and modes that the algorithm takes.
+  Status run(const Algorithm& algorithm) {
+    Call call{.collective = algorithm.collective};
+    call.options.algorithm = algorithm.name;
+    for (int skip = 0; skip < communicator_.size(); ++skip) {
+      for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
+        call.options.skip_steps = skip;
+        call.options.skip_mode = mode;
+        if (!select_algorithm(call, communicator_.size()) || (skip == 0 && mode == SkipMode::Random)) continue;
+        if (Status status = run_kinds(call); !status) return status;
+      }
+    }
+    return {};
+  }
+
+  Status run_kinds(Call call) {
+    for (const auto& [dtype, reduction] : kinds) {
+      call.dtype = dtype;
+      call.reduction = reduction;
+      if (!select_algorithm(call, communicator_.size())) continue;
+      for (std::size_t count : small_counts) {
+        if (Status status = run_places(call, count); !status) return status;
+        if (call.collective == Collective::Barrier) return {};
+      }
+    }
+    const auto& [dtype, reduction] = kinds[number_ % kinds.size()];
+    call.dtype = dtype;
+    call.reduction = reduction;
+    if (!select_algorithm(call, communicator_.size())) call.reduction = Reduction::Sum;
+    return run_places(call, large_count);
+  }
+
+  Status run_places(Call call, std::size_t count) {
+    call.count = count;
+    for (bool in_place : {false, true}) {
+      call.root = static_cast<Rank>(number_ % static_cast<std::size_t>(communicator_.size()));
+      Case alone(call, in_place, number_++, communicator_);
+      Status status = communicator_.run(alone.call());
+      if (corrupt_ && count > 1) alone.corrupt();
+      if (status) status = alone.check(chunk_bytes_);
+      if (!status) return {status.code(), fmt::format("{}: {}", alone.text(), status.message())};
+      if (Status started = start_pending(call, in_place); !started) return started;
+    }
+    return {};
+  }
+
+  /// Every case once more, in flight together with those before it.
+  Status start_pending(const Call& call, bool in_place) {
+    pending_.push_back({std::make_unique<Case>(call, in_place, number_, communicator_), {}});
+    auto request = communicator_.start(pending_.back().one->call());
+    if (!request) return request.status();
+    pending_.back().request = std::move(*request);
+    return pending_.size() < most_pending ? Status::ok() : finish_pending();
+  }
+
+  /// The youngest first, which is nobody's order of completion.
+  Status finish_pending() {
+    for (; !pending_.empty(); pending_.pop_back()) {
+      if (Status status = pending_.back().request.wait(); !status) return status;
+      if (Status status = pending_.back().one->check(chunk_bytes_); !status) return status;
+    }
+    return {};
+  }
+
+  struct Pending {
+    std::unique_ptr<Case> one;
+    Request request;  // ends before its memory
+  };
+  static constexpr std::size_t most_pending = 24;
+
+  Communicator& communicator_;
+  std::size_t chunk_bytes_;
+  bool corrupt_;
+  std::size_t number_ = 0;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace
+
+Status run_conformance(Communicator& communicator, bool corrupt) {
+  const auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  return Suite(communicator, config->chunk, corrupt).run();
+}
+
+}  // namespace lacuna::test

@@ -1,0 +1,64 @@
+#include "algorithms/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace lacuna {
+namespace {
+
+Call call_of(Collective collective, const char* algorithm, std::size_t count = 10) {
+  Call call;
+  call.collective = collective;
+  call.count = count;
+  call.options.algorithm = algorithm;
+  return call;
+}
+
+TEST(Registry, NamesAreUniqueWithinACollectiveAndEveryCollectiveIsServed) {
+  std::set<std::pair<Collective, std::string_view>> names;
+  std::set<Collective> served;
+  for (const Algorithm* algorithm : all_algorithms()) {
+    EXPECT_TRUE(names.emplace(algorithm->collective, algorithm->name).second) << algorithm->name;
+    EXPECT_FALSE(algorithm->summary.empty()) << algorithm->name;
+    served.insert(algorithm->collective);
+  }
+  EXPECT_EQ(served.size(), all_collectives.size());
+}
+
+TEST(Registry, ANamedAlgorithmIsTaken) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    const Call call = call_of(algorithm->collective, algorithm->name.data());
+    const auto selected = select_algorithm(call, 4);
+    ASSERT_TRUE(selected) << selected.status().to_string();
+    EXPECT_EQ(*selected, algorithm);
+  }
+}
+
+TEST(Registry, AnUnknownNameIsRefusedWithTheNamesThatThereAre) {
+  const Status refused = select_algorithm(call_of(Collective::Allreduce, "rnig"), 4).status();
+  EXPECT_EQ(refused.code(), Code::InvalidArgument);
+  for (const char* part : {"allreduce", "'rnig'", "ring", "recursive_doubling", "skip_ring"}) {
+    EXPECT_NE(refused.message().find(part), std::string::npos) << refused.message();
+  }
+}
+
+TEST(Registry, AnAlgorithmOfAnotherCollectiveIsRefused) {
+  EXPECT_FALSE(select_algorithm(call_of(Collective::Allgather, "recursive_doubling"), 4));
+}
+
+TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
+}
+
+TEST(Registry, SkippedStepsAreRefusedByAlgorithmsThatSkipNone) {
+  Call call = call_of(Collective::Allreduce, "ring");
+  call.options.skip_steps = 1;
+  const Status refused = select_algorithm(call, 4).status();
+  EXPECT_EQ(refused.code(), Code::InvalidArgument);
+  EXPECT_NE(refused.message().find("skip_steps is 1, must be 0"), std::string::npos) << refused.message();
+}
+
+}  // namespace
+}  // namespace lacuna

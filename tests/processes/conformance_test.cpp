@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "algorithms/registry.hpp"
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// How the ranks reach each other and who makes progress.
+struct Mode {
+  std::string name;
+  Environment environment;
+};
+
+const Mode modes[] = {
+    {"SharedMemory", {}},
+    {"SharedMemoryThread", {{"LACUNA_PROGRESS", "thread"}}},
+    {"SharedMemoryRendezvous", {{"LACUNA_EAGER", "0"}}},
+    {"Tcp", {{"UCX_TLS", "tcp,self"}}},
+    {"TcpThreadRendezvous", {{"UCX_TLS", "tcp,self"}, {"LACUNA_PROGRESS", "thread"}, {"LACUNA_EAGER", "0"}}},
+    {"TcpRendezvous", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}}},
+};
+
+Job conformance(std::size_t size, Environment environment, const std::string& action = "conformance") {
+  environment.insert({{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "40"}});
+  return Job({size, {LACUNA_WORKER, "size=" + std::to_string(size), action}}, environment);
+}
+
+class OverUcx : public testing::TestWithParam<std::tuple<int, Mode>> {};
+
+TEST_P(OverUcx, EveryAlgorithmGivesTheExactResult) {
+  const auto& [size, mode] = GetParam();
+  Job job = conformance(static_cast<std::size_t>(size), mode.environment);
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << "rank " << rank << ":\n" << job[rank].output();
+    const std::string output = job[rank].output();
+    EXPECT_NE(output.find("size " + std::to_string(size) + ": right"), std::string::npos) << output;
+    EXPECT_NE(output.find("conformance: ok"), std::string::npos) << output;
+    for (const Algorithm* algorithm : all_algorithms()) {
+      const std::string name = std::string(to_string(algorithm->collective)) + " " + std::string(algorithm->name);
+      EXPECT_NE(output.find(name + ": "), std::string::npos) << name << " is missing in\n" << output;
+    }
+    EXPECT_EQ(output.find(": 0 cases"), std::string::npos) << output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, OverUcx, testing::Combine(testing::Values(2, 3, 4, 5), testing::ValuesIn(modes)),
+                         [](const auto& given) {
+                           return std::get<1>(given.param).name + "P" + std::to_string(std::get<0>(given.param));
+                         });
+
+TEST(OverUcxCheck, AFlippedBitOfAResultIsNoticed) {
+  Job job = conformance(2, {}, "conformance=corrupt");
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 1) << job[rank].output();
+    EXPECT_TRUE(job[rank].says("1 wrong elements")) << job[rank].output();
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds to_start = 20s;
+constexpr std::chrono::milliseconds to_be_told = 12s;  // the watch's times below, on a busy host
+constexpr std::chrono::milliseconds to_leave = 12s;
+
+/// Shared memory, TCP, and messages that are fetched.
+struct Network {
+  std::string name;
+  Environment environment;
+};
+
+const Network networks[] = {
+    {"SharedMemory", {}},
+    {"SharedMemoryRendezvous", {{"LACUNA_EAGER", "0"}}},
+    {"SharedMemoryThread", {{"LACUNA_PROGRESS", "thread"}}},
+    {"Tcp", {{"UCX_TLS", "tcp,self"}}},
+    {"TcpRendezvousThread", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}, {"LACUNA_PROGRESS", "thread"}}}};
+
+class Faults : public testing::TestWithParam<Network> {
+ protected:
+  /// Ranks whose actions after "size=N" are `actions`; each then tries what a poisoned communicator answers.
+  Job job(const std::vector<std::vector<std::string>>& actions, Environment environment = {}) const {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& mine : actions) {
+      commands.push_back({LACUNA_WORKER, "size=" + std::to_string(actions.size())});
+      commands.back().insert(commands.back().end(), mine.begin(), mine.end());
+      commands.back().push_back("poisoned");
+    }
+    const Environment& network = GetParam().environment;
+    environment.insert(network.begin(), network.end());
+    environment.insert({{"LACUNA_WATCH_TIMEOUT", "2"}, {"LACUNA_STALL", "0.3"}, {"LACUNA_CHUNK", "64K"}});
+    return Job(commands, environment);
+  }
+
+  /// The rank's call has failed with this text, so does every later call, and the process ends by itself.
+  static void expect_failure(Executed& rank, const std::string& text) {
+    EXPECT_TRUE(rank.says("call: " + text, to_be_told)) << "expected: " << text << "\nsays:\n" << rank.output();
+    EXPECT_TRUE(rank.says("poisoned: " + text)) << rank.output();
+    EXPECT_EQ(rank.wait(to_leave), 0) << rank.output();
+  }
+};
+
+using Actions = std::vector<std::string>;
+const Actions stream = {"stream=allreduce,f32,sum,200000"};
+
+TEST_P(Faults, AKilledRankIsNamedByEverySurvivor) {
+  Job ranks = job({stream, stream, stream});
+  for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
+  ranks[1].signal(SIGKILL);
+  for (std::size_t rank : {0, 2}) {
+    expect_failure(ranks[rank], "peer failed: rank 1 (host here) died: its connection ended without a goodbye");
+  }
+}
+
+TEST_P(Faults, AKilledRankZeroIsNamedByEverySurvivor) {
+  Job ranks = job({stream, stream, stream});
+  for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
+  ranks[0].signal(SIGKILL);
+  for (std::size_t rank : {1, 2}) {
+    expect_failure(ranks[rank], "peer failed: rank 0 (host here) died: its connection ended without a goodbye");
+  }
+}
+
+TEST_P(Faults, AStoppedRankIsNamedByEveryOtherAndByItselfWhenItWakes) {
+  Job ranks = job({stream, stream, stream});
+  for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
+  const std::string text = "peer failed: rank 2 (host here) does not answer for 2 s (stopped?)";
+  ranks[2].signal(SIGSTOP);
+  for (std::size_t rank : {0, 1}) expect_failure(ranks[rank], text);
+  ranks[2].signal(SIGCONT);
+  expect_failure(ranks[2], text);
+}
+
+TEST_P(Faults, AStoppedRankZeroIsNamedByEveryOther) {
+  Job ranks = job({stream, stream, stream});
+  for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
+  ranks[0].signal(SIGSTOP);
+  for (std::size_t rank : {1, 2}) {
+    expect_failure(ranks[rank], "peer failed: rank 0 (host here) does not answer for 2 s (stopped?)");
+  }
+}
+
+TEST_P(Faults, ARankThatLeavesEarlyIsNamed) {
+  Job ranks = job({{"call=allreduce"}, {"call=allreduce"}, {}});
+  for (std::size_t rank : {0, 1}) expect_failure(ranks[rank], "peer failed: rank 2 left the job before call 1");
+  EXPECT_EQ(ranks[2].wait(to_leave), 1) << ranks[2].output();
+}
+
+TEST_P(Faults, ARankThatNeverPostsIsNamedWhenTheDeadlinePasses) {
+  Job ranks = job({{"call=allreduce,f32,sum,50000"}, {"call=allreduce,f32,sum,50000"}, {"sleep=8000"}},
+                  {{"LACUNA_DEADLINE", "2"}});
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_TRUE(ranks[rank].says("call: timed out: call 1 ran out of time", to_be_told)) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("; rank 2 has not posted it")) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("poisoned: timed out: call 1 ran out of time")) << ranks[rank].output();
+    EXPECT_EQ(ranks[rank].wait(to_leave), 0) << ranks[rank].output();
+  }
+  EXPECT_TRUE(ranks[2].says("poisoned: timed out: call 1 ran out of time")) << ranks[2].output();
+  EXPECT_EQ(ranks[2].wait(to_leave), 0) << ranks[2].output();
+}
+
+TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
+  Job ranks = job({{"hold=allreduce,f32,sum,50000"}, {"sleep=5000"}}, {{"LACUNA_DEADLINE", "2"}});
+  EXPECT_TRUE(ranks[0].says("poisoned: no", to_start)) << ranks[0].output();  // so it ends its requests and leaves
+  EXPECT_EQ(ranks[0].wait(to_be_told), 1) << ranks[0].output();
+  EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
+}
+
+TEST_P(Faults, HeldRequestsEndWhenAPeerIsKilled) {
+  const Actions hold = {"hold=allreduce,f32,sum,300000", "hold=allgather,f64,sum,100000", "sleep=4000"};
+  Job ranks = job({hold, {"sleep=4000"}, hold});
+  for (std::size_t rank : {0, 2}) ASSERT_TRUE(ranks[rank].says("hold: ok\nhold: ok", to_start)) << ranks[rank].output();
+  ranks[1].signal(SIGKILL);
+  for (std::size_t rank : {0, 2}) {
+    EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("poisoned: peer failed: rank 1 (host here) died")) << ranks[rank].output();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Faults, testing::ValuesIn(networks),
+                         [](const auto& given) { return given.param.name; });
+
+/// Two calls that differ, and what both sides are called in the verdict.
+struct Difference {
+  std::string name;
+  std::string call_of_others, call_of_rank_1;
+  std::string text_of_others, text_of_rank_1;
+};
+
+const Difference differences[] = {
+    {"Count", "allreduce,f32,sum,1000", "allreduce,f32,sum,1001", "f32 count 1000 sum", "f32 count 1001 sum"},
+    {"LargeCount", "allreduce,f32,sum,100000", "allreduce,f32,sum,300000", "f32 count 100000 sum",
+     "f32 count 300000 sum"},
+    {"Dtype", "allreduce,f32,sum,64", "allreduce,i32,sum,64", "f32 count 64 sum", "i32 count 64 sum"},
+    {"Reduction", "allreduce,f32,sum", "allreduce,f32,max", "f32 count 1000 sum", "f32 count 1000 max"},
+    {"Collective", "allreduce", "barrier", "allreduce recursive_doubling f32 count 1000 sum", "barrier dissemination"},
+    {"Algorithm", "allreduce,f32,sum,10,0,ring", "allreduce,f32,sum,10,0,recursive_doubling", "allreduce ring",
+     "allreduce recursive_doubling"},
+    {"Skip", "allreduce,f32,sum,10,0,skip_ring,1", "allreduce,f32,sum,10,0,skip_ring,0", "f32 count 10 sum skip 1",
+     "f32 count 10 sum"},
+    {"Root", "broadcast,f32,sum,10,0", "broadcast,f32,sum,10,2", "broadcast tree f32 count 10 root 0",
+     "broadcast tree f32 count 10 root 2"},
+    {"RootWhereNobodySends", "broadcast,f32,sum,10,1", "broadcast,f32,sum,10,0", "broadcast tree f32 count 10 root 1",
+     "broadcast tree f32 count 10 root 0"},
+    {"EmptyCounts", "allreduce,f32,sum,0", "allgather,f32,sum,0", "allreduce recursive_doubling f32 count 0 sum",
+     "allgather ring f32 count 0"},
+};
+
+class Mismatches : public testing::TestWithParam<std::tuple<Difference, Network>> {};
+
+TEST_P(Mismatches, BothSidesAreNamedOnAllRanks) {
+  const auto& [given, network] = GetParam();
+  Environment environment = network.environment;
+  environment.insert({{"LACUNA_STALL", "0.3"}, {"LACUNA_DEADLINE", "15"}});
+  // The barrier after it: a rank may have ended its part before the others' reached it.
+  const Actions others = {LACUNA_WORKER, "size=3", "call=" + given.call_of_others, "call=barrier", "poisoned"};
+  const Actions rank_1 = {LACUNA_WORKER, "size=3", "call=" + given.call_of_rank_1, "call=barrier", "poisoned"};
+  Job ranks({others, rank_1, others}, environment);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
+    const std::string output = ranks[rank].output();
+    EXPECT_NE(output.find("poisoned: mismatch: call 1 differs: ranks 0, 2 posted"), std::string::npos) << output;
+    EXPECT_NE(output.find(given.text_of_others + "; rank 1 posted"), std::string::npos) << output;
+    EXPECT_NE(output.find(given.text_of_rank_1), std::string::npos) << output;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, Mismatches,
+                         testing::Combine(testing::ValuesIn(differences),
+                                          testing::Values(networks[0], networks[1], networks[3])),
+                         [](const auto& given) {
+                           return std::get<0>(given.param).name + std::get<1>(given.param).name;
+                         });
+
+TEST(Admission, ARankWithTheWrongKeyIsRefusedAndMissedByTheOthers) {
+  ReservedPort port;
+  std::vector<std::unique_ptr<Executed>> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    const Environment environment = {{"LACUNA_RANK", std::to_string(rank)},
+                                     {"LACUNA_SIZE", "3"},
+                                     {"LACUNA_STORE", port.store()},
+                                     {"LACUNA_KEY", rank == 2 ? "another key" : "the key"},
+                                     {"LACUNA_BOOTSTRAP_TIMEOUT", "3"}};
+    ranks.push_back(std::make_unique<Executed>(Actions{LACUNA_WORKER, "size=3"}, environment));
+  }
+  for (int rank : {0, 1, 2}) {
+    Executed& one = *ranks[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(one.wait(to_be_told), 1) << one.output();
+    EXPECT_EQ(one.output().find("join: ok"), std::string::npos) << one.output();
+    EXPECT_TRUE(one.says(rank == 2 ? "LACUNA_KEY" : "rank 2", 0s)) << one.output();
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

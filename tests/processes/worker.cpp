@@ -1,0 +1,154 @@
+// One rank of a test's job: carries out its arguments, one after the other, and prints what became of each.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bindings/cpp/lacuna.hpp"
+#include "tests/processes/worker_conformance.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Worker {
+ public:
+  explicit Worker(Communicator communicator) : communicator_(std::move(communicator)) {}
+
+  /// size=N: this is a job of N ranks, and they hear each other. Must come first.
+  bool size(const std::string& expected) {
+    std::int64_t ranks = std::int64_t{1} << communicator_.rank();
+    const std::span one(&ranks, 1);
+    const Status status = communicator_.allreduce<std::int64_t>(one, one);
+    const bool right = status && std::to_string(communicator_.size()) == expected &&
+                       ranks == (std::int64_t{1} << communicator_.size()) - 1;
+    fmt::print("size {}: {}\n", communicator_.size(), right ? "right" : "wrong " + status.to_string());
+    return right;
+  }
+
+  bool conformance(const std::string& what) {
+    const Status status = run_conformance(communicator_, what == "corrupt");
+    fmt::print("conformance: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP; what is left out at the end has defaults.
+  bool call(const std::string& text) {
+    fmt::print("call: {}\n", communicator_.run(parse(text)).to_string());
+    return true;
+  }
+
+  /// hold=CALL: starts it and keeps the request until the end.
+  bool hold(const std::string& text) {
+    auto request = communicator_.start(parse(text));
+    fmt::print("hold: {}\n", request.status().to_string());
+    if (request) held_.push_back(std::move(*request));
+    return true;
+  }
+
+  /// stream=CALL: repeats it, four in flight, until it fails; says so after some rounds.
+  bool stream(const std::string& text) {
+    const Call call = parse(text);
+    Status status;
+    for (int round = 0; status; ++round) {
+      std::vector<Request> requests;
+      for (int i = 0; i < 4 && status; ++i) {
+        auto request = communicator_.start(call);
+        status = request.status();
+        if (request) requests.push_back(std::move(*request));
+      }
+      for (Request& request : requests) {
+        if (Status ended = request.wait(); !ended) status = ended;
+      }
+      if (round == 20) fmt::print("streaming\n");
+      std::fflush(stdout);
+    }
+    fmt::print("call: {}\n", status.to_string());
+    return true;
+  }
+
+  /// poisoned: every further call returns the reason at once.
+  bool poisoned(const std::string&) {
+    const std::string reason = communicator_.status().to_string();
+    if (communicator_.status()) {
+      fmt::print("poisoned: no\n");
+      return false;
+    }
+    const auto start = Clock::now();
+    bool same = true;
+    for (Collective collective : all_collectives) {
+      const Call call = parse(std::string(to_string(collective)));
+      same = same && communicator_.run(call).to_string() == reason;
+      same = same && communicator_.start(call).status().to_string() == reason;
+    }
+    for (Request& request : held_) same = same && request.test() && request.wait().to_string() == reason;
+    const bool at_once = Clock::now() - start < std::chrono::milliseconds(500);
+    fmt::print("poisoned: {}\n", !same ? "not by every call" : !at_once ? "slowly" : reason);
+    return same;
+  }
+
+  bool sleep(const std::string& milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(milliseconds)));
+    return true;
+  }
+
+ private:
+  Call parse(const std::string& text) {
+    std::vector<std::string> words = {""};
+    for (char letter : text) letter == ',' ? void(words.emplace_back()) : void(words.back() += letter);
+    const std::vector<std::string> defaults = {"", "f32", "sum", "1000", "0", "", "0"};
+    words.insert(words.end(), defaults.begin() + static_cast<std::ptrdiff_t>(words.size()), defaults.end());
+    Call call{.collective = parse_collective(words[0]).value(),
+              .count = std::stoul(words[3]),
+              .dtype = parse_dtype(words[1]).value(),
+              .reduction = parse_reduction(words[2]).value(),
+              .root = std::stoi(words[4])};
+    call.options.algorithm = words[5];
+    call.options.skip_steps = std::stoi(words[6]);
+    const std::size_t bytes = call.count * size_of(call.dtype) * static_cast<std::size_t>(communicator_.size());
+    memory_.push_back(std::vector<std::byte>(2 * bytes));
+    call.input = memory_.back().data();
+    call.output = memory_.back().data() + bytes;
+    return call;
+  }
+
+  std::vector<std::vector<std::byte>> memory_;  // of all calls, whether they have ended or not
+  Communicator communicator_;
+  std::vector<Request> held_;
+};
+
+int work(const std::vector<std::string>& arguments) {
+  static const std::map<std::string, bool (Worker::*)(const std::string&)> actions = {
+      {"size", &Worker::size},  {"conformance", &Worker::conformance}, {"call", &Worker::call},
+      {"hold", &Worker::hold},  {"stream", &Worker::stream},           {"poisoned", &Worker::poisoned},
+      {"sleep", &Worker::sleep}};
+  auto joined = Communicator::world();
+  fmt::print("join: {}\n", joined.status().to_string());
+  if (!joined) return EXIT_FAILURE;
+  bool well = true;
+  Clock::time_point end;
+  {
+    Worker worker(std::move(*joined));
+    for (const std::string& argument : arguments) {
+      std::fflush(stdout);
+      const std::size_t equals = std::min(argument.find('='), argument.size());
+      const std::string value = argument.substr(std::min(equals + 1, argument.size()));
+      well = (worker.*actions.at(argument.substr(0, equals)))(value);
+      if (!well) break;
+    }
+    end = Clock::now();
+  }
+  fmt::print("left after {} ms\n", std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - end).count());
+  return well ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+}  // namespace lacuna::test
+
+int main(int argc, char** argv) { return lacuna::test::work({argv + 1, argv + argc}); }
