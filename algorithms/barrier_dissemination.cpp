@@ -18,7 +18,9 @@ const Algorithm barrier_dissemination = {
           for (Rank distance = 1; distance < p; distance *= 2) {
             const StepId sent = g.send(GraphBuilder::signal(), me + distance);
             if (distance > 1) g.after(sent, received);
+            const StepId before = received;
             received = g.receive(GraphBuilder::signal(), me - distance);
+            if (distance > 1) g.after(received, before);  // so that a signal stands for all rounds up to its own
           }
         },
     .bind = nullptr,

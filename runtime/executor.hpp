@@ -27,7 +27,7 @@ struct ExecutorOptions {
   std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
   std::chrono::milliseconds deadline{300'000};
   std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
-  std::chrono::microseconds spin{50};      ///< polling before giving way to other processes
+  std::chrono::microseconds spin{5};      ///< polling before giving way to other processes
   bool progress_thread = false;
 };
 

@@ -104,7 +104,7 @@ bool Executor::progress_locked() {
   if (moved || !pump_.empty() || !failures_.empty()) {
     after_handlers();
     settle();
-    ++movements_;
+    if (++movements_ % 1024 == 0) check_time();  // a deadline passes also while other calls keep moving
   }
   return moved;
 }
@@ -158,6 +158,7 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
     if (ended) return true;
     if (idle_rounds == 0) {
       idle_since = Clock::now();
+      if (idle_since >= until) return false;
       continue;
     }
     if (Clock::now() >= until) return false;

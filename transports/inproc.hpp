@@ -21,7 +21,8 @@ struct InprocOptions {
 
 /// Transports by rank that reach each other through memory. Each may be driven by a thread of its own, or all in turn
 /// by one; with equal seeds and equal calls from one thread, everything happens in the same order again. They may be
-/// closed and destroyed in any order: a peer that then fetches from a closed one gets an error.
+/// closed and destroyed in any order, and close() never waits for a peer. An eager message to a closed rank vanishes;
+/// a descriptor that a closed rank has made or holds, or that is sent to it, ends at the other side with PeerFailed.
 std::vector<std::unique_ptr<Transport>> make_inproc(Rank size, const InprocOptions& options);
 
 }  // namespace lacuna

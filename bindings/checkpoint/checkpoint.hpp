@@ -91,6 +91,9 @@ inline Status remove_sets(const std::filesystem::path& directory) {
   return prune(directory, std::numeric_limits<std::int64_t>::max(), 0);
 }
 
+/// The version of the HDF5 library that is loaded, such as "1.10.8".
+std::string hdf5_version();
+
 /// SHA-256 of a text as 64 hexadecimal digits, for a config's digest.
 Result<std::string> digest_of(std::string_view text);
 

@@ -127,4 +127,10 @@ Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateIte
   return input->attributes("/attributes");
 }
 
+std::string hdf5_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("{}.{}.{}", major, minor, release);
+}
+
 }  // namespace lacuna::checkpoint

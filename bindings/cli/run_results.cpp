@@ -17,6 +17,7 @@
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/join.hpp"
+#include "transports/ucx.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -106,6 +107,7 @@ Attributes provenance_of(const RunConfig& config, const Communicator& communicat
           {"name", config.name},
           {"lacuna_version", std::string(version())},
           {"compiler", std::string(__VERSION__)},
+          {"libraries", fmt::format("UCX {}, HDF5 {}", ucx_version(), checkpoint::hdf5_version())},
           {"machine", machine()},
           {"hosts", joined(communicator.hosts(), " ")},
           {"ranks", std::int64_t{communicator.size()}},

@@ -55,7 +55,8 @@ class LocalJudge {
 
 namespace {
 
-constexpr std::chrono::seconds close_deadline{5};
+constexpr std::chrono::milliseconds close_deadline{5000};
+constexpr std::chrono::milliseconds close_deadline_of_failed{250};  // some rank may never answer the goodbye
 
 /// More ranks than cores on this host: polling would only take time from the others.
 bool crowded(const std::vector<std::string>& hosts, const std::string& mine) {
@@ -97,7 +98,8 @@ Status check(const runtime::Config& config) {
 JobState::~JobState() {
   if (watch) watch->leave({communicator->reach()});
   if (judge) judge->leave(communicator->rank(), communicator->reach());
-  if (executor) static_cast<void>(executor->close(close_deadline));
+  const bool failed = communicator && !communicator->status();
+  if (executor) static_cast<void>(executor->close(failed ? close_deadline_of_failed : close_deadline));
   watch.reset();
   communicator.reset();
 }

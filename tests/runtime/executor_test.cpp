@@ -160,10 +160,10 @@ int place_of_small_call(Priority priority) {
                 options.network.sends = InprocOptions::Sends::Referenced;
                 options.executor.window_bytes = 1;
               }));
-  Floats bulk(500), small(1);
+  Floats bulk[2] = {Floats(500), Floats(500)}, small[2] = {Floats(1), Floats(1)};
   for (Rank rank : {0, 1}) {
     for (std::uint64_t i = 0; i <= 10; ++i) {
-      Call call = broadcast_call(i < 10 ? bulk : small, 0);
+      Call call = broadcast_call(i < 10 ? bulk[rank] : small[rank], 0);
       call.options.priority = i < 10 ? Priority::Low : priority;
       call.options.notify = i;
       must_post(ranks, rank, call);
@@ -184,22 +184,46 @@ TEST(Executor, ASmallCallOfHighPriorityOvertakesLowOnes) {
   EXPECT_EQ(place_of_small_call(Priority::Low), 10);
 }
 
-TEST(Executor, ThreadsPostOnCommunicatorsOfTheirOwnAtTheSameTime) {
-  for (bool progress_thread : {false, true}) {
-    RanksOptions options{.network = {}, .executor = quick_executor()};
-    options.executor.progress_thread = progress_thread;
-    Ranks ranks(2, options);
-    std::vector<std::unique_ptr<runtime::Communicator>> others;
-    for (Rank rank : {0, 1}) others.push_back(std::make_unique<runtime::Communicator>(ranks.executor(rank), 99));
-    std::atomic<int> right{0};
-    const auto work = [&](runtime::Communicator& communicator, float value) {
-      const Algorithm& ring = *must_post(ranks, communicator.rank(), barrier_call()).algorithm;
-      static_cast<void>(ring);
-      static_cast<void>(communicator);
-      static_cast<void>(value);
+/// Two threads per rank, each with calls on a communicator of its own over the rank's one executor.
+void expect_threads_share_an_executor(bool progress_thread) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.progress_thread = progress_thread;
+  Ranks ranks(2, options);
+  std::atomic<int> right{0};
+  {
+    runtime::Communicator others[] = {{ranks.executor(0), 99}, {ranks.executor(1), 99}};
+    const auto work = [&right](runtime::Communicator& communicator, float value) {
+      const Floats input(700, value);
+      for (int i = 0; i < 100; ++i) {
+        Floats output(700);
+        runtime::Run& run = must_post(communicator, allreduce_call(input, output));
+        const bool ended = communicator.wait(run, std::nullopt).is_ok();
+        communicator.release(run);
+        if (!ended || output != Floats(700, 2 * value)) return;
+      }
+      ++right;
     };
-    static_cast<void>(work);
-    static_cast<void>(right);
+    std::vector<std::thread> threads;
+    for (Rank rank : {0, 1}) {
+      threads.emplace_back(work, std::ref(ranks.communicator(rank)), 1.0f);
+      threads.emplace_back(work, std::ref(others[rank]), 5.0f);
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(right, 4);
+}
+
+TEST(Executor, ThreadsPostAndWaitAtTheSameTime) { expect_threads_share_an_executor(false); }
+TEST(Executor, ThreadsPostAndWaitBesideAProgressThread) { expect_threads_share_an_executor(true); }
+
+TEST(Executor, TheFlightRecordShowsWhatACallDid) {
+  Ranks ranks(2);
+  Floats data[2] = {Floats(5), Floats(5)};
+  for (Rank rank : {0, 1}) must_post(ranks, rank, broadcast_call(data[rank], 0));
+  ranks.sweep_until([] { return false; });
+  const std::string record = ranks.executor(1).flight_record();
+  for (const char* event : {"posted", "received", "bytes 20", "finished"}) {
+    EXPECT_NE(record.find(event), std::string::npos) << record;
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
+#include "algorithms/registry.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -27,10 +29,16 @@ inline Call broadcast_call(std::vector<float>& data, Rank root) {
 }
 
 /// Posts a call that must be accepted.
-inline runtime::Run& must_post(Ranks& ranks, Rank rank, const Call& call) {
-  auto posted = ranks.post(rank, call);
+inline runtime::Run& must_post(runtime::Communicator& communicator, const Call& call) {
+  const auto algorithm = select_algorithm(call, communicator.size());
+  if (!algorithm) throw std::runtime_error(algorithm.status().to_string());
+  auto posted = communicator.post(call, **algorithm);
   if (!posted) throw std::runtime_error(posted.status().to_string());
   return **posted;
+}
+
+inline runtime::Run& must_post(Ranks& ranks, Rank rank, const Call& call) {
+  return must_post(ranks.communicator(rank), call);
 }
 
 }  // namespace lacuna::test

@@ -1,0 +1,297 @@
+#include "transports/ucx.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+
+#include "tests/support/process.hpp"
+#include "tests/transports/transport_conformance.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+/// A value of UCX_TLS, for as long as transports are made.
+class Devices {
+ public:
+  explicit Devices(const std::string& names) {
+    if (const char* before = std::getenv("UCX_TLS")) before_ = before;
+    ::setenv("UCX_TLS", names.c_str(), 1);
+  }
+  ~Devices() { before_.empty() ? ::unsetenv("UCX_TLS") : ::setenv("UCX_TLS", before_.c_str(), 1); }
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+
+ private:
+  std::string before_;
+};
+
+std::vector<std::unique_ptr<Transport>> make_ranks(const std::string& devices, Rank size) {
+  const Devices chosen(devices);
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (Rank rank = 0; rank < size; ++rank) {
+    auto transport = make_ucx({});
+    if (!transport) throw std::runtime_error(transport.status().to_string());
+    transports.push_back(std::move(*transport));
+  }
+  return transports;
+}
+
+Backend backend(const std::string& name, const std::string& devices) {
+  return {name, [devices](Rank size) { return make_ranks(devices, size); }};
+}
+
+const std::string shared_memory = "posix,sysv,self";
+const std::string tcp = "tcp,self";
+
+INSTANTIATE_TEST_SUITE_P(Ucx, TransportConformance,
+                         testing::Values(backend("ucx_shared_memory", shared_memory), backend("ucx_tcp", tcp)),
+                         backend_name);
+
+/// Notes failures of peers and ends of operations instead of judging them.
+class Witness final : public Receiver {
+ public:
+  void on_message(Peer, std::span<const std::byte>, std::span<const std::byte>) override { ++messages; }
+  void on_descriptor(Peer, std::span<const std::byte>, Descriptor descriptor) override {
+    descriptors.push_back(descriptor);
+  }
+  void on_complete(Token, const Status& status) override { ended.push_back(status); }
+  void on_peer_failure(Peer peer, const Status& status) override { failed[peer] = status; }
+
+  std::size_t messages = 0;
+  std::vector<Descriptor> descriptors;
+  std::vector<Status> ended;
+  std::map<Peer, Status> failed;
+};
+
+/// True if the condition held in time.
+bool progress_until(Transport& transport, const std::function<bool()>& condition) {
+  const auto end = Steady::now() + patience;
+  while (!condition()) {
+    if (Steady::now() > end) return false;
+    if (!transport.progress()) std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Two processes that exchange their addresses and then do what a function says.
+class Pair {
+ public:
+  using Body = std::function<void(Rank rank, std::unique_ptr<Transport> transport, std::vector<Bytes> addresses,
+                                  const Process::Say& say)>;
+
+  Pair(const std::string& devices, const Body& body) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("no socket pair");
+    for (Rank rank = 0; rank < 2; ++rank) {
+      ranks_.emplace_back([&](const Process::Say& say) {
+        auto transport = std::move(make_ranks(devices, 1).front());
+        auto addresses = exchange(ends[rank], rank, transport->address());
+        body(rank, std::move(transport), std::move(addresses), say);
+      });
+    }
+    for (int end : ends) ::close(end);
+  }
+
+  Process& operator[](std::size_t rank) { return ranks_[rank]; }
+
+ private:
+  static std::vector<Bytes> exchange(int socket, Rank rank, const Bytes& mine) {
+    const std::size_t size = mine.size();
+    std::size_t peers_size = 0;
+    const bool told = ::write(socket, &size, sizeof size) == sizeof size &&
+                      ::write(socket, mine.data(), size) == static_cast<ssize_t>(size) &&
+                      ::recv(socket, &peers_size, sizeof peers_size, MSG_WAITALL) == sizeof peers_size;
+    Bytes peers(peers_size);
+    if (!told || ::recv(socket, peers.data(), peers_size, MSG_WAITALL) != static_cast<ssize_t>(peers_size)) ::_exit(2);
+    return rank == 0 ? std::vector{mine, peers} : std::vector{peers, mine};
+  }
+
+  std::vector<Process> ranks_;
+};
+
+class UcxProcesses : public testing::TestWithParam<std::pair<const char*, std::string>> {};
+
+INSTANTIATE_TEST_SUITE_P(Ucx, UcxProcesses,
+                         testing::Values(std::pair{"shared_memory", shared_memory}, std::pair{"tcp", tcp}),
+                         [](const auto& instance) { return instance.param.first; });
+
+/// What each rank sends to the other; negative: as a descriptor.
+std::vector<std::ptrdiff_t> sizes_around(std::ptrdiff_t limit) {
+  std::vector<std::ptrdiff_t> sizes = {limit - 64, limit - 1,  limit,   -1,         -100,
+                                       -limit,     -limit - 1, -300000, -(1 << 20), -(64 << 20)};
+  for (std::ptrdiff_t size = 0; size < 200; ++size) sizes.push_back(size);  // past the end of UCX's inline sends
+  for (std::ptrdiff_t size = 4096; size < limit; size += 4001) sizes.push_back(size);
+  return sizes;
+}
+
+TEST_P(UcxProcesses, EverySizeArrivesIntactInBothDirectionsAtOnce) {
+  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    Node node(std::move(transport));
+    EXPECT_TRUE(node.transport().connect(addresses, node));
+    const auto sizes = sizes_around(static_cast<std::ptrdiff_t>(node.transport().eager_limit()));
+    for (std::size_t key = 0; key < sizes.size(); ++key) {
+      const auto size = static_cast<std::size_t>(std::abs(sizes[key]));
+      node.send(static_cast<Peer>(1 - rank), header_for(key, 48), pattern(size, key),
+                sizes[key] < 0 ? Delivery::Descriptor : Delivery::Eager);
+    }
+    const auto end = Steady::now() + patience;
+    while ((node.arrived.size() < sizes.size() || node.pending() > 0) && Steady::now() < end) node.progress();
+    std::vector<int> times(sizes.size());
+    for (const auto& message : node.arrived) {
+      const auto key = key_of(message.header);
+      const auto size = static_cast<std::size_t>(std::abs(sizes.at(key)));
+      EXPECT_TRUE(message.header == header_for(key, 48) && message.bytes == pattern(size, key)) << size << " bytes";
+      ++times[key];
+    }
+    EXPECT_EQ(times, std::vector<int>(sizes.size(), 1));
+    EXPECT_TRUE(node.failures.empty());
+    const Status closed = node.close(10s);
+    EXPECT_TRUE(closed) << closed.to_string();
+    say(testing::Test::HasFailure() ? "failed" : "well");
+  });
+  EXPECT_EQ(pair[0].line(60s), "well");
+  EXPECT_EQ(pair[1].line(60s), "well");
+  EXPECT_EQ(pair[0].wait(), 0);
+  EXPECT_EQ(pair[1].wait(), 0);
+}
+
+/// Rank 0 is left with messages under way to a peer that does nothing any more, and closes.
+void close_beside(Rank rank, Transport& transport, const std::vector<Bytes>& addresses, const Process::Say& say) {
+  Witness witness;
+  EXPECT_TRUE(transport.connect(addresses, witness));
+  const Bytes header(48), bytes(8 << 20);
+  if (rank == 1) {
+    EXPECT_TRUE(progress_until(transport, [&] { return !witness.descriptors.empty() && witness.messages == 1; }));
+    Bytes place(bytes.size());
+    int token = 0;
+    transport.send(0, header, std::span(bytes).first(64), Delivery::Eager, &token);
+    transport.send(0, header, bytes, Delivery::Descriptor, &token);
+    for (int i = 0; i < 100; ++i) transport.progress();
+    transport.fetch(witness.descriptors[0], place.data(), &token);
+    say("silent");
+    for (;;) ::pause();
+  }
+  int token = 0;
+  transport.send(1, header, bytes, Delivery::Descriptor, &token);
+  transport.send(1, header, {}, Delivery::Eager, &token);
+  EXPECT_TRUE(progress_until(transport, [&] { return !witness.descriptors.empty() && witness.messages == 1; }));
+  Bytes place(bytes.size());
+  transport.fetch(witness.descriptors[0], place.data(), &token);
+  for (int i = 0; i < 1000; ++i) {
+    transport.send(1, header, std::span(bytes).first(transport.eager_limit()), Delivery::Eager, &token);
+  }
+  const auto start = Steady::now();
+  const Status closed = transport.close(400ms);
+  EXPECT_LT(Steady::now() - start, 10s);
+  say(testing::Test::HasFailure() ? "failed" : "closed: " + closed.to_string());
+}
+
+TEST_P(UcxProcesses, ClosingBesideAKilledPeerEndsByItsDeadline) {
+  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    close_beside(rank, *transport, addresses, say);
+  });
+  ASSERT_EQ(pair[1].line(), "silent");
+  pair[1].signal(SIGKILL);
+  EXPECT_TRUE(pair[0].line(60s).starts_with("closed: "));
+  EXPECT_EQ(pair[0].wait(), 0);
+}
+
+TEST_P(UcxProcesses, ClosingBesideAStoppedPeerEndsByItsDeadlineAndNamesThePeer) {
+  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    close_beside(rank, *transport, addresses, say);
+  });
+  ASSERT_EQ(pair[1].line(), "silent");
+  pair[1].signal(SIGSTOP);
+  const std::string said = pair[0].line(60s);
+  EXPECT_TRUE(said.starts_with("closed: timed out") && said.find("rank 1") != said.npos) << said;
+  EXPECT_EQ(pair[0].wait(), 0);
+}
+
+TEST_P(UcxProcesses, WhatWasSentBeforeAnEarlyCloseArrivesAndThePeerHasNotFailed) {
+  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    Witness witness;
+    constexpr std::size_t messages = 2000;
+    EXPECT_TRUE(transport->connect(addresses, witness));
+    const Bytes bytes(transport->eager_limit());
+    int token = 0;
+    if (rank == 0) {
+      for (std::size_t i = 0; i < messages; ++i) transport->send(1, {}, bytes, Delivery::Eager, &token);
+      const Status closed = transport->close(30s);
+      EXPECT_TRUE(closed) << closed.to_string();
+      return say(testing::Test::HasFailure() ? "failed" : "well");
+    }
+    EXPECT_TRUE(progress_until(*transport, [&] { return witness.messages == messages; }));
+    const auto end = Steady::now() + 300ms;
+    while (Steady::now() < end) transport->progress();
+    EXPECT_TRUE(witness.failed.empty());
+    EXPECT_EQ(transport->send(0, {}, bytes, Delivery::Eager, &token), Started::Pending);
+    EXPECT_TRUE(progress_until(*transport, [&] { return !witness.ended.empty(); }));
+    EXPECT_EQ(witness.ended.at(0).code(), Code::PeerFailed);
+    const Status closed = transport->close(30s);
+    EXPECT_TRUE(closed) << closed.to_string();
+    say(testing::Test::HasFailure() ? "failed" : "well");
+  });
+  EXPECT_EQ(pair[0].line(60s), "well");
+  EXPECT_EQ(pair[1].line(60s), "well");
+}
+
+TEST(Ucx, AKilledPeerOverTcpIsReportedAndEndsWhatWasPending) {
+  Pair pair(tcp, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    Witness witness;
+    EXPECT_TRUE(transport->connect(addresses, witness));
+    const Bytes bytes(1 << 20);
+    int token = 0;
+    if (rank == 0) transport->send(1, {}, bytes, Delivery::Descriptor, &token);
+    if (rank == 1) {
+      EXPECT_TRUE(progress_until(*transport, [&] { return witness.descriptors.size() == 1; }));
+      say("silent");
+      for (;;) ::pause();
+    }
+    EXPECT_TRUE(progress_until(*transport, [&] { return witness.failed.size() == 1 && witness.ended.size() == 1; }));
+    EXPECT_EQ(witness.failed[1].code(), Code::PeerFailed);
+    EXPECT_FALSE(witness.ended.at(0));
+    transport->send(1, {}, bytes, Delivery::Eager, &token);
+    EXPECT_TRUE(progress_until(*transport, [&] { return witness.ended.size() == 2; }));
+    EXPECT_EQ(witness.ended.at(1).code(), Code::PeerFailed);
+    say(testing::Test::HasFailure() ? "failed" : "well");
+  });
+  ASSERT_EQ(pair[1].line(), "silent");
+  pair[1].signal(SIGKILL);
+  EXPECT_EQ(pair[0].line(60s), "well");
+  EXPECT_EQ(pair[0].wait(), 0);
+}
+
+TEST(Ucx, AddressesWithoutItsOwnAreRefused) {
+  auto transports = make_ranks(tcp, 2);
+  Witness witness;
+  const Status refused = transports[0]->connect({transports[1]->address()}, witness);
+  EXPECT_EQ(refused.code(), Code::InvalidArgument);
+  EXPECT_NE(refused.message().find("1 addresses"), std::string_view::npos);
+}
+
+TEST(Ucx, TheEagerLimitFitsTheSegmentOfTheDevicesInUse) {
+  const std::size_t over_tcp = make_ranks(tcp, 1)[0]->eager_limit();
+  const std::size_t over_both = make_ranks("tcp,posix,sysv,self", 1)[0]->eager_limit();
+  EXPECT_LT(over_tcp, UcxOptions().tcp_segment);
+  EXPECT_LT(over_both, UcxOptions().shared_memory_segment);
+  EXPECT_GT(over_tcp, UcxOptions().tcp_segment * 9 / 10);
+  EXPECT_GT(over_both, UcxOptions().shared_memory_segment * 9 / 10);
+}
+
+TEST(Ucx, VariablesThatAreSetAlreadyStayAsTheyAre) {
+  Pair pair(shared_memory, [](Rank, auto, auto, const Process::Say& say) {
+    ::setenv("UCX_POSIX_SEG_SIZE", "8256", 1);
+    const std::size_t limit = make_ranks(shared_memory, 1)[0]->eager_limit();
+    say(std::getenv("UCX_POSIX_SEG_SIZE") == std::string("8256") && limit < 8256 ? "kept" : "overwritten");
+  });
+  EXPECT_EQ(pair[0].line(), "kept");
+  EXPECT_EQ(pair[1].line(), "kept");
+}
+
+}  // namespace
+}  // namespace lacuna::test
