@@ -33,7 +33,6 @@ std::span<const Algorithm* const> all_algorithms() { return algorithms; }
 
 Result<const Algorithm*> select_algorithm(const Call& call, Rank size) {
   const std::string_view wanted = call.options.algorithm.empty() ? preferred(call) : call.options.algorithm;
-  std::string known;
   for (const Algorithm* algorithm : algorithms) {
     if (algorithm->collective != call.collective) continue;
     if (wanted.empty() || algorithm->name == wanted) {
@@ -46,8 +45,11 @@ Result<const Algorithm*> select_algorithm(const Call& call, Rank size) {
       }
       return algorithm;
     }
-    known += known.empty() ? "" : ", ";
-    known += algorithm->name;
+  }
+  std::string known;
+  for (const Algorithm* algorithm : algorithms) {
+    if (algorithm->collective == call.collective)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
   }
   return Status(Code::InvalidArgument, fmt::format("no {} algorithm is called '{}'; there are: {}",
                                                    to_string(call.collective), wanted, known));

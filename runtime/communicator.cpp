@@ -1,12 +1,12 @@
 #include "runtime/communicator.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "runtime/parts.hpp"
-#include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -32,6 +32,13 @@ bool is_in_place(const Call& call, Rank rank) {
     default:
       return input == output;
   }
+}
+
+/// Some milliseconds late, for a fifth of the time that it takes to read the exact clock.
+Clock::time_point coarse_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return Clock::time_point(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
 }
 
 }  // namespace
@@ -62,13 +69,13 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return poison_;
-    if (unfinished_ >= executor_.options().max_runs || runs_[next_run_ % runs_.size()]) {
+    if (unfinished_ >= executor_.options().max_runs || runs_[slot_of(next_run_)]) {
       return Status(Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
                                             executor_.options().max_runs));
     }
     run = pool_.take();
     fill(*run, call, algorithm);
-    runs_[run->number % runs_.size()] = run;
+    runs_[slot_of(run->number)] = run;
     ++unfinished_;
     keep_record(*run);
     executor_.begin(*run);
@@ -139,38 +146,40 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.parts = number_of_parts(call, size(), executor_.options().chunk_bytes);
   run.digest = digest_of(run);
   run.next_part = run.parts_done = 0;
-  run.deadline = Clock::now() + (options.deadline.count() > 0 ? options.deadline : executor_.options().deadline);
+  run.deadline = coarse_now() + (options.deadline.count() > 0 ? options.deadline : executor_.options().deadline);
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
 }
 
-std::uint32_t Communicator::digest_of(const Run& run) const {
+std::uint32_t Communicator::digest_of(const Run& run) {
   const Call& call = run.call;
   const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
-  Digest digest;
-  digest.add(run.algorithm->name)
+  if (named_ != run.algorithm) {
+    named_ = run.algorithm;
+    name_digest_ = Digest().add(named_->name);
+  }
+  Digest digest = name_digest_;
+  digest
       .add(word(call.collective) | word(call.dtype) << 8 | word(call.reduction) << 16 | word(run.parts) << 24 |
            word(call.options.skip_mode) << 32)
       .add(call.count)
-      .add(word(call.root) << 32 | word(call.options.skip_steps))
-      .add(run.sampler.seed)
-      .add(run.sampler.key)
-      .add(run.sampler.draw);
+      .add(word(call.root) << 32 | word(call.options.skip_steps));
+  if (call.options.skip_steps > 0) digest.add(run.sampler.seed).add(run.sampler.key).add(run.sampler.draw);
   return static_cast<std::uint32_t>(digest.value() ^ digest.value() >> 32);
 }
 
 void Communicator::keep_record(const Run& run) {
-  records_[run.number % records_.size()] = {.number = run.number,
-                                            .digest = run.digest,
-                                            .algorithm = run.algorithm,
-                                            .count = run.call.count,
-                                            .draw = run.sampler.draw,
-                                            .root = run.call.root,
-                                            .skip_steps = run.call.options.skip_steps,
-                                            .dtype = run.call.dtype,
-                                            .reduction = run.call.reduction,
-                                            .skip_mode = run.call.options.skip_mode};
+  records_[slot_of(run.number)] = {.number = run.number,
+                                   .digest = run.digest,
+                                   .algorithm = run.algorithm,
+                                   .count = run.call.count,
+                                   .draw = run.sampler.draw,
+                                   .root = run.call.root,
+                                   .skip_steps = run.call.options.skip_steps,
+                                   .dtype = run.call.dtype,
+                                   .reduction = run.call.reduction,
+                                   .skip_mode = run.call.options.skip_mode};
 }
 
 std::string Communicator::text_of(const Record& record) {
@@ -187,14 +196,14 @@ std::string Communicator::text_of(const Record& record) {
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.
 std::string Communicator::text_of(const Run& run) const {
-  const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[run.number % records_.size()]));
+  const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;
   for (const auto& part : run.active) {
     for (StepId id = 0; id < part->graph->steps().size(); ++id) {
       const Step& step = part->graph->steps()[id];
       const StepState& state = part->states[id];
       if (!state.started || state.ended) continue;
-      const Rank peer = part->order.rank_of((part->position + step.peer) % size());
+      const Rank peer = part->rank_at(step.peer);
       if (step.receives()) {
         return text + fmt::format(", part {} step {}: {} of {} bytes from rank {} are missing", part->number, id,
                                   state.bytes - state.consumed, state.bytes, peer);
@@ -209,7 +218,7 @@ std::string Communicator::text_of(const Run& run) const {
 }
 
 Run* Communicator::find(std::uint32_t number) {
-  Run* run = runs_[number % runs_.size()];
+  Run* run = runs_[slot_of(number)];
   return run && run->number == number ? run : nullptr;
 }
 
@@ -222,7 +231,7 @@ std::shared_ptr<const Graph> Communicator::graph(const Run& run, Rank position) 
 }
 
 void Communicator::ended(Run& run) {
-  runs_[run.number % runs_.size()] = nullptr;
+  runs_[slot_of(run.number)] = nullptr;
   --unfinished_;
 }
 
@@ -242,13 +251,27 @@ bool Communicator::test(Run& run) {
 }
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
-  const auto until = timeout ? Clock::now() + *timeout : Clock::time_point::max();
-  if (!executor_.wait([&run] { return run.finished; }, until)) {
-    Executor::Lock lock(executor_);
-    return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
-  }
+  Status status;
+  const auto ended = [&run, &status] {
+    if (run.finished) status = run.status;
+    return run.finished;
+  };
+  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) return status;
   Executor::Lock lock(executor_);
-  return run.status;
+  return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+}
+
+Status Communicator::finish(Run& run) {
+  Status status;
+  executor_.wait(
+      [&run, &status] {
+        if (!run.finished) return false;
+        status = run.status;
+        run.communicator->abandon(run);
+        return true;
+      },
+      Clock::time_point::max());
+  return status;
 }
 
 bool Communicator::reclaimed(const Run& run) const {
@@ -258,6 +281,10 @@ bool Communicator::reclaimed(const Run& run) const {
 
 void Communicator::release(Run& run) {
   Executor::Lock lock(executor_);
+  abandon(run);
+}
+
+void Communicator::abandon(Run& run) {
   run.abandoned = true;
   if (run.finished && run.operations == 0) recycle(run);
 }
@@ -278,7 +305,7 @@ Reach Communicator::reach() const {
 
 std::optional<Watched::Posted> Communicator::posted(std::uint64_t communicator, std::uint32_t run) {
   Executor::Lock lock(executor_);
-  const Record& record = records_[run % records_.size()];
+  const Record& record = records_[slot_of(run)];
   if (communicator != id_ || static_cast<std::int32_t>(run - next_run_) >= 0) return std::nullopt;
   if (record.number != run) return Posted{};
   return Posted{record.digest, text_of(record)};

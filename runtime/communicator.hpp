@@ -9,6 +9,7 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/graph_cache.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 
@@ -30,6 +31,8 @@ class Communicator : public Watched {
   bool test(Run& run);
   /// Waits until the run's end or `timeout`; TimedOut then says that the run lives.
   Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
+  /// wait() without a timeout, and release().
+  Status finish(Run& run);
   /// True when the transport no longer touches the run's buffers.
   bool reclaimed(const Run& run) const;
   /// The caller has no more interest in the run: it is recycled once the transport has let go.
@@ -61,16 +64,19 @@ class Communicator : public Watched {
   Status check(const Call& call) const;
   Status check_buffers(const Call& call) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
-  std::uint32_t digest_of(const Run& run) const;
+  std::uint32_t digest_of(const Run& run);
   void keep_record(const Run& run);
   static std::string text_of(const Record& record);
   std::string text_of(const Run& run) const;
 
+  /// Where a call stands in runs_ and records_; their size is a power of two.
+  std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
   /// The run of this number if it was posted and has not finished.
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
   std::shared_ptr<const Graph> graph(const Run& run, Rank position);
   void ended(Run& run);
+  void abandon(Run& run);
   void recycle(Run& run);
 
   Executor& executor_;
@@ -78,12 +84,14 @@ class Communicator : public Watched {
   Status poison_;
   std::uint32_t next_run_ = 0;
   std::uint32_t unfinished_ = 0;
-  std::vector<Run*> runs_;  // unfinished ones, by number modulo its size
+  std::vector<Run*> runs_;  // unfinished ones, by slot
   std::uint32_t oldest_ = 0;
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   ObjectPool<Run> pool_;
   GraphCache graphs_;
   std::vector<Record> records_;
+  const Algorithm* named_ = nullptr;  // whose name's digest is kept
+  Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none
 };
 

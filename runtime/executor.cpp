@@ -9,6 +9,7 @@
 namespace lacuna::runtime {
 
 void Executor::begin(Run& run) {
+  record_.tick();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
   settle();
@@ -124,6 +125,7 @@ void Executor::let_go(Run& run) {
 
 void Executor::fail(Communicator& communicator, const Status& status) {
   if (!communicator.poison_.is_ok()) return;
+  record_.tick();
   communicator.poison_ = status;
   purge(communicator);
   for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {

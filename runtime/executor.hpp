@@ -21,7 +21,7 @@ struct ExecutorOptions {
   std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
   std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
   std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
-  std::uint32_t parts_in_flight = 4;     ///< of one run
+  std::uint32_t parts_in_flight = 2;     ///< of one run
   std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
   std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
   std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
@@ -154,7 +154,7 @@ class Executor : private Receiver {
   void check_runs(Communicator& communicator, Clock::time_point now);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void flush_deferred();
-  void idle(Clock::time_point idle_since, Clock::time_point until);
+  void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();
   void give_way() const;

@@ -161,15 +161,14 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
       if (idle_since >= until) return false;
       continue;
     }
-    if (Clock::now() >= until) return false;
-    idle(idle_since, until);
+    const auto now = Clock::now();
+    if (now >= until) return false;
+    idle(now - idle_since, until - now);
   }
 }
 
 /// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
-void Executor::idle(Clock::time_point idle_since, Clock::time_point until) {
-  const auto now = Clock::now();
-  const auto idle_for = now - idle_since;
+void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
   if (idle_for < options_.spin) return;
   if (idle_for < options_.spin + yielding) return std::this_thread::yield();
   {
@@ -177,8 +176,7 @@ void Executor::idle(Clock::time_point idle_since, Clock::time_point until) {
     check_time();
   }
   flush_deferred();
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
-  sleep_on_events(std::clamp(left, std::chrono::milliseconds(0), longest_sleep));
+  sleep_on_events(std::min(std::chrono::ceil<std::chrono::milliseconds>(longest), longest_sleep));
 }
 
 void Executor::sleep_on_events(std::chrono::milliseconds longest) {
@@ -211,7 +209,7 @@ void Executor::progress_loop() {
     if (moved) {
       idle_since = Clock::now();
     } else {
-      idle(idle_since, Clock::time_point::max());
+      idle(Clock::now() - idle_since, Clock::duration::max());
     }
   }
 }

@@ -12,6 +12,7 @@ namespace lacuna::runtime {
 // Everything in this file may run inside the transport's progress: it neither sends nor fetches, but asks for it.
 
 std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const std::byte> bytes) {
+  record_.tick();
   MessageHeader header;
   if (bytes.size() != sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -88,7 +89,7 @@ std::optional<Executor::Place> Executor::place(Rank from, const MessageHeader& h
 
 std::optional<Executor::Place> Executor::place_in_part(ActivePart& part, Rank from, const MessageHeader& header,
                                                        std::size_t bytes) {
-  const Rank offset = (part.order.position_of(from) - part.position + size_) % size_;
+  const Rank offset = part.offset_of(from);
   const auto step = part.graph->receiver(offset, header.index);
   if (!step) {
     violation(*part.run->communicator, from, header, "no step that receives it");
@@ -145,7 +146,7 @@ void Executor::adopt_early_messages(ActivePart& part) {
     }
     early[i] = early.back();
     early.pop_back();
-    const Rank offset = (part.order.position_of(landing->source) - part.position + size_) % size_;
+    const Rank offset = part.offset_of(landing->source);
     const auto step = part.graph->receiver(offset, landing->index);
     if (landing->digest != part.run->digest || !step) {
       trouble(communicator, Trouble::Kind::Mismatch, part.run->number,
@@ -217,7 +218,7 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
                .run = part.run->number,
                .step = id,
                .part = static_cast<std::uint16_t>(part.number),
-               .peer = static_cast<std::uint16_t>(part.order.rank_of((part.position + step.peer) % size_)),
+               .peer = static_cast<std::uint16_t>(part.rank_at(step.peer)),
                .kind = FlightRecord::Kind::Received});
   complete(part, id);
 }
@@ -273,6 +274,7 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
 }
 
 void Executor::on_complete(Token token, const Status& status) {
+  record_.tick();
   auto* operation = static_cast<Operation*>(token);
   if (!status && operation->step.part && !operation->step.part->run->finished) {
     failures_.emplace_back(

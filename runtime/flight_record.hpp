@@ -27,8 +27,10 @@ class FlightRecord {
     Kind kind = Kind::Posted;
   };
 
+  /// Reads the clock. What one call or message sets off carries one time: reading it costs as much as a step.
+  void tick() { ticks_ = now(); }
   void add(Event event) {
-    event.ticks = now();
+    event.ticks = ticks_;
     events_[count_++ % capacity] = event;
   }
 
@@ -48,6 +50,7 @@ class FlightRecord {
 
   std::array<Event, capacity> events_{};
   std::uint64_t count_ = 0;
+  std::uint64_t ticks_ = 0;
 };
 
 }  // namespace lacuna::runtime

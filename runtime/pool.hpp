@@ -68,21 +68,23 @@ class ObjectPool {
   std::vector<T*> free_;
 };
 
-/// Blocks of memory in powers of two, kept for reuse: fresh pages cost more than the work on them.
+/// Blocks of memory in powers of two, kept for reuse: fresh pages cost more than the work on them. All are freed with
+/// the pool, also those that a failed call never gave back.
 class BlockPool {
  public:
   BlockPool() = default;
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
   ~BlockPool() {
-    for (auto& blocks : free_) {
-      for (std::byte* block : blocks) ::operator delete(block, alignment);
-    }
+    for (std::byte* block : all_) ::operator delete(block, alignment);
   }
 
   std::byte* take(std::size_t bytes) {
     auto& blocks = free_[size_class(bytes)];
-    if (blocks.empty()) return static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment));
+    if (blocks.empty()) {
+      all_.push_back(static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment)));
+      return all_.back();
+    }
     std::byte* block = blocks.back();
     blocks.pop_back();
     return block;
@@ -93,6 +95,7 @@ class BlockPool {
   static constexpr std::align_val_t alignment{64};
   static std::size_t size_class(std::size_t bytes) { return static_cast<std::size_t>(std::bit_width(bytes | 63)); }
 
+  std::vector<std::byte*> all_;
   std::array<std::vector<std::byte*>, 65> free_;
 };
 

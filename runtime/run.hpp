@@ -61,6 +61,16 @@ struct ActivePart {
   std::uint32_t remaining = 0;       ///< steps that have not ended
   std::byte* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+
+  /// The rank so many positions after the own one, 0 .. size-1; and the inverse.
+  Rank rank_at(Rank distance) const {
+    const Rank there = position + distance;
+    return order.rank_of(there < order.size ? there : there - order.size);
+  }
+  Rank offset_of(Rank rank) const {
+    const Rank distance = order.position_of(rank) - position;
+    return distance >= 0 ? distance : distance + order.size;
+  }
 };
 
 /// One execution of a call.

@@ -35,7 +35,7 @@ struct UcxOptions {
 ///
 /// close() tells all peers that were in contact, and waits until they have answered, which they do in progress() or in
 /// a close() of their own. A peer that has left so is no failure; sending to it is (PeerFailed). The result is TimedOut
-/// if somebody did not answer.
+/// if somebody did not answer; UCX's own memory may then stay in use until the process ends.
 ///
 /// Transport if UCX refuses to start.
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);

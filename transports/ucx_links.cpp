@@ -10,7 +10,9 @@
 namespace lacuna {
 namespace {
 
-constexpr std::chrono::microseconds pause{20};  // between looks while closing
+constexpr std::chrono::microseconds pause{20};      // between looks while closing
+constexpr std::chrono::milliseconds settling{100};  // at most
+constexpr int idle_rounds = 100;                    // after which UCX is taken to have settled
 
 }  // namespace
 
@@ -75,7 +77,7 @@ bool UcxTransport::progress_until(Clock::time_point until, Done done) {
 /// Nothing is left to be said to this peer.
 bool UcxTransport::is_through(const UcxLink& link) {
   if (!link.met || link.failure != UCS_OK) return true;
-  return link.departed ? !link.owed : link.heard && link.pending == 0;
+  return link.pending == 0 && (link.departed ? !link.owed : link.heard);
 }
 
 Status UcxTransport::close(std::chrono::milliseconds deadline) {
@@ -97,6 +99,8 @@ Status UcxTransport::close(std::chrono::milliseconds deadline) {
     }
   }
   for (UcxLink& link : links_) close_endpoint(link);
+  settle();
+  if (operations_.in_use() > 0) abandon();
   ucx_.worker.reset();
   ucx_.context.reset();
   ucx_.event_fd = -1;
@@ -118,6 +122,22 @@ void UcxTransport::flush_endpoints(Clock::time_point until) {
   if (!UCS_PTR_IS_PTR(request)) return;
   progress_until(until, [request] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
   ucp_request_free(request);
+}
+
+/// UCX tears endpoints down, and ends their operations, while it makes progress.
+void UcxTransport::settle() {
+  const auto until = Clock::now() + settling;
+  for (int idle = 0; idle < idle_rounds && Clock::now() < until; ++idle) {
+    if (ucp_worker_progress(ucx_.worker.get()) != 0) idle = 0;
+  }
+  report_ended();
+}
+
+/// Leaves UCX to the end of the process: what still waits for a silent peer can't be ended, and UCX 1.22 damages the
+/// heap when it is destroyed with that.
+void UcxTransport::abandon() {
+  static_cast<void>(ucx_.worker.release());
+  static_cast<void>(ucx_.context.release());
 }
 
 Status UcxTransport::unanswered() const {

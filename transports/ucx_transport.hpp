@@ -71,6 +71,8 @@ class UcxTransport final : public Transport {
   static bool is_through(const UcxLink& link);
   void let_go_of_everything();
   void flush_endpoints(Clock::time_point until);
+  void settle();
+  void abandon();
   Status unanswered() const;
 
   std::vector<std::vector<std::byte>> addresses_;

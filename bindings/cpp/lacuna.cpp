@@ -73,9 +73,7 @@ Status Communicator::run(const Call& call) {
   if (!algorithm) return algorithm.status();
   auto run = job_->communicator->post(call, **algorithm);
   if (!run) return run.status();
-  Status status = job_->communicator->wait(**run, std::nullopt);
-  job_->communicator->release(**run);
-  return status;
+  return job_->communicator->finish(**run);
 }
 
 Status Communicator::barrier(Options options) {

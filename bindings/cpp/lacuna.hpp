@@ -85,11 +85,11 @@ struct Completion {
 /// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
 /// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank.
 struct WorldOptions {
-  std::optional<Rank> rank;
-  std::optional<Rank> size;
-  std::string store;
-  std::string key;
-  std::optional<Progress> progress;
+  std::optional<Rank> rank{};
+  std::optional<Rank> size{};
+  std::string store{};
+  std::string key{};
+  std::optional<Progress> progress{};
 };
 
 /// Ranks of threads or of one thread inside this process, for tests and first steps.

@@ -62,7 +62,7 @@ struct Sampler {
 
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
-  std::string algorithm;                     ///< its name; empty: lacuna chooses
+  std::string algorithm{};                   ///< its name; empty: lacuna chooses
   int skip_steps = 0;                        ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
   SkipMode skip_mode = SkipMode::Static;     ///< skip_ring
   Sampler* sampler = nullptr;                ///< skip_ring, random; null: the communicator's own

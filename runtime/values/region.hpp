@@ -48,6 +48,9 @@ constexpr bool covers(const Region& a, const Region& b) {
 }
 
 /// Boundary i of n elements cut evenly into m: floor(i n / m) without overflow.
-constexpr std::size_t boundary(std::size_t i, std::size_t n, std::size_t m) { return n / m * i + n % m * i / m; }
+constexpr std::size_t boundary(std::size_t i, std::size_t n, std::size_t m) {
+  if (i == 0 || i == m) return i == 0 ? 0 : n;  // divisions are dear
+  return n / m * i + n % m * i / m;
+}
 
 }  // namespace lacuna

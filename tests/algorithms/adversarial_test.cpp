@@ -124,9 +124,8 @@ class Storm {
         const Case& what = at(call);
         const runtime::Run& run = *runs_[static_cast<std::size_t>(rank)][call];
         if (!run.status) return to_string(what) + ": " + run.status.to_string();
-        const std::string wrong =
-            buffers_[index(rank, call)].check(what, rank, oracles_.get(what.dtype, what.reduction),
-                                              drawn_.options().executor.chunk_bytes);
+        const std::string wrong = buffers_[index(rank, call)].check(
+            what, rank, oracles_.get(what.dtype, what.reduction), drawn_.options().executor.chunk_bytes);
         if (!wrong.empty()) return to_string(what) + ": " + wrong;
       }
     }

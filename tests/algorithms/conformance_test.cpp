@@ -10,8 +10,8 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::size_t chunk_bytes = 256;       // so that a call has several parts
-constexpr std::size_t largest_count = 1031;    // a prime
+constexpr std::size_t chunk_bytes = 256;      // so that a call has several parts
+constexpr std::size_t largest_count = 1031;   // a prime
 constexpr std::uint64_t plenty = 1ull << 40;  // of credit: no message is sent only to return it
 
 /// How the ranks run, and what is small.
@@ -67,8 +67,8 @@ class Bench {
       const Counters after = ranks_.counters(rank);
       ASSERT_EQ(after.payload_sent - before[i].payload_sent, expected->payload) << to_string(what) << " rank " << rank;
       if (!message_bytes) continue;
-      ASSERT_EQ(after.messages_sent - before[i].messages_sent, expected->messages) << to_string(what) << " rank "
-                                                                                   << rank;
+      ASSERT_EQ(after.messages_sent - before[i].messages_sent, expected->messages)
+          << to_string(what) << " rank " << rank;
       ASSERT_EQ(after.header_sent, after.messages_sent * 48);
     }
   }
@@ -276,9 +276,8 @@ TEST(PairwiseRows, HoldEveryPairOfValues) {
   for (std::size_t a = 0; a < sizes.size(); ++a) {
     for (std::size_t b = 0; b < a; ++b) {
       for (std::size_t i = 0; i < sizes[a] * sizes[b]; ++i) {
-        EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
-          return row[a] == i / sizes[b] && row[b] == i % sizes[b];
-        }));
+        EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
+                                [&](const auto& row) { return row[a] == i / sizes[b] && row[b] == i % sizes[b]; }));
       }
     }
   }

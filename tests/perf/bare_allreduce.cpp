@@ -142,21 +142,26 @@ void exchange_over_socket(const Process& process, const std::byte* from, std::si
   }
 }
 
+/// In chunks, so that the second exchange finds in the cache what the first has summed.
 template <class Exchange>
 void ring_allreduce(const Process& process, Exchange exchange) {
-  const std::size_t bytes = process.half * sizeof(float);
-  float* sums = process.own(process.output);
-  const float* mine = process.own(process.input);
-  exchange(process, reinterpret_cast<const std::byte*>(process.other(process.input)), bytes,
-           [&](std::size_t offset, const std::byte* arrived, std::size_t length) {
-             const std::size_t at = offset / sizeof(float);
-             add(sums + at, mine + at, reinterpret_cast<const float*>(arrived), length / sizeof(float));
-           });
-  auto* to = reinterpret_cast<std::byte*>(process.other(process.output));
-  exchange(process, reinterpret_cast<const std::byte*>(sums), bytes,
-           [&](std::size_t offset, const std::byte* arrived, std::size_t length) {
-             std::memcpy(to + offset, arrived, length);
-           });
+  constexpr std::size_t chunk = (256 << 10) / sizeof(float);
+  for (std::size_t begin = 0; begin < process.half; begin += chunk) {
+    const std::size_t count = std::min(chunk, process.half - begin);
+    const std::size_t bytes = count * sizeof(float);
+    float* sums = process.own(process.output) + begin;
+    const float* mine = process.own(process.input) + begin;
+    exchange(process, reinterpret_cast<const std::byte*>(process.other(process.input) + begin), bytes,
+             [&](std::size_t offset, const std::byte* arrived, std::size_t length) {
+               const std::size_t at = offset / sizeof(float);
+               add(sums + at, mine + at, reinterpret_cast<const float*>(arrived), length / sizeof(float));
+             });
+    auto* to = reinterpret_cast<std::byte*>(process.other(process.output) + begin);
+    exchange(process, reinterpret_cast<const std::byte*>(sums), bytes,
+             [&](std::size_t offset, const std::byte* arrived, std::size_t length) {
+               std::memcpy(to + offset, arrived, length);
+             });
+  }
 }
 
 void direct_allreduce(const Process& process) {

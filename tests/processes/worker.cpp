@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
@@ -73,8 +74,11 @@ class Worker {
     return true;
   }
 
-  /// poisoned: every further call returns the reason at once.
-  bool poisoned(const std::string&) {
+  /// poisoned=MS: the communicator is poisoned, after MS milliseconds at most, and every further call returns the
+  /// reason at once.
+  bool poisoned(const std::string& milliseconds) {
+    const auto until = Clock::now() + std::chrono::milliseconds(milliseconds.empty() ? 0 : std::stoi(milliseconds));
+    while (communicator_.status() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const std::string reason = communicator_.status().to_string();
     if (communicator_.status()) {
       fmt::print("poisoned: no\n");
@@ -91,6 +95,14 @@ class Worker {
     const bool at_once = Clock::now() - start < std::chrono::milliseconds(500);
     fmt::print("poisoned: {}\n", !same ? "not by every call" : !at_once ? "slowly" : reason);
     return same;
+  }
+
+  /// gate=PATH: waits until there is such a file, so that all ranks stand here before any goes on.
+  bool gate(const std::string& path) {
+    fmt::print("at the gate\n");
+    std::fflush(stdout);
+    while (!std::filesystem::exists(path)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return true;
   }
 
   bool sleep(const std::string& milliseconds) {
@@ -125,9 +137,10 @@ class Worker {
 
 int work(const std::vector<std::string>& arguments) {
   static const std::map<std::string, bool (Worker::*)(const std::string&)> actions = {
-      {"size", &Worker::size},  {"conformance", &Worker::conformance}, {"call", &Worker::call},
-      {"hold", &Worker::hold},  {"stream", &Worker::stream},           {"poisoned", &Worker::poisoned},
-      {"sleep", &Worker::sleep}};
+      {"size", &Worker::size},     {"conformance", &Worker::conformance},
+      {"call", &Worker::call},     {"hold", &Worker::hold},
+      {"stream", &Worker::stream}, {"poisoned", &Worker::poisoned},
+      {"sleep", &Worker::sleep},   {"gate", &Worker::gate}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

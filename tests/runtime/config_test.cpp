@@ -78,12 +78,11 @@ TEST_F(ConfigTest, AnEmptyEnvironmentYieldsTheDefaults) {
   EXPECT_EQ(config.stall, milliseconds(2'000));
   EXPECT_EQ(config.log, LogLevel::Warning);
   EXPECT_EQ(config.progress, Progress::Caller);
-  EXPECT_EQ(config.transport, "ucx");
   EXPECT_EQ(config.chunk, 262'144u);
   EXPECT_EQ(config.window, 1'048'576u);
   EXPECT_EQ(config.credits, 4'194'304u);
   EXPECT_EQ(config.eager, 1'073'741'824u);
-  EXPECT_EQ(config.parts_in_flight, 4u);
+  EXPECT_EQ(config.parts_in_flight, 2u);
   EXPECT_EQ(config.slots, 16u);
   EXPECT_EQ(config.max_runs, 1024u);
   EXPECT_EQ(config.spin, std::chrono::microseconds(50));

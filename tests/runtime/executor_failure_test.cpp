@@ -30,9 +30,8 @@ std::vector<Status> run_to_the_end(Ranks& ranks, std::chrono::milliseconds deadl
     call.options.deadline = deadline;
     runs.push_back(&must_post(ranks, rank, call));
   }
-  EXPECT_TRUE(ranks.sweep_for(30s, [&] {
-    return std::all_of(runs.begin(), runs.end(), [](const auto* run) { return run->finished; });
-  }));
+  EXPECT_TRUE(ranks.sweep_for(
+      30s, [&] { return std::all_of(runs.begin(), runs.end(), [](const auto* run) { return run->finished; }); }));
   std::vector<Status> outcome;
   for (const runtime::Run* run : runs) outcome.push_back(run->status);
   return outcome;
@@ -88,7 +87,6 @@ TEST(ExecutorFailure, ADeadlinePassesAlsoWhileOtherCallsKeepMoving) {
 }
 
 TEST(ExecutorFailure, MismatchedCallsAreAnErrorOnTheRankThatSeesIt) {
-  Ranks ranks(2);
   const Floats input(100, 1);
   Floats outputs[2] = {Floats(100), Floats(100)};
   const std::pair<const char*, void (*)(Call&)> changes[] = {
@@ -103,12 +101,12 @@ TEST(ExecutorFailure, MismatchedCallsAreAnErrorOnTheRankThatSeesIt) {
        }},
   };
   for (const auto& [name, change] : changes) {
-    Ranks pair(2);
+    Ranks ranks(2);
     Call right = allreduce_call(input, outputs[0]), wrong = allreduce_call(input, outputs[1]);
     change(wrong);
-    const runtime::Run& first = must_post(pair, 0, right);
-    const runtime::Run& second = must_post(pair, 1, wrong);
-    pair.sweep_until([] { return false; });
+    const runtime::Run& first = must_post(ranks, 0, right);
+    const runtime::Run& second = must_post(ranks, 1, wrong);
+    ranks.sweep_until([] { return false; });
     for (const runtime::Run* run : {&first, &second}) {
       EXPECT_EQ(run->status.code(), Code::Mismatch) << name;
       EXPECT_TRUE(says(run->status, "asked for something else than rank")) << run->status.to_string();
@@ -159,6 +157,21 @@ TEST(ExecutorFailure, LateDescriptorsForAPoisonedCommunicatorAreDiscardedAndThei
   EXPECT_TRUE(ranks.sweep_until([&] { return run.finished; }));
   EXPECT_TRUE(run.status);
   EXPECT_EQ(ranks.counters(1).payload_sent, 0u);
+}
+
+TEST(ExecutorFailure, DescriptorsThatWaitForASlotAreDiscardedWhenTheirCallFails) {
+  Ranks ranks(2, synchronous(0));
+  const Floats input(100, 1);
+  Floats outputs[2] = {Floats(100), Floats(100)};
+  runtime::Run* runs[2];
+  for (Rank rank : {0, 1}) runs[rank] = &must_post(ranks, rank, allreduce_call(input, outputs[rank]));
+  ranks.sweep_until([] { return false; });
+  for (Rank rank : {0, 1}) {
+    ASSERT_FALSE(runs[rank]->finished);
+    ranks.communicator(rank).fail({Code::PeerFailed, "planted"});
+  }
+  EXPECT_TRUE(ranks.sweep_until(
+      [&] { return ranks.communicator(0).reclaimed(*runs[0]) && ranks.communicator(1).reclaimed(*runs[1]); }));
 }
 
 TEST(ExecutorFailure, AnotherCommunicatorOfTheSameRanksGoesOn) {

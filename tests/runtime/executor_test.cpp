@@ -46,25 +46,24 @@ TEST(Executor, WaitTimesOutAndTheRunLivesOn) {
 }
 
 TEST(Executor, BeyondTheLimitOfRunsAPostIsBusyAndSendsNothing) {
-  Ranks ranks(2, options_with([](RanksOptions& options) { options.executor.max_runs = 2; }));
+  Ranks ranks(2, options_with([](RanksOptions& options) { options.executor.max_runs = 3; }));
   const Floats input(8, 1);
-  Floats outputs[6];
-  for (Floats& output : outputs) output.resize(8);
+  std::vector<Floats> outputs(8, Floats(8));
   std::vector<runtime::Run*> runs;
-  for (std::size_t i = 0; i < 2; ++i) runs.push_back(&must_post(ranks, 0, allreduce_call(input, outputs[i])));
+  for (std::size_t i = 0; i < 3; ++i) runs.push_back(&must_post(ranks, 0, allreduce_call(input, outputs[i])));
   const auto sent = ranks.counters(0).messages_sent;
-  const auto refused = ranks.post(0, allreduce_call(input, outputs[2]));
+  const auto refused = ranks.post(0, allreduce_call(input, outputs[3]));
   ASSERT_EQ(refused.status().code(), Code::Busy);
-  EXPECT_NE(refused.status().message().find("2 calls are unfinished; at most 2"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("3 calls are unfinished; at most 3"), std::string::npos);
   EXPECT_EQ(ranks.counters(0).messages_sent, sent);
 
-  for (std::size_t i = 3; i < 5; ++i) runs.push_back(&must_post(ranks, 1, allreduce_call(input, outputs[i])));
+  for (std::size_t i = 4; i < 7; ++i) runs.push_back(&must_post(ranks, 1, allreduce_call(input, outputs[i])));
   const auto all_ended = [&] { return std::all_of(runs.begin(), runs.end(), [](auto* run) { return run->finished; }); };
   ASSERT_TRUE(ranks.sweep_until(all_ended));
-  runs.push_back(&must_post(ranks, 0, allreduce_call(input, outputs[2])));
-  runs.push_back(&must_post(ranks, 1, allreduce_call(input, outputs[5])));
+  runs.push_back(&must_post(ranks, 0, allreduce_call(input, outputs[3])));
+  runs.push_back(&must_post(ranks, 1, allreduce_call(input, outputs[7])));
   ASSERT_TRUE(ranks.sweep_until(all_ended));
-  EXPECT_EQ(outputs[2], Floats(8, 2));
+  EXPECT_EQ(outputs[3], Floats(8, 2));
 }
 
 TEST(Executor, ReleasesWhatTheCallKeptAliveAfterItsEnd) {
@@ -93,7 +92,9 @@ TEST(Executor, TokensOfFinishedCallsArriveInTheOrderOfTheirEnds) {
   must_post(ranks, 0, waits);
   must_post(ranks, 0, ends);
   must_post(ranks, 0, silent);
-  EXPECT_EQ(ranks.executor(0).next_finished()->token, 72u);
+  const auto first = ranks.executor(0).next_finished();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->token, 72u);
   EXPECT_FALSE(ranks.executor(0).next_finished());
   Floats data(4, 3);
   must_post(ranks, 1, broadcast_call(data, 1));
@@ -103,6 +104,25 @@ TEST(Executor, TokensOfFinishedCallsArriveInTheOrderOfTheirEnds) {
   EXPECT_EQ(finished->token, 71u);
   EXPECT_TRUE(finished->status);
   EXPECT_FALSE(ranks.executor(0).next_finished());
+}
+
+TEST(Executor, TheDescriptorIsReadableWhileTokensWait) {
+  Ranks ranks(2);
+  const auto readable = [&] {
+    pollfd event{ranks.executor(0).event_fd(), POLLIN, 0};
+    return ::poll(&event, 1, 0) == 1;
+  };
+  Floats data(4);
+  Call call = broadcast_call(data, 0);
+  call.options.notify = 1;
+  EXPECT_FALSE(readable());
+  must_post(ranks, 0, call);
+  must_post(ranks, 0, call);
+  EXPECT_TRUE(readable());
+  EXPECT_TRUE(ranks.executor(0).next_finished());
+  EXPECT_TRUE(readable());
+  EXPECT_TRUE(ranks.executor(0).next_finished());
+  EXPECT_FALSE(readable());
 }
 
 /// What an application's own loop does: progress, and a sleep on the descriptor when there is none to make. False if it
@@ -153,6 +173,19 @@ void expect_early_messages_wait(std::size_t eager_bytes) {
 
 TEST(Executor, MessagesOfThreeCallsAheadWaitForTheirCalls) { expect_early_messages_wait(1 << 20); }
 TEST(Executor, DescriptorsOfThreeCallsAheadWaitForTheirCalls) { expect_early_messages_wait(0); }
+
+TEST(Executor, TheCreditOfMessagesThatWaitedForTheirCallsIsReturned) {
+  Ranks ranks(2, options_with([](RanksOptions& options) { options.executor.credit_bytes = 2048; }));
+  Floats sent(64, 3), received(64);
+  for (int i = 0; i < 100; ++i) {
+    const runtime::Run& sends = must_post(ranks, 0, broadcast_call(sent, 0));
+    ASSERT_TRUE(sends.finished) << "call " << i << " was not sent eagerly";
+    ranks.sweep_until([] { return false; });
+    const runtime::Run& receives = must_post(ranks, 1, broadcast_call(received, 0));
+    ASSERT_TRUE(receives.finished);
+    ranks.sweep_until([] { return false; });
+  }
+}
 
 /// Posts ten low calls and then a small one; at which place does the small one end on the sending rank?
 int place_of_small_call(Priority priority) {

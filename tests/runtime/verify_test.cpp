@@ -141,7 +141,8 @@ TEST(Verify, RejectsAMessageOfDifferentIntervals) {
     to.begin = (to.begin + 1) % 3;
     to.end = to.begin + 1;
   });
-  expect_rejected(plan, {"message 0 from position 0 step 0 to position 1 step 1", "sends [2, 3) of 3, receives [0, 1)"});
+  expect_rejected(plan,
+                  {"message 0 from position 0 step 0 to position 1 step 1", "sends [2, 3) of 3, receives [0, 1)"});
 }
 
 TEST(Verify, RejectsAMessageThatIsNamedTwice) {

@@ -8,7 +8,8 @@
 
 namespace lacuna::test {
 
-inline Call allreduce_call(const std::vector<float>& input, std::vector<float>& output, const char* algorithm = "ring") {
+inline Call allreduce_call(const std::vector<float>& input, std::vector<float>& output,
+                           const char* algorithm = "ring") {
   Call call;
   call.collective = Collective::Allreduce;
   call.input = input.data();

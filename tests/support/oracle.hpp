@@ -52,7 +52,8 @@ class Oracles {
 /// Boundary i of n elements cut evenly into m.
 std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m);
 
-/// How many parts a call is cut into: doubled while the pieces that travel stay at least `chunk_bytes` long; 64 at most.
+/// How many parts a call is cut into: doubled while the pieces that travel stay at least `chunk_bytes` long; 64 at
+/// most.
 std::size_t expected_parts(Collective collective, std::size_t bytes, Rank size, std::size_t chunk_bytes);
 
 }  // namespace lacuna::test

@@ -1,0 +1,234 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+#include "algorithms/registry.hpp"
+#include "bindings/cli/graph_picture.hpp"
+#include "bindings/cpp/lacuna.hpp"
+#include "runtime/config.hpp"
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using test::Environment;
+using test::Executed;
+
+struct Outcome {
+  int exit_code;
+  std::string output;
+};
+
+Outcome lacuna(std::vector<std::string> arguments, const Environment& environment = {}) {
+  arguments.insert(arguments.begin(), LACUNA_COMMAND);
+  Executed command(arguments, environment);
+  const int exit_code = command.wait();
+  return {exit_code, command.output()};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex expression(pattern);
+  return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {}));
+}
+
+TEST(Command, ListNamesEveryAlgorithmOnALineOfItsOwn) {
+  const Outcome list = lacuna({"list"});
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_EQ(lines_of(list.output).size(), all_algorithms().size() + 1);
+  for (const Algorithm* algorithm : all_algorithms()) {
+    const std::string line = fmt::format("\n{} +{}", to_string(algorithm->collective), algorithm->name);
+    EXPECT_EQ(count(list.output, line + " +\\S"), 1u) << line;
+  }
+}
+
+TEST(Command, InfoShowsVersionsAndEveryVariableWithItsValue) {
+  const Outcome info = lacuna({"info"}, {{"LACUNA_CHUNK", "64K"}, {"LACUNA_KEY", "do not tell"}});
+  EXPECT_EQ(info.exit_code, 0);
+  EXPECT_NE(info.output.find("lacuna " + std::string(version())), std::string::npos) << info.output;
+  EXPECT_EQ(count(info.output, "UCX \\d+\\.\\d+\\.\\d+"), 1u) << info.output;
+  for (const runtime::Variable& variable : runtime::variables(runtime::Config())) {
+    EXPECT_EQ(count(info.output, fmt::format("\n{} ", variable.name)), 1u) << variable.name;
+  }
+  EXPECT_EQ(count(info.output, "LACUNA_CHUNK +64 ?K.*from the environment"), 1u) << info.output;
+  EXPECT_EQ(info.output.find("do not tell"), std::string::npos) << "the key is never printed";
+}
+
+TEST(Command, InfoAsMarkdownIsATableOfEveryVariable) {
+  const Outcome info = lacuna({"info", "--markdown"});
+  EXPECT_EQ(info.exit_code, 0);
+  for (const std::string& line : lines_of(info.output)) {
+    EXPECT_TRUE(line.starts_with("|") && line.ends_with("|")) << line;
+  }
+  EXPECT_EQ(lines_of(info.output).size(), runtime::variables(runtime::Config()).size() + 2);
+}
+
+TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
+  const Outcome info = lacuna({"info"}, {{"LACUNA_WINDOW", "-3"}});
+  EXPECT_NE(info.exit_code, 0);
+  EXPECT_NE(info.output.find("LACUNA_WINDOW"), std::string::npos) << info.output;
+}
+
+/// Every shape that `lacuna graph` draws for few ranks.
+template <class Body>
+void for_each_shape(Body body) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    for (Rank size = 1; size <= 6; ++size) {
+      for (int skip = 0; skip < size; ++skip) {
+        Call call{.collective = algorithm->collective};
+        call.options.algorithm = algorithm->name;
+        call.options.skip_steps = skip;
+        if (!select_algorithm(call, size)) continue;
+        for (Rank position = 0; position < size; ++position) {
+          for (bool in_place : {false, true}) {
+            body(*algorithm, GraphShape{.collective = algorithm->collective,
+                                        .size = size,
+                                        .position = position,
+                                        .in_place = in_place,
+                                        .skip_steps = skip});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GraphPicture, ATableHasALineForEachStep) {
+  for_each_shape([](const Algorithm& algorithm, const GraphShape& shape) {
+    const std::string table = graph_table(algorithm, shape);
+    std::smatch steps;
+    ASSERT_TRUE(std::regex_search(table, steps, std::regex("(\\d+) steps, longest chain (\\d+)"))) << table;
+    EXPECT_EQ(count(table, "\n( +\\d+)? +\\d+  (send|receive|reduce|copy) "), std::stoul(steps[1])) << table;
+    EXPECT_EQ(count(table, "\n +\\d+ +\\d+  (send|receive|reduce|copy) "), std::stoul(steps[2])) << table;
+  });
+}
+
+TEST(GraphPicture, ADotFileHasEveryStepAndOnlyEdgesBetweenThem) {
+  for_each_shape([](const Algorithm& algorithm, const GraphShape& shape) {
+    const std::string dot = graph_dot(algorithm, shape);
+    EXPECT_TRUE(dot.starts_with("digraph lacuna {\n") && dot.ends_with("}\n")) << dot;
+    const std::size_t nodes = count(dot, "\n  \\d+ \\[label=\"[^\"]+\", style=filled, fillcolor=\\w+\\];");
+    const std::regex edge("\n  (\\d+) -> (\\d+);");
+    for (std::sregex_iterator match(dot.begin(), dot.end(), edge), none; match != none; ++match) {
+      EXPECT_LT(std::stoul((*match)[1]), std::stoul((*match)[2])) << dot;
+      EXPECT_LT(std::stoul((*match)[2]), nodes) << dot;
+    }
+    const std::string table = graph_table(algorithm, shape);
+    EXPECT_NE(table.find(fmt::format("\n{} steps", nodes)), std::string::npos) << table << dot;
+  });
+}
+
+TEST(Command, GraphDrawsEveryAlgorithm) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    for (const char* form : {"--in-place", "--dot"}) {
+      const Outcome graph = lacuna({"graph", std::string(to_string(algorithm->collective)), "--algorithm",
+                                    std::string(algorithm->name), "--ranks", "4", "--position", "3", form});
+      EXPECT_EQ(graph.exit_code, 0) << graph.output;
+      EXPECT_NE(graph.output.find(algorithm->name), std::string::npos) << graph.output;
+      EXPECT_NE(graph.output.find("position 3 of 4 ranks"), std::string::npos) << graph.output;
+    }
+  }
+}
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  std::string text;  // a part of what is said of it
+};
+
+TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
+  const std::vector<Mistake> mistakes = {
+      {{}, "subcommand is required"},
+      {{"nonsense"}, "no command is called 'nonsense'; there are: info, list, graph, perf, launch, run"},
+      {{"list", "--nonsense"}, "--nonsense"},
+      {{"graph"}, "collective is required"},
+      {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
+      {{"graph", "allreduce", "--ranks", "2", "--position", "2"}, "position is 2, must be 0 .. 1"},
+      {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
+      {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
+      {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--skip", "4"}, "skip_steps is 4, must be 0 .. 3"},
+      {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,static}"},
+      {{"perf"}, "collective is required"},
+      {{"perf", "alltoall"}, "{allgather,allreduce,barrier,broadcast,reduce_scatter}"},
+      {{"perf", "allreduce", "--nonsense"}, "--nonsense"},
+      {{"perf", "allreduce", "-d", "f8"}, "{bf16,f16,f32,f64,i32,i64,u8}"},
+      {{"perf", "allreduce", "-o", "mean"}, "{avg,max,min,prod,sum}"},
+      {{"perf", "allreduce", "-b", "-5"}, "--minbytes"},
+      {{"perf", "allreduce", "-e", "2T"}, "--maxbytes"},
+      {{"perf", "allreduce", "-b", "1x"}, "--minbytes"},
+      {{"perf", "allreduce", "-b", "1M", "-e", "1K"}, "-b must be at most -e"},
+      {{"perf", "allreduce", "-b", "1T", "-e", "1T"}, "do not fit into memory"},
+      {{"perf", "allreduce", "-f", "1"}, "--stepfactor"},
+      {{"perf", "allreduce", "-n", "0"}, "--iters"},
+      {{"perf", "allreduce", "-w", "-1"}, "--warmup_iters"},
+      {{"perf", "allreduce", "--algorithm", "ring,rings"}, "there are: ring, recursive_doubling, skip_ring"},
+      {{"perf", "allreduce", "--algorithm", "skip_ring", "--skip", "1"}, "skip_steps is 1, must be 0 .. 0"},
+      {{"perf", "allreduce", "--skip", "1"}, "skip_ring is not among the algorithms"},
+      {{"perf", "allreduce", "-o", "avg", "-d", "i32"}, "avg of i32"},
+      {{"perf", "broadcast", "-r", "1"}, "root is 1, must be 0 .. 0"},
+      {{"perf", "allreduce", "-e", "8", "-J", "/nonexistent/x.json"}, "/nonexistent/x.json could not be written"},
+      {{"launch"}, "--ranks is required"},
+      {{"launch", "-n", "2"}, "0 words"},
+      {{"launch", "-n"}, "--ranks: 1 required"},
+      {{"launch", "-n", "0", "true"}, "1 to 1024"},
+      {{"launch", "-n", "two", "true"}, "two"},
+      {{"launch", "-n", "2", "--nonsense", "true"}, "--nonsense"},
+      {{"launch", "-n", "2", "/nonexistent/program"}, "cannot execute '/nonexistent/program'"}};
+  for (const Mistake& mistake : mistakes) {
+    const Outcome outcome = lacuna(mistake.arguments);
+    const std::string line = testing::PrintToString(mistake.arguments);
+    EXPECT_GT(outcome.exit_code, 0) << line << outcome.output;
+    EXPECT_LT(outcome.exit_code, 128) << line << outcome.output;
+    EXPECT_NE(outcome.output.find(mistake.text), std::string::npos) << line << outcome.output;
+  }
+}
+
+TEST(Command, HelpAndVersionAreNoErrors) {
+  EXPECT_EQ(lacuna({"--version"}).output, std::string(version()) + "\n");
+  for (const char* command : {"info", "list", "graph", "perf", "launch", "run"}) {
+    const Outcome help = lacuna({command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << help.output;
+    EXPECT_NE(help.output.find(fmt::format("lacuna {}", command)), std::string::npos) << help.output;
+  }
+}
+
+TEST(CommandLaunch, TheProgramsArgumentsAreItsOwn) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"-n", "1", "echo", "--raw", "-n", "5"}, "[0] --raw -n 5\n"},
+      {{"-n", "1", "--", "echo", "--help", "--", "x"}, "[0] --help -- x\n"},
+      {{"-n", "1", "echo", "--", "x", "--"}, "[0] -- x --\n"},
+      {{"--ranks", "1", "printf", "%s\\n", "--version"}, "[0] --version\n"},
+      {{"--ranks=1", "--raw", "echo", "a b", ""}, "a b \n"},
+      {{"-n1", "--raw", "--", "echo", "-x"}, "-x\n"}};
+  for (const auto& [arguments, expected] : cases) {
+    std::vector<std::string> words = {"launch"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const Outcome outcome = lacuna(words);
+    EXPECT_EQ(outcome.exit_code, 0) << testing::PrintToString(arguments) << outcome.output;
+    EXPECT_EQ(outcome.output, expected) << testing::PrintToString(arguments);
+  }
+}
+
+TEST(CommandLaunch, RanksSeeTheirNumbersAndAKeyOfThisJob) {
+  const Outcome outcome = lacuna({"launch", "-n", "2", "sh", "-c", "echo $LACUNA_RANK of $LACUNA_SIZE ${#LACUNA_KEY}"},
+                                 {{"LACUNA_RANK", "7"}, {"LACUNA_KEY", "x"}});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.output.find("[0] 0 of 2 64\n"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("[1] 1 of 2 64\n"), std::string::npos) << outcome.output;
+}
+
+TEST(CommandLaunch, TheExitCodeOfTheFailedRankIsTheLaunchers) {
+  const Outcome outcome = lacuna({"launch", "-n", "3", "--", "sh", "-c", "test $LACUNA_RANK != 1 || exit 42"});
+  EXPECT_EQ(outcome.exit_code, 42);
+  EXPECT_NE(outcome.output.find("rank 1 (process "), std::string::npos) << outcome.output;
+}
+
+}  // namespace
+}  // namespace lacuna::cli

@@ -1,0 +1,120 @@
+#include "bindings/cli/perf_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+constexpr Rank size = 3;
+constexpr std::size_t count = 1000;
+constexpr std::size_t chunk_bytes = 256 << 10;  // LACUNA_CHUNK's default
+
+/// One call carried out by the ranks of this process, as `lacuna perf` would.
+class Carried {
+ public:
+  explicit Carried(const Call& given) {
+    auto ranks = Communicator::local(size, {.progress = Progress::Caller});
+    EXPECT_TRUE(ranks);
+    const std::size_t width = size_of(given.dtype);
+    std::vector<Request> requests;
+    for (Rank rank = 0; rank < size; ++rank) {
+      const bool scatters = given.collective == Collective::ReduceScatter;
+      auto& input = inputs_.emplace_back(count * width * (scatters ? size : 1));
+      auto& output = outputs.emplace_back(count * width * (given.collective == Collective::Allgather ? size : 1));
+      Call call = given;
+      call.count = count;
+      call.input = input.data();
+      call.output = output.data();
+      Sampler mine = sampler_;
+      call.options.sampler = &mine;
+      fill_input(call, rank, input);
+      auto request = (*ranks)[static_cast<std::size_t>(rank)].start(call);
+      EXPECT_TRUE(request) << request.status().to_string();
+      requests.push_back(*std::move(request));
+      calls_.push_back(call);
+    }
+    for (bool all = false; !all;) {
+      all = true;
+      for (Request& request : requests) all = request.test() && all;
+    }
+  }
+
+  std::size_t wrong(std::size_t rank) const {
+    return count_wrong({calls_[rank], sampler_, static_cast<Rank>(rank), size, chunk_bytes}, outputs[rank]);
+  }
+  std::size_t wrong() const { return wrong(0) + wrong(1) + wrong(2); }
+
+  std::vector<std::vector<std::byte>> outputs;
+
+ private:
+  Sampler sampler_{.seed = 3, .key = 4, .draw = 5};
+  std::vector<std::vector<std::byte>> inputs_;
+  std::vector<Call> calls_;
+};
+
+class PerfData : public testing::TestWithParam<Dtype> {};
+INSTANTIATE_TEST_SUITE_P(, PerfData, testing::ValuesIn(all_dtypes),
+                         [](const auto& given) { return std::string(to_string(given.param)); });
+
+TEST_P(PerfData, RightResultsOfEveryCollectiveAndReductionHaveNoWrongElement) {
+  for (Collective collective : all_collectives) {
+    if (collective == Collective::Barrier) continue;
+    for (Reduction reduction : all_reductions) {
+      if (reduction == Reduction::Avg && is_integer(GetParam())) continue;
+      const Carried carried({.collective = collective, .dtype = GetParam(), .reduction = reduction, .root = 1});
+      EXPECT_EQ(carried.wrong(), 0u) << to_string(collective) << " " << to_string(reduction);
+    }
+  }
+}
+
+TEST_P(PerfData, RightResultsOfSkipRingHaveNoWrongElement) {
+  for (int skip : {1, 2}) {
+    for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
+      const Carried carried({.collective = Collective::Allreduce,
+                             .dtype = GetParam(),
+                             .options = {.algorithm = "skip_ring", .skip_steps = skip, .skip_mode = mode}});
+      EXPECT_EQ(carried.wrong(), 0u) << skip << " " << to_string(mode);
+    }
+  }
+}
+
+TEST_P(PerfData, AFlippedBitOfAnyByteIsOneWrongElement) {
+  for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
+    Carried carried({.collective = collective, .dtype = GetParam()});
+    for (std::size_t byte = 0; byte < size_of(GetParam()); ++byte) {
+      std::byte& hit = carried.outputs[2][577 * size_of(GetParam()) + byte];
+      hit ^= std::byte{1};
+      EXPECT_EQ(carried.wrong(2), 1u) << to_string(collective) << " byte " << byte;
+      EXPECT_EQ(carried.wrong(), 1u);
+      hit ^= std::byte{1};
+    }
+    EXPECT_EQ(carried.wrong(), 0u);
+  }
+}
+
+TEST_P(PerfData, AResultThatLiesElsewhereIsWrong) {
+  const std::size_t width = size_of(GetParam());
+  for (std::size_t shift : {1, 8, 64, 256}) {
+    Carried carried({.collective = Collective::Allreduce, .dtype = GetParam()});
+    auto& output = carried.outputs[0];
+    std::memmove(output.data(), output.data() + shift * width, output.size() - shift * width);
+    EXPECT_GT(carried.wrong(0), count / 2) << shift;
+  }
+}
+
+TEST_P(PerfData, ALeftOutRankIsWrongUnlessItWasToBeLeftOut) {
+  Carried without({.collective = Collective::Allreduce,
+                   .dtype = GetParam(),
+                   .options = {.algorithm = "skip_ring", .skip_steps = 1}});
+  Carried dense({.collective = Collective::Allreduce, .dtype = GetParam()});
+  without.outputs.swap(dense.outputs);
+  EXPECT_GT(without.wrong(), count);
+  EXPECT_GT(dense.wrong(), count);
+}
+
+}  // namespace
+}  // namespace lacuna::cli

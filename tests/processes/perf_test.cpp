@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "bindings/cpp/lacuna.hpp"
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// The fields of a line of the table: size count type redop algorithm, then time algbw busbw #wrong twice, payload.
+struct Row {
+  double size, count;
+  std::string type, redop, algorithm;
+  double figures[8];
+  double payload;
+};
+
+std::vector<Row> rows_of(const std::string& output) {
+  std::istringstream stream(output);
+  std::vector<Row> rows;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream fields(line);
+    Row row{};
+    fields >> row.size >> row.count >> row.type >> row.redop >> row.algorithm;
+    for (double& figure : row.figures) fields >> figure;
+    fields >> row.payload;
+    EXPECT_FALSE(fields.fail()) << line;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string perf(int ranks, const std::vector<std::string>& arguments, int expected = 0) {
+  std::vector<std::string> command = {LACUNA_COMMAND,        "launch",       "--raw", "-n",
+                                      std::to_string(ranks), LACUNA_COMMAND, "perf"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Executed job(command, {});
+  EXPECT_EQ(job.wait(), expected) << job.output();
+  return job.output();
+}
+
+TEST(Perf, EveryCollectiveIsRightOnThreeRanks) {
+  for (Collective collective : all_collectives) {
+    for (Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::I64}) {
+      const auto output = perf(3, {std::string(to_string(collective)), "-b", "24", "-e", "300000", "-f", "100", "-n",
+                                   "2", "-w", "1", "-d", std::string(to_string(dtype))});
+      EXPECT_NE(output.find("# Out of bounds values : 0 OK"), std::string::npos) << output;
+      EXPECT_EQ(rows_of(output).size(), collective == Collective::Barrier ? 1u : 3u) << output;
+    }
+  }
+}
+
+TEST(Perf, FiguresFollowFromTimeAndSizeAsInNcclTests) {
+  struct Factor {
+    std::string collective;
+    bool reduces;
+    double bus, payload;  // of the size; a broadcast's root sends to two children
+  };
+  for (const Factor& factor : {Factor{"allreduce", true, 1.5, 1.5}, Factor{"reduce_scatter", true, 0.75, 0.75},
+                               Factor{"allgather", false, 0.75, 0.75}, Factor{"broadcast", false, 1, 2}}) {
+    const auto rows = rows_of(perf(4, {factor.collective, "-b", "1M", "-e", "2M", "-n", "3", "-w", "1"}));
+    ASSERT_EQ(rows.size(), 2u);
+    const double bytes[] = {1 << 20, 2 << 20};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Row& row = rows[i];
+      const bool blocks = factor.collective == "reduce_scatter" || factor.collective == "allgather";
+      EXPECT_EQ(row.size, bytes[i]) << factor.collective;
+      EXPECT_EQ(row.count, bytes[i] / 4 / (blocks ? 4 : 1)) << factor.collective;
+      EXPECT_EQ(row.redop, factor.reduces ? "sum" : "none") << factor.collective;
+      for (int place : {0, 4}) {
+        const double algbw = row.size / row.figures[place] / 1000;  // GB/s from bytes and us
+        EXPECT_NEAR(row.figures[place + 1], algbw, 0.006 + algbw * 0.01);
+        EXPECT_NEAR(row.figures[place + 2], algbw * factor.bus, 0.006 + algbw * 0.02);
+        EXPECT_EQ(row.figures[place + 3], 0) << "#wrong";
+      }
+      EXPECT_EQ(row.payload, row.size * factor.payload) << factor.collective;
+    }
+  }
+}
+
+TEST(Perf, SkippedStepsShowInThePayload) {
+  const auto rows = rows_of(perf(4, {"allreduce", "-b", "64K", "-e", "64K", "-n", "2", "-w", "0", "--algorithm",
+                                     "ring,skip_ring", "--skip", "2", "--skip-mode", "random"}));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].payload, 65536 * 6 / 4);
+  EXPECT_EQ(rows[1].payload, 65536 * (6 - 2) / 4);
+}
+
+TEST(Perf, OneRankAloneMeasuresItself) {
+  Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "1K", "-f", "4", "-n", "2"}, {});
+  EXPECT_EQ(alone.wait(), 0) << alone.output();
+  const auto rows = rows_of(alone.output());
+  ASSERT_EQ(rows.size(), 4u);
+  for (const Row& row : rows) EXPECT_EQ(row.payload, 0);
+}
+
+TEST(Perf, UncheckedResultsHaveNoNumberOfWrongElements) {
+  Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-e", "8", "-n", "1", "-c", "0"}, {});
+  EXPECT_EQ(alone.wait(), 0) << alone.output();
+  EXPECT_TRUE(alone.says("N/A")) << alone.output();
+}
+
+TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
+  const std::string path = testing::TempDir() + "lacuna_perf_" + std::to_string(::getpid()) + ".json";
+  const auto rows = rows_of(perf(2, {"allreduce", "-b", "1K", "-e", "4K", "-n", "2", "-J", path}));
+  std::ifstream file(path);
+  const auto json = nlohmann::json::parse(file);
+  std::remove(path.c_str());
+  EXPECT_EQ(json["version"], version());
+  EXPECT_EQ(json["collective"], "allreduce");
+  EXPECT_EQ(json["ranks"], 2);
+  EXPECT_EQ(json["hosts"].size(), 2u);
+  EXPECT_EQ(json["config"]["iterations"], 2);
+  ASSERT_EQ(json["results"].size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& result = json["results"][i];
+    EXPECT_EQ(result["size"], rows[i].size);
+    EXPECT_EQ(result["count"], rows[i].count);
+    EXPECT_EQ(result["type"], rows[i].type);
+    EXPECT_EQ(result["payload_bytes_per_rank"], rows[i].payload);
+    EXPECT_NEAR(result["out_of_place"]["time"].get<double>(), rows[i].figures[0], 0.006);
+    EXPECT_NEAR(result["in_place"]["bus_bw"].get<double>(), rows[i].figures[6], 0.006);
+    EXPECT_EQ(result["in_place"]["nwrong"], 0);
+  }
+}
+
+TEST(Perf, RefusedOptionsEndAllRanks) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"allreduce", "--algorithm", "skip_ring", "--skip", "2"},
+        {"broadcast", "-r", "2", "-e", "8"},
+        {"allreduce", "-b", "1T", "-e", "1T"}}) {
+    const std::string output = perf(2, arguments, 1);
+    EXPECT_NE(output.find("lacuna perf: "), std::string::npos) << output;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
