@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "runtime/parts.hpp"
 
@@ -101,6 +102,13 @@ Status Communicator::check(const Call& call) const {
 }
 
 Status Communicator::check_buffers(const Call& call) const {
+  const std::size_t most =
+      std::numeric_limits<std::size_t>::max() / size_of(call.dtype) / static_cast<std::size_t>(size());
+  if (call.count > most) {
+    return {Code::InvalidArgument,
+            fmt::format("{} of {} elements of {}: at most {} can be counted in bytes on {} ranks",
+                        to_string(call.collective), call.count, to_string(call.dtype), most, size())};
+  }
   const std::size_t bytes = call.count * size_of(call.dtype);
   const std::size_t all = bytes * static_cast<std::size_t>(size());
   const std::size_t in = call.collective == Collective::ReduceScatter ? all : bytes;

@@ -27,7 +27,7 @@ struct ExecutorOptions {
   std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
   std::chrono::milliseconds deadline{300'000};
   std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
-  std::chrono::microseconds spin{5};      ///< polling before giving way to other processes
+  std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
   bool progress_thread = false;
 };
 
@@ -132,6 +132,7 @@ class Executor : private Receiver {
   void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
   void on_complete(Token token, const Status& status) override;
   void on_peer_failure(Peer peer, const Status& status) override;
+  void operation_failed(const Operation& operation, const Status& status);
   std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
   std::optional<Place> place(Rank from, const MessageHeader& header, std::size_t bytes);
   std::optional<Place> place_in_part(ActivePart& part, Rank from, const MessageHeader& header, std::size_t bytes);

@@ -276,13 +276,19 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
 void Executor::on_complete(Token token, const Status& status) {
   record_.tick();
   auto* operation = static_cast<Operation*>(token);
-  if (!status && operation->step.part && !operation->step.part->run->finished) {
-    failures_.emplace_back(
-        operation->step.part->run->communicator,
-        Status(Code::PeerFailed, fmt::format("{} rank {} failed: {}", operation->fetch ? "fetching from" : "sending to",
-                                             operation->peer, status.message())));
-  }
+  if (!status) operation_failed(*operation, status);
   operation->fetch ? end_fetch(operation, status.is_ok()) : end_send(operation, status.is_ok());
+}
+
+/// The step of this operation never ends. Who can be asked says why: a death is better told by the watch than by a
+/// connection.
+void Executor::operation_failed(const Operation& operation, const Status& status) {
+  if (!operation.step.part || operation.step.part->run->finished) return;
+  const Status told(Code::PeerFailed,
+                    fmt::format("{} rank {} failed: {}", operation.fetch ? "fetching from" : "sending to",
+                                operation.peer, status.message()));
+  if (reporter_) return on_peer_failure(static_cast<Peer>(operation.peer), told);
+  failures_.emplace_back(operation.step.part->run->communicator, told);
 }
 
 void Executor::on_peer_failure(Peer peer, const Status& status) {

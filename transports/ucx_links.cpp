@@ -82,8 +82,7 @@ bool UcxTransport::is_through(const UcxLink& link) {
 
 Status UcxTransport::close(std::chrono::milliseconds deadline) {
   if (!ucx_.worker) return {};
-  const auto start = Clock::now();
-  const auto until = start + deadline;
+  const auto until = Clock::now() + deadline;
   closing_ = true;
   let_go_of_everything();
   Status status;

@@ -90,7 +90,10 @@ Status read_attributes(UcxWorker& ucx) {
   ucx.address.assign(address, address + attributes.address_length);
   ucp_worker_release_address(ucx.worker.get(), attributes.address);
   ucx.largest_fragment = attributes.max_am_header;
-  return {};
+  if (ucx.largest_fragment >= max_header_bytes + 64) return {};
+  return {Code::Transport, fmt::format("UCX: the smallest fragment of the devices in use takes {} bytes; at least {} "
+                                       "are needed (see UCX_TLS and UCX_..._SEG_SIZE)",
+                                       ucx.largest_fragment, max_header_bytes + 64)};
 }
 
 }  // namespace

@@ -1,53 +1,18 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <functional>
-#include <map>
 #include <numeric>
 #include <set>
-#include <thread>
 
-#include "bindings/cpp/lacuna.hpp"
-#include "tests/support/process.hpp"
+#include "tests/bindings/facade_ranks.hpp"
 
 namespace lacuna {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-std::vector<Communicator> local(Rank size, Progress progress) {
-  auto ranks = Communicator::local(size, {.progress = progress});
-  EXPECT_TRUE(ranks) << ranks.status().to_string();
-  EXPECT_EQ(ranks->size(), static_cast<std::size_t>(size));
-  return *std::move(ranks);
-}
-
-/// Calls body(rank's communicator) on a thread per rank.
-void on_each(std::vector<Communicator>& ranks, const std::function<void(Communicator&)>& body) {
-  std::vector<std::thread> threads;
-  for (Communicator& rank : ranks) threads.emplace_back([&] { body(rank); });
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// Tests all requests in turn until all have ended.
-void finish(std::vector<Request>& requests) {
-  const auto until = Clock::now() + 20s;
-  bool all = false;
-  while (!all && Clock::now() < until) {
-    all = true;
-    for (Request& request : requests) all = request.test() && all;
-  }
-  EXPECT_TRUE(all);
-  for (Request& request : requests) EXPECT_EQ(request.wait().to_string(), "ok");
-}
-
-void expect_error(const Status& status, Code code, const std::string& part) {
-  EXPECT_EQ(status.code(), code) << status.to_string();
-  EXPECT_NE(status.message().find(part), std::string::npos) << status.to_string();
-}
+using namespace test;
 
 class Facade : public testing::TestWithParam<Progress> {};
 INSTANTIATE_TEST_SUITE_P(, Facade, testing::Values(Progress::Caller, Progress::Thread),
@@ -158,39 +123,6 @@ TEST_P(Facade, DestroyingAnUnfinishedRequestWaitsForIt) {
   later.join();
 }
 
-TEST_P(Facade, AnExpiredCallPoisonsAllRanksWithTheNameOfTheLateOne) {
-  auto ranks = local(3, GetParam());
-  std::vector<float> data(100, 1);
-  const Options soon{.deadline = 200ms};
-  std::vector<Request> requests;
-  for (std::size_t rank : {0, 2}) requests.push_back(*ranks[rank].start_allreduce<float>(data, data, {}, soon));
-  const auto until = Clock::now() + 10s;
-  while (!(requests[0].test() && requests[1].test()) && Clock::now() < until) continue;
-  for (Request& request : requests) expect_error(request.wait(), Code::TimedOut, "rank 1 has not posted it");
-  for (Communicator& rank : ranks) {
-    expect_error(rank.status(), Code::TimedOut, "rank 1 has not posted it");
-    EXPECT_EQ(rank.barrier().to_string(), rank.status().to_string());
-    expect_error(rank.start_allreduce<float>(data, data).status(), Code::TimedOut, "rank 1 has not posted it");
-  }
-}
-
-TEST_P(Facade, CallsThatDifferAreNamedOnAllRanks) {
-  auto ranks = local(3, GetParam());
-  on_each(ranks, [](Communicator& rank) {
-    std::vector<float> data(rank.rank() == 1 ? 101 : 100, 1);
-    // One of ranks 0 and 2 may not have come to the call yet when the other two are compared.
-    expect_error(rank.allreduce<float>(data, data), Code::Mismatch, "call 0 differs: rank");
-    expect_error(rank.status(), Code::Mismatch, " posted allreduce recursive_doubling f32 count 100 sum");
-    expect_error(rank.status(), Code::Mismatch, "rank 1 posted allreduce recursive_doubling f32 count 101 sum");
-  });
-}
-
-TEST_P(Facade, ARankThatLeftIsNamed) {
-  auto ranks = local(2, GetParam());
-  ranks.pop_back();
-  expect_error(ranks[0].barrier(), Code::PeerFailed, "rank 1 left the job before call 0");
-}
-
 TEST_P(Facade, KeepAliveIsReleasedAfterTheEndAndNotBefore) {
   auto ranks = local(2, GetParam());
   auto tensor = std::make_shared<std::vector<float>>(1000, 1.0f);
@@ -262,75 +194,6 @@ TEST_P(Facade, CountersCountThePayloadOfEachPeer) {
   }
 }
 
-TEST_P(Facade, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
-  auto ranks = local(2, GetParam());
-  std::vector<float> data(10, 1);
-  std::vector<std::int32_t> integers(10, 1);
-  for (Communicator& rank : ranks) {
-    const auto refused = [&](const Call& call) { return rank.run(call); };
-    const Code bad = Code::InvalidArgument;
-    expect_error(rank.broadcast<float>(data, 2), bad, "root is 2, must be 0 .. 1");
-    expect_error(rank.broadcast<float>(data, -1), bad, "root is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<std::int32_t>(integers, integers, Reduction::Avg), bad, "avg of i32");
-    expect_error(rank.allreduce<float>(std::span<float>(data).first(6), std::span<float>(data).last(6)), bad,
-                 "overlap");
-    expect_error(rank.allreduce<float>(data, std::span<float>(data).first(6)), bad, "10 elements, must have 6");
-    expect_error(rank.reduce_scatter<float>(data, std::span<float>(data).first(4)), bad, "10 elements, must have 8");
-    expect_error(rank.allgather<float>(std::span<float>(data).first(4), data), bad, "10 elements, must have 8");
-    expect_error(refused({.collective = Collective::Allreduce, .output = data.data(), .count = 10}), bad,
-                 "input is null");
-    expect_error(refused({.collective = Collective::Allreduce, .input = data.data(), .count = 10}), bad,
-                 "output is null");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = 2}), bad,
-                 "skip_steps is 2, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = -1}), bad,
-                 "skip_steps is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip_steps = 1}), bad, "skips no steps");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
-                 "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling, skip_ring");
-    expect_error(refused({.collective = Collective::Allreduce,
-                          .input = data.data(),
-                          .output = data.data(),
-                          .count = 10,
-                          .memory = {.kind = MemoryKind::Cuda}}),
-                 Code::Unsupported, "memory");
-    EXPECT_TRUE(rank.status());
-  }
-  on_each(ranks, [](Communicator& rank) {
-    std::vector<float> good(10, 1);
-    EXPECT_EQ(rank.allreduce<float>(good, good).to_string(), "ok");
-    EXPECT_EQ(good, std::vector<float>(10, 2));
-  });
-}
-
-TEST_P(Facade, CountsWhoseBytesCannotBeCountedAreRefused) {
-  auto ranks = local(2, GetParam());
-  std::vector<float> data(10, 1);
-  for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
-    const Call call{.collective = collective,
-                    .input = data.data(),
-                    .output = data.data(),
-                    .count = SIZE_MAX / 4 + 1,  // of 4 bytes: 0, if they could overflow
-                    .options = {.deadline = 500ms}};
-    expect_error(ranks[0].run(call), Code::InvalidArgument, "4611686018427387904");
-  }
-  EXPECT_TRUE(ranks[0].status());
-}
-
-TEST_P(Facade, TooManyCallsInFlightAreBusyAndSendNothing) {
-  ::setenv("LACUNA_MAX_RUNS", "4", 1);
-  auto ranks = local(2, GetParam());
-  ::unsetenv("LACUNA_MAX_RUNS");
-  std::vector<float> data(10, 1);
-  std::vector<Request> requests;
-  for (int i = 0; i < 4; ++i) requests.push_back(*ranks[0].start_allreduce<float>(data, data));
-  expect_error(ranks[0].start_allreduce<float>(data, data).status(), Code::Busy, "at most 4");
-  std::vector<std::vector<float>> others(4, data);
-  for (auto& other : others) requests.push_back(*ranks[1].start_allreduce<float>(other, other));
-  finish(requests);
-  EXPECT_TRUE(ranks[0].status());
-}
-
 TEST(FacadeThreads, ThreadsShareACommunicatorWhenAllRanksPostInOneOrder) {
   auto ranks = local(2, Progress::Thread);
   constexpr int threads = 4, rounds = 50;
@@ -354,79 +217,6 @@ TEST(FacadeThreads, ThreadsShareACommunicatorWhenAllRanksPostInOneOrder) {
     for (std::thread& worker : workers) worker.join();
     EXPECT_EQ(wrong, 0);
   });
-}
-
-/// Sets variables as long as it lives.
-class Variables {
- public:
-  explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
-    for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
-  }
-  Variables(const Variables&) = delete;
-  Variables& operator=(const Variables&) = delete;
-
- private:
-  std::map<std::string, std::string> values_;
-};
-
-/// What the constructor of the world throws.
-std::string thrown(const WorldOptions& options = {}) {
-  try {
-    const Communicator world(options);
-    return "nothing";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(), error.status().to_string());
-    return error.what();
-  }
-}
-
-TEST(World, WithoutVariablesIsOneRank) {
-  const Communicator world;
-  EXPECT_EQ(world.size(), 1);
-  EXPECT_EQ(world.rank(), 0);
-}
-
-TEST(World, ARankWithoutASizeIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "0"}}};
-  EXPECT_NE(thrown().find("LACUNA_RANK and LACUNA_SIZE go together"), std::string::npos) << thrown();
-}
-
-TEST(World, ARankBeyondTheSizeIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "2"}, {"LACUNA_SIZE", "2"}, {"LACUNA_STORE", "127.0.0.1:1"}}};
-  EXPECT_NE(thrown().find("rank 2 of 2"), std::string::npos) << thrown();
-}
-
-TEST(World, AJobWithoutAStoreIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "0"}, {"LACUNA_SIZE", "2"}}};
-  EXPECT_NE(thrown().find("needs LACUNA_STORE"), std::string::npos) << thrown();
-}
-
-TEST(World, AValueThatIsNoneIsRefusedByItsVariable) {
-  const Variables variables{{{"LACUNA_CHUNK", "huge"}}};
-  EXPECT_NE(thrown().find("LACUNA_CHUNK"), std::string::npos) << thrown();
-}
-
-TEST(World, AStoreThatNobodyServesIsGivenUpInTime) {
-  const test::ReservedPort port;
-  const Variables variables{{{"LACUNA_BOOTSTRAP_TIMEOUT", "0.5"}}};
-  const auto start = Clock::now();
-  const std::string text = thrown({.rank = 1, .size = 2, .store = port.store(), .key = "key"});
-  EXPECT_NE(text.find(port.store()), std::string::npos) << text;
-  EXPECT_LT(Clock::now() - start, 10s);
-}
-
-TEST(World, RanksThatStayAwayAreNamedInTime) {
-  const test::ReservedPort port;
-  const Variables variables{{{"LACUNA_BOOTSTRAP_TIMEOUT", "0.5"}}};
-  const std::string text = thrown({.rank = 0, .size = 3, .store = port.store(), .key = "key"});
-  EXPECT_NE(text.find("ranks 1, 2"), std::string::npos) << text;
-}
-
-TEST(World, AJobInThisProcessHasAtLeastOneRank) {
-  expect_error(Communicator::local(0).status(), Code::InvalidArgument, "0 ranks");
 }
 
 }  // namespace

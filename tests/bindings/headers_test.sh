@@ -17,11 +17,12 @@ while read -r folder files; do
 done < <(sed -n 's/^lacuna_install_headers(\(.*\))$/\1/p' "$root/cmake/install.cmake")
 ((${#headers[@]} >= 8)) || { echo "only ${#headers[@]} headers found in cmake/install.cmake"; exit 1; }
 
+cd "$tree"  # -include looks into the working directory first
 failed=0
 compile() {
   local header=$1 dependencies
   shift
-  if ! dependencies=$("$@" -Wall -Wextra -Werror -fsyntax-only -I "$tree" -MD -MF /dev/stdout \
+  if ! dependencies=$("$@" -Wall -Wextra -Werror -fsyntax-only -I . -MD -MF /dev/stdout \
                            -include "$header" /dev/null); then
     echo "$header does not compile alone"
     failed=1

@@ -85,7 +85,7 @@ TEST_F(ConfigTest, AnEmptyEnvironmentYieldsTheDefaults) {
   EXPECT_EQ(config.parts_in_flight, 2u);
   EXPECT_EQ(config.slots, 16u);
   EXPECT_EQ(config.max_runs, 1024u);
-  EXPECT_EQ(config.spin, std::chrono::microseconds(50));
+  EXPECT_EQ(config.spin, std::chrono::microseconds(5));
   EXPECT_TRUE(warnings_.empty());
 }
 

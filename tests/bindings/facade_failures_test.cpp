@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/bindings/facade_ranks.hpp"
+
+namespace lacuna {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+class FacadeFailures : public testing::TestWithParam<Progress> {};
+INSTANTIATE_TEST_SUITE_P(, FacadeFailures, testing::Values(Progress::Caller, Progress::Thread),
+                         [](const auto& given) { return std::string(to_string(given.param)); });
+
+TEST_P(FacadeFailures, AnExpiredCallPoisonsAllRanksWithTheNameOfTheLateOne) {
+  auto ranks = local(3, GetParam());
+  std::vector<float> data(100, 1);
+  const Options soon{.deadline = 200ms};
+  std::vector<Request> requests;
+  for (std::size_t rank : {0, 2}) requests.push_back(*ranks[rank].start_allreduce<float>(data, data, {}, soon));
+  const auto until = Clock::now() + 10s;
+  while (!(requests[0].test() && requests[1].test()) && Clock::now() < until) continue;
+  for (Request& request : requests) expect_error(request.wait(), Code::TimedOut, "rank 1 has not posted it");
+  for (Communicator& rank : ranks) {
+    expect_error(rank.status(), Code::TimedOut, "rank 1 has not posted it");
+    EXPECT_EQ(rank.barrier().to_string(), rank.status().to_string());
+    expect_error(rank.start_allreduce<float>(data, data).status(), Code::TimedOut, "rank 1 has not posted it");
+  }
+}
+
+TEST_P(FacadeFailures, CallsThatDifferAreNamedOnAllRanks) {
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    std::vector<float> data(rank.rank() == 1 ? 101 : 100, 1);
+    // One of ranks 0 and 2 may not have come to the call yet when the other two are compared.
+    expect_error(rank.allreduce<float>(data, data), Code::Mismatch, "call 0 differs: rank");
+    expect_error(rank.status(), Code::Mismatch, " posted allreduce recursive_doubling f32 count 100 sum");
+    expect_error(rank.status(), Code::Mismatch, "rank 1 posted allreduce recursive_doubling f32 count 101 sum");
+  });
+}
+
+TEST_P(FacadeFailures, ARankThatLeftIsNamed) {
+  auto ranks = local(2, GetParam());
+  ranks.pop_back();
+  expect_error(ranks[0].barrier(), Code::PeerFailed, "rank 1 left the job before call 0");
+}
+
+TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
+  auto ranks = local(2, GetParam());
+  std::vector<float> data(10, 1);
+  std::vector<std::int32_t> integers(10, 1);
+  for (Communicator& rank : ranks) {
+    const auto refused = [&](const Call& call) { return rank.run(call); };
+    const Code bad = Code::InvalidArgument;
+    expect_error(rank.broadcast<float>(data, 2), bad, "root is 2, must be 0 .. 1");
+    expect_error(rank.broadcast<float>(data, -1), bad, "root is -1, must be 0 .. 1");
+    expect_error(rank.allreduce<std::int32_t>(integers, integers, Reduction::Avg), bad, "avg of i32");
+    expect_error(rank.allreduce<float>(std::span<float>(data).first(6), std::span<float>(data).last(6)), bad,
+                 "overlap");
+    expect_error(rank.allreduce<float>(data, std::span<float>(data).first(6)), bad, "10 elements, must have 6");
+    expect_error(rank.reduce_scatter<float>(data, std::span<float>(data).first(4)), bad, "10 elements, must have 8");
+    expect_error(rank.allgather<float>(std::span<float>(data).first(4), data), bad, "10 elements, must have 8");
+    expect_error(refused({.collective = Collective::Allreduce, .output = data.data(), .count = 10}), bad,
+                 "input is null");
+    expect_error(refused({.collective = Collective::Allreduce, .input = data.data(), .count = 10}), bad,
+                 "output is null");
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = 2}), bad,
+                 "skip_steps is 2, must be 0 .. 1");
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = -1}), bad,
+                 "skip_steps is -1, must be 0 .. 1");
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip_steps = 1}), bad, "skips no steps");
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
+                 "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling, skip_ring");
+    expect_error(refused({.collective = Collective::Allreduce,
+                          .input = data.data(),
+                          .output = data.data(),
+                          .count = 10,
+                          .memory = {.kind = MemoryKind::Cuda}}),
+                 Code::Unsupported, "memory");
+    EXPECT_TRUE(rank.status());
+  }
+  on_each(ranks, [](Communicator& rank) {
+    std::vector<float> good(10, 1);
+    EXPECT_EQ(rank.allreduce<float>(good, good).to_string(), "ok");
+    EXPECT_EQ(good, std::vector<float>(10, 2));
+  });
+}
+
+TEST_P(FacadeFailures, CountsWhoseBytesCannotBeCountedAreRefused) {
+  auto ranks = local(2, GetParam());
+  std::vector<float> data(10, 1);
+  for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
+    const Call call{.collective = collective,
+                    .input = data.data(),
+                    .output = data.data(),
+                    .count = SIZE_MAX / 4 + 1,  // of 4 bytes: 0, if they could overflow
+                    .options = {.deadline = 500ms}};
+    expect_error(ranks[0].run(call), Code::InvalidArgument, "4611686018427387904");
+  }
+  EXPECT_TRUE(ranks[0].status());
+}
+
+TEST_P(FacadeFailures, TooManyCallsInFlightAreBusyAndSendNothing) {
+  ::setenv("LACUNA_MAX_RUNS", "4", 1);
+  auto ranks = local(2, GetParam());
+  ::unsetenv("LACUNA_MAX_RUNS");
+  std::vector<float> data(10, 1);
+  std::vector<Request> requests;
+  for (int i = 0; i < 4; ++i) requests.push_back(*ranks[0].start_allreduce<float>(data, data));
+  expect_error(ranks[0].start_allreduce<float>(data, data).status(), Code::Busy, "at most 4");
+  std::vector<std::vector<float>> others(4, data);
+  for (auto& other : others) requests.push_back(*ranks[1].start_allreduce<float>(other, other));
+  finish(requests);
+  EXPECT_TRUE(ranks[0].status());
+}
+
+}  // namespace
+}  // namespace lacuna
