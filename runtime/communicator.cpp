@@ -52,10 +52,17 @@ Communicator::Communicator(Executor& executor, std::uint64_t id)
       sampler_{.seed = 0, .key = id, .draw = 0} {
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);
+  poison_ = executor_.verdict_;
 }
 
 Communicator::~Communicator() {
   Executor::Lock lock(executor_);
+  for (Run* run : runs_) {
+    if (run) run->abandoned = true;
+  }
+  executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
+  std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
+  executor_.after_handlers();
   std::erase(executor_.communicators_, this);
 }
 
@@ -74,7 +81,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
       return Status(Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
                                             executor_.options().max_runs));
     }
-    run = pool_.take();
+    run = executor_.runs_.take();
     fill(*run, call, algorithm);
     runs_[slot_of(run->number)] = run;
     ++unfinished_;
@@ -243,15 +250,6 @@ void Communicator::ended(Run& run) {
   --unfinished_;
 }
 
-void Communicator::recycle(Run& run) {
-  for (auto& part : run.active) {
-    if (part->scratch) executor_.blocks_.give_back(std::exchange(part->scratch, nullptr), part->scratch_bytes);
-    run.spare.push_back(std::move(part));
-  }
-  run.active.clear();
-  pool_.give_back(&run);
-}
-
 bool Communicator::test(Run& run) {
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
@@ -294,7 +292,7 @@ void Communicator::release(Run& run) {
 
 void Communicator::abandon(Run& run) {
   run.abandoned = true;
-  if (run.finished && run.operations == 0) recycle(run);
+  if (run.finished && run.operations == 0) executor_.recycle(run);
 }
 
 void Communicator::fail(const Status& verdict) {
@@ -306,17 +304,11 @@ void Communicator::fail(const Status& verdict) {
   executor_.flush_deferred();
 }
 
-Reach Communicator::reach() const {
-  Executor::Lock lock(executor_);
-  return {id_, next_run_};
-}
-
-std::optional<Watched::Posted> Communicator::posted(std::uint64_t communicator, std::uint32_t run) {
-  Executor::Lock lock(executor_);
+std::optional<Watched::Posted> Communicator::posted(std::uint32_t run) const {
   const Record& record = records_[slot_of(run)];
-  if (communicator != id_ || static_cast<std::int32_t>(run - next_run_) >= 0) return std::nullopt;
-  if (record.number != run) return Posted{};
-  return Posted{record.digest, text_of(record)};
+  if (static_cast<std::int32_t>(run - next_run_) >= 0) return std::nullopt;
+  if (record.number != run) return Watched::Posted{};
+  return Watched::Posted{record.digest, text_of(record)};
 }
 
 }  // namespace lacuna::runtime

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <array>
-#include <list>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/executor.hpp"
@@ -13,12 +11,15 @@
 
 namespace lacuna::runtime {
 
-/// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs.
+/// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs. Destruction fails the
+/// calls that have not ended; their memory must live until reclaimed() or the executor's close().
 /// Thread rule: public functions lock the executor.
-class Communicator : public Watched {
+class Communicator {
  public:
   Communicator(Executor& executor, std::uint64_t id);
-  ~Communicator() override;
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
 
   Rank rank() const { return executor_.rank(); }
   Rank size() const { return executor_.size(); }
@@ -39,10 +40,7 @@ class Communicator : public Watched {
   void release(Run& run);
 
   /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
-  void fail(const Status& verdict) override;
-  /// How many calls were posted, for the goodbye.
-  Reach reach() const;
-  std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
+  void fail(const Status& verdict);
 
  private:
   friend class Executor;
@@ -68,6 +66,7 @@ class Communicator : public Watched {
   void keep_record(const Run& run);
   static std::string text_of(const Record& record);
   std::string text_of(const Run& run) const;
+  std::optional<Watched::Posted> posted(std::uint32_t run) const;
 
   /// Where a call stands in runs_ and records_; their size is a power of two.
   std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
@@ -77,17 +76,14 @@ class Communicator : public Watched {
   std::shared_ptr<const Graph> graph(const Run& run, Rank position);
   void ended(Run& run);
   void abandon(Run& run);
-  void recycle(Run& run);
 
   Executor& executor_;
   const std::uint64_t id_;
   Status poison_;
   std::uint32_t next_run_ = 0;
   std::uint32_t unfinished_ = 0;
-  std::vector<Run*> runs_;  // unfinished ones, by slot
-  std::uint32_t oldest_ = 0;
+  std::vector<Run*> runs_;                       // unfinished ones, by slot
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
-  ObjectPool<Run> pool_;
   GraphCache graphs_;
   std::vector<Record> records_;
   const Algorithm* named_ = nullptr;  // whose name's digest is kept

@@ -120,49 +120,16 @@ void Executor::let_go(Run& run) {
     let_go_.push_back(std::move(run.call.options.keep_alive));
     deferred_.store(true, std::memory_order_relaxed);
   }
-  if (run.abandoned) run.communicator->recycle(run);
+  if (run.abandoned) recycle(run);
 }
 
-void Executor::fail(Communicator& communicator, const Status& status) {
-  if (!communicator.poison_.is_ok()) return;
-  record_.tick();
-  communicator.poison_ = status;
-  purge(communicator);
-  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
-    Run* run = communicator.runs_[i];
-    if (!run) continue;
-    for (auto& part : run->active) {
-      for (StepState& state : part->states) {
-        if (state.landing) release_landing(std::exchange(state.landing, nullptr));
-      }
-    }
-    finish_run(*run, status);
+void Executor::recycle(Run& run) {
+  for (auto& part : run.active) {
+    if (part->scratch) blocks_.give_back(std::exchange(part->scratch, nullptr), part->scratch_bytes);
+    run.spare.push_back(std::move(part));
   }
-  for (auto& messages : communicator.early_) {
-    for (Landing* landing : messages) release_landing(landing);
-    messages.clear();
-  }
-  if (sleepers_ > 0) signal(wake_fd_);
-}
-
-void Executor::purge(const Communicator& communicator) {
-  const auto belongs = [&](const StepOf& step) { return step.part->run->communicator == &communicator; };
-  ready_.remove_if(belongs);
-  for (Link& peer : links_) {
-    peer.sends.remove_if(belongs);
-    peer.fetches.remove_if([&](const Fetch& fetch) {
-      if (!belongs(fetch.step)) return false;
-      discards_.push_back(fetch.descriptor);
-      return true;
-    });
-  }
-}
-
-void Executor::after_handlers() {
-  for (std::size_t i = 0; i < failures_.size(); ++i) fail(*failures_[i].first, failures_[i].second);
-  failures_.clear();
-  for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
-  discards_.clear();
+  run.active.clear();
+  runs_.give_back(&run);
 }
 
 }  // namespace lacuna::runtime

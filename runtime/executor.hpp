@@ -38,11 +38,11 @@ struct Finished {
 };
 
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
-/// progress of this rank. One per rank; all communicators of the rank share it.
+/// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
 ///
 /// Thread rule: public functions may be called from any thread. Everything below holds `mutex_`, which a progress loop
 /// lets go of between rounds; callbacks of the transport run under it and never call users.
-class Executor : private Receiver {
+class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
   ~Executor() override;
@@ -61,15 +61,24 @@ class Executor : private Receiver {
   Counters counters(Rank peer) const;
 
   /// One round of progress; true if anything moved.
-  bool progress();
+  bool progress() override;
   /// Waits until `done`, looked at under the lock, or until `until`; makes progress meanwhile unless a thread does.
   bool wait(const std::function<bool()>& done, Clock::time_point until);
   int event_fd() const { return event_fd_; }
   bool arm();
   std::optional<Finished> next_finished();
-  /// Lets the transport finish what it can and takes it down; no call may follow.
+  /// Lets the transport finish what it can and takes it down; no call may follow but those of the watch. After fail()
+  /// it leaves that to release(), and ends early if that comes meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
+
+  /// How many calls were posted on each communicator, for the goodbye.
+  std::vector<Reach> reached() const;
+  std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
+  /// Poisons all communicators, also those to come, and moves nothing any more: peers may leave from now on.
+  void fail(const Status& verdict) override;
+  /// After fail(), when the peers have stopped too: all operations of the transport end.
+  void release() override;
 
   /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
   class Lock {
@@ -114,7 +123,10 @@ class Executor : private Receiver {
   void finish_part(ActivePart& part);
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
+  void recycle(Run& run);
   void copy(ActivePart& part, StepId step);
+
+  // Failure (executor_failure.cpp)
   void fail(Communicator& communicator, const Status& status);
   void purge(const Communicator& communicator);
   void after_handlers();
@@ -175,6 +187,7 @@ class Executor : private Receiver {
   std::vector<Rank> pump_;  // peers whose queues may have something to do
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
+  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;
@@ -203,8 +216,10 @@ class Executor : private Receiver {
   std::atomic<int> sleepers_{0};
   std::condition_variable ended_;  // with a progress thread: a run has ended
   std::thread thread_;
-  std::atomic<bool> stopping_{false};
-  bool closed_ = false;
+
+  enum class State : std::uint8_t { Running, Failed, Closing, Closed };
+  std::atomic<State> state_{State::Running};  // changes under the lock
+  Status verdict_;                            // why it has failed
 };
 
 }  // namespace lacuna::runtime

@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wa
 constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
 constexpr std::chrono::seconds broken_link_grace{1};    // for the watch to say why a connection broke
 constexpr std::chrono::seconds verdict_grace{10};       // for the watch to say who is late
+constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
 
 void watch_readable(int epoll, int fd) {
   epoll_event event{};
@@ -60,7 +61,8 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
 }
 
 Executor::~Executor() {
-  if (!closed_) static_cast<void>(close(std::chrono::milliseconds(0)));
+  static_cast<void>(close(std::chrono::milliseconds(0)));
+  release();
   for (int fd : {event_fd_, finished_fd_, wake_fd_}) ::close(fd);
 }
 
@@ -71,12 +73,24 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
 }
 
 Status Executor::close(std::chrono::milliseconds deadline) {
-  stopping_ = true;
+  {
+    Lock lock(*this);
+    if (state_ == State::Closed) return {};
+    if (state_ == State::Running) state_ = State::Closing;
+  }
   signal(wake_fd_);
   if (thread_.joinable()) thread_.join();
   Lock lock(*this);
-  closed_ = true;
-  return transport_->close(deadline);
+  if (state_ != State::Closing) return verdict_;
+  const Status closed = transport_->close(deadline, [&] {
+    lock.native().unlock();
+    std::this_thread::sleep_for(closing_pause);
+    lock.native().lock();
+    return state_ == State::Closing;
+  });
+  if (state_ == State::Failed) return verdict_;
+  state_ = State::Closed;
+  return closed;
 }
 
 Counters Executor::counters(Rank peer) const {
@@ -100,6 +114,7 @@ void Executor::request_pump(Rank peer) {
 }
 
 bool Executor::progress_locked() {
+  if (state_.load(std::memory_order_relaxed) != State::Running) return false;
   const bool moved = transport_->progress();
   if (moved || !pump_.empty() || !failures_.empty()) {
     after_handlers();
@@ -133,7 +148,7 @@ std::optional<Finished> Executor::next_finished() {
 
 bool Executor::arm() {
   Lock lock(*this);
-  return transport_->arm();
+  return state_ != State::Running || transport_->arm();
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
@@ -184,7 +199,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   bool armed = false;
   {
     Lock lock(*this);
-    armed = transport_->arm();
+    armed = state_ == State::Running && transport_->arm();
   }
   if (armed) {
     pollfd fds[2] = {{transport_->event_fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
@@ -198,7 +213,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
 
 void Executor::progress_loop() {
   Clock::time_point idle_since = Clock::now();
-  while (!stopping_) {
+  while (state_ == State::Running) {
     give_way();
     bool moved = false;
     {

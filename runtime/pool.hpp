@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -62,6 +63,14 @@ class ObjectPool {
     return object;
   }
   void give_back(T* object) { free_.push_back(object); }
+  /// Those that are taken, in no order.
+  std::vector<T*> taken() const {
+    std::vector<T*> objects;
+    for (const auto& object : all_) {
+      if (std::find(free_.begin(), free_.end(), object.get()) == free_.end()) objects.push_back(object.get());
+    }
+    return objects;
+  }
 
  private:
   std::vector<std::unique_ptr<T>> all_;

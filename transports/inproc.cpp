@@ -39,7 +39,9 @@ class InprocTransport final : public Transport {
   int event_fd() const override { return own_.event_fd(); }
   bool arm() override { return pending_.empty() && own_.arm(); }
   Counters counters(Peer peer) const override { return counters_[peer]; }
-  Status close(std::chrono::milliseconds deadline) override;
+  using Transport::close;
+  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) override;
+  void abandon() override { static_cast<void>(close(std::chrono::milliseconds(0))); }
 
  private:
   using Event = InprocEvent;
@@ -252,7 +254,7 @@ void InprocTransport::end_fetch(const Event& event) {
   receiver_->on_complete(event.token, {});
 }
 
-Status InprocTransport::close(std::chrono::milliseconds) {
+Status InprocTransport::close(std::chrono::milliseconds, const std::function<bool()>&) {
   if (std::exchange(closed_, true)) return {};
   own_.gate.close();
   own_.close(pending_, finished_);

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "runtime/values/call.hpp"
@@ -81,8 +83,20 @@ class Transport {
 
   virtual Counters counters(Peer peer) const = 0;
   /// Flushes what can be flushed until the deadline, then lets go of all memory of the caller: every pending token is
-  /// reported or forgotten. No callback follows.
-  virtual Status close(std::chrono::milliseconds deadline) = 0;
+  /// reported or forgotten. No callback follows. Calls `pause` between two looks at the wire; once that returns false,
+  /// it leaves all as it is, for abandon().
+  virtual Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) = 0;
+  Status close(std::chrono::milliseconds deadline);
+  /// Lets go at once, without another look at the wire: every pending token is forgotten. For the end of a job in which
+  /// no process moves anything any more. No callback follows, and no call but counters().
+  virtual void abandon() = 0;
 };
+
+inline Status Transport::close(std::chrono::milliseconds deadline) {
+  return close(deadline, [] {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return true;
+  });
+}
 
 }  // namespace lacuna

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 
 #include "transports/ucx_transport.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::chrono::microseconds pause{20};      // between looks while closing
 constexpr std::chrono::milliseconds settling{100};  // at most
 constexpr int idle_rounds = 100;                    // after which UCX is taken to have settled
 
@@ -66,12 +64,14 @@ void UcxTransport::tell(UcxLink& link, UcxKind kind) {
 }
 
 template <class Done>
-bool UcxTransport::progress_until(Clock::time_point until, Done done) {
+UcxTransport::Waited UcxTransport::progress_until(Clock::time_point until, const std::function<bool()>& pause,
+                                                  Done done) {
   while (!done()) {
-    if (Clock::now() >= until) return false;
-    if (!progress()) std::this_thread::sleep_for(pause);
+    if (Clock::now() >= until) return Waited::TooLong;
+    progress();
+    if (!pause()) return Waited::Paused;
   }
-  return true;
+  return Waited::Done;
 }
 
 /// Nothing is left to be said to this peer.
@@ -80,7 +80,7 @@ bool UcxTransport::is_through(const UcxLink& link) {
   return link.pending == 0 && (link.departed ? !link.owed : link.heard);
 }
 
-Status UcxTransport::close(std::chrono::milliseconds deadline) {
+Status UcxTransport::close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) {
   if (!ucx_.worker) return {};
   const auto until = Clock::now() + deadline;
   closing_ = true;
@@ -91,11 +91,10 @@ Status UcxTransport::close(std::chrono::milliseconds deadline) {
       if (link.met && !link.departed && link.failure == UCS_OK) tell(link, UcxKind::Goodbye);
     }
     const auto all_through = [this] { return std::all_of(links_.begin(), links_.end(), is_through); };
-    if (progress_until(until - deadline / 8, all_through)) {
-      flush_endpoints(until);
-    } else {
-      status = unanswered();
-    }
+    Waited waited = progress_until(until - deadline / 8, pause, all_through);
+    if (waited == Waited::TooLong) status = unanswered();
+    if (waited == Waited::Done) waited = flush_endpoints(until, pause);
+    if (waited == Waited::Paused) return status;
   }
   for (UcxLink& link : links_) close_endpoint(link);
   settle();
@@ -115,12 +114,14 @@ void UcxTransport::let_go_of_everything() {
 }
 
 /// Until TCP has taken what endpoints still hold for it.
-void UcxTransport::flush_endpoints(Clock::time_point until) {
+UcxTransport::Waited UcxTransport::flush_endpoints(Clock::time_point until, const std::function<bool()>& pause) {
   ucp_request_param_t parameters{};
   void* request = ucp_worker_flush_nbx(ucx_.worker.get(), &parameters);
-  if (!UCS_PTR_IS_PTR(request)) return;
-  progress_until(until, [request] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
+  if (!UCS_PTR_IS_PTR(request)) return Waited::Done;
+  const Waited waited =
+      progress_until(until, pause, [request] { return ucp_request_check_status(request) != UCS_INPROGRESS; });
   ucp_request_free(request);
+  return waited;
 }
 
 /// UCX tears endpoints down, and ends their operations, while it makes progress.
@@ -132,11 +133,13 @@ void UcxTransport::settle() {
   report_ended();
 }
 
-/// Leaves UCX to the end of the process: what still waits for a silent peer can't be ended, and UCX 1.22 damages the
-/// heap when it is destroyed with that.
+/// Leaves UCX to the end of the process. What still waits for a silent peer can't be ended, and UCX 1.22 damages the
+/// heap when it is destroyed with that. Nor may UCX look at its sockets once peers have gone: up to 1.13 it aborts the
+/// process when a peer that had asked to be connected is gone before it is answered (openucx/ucx commit 9ccaf31bb6).
 void UcxTransport::abandon() {
   static_cast<void>(ucx_.worker.release());
   static_cast<void>(ucx_.context.release());
+  ucx_.event_fd = -1;
 }
 
 Status UcxTransport::unanswered() const {

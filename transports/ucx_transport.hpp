@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,7 +34,9 @@ class UcxTransport final : public Transport {
   int event_fd() const override { return ucx_.event_fd; }
   bool arm() override;
   Counters counters(Peer peer) const override { return links_[peer].counters; }
-  Status close(std::chrono::milliseconds deadline) override;
+  using Transport::close;
+  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) override;
+  void abandon() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -66,13 +69,13 @@ class UcxTransport final : public Transport {
   void close_endpoint(UcxLink& link);
   void look_after_links();
   void tell(UcxLink& link, UcxKind kind);
+  enum class Waited : std::uint8_t { Done, TooLong, Paused };
   template <class Done>
-  bool progress_until(Clock::time_point until, Done done);
+  Waited progress_until(Clock::time_point until, const std::function<bool()>& pause, Done done);
   static bool is_through(const UcxLink& link);
   void let_go_of_everything();
-  void flush_endpoints(Clock::time_point until);
+  Waited flush_endpoints(Clock::time_point until, const std::function<bool()>& pause);
   void settle();
-  void abandon();
   Status unanswered() const;
 
   std::vector<std::vector<std::byte>> addresses_;

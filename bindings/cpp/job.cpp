@@ -19,33 +19,35 @@ class LocalJudge {
  public:
   explicit LocalJudge(std::size_t size) : ranks_(size) {}
 
-  void join(Rank rank, runtime::Communicator* communicator) {
+  void join(Rank rank, runtime::Watched* watched) {
     const std::lock_guard lock(mutex_);
-    ranks_[static_cast<std::size_t>(rank)].communicator = communicator;
+    ranks_[static_cast<std::size_t>(rank)].watched = watched;
   }
-  void leave(Rank rank, runtime::Reach reach) {
+  void leave(Rank rank, std::vector<runtime::Reach> reached) {
     const std::lock_guard lock(mutex_);
-    ranks_[static_cast<std::size_t>(rank)] = {.communicator = nullptr, .reached = {reach}};
+    ranks_[static_cast<std::size_t>(rank)] = {.watched = nullptr, .reached = std::move(reached)};
   }
   void report(Rank reporter, const runtime::Trouble& trouble) {
     if (decided_) return;  // also when a rank reports from within fail() below
     const std::lock_guard lock(mutex_);
     std::vector<runtime::Account> accounts;
     for (const Member& member : ranks_) {
-      accounts.push_back(member.communicator
-                             ? runtime::account_of(member.communicator->posted(trouble.communicator, trouble.run))
-                             : runtime::account_of(member.reached, {trouble.communicator, trouble.run}));
+      accounts.push_back(member.watched ? runtime::account_of(member.watched->posted(trouble.communicator, trouble.run))
+                                        : runtime::account_of(member.reached, {trouble.communicator, trouble.run}));
     }
     const auto verdict = runtime::judge(trouble, reporter, accounts);
     if (!verdict || decided_.exchange(true)) return;
     for (const Member& member : ranks_) {
-      if (member.communicator) member.communicator->fail(*verdict);
+      if (member.watched) member.watched->fail(*verdict);
+    }
+    for (const Member& member : ranks_) {
+      if (member.watched) member.watched->release();
     }
   }
 
  private:
   struct Member {
-    runtime::Communicator* communicator = nullptr;
+    runtime::Watched* watched = nullptr;
     std::vector<runtime::Reach> reached;
   };
   std::mutex mutex_;
@@ -54,9 +56,6 @@ class LocalJudge {
 };
 
 namespace {
-
-constexpr std::chrono::milliseconds close_deadline{5000};
-constexpr std::chrono::milliseconds close_deadline_of_failed{250};  // some rank may never answer the goodbye
 
 /// More ranks than cores on this host: polling would only take time from the others.
 bool crowded(const std::vector<std::string>& hosts, const std::string& mine) {
@@ -96,10 +95,9 @@ Status check(const runtime::Config& config) {
 }  // namespace
 
 JobState::~JobState() {
-  if (watch) watch->leave({communicator->reach()});
-  if (judge) judge->leave(communicator->rank(), communicator->reach());
-  const bool failed = communicator && !communicator->status();
-  if (executor) static_cast<void>(executor->close(failed ? close_deadline_of_failed : close_deadline));
+  if (watch) watch->leave(executor->reached());
+  if (judge) judge->leave(executor->rank(), executor->reached());
+  if (executor) static_cast<void>(executor->close(runtime::longest_leave));
   watch.reset();
   communicator.reset();
 }
@@ -132,7 +130,7 @@ Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config) {
   job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
   job->communicator = std::make_unique<runtime::Communicator>(*job->executor, membership->nonce);
   auto addresses = membership->addresses;
-  auto watch = runtime::Watch::start(*membership, *job->communicator);
+  auto watch = runtime::Watch::start(*membership, *job->executor);
   if (!watch) return watch.status();
   job->watch = std::move(*watch);
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
@@ -159,7 +157,7 @@ Result<std::vector<std::shared_ptr<JobState>>> make_local(Rank size, Progress pr
                                                         size, executor_options(*config, crowded(hosts, config->host)));
     job->communicator = std::make_unique<runtime::Communicator>(*job->executor, 1);
     job->judge = judge;
-    judge->join(rank, job->communicator.get());
+    judge->join(rank, job->executor.get());
     job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
     jobs.push_back(std::move(job));
   }

@@ -7,13 +7,15 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
-#include "runtime/job/watch_messages.hpp"
 
 namespace lacuna::runtime {
 
 namespace {
 
+using watch_messages::Say;
+
 constexpr std::chrono::milliseconds longest_farewell{200};
+constexpr std::chrono::milliseconds help_interval{1};
 
 short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
 
@@ -73,23 +75,26 @@ Control::Orders Control::take_orders() {
 }
 
 void Control::run() {
-  Clock::time_point last = Clock::now();
-  next_beat_ = last;
-  for (Member& one : members_) one.heard = last;
+  next_beat_ = now_ = Clock::now();
+  for (Member& one : members_) one.heard = now_;
+  bool stopping = false;
   while (true) {
     sleep();
-    const Clock::time_point now = Clock::now();
-    if (now - last > 2 * period_) {
+    const Clock::time_point last = std::exchange(now_, Clock::now());
+    if (now_ - last > 2 * period_) {
       // This thread did not run for a while, so it could not hear the others.
-      for (Member& one : members_) one.heard = now;
+      for (Member& one : members_) one.heard = now_;
     }
-    last = now;
     for (Rank rank = 0; rank < size(); ++rank) attend(rank);
     Orders orders = take_orders();
-    if (orders.stop && !orders.leave) return;
     for (Trouble& trouble : orders.troubles) raise(std::move(trouble));
-    if (orders.leave) return farewell(*orders.leave);
+    if (orders.leave) say_goodbye(*std::move(orders.leave));
     keep_time();
+    help_leavers();
+    release_when_stopped();
+    stopping |= orders.stop;
+    if (stopping && !member(rank_).has_left) return;
+    if (stopping && failed_ == released_) return farewell();
   }
 }
 
@@ -111,6 +116,8 @@ Clock::time_point Control::next_duty() const {
   const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
   Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
   for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
+  if (now_ < help_until_) next = std::min(next, now_ + help_interval);
+  if (failed_ && !released_) next = std::min(next, stop_until_);
   if (fallback_) next = std::min(next, fallback_->until);
   return next;
 }
@@ -121,7 +128,7 @@ void Control::attend(Rank rank) {
   channel.flush();
   const bool alive = channel.fill();
   while (const std::optional<Frame> frame = channel.next()) {
-    member(rank).heard = Clock::now();
+    member(rank).heard = now_;
     take(rank, *frame);
   }
   if (channel.is_malformed()) return lose(rank, "sent something that is no message of the watch");
@@ -129,7 +136,6 @@ void Control::attend(Rank rank) {
 }
 
 void Control::take(Rank rank, const Frame& frame) {
-  using watch_messages::Say;
   Member& from = member(rank);
   switch (static_cast<Say>(frame.kind)) {
     case Say::Beat:
@@ -137,7 +143,11 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Goodbye:
       from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
       from.has_left = true;
-      from.channel.close();
+      help_until_ = now_ + longest_leave;
+      if (rank_ == 0) tell_all(Say::Leaving);
+      break;
+    case Say::Leaving:
+      help_until_ = now_ + longest_leave;
       break;
     case Say::Report:
       if (auto trouble = watch_messages::read_report(frame); trouble && rank_ == 0) inquire(rank, *std::move(trouble));
@@ -154,6 +164,12 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Verdict:
       if (const auto verdict = watch_messages::read_verdict(frame)) conclude(*verdict);
       break;
+    case Say::Stopped:
+      from.has_stopped = true;
+      break;
+    case Say::Released:
+      stop_until_ = now_;
+      break;
   }
 }
 
@@ -164,21 +180,20 @@ void Control::lose(Rank rank, std::string_view how) {
 }
 
 void Control::keep_time() {
-  const Clock::time_point now = Clock::now();
-  if (now >= next_beat_) {
-    next_beat_ = now + period_;
+  if (now_ >= next_beat_) {
+    next_beat_ = now_ + period_;
     for (Member& one : members_) {
-      if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send_beat(one.channel);
+      if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send(one.channel, Say::Beat);
     }
   }
   for (Rank rank = 0; rank < size(); ++rank) {
     const Member& one = member(rank);
-    if (!failed_ && one.channel.is_open() && now - one.heard > silence_) {
+    if (!failed_ && !one.has_left && one.channel.is_open() && now_ - one.heard > silence_) {
       conclude({Code::PeerFailed, fmt::format("{} does not answer for {} (stopped?)", name_rank(rank, one.host),
                                               name_duration(silence_))});
     }
   }
-  settle(now);
+  settle();
 }
 
 void Control::conclude(const Status& verdict) {
@@ -190,12 +205,41 @@ void Control::conclude(const Status& verdict) {
     if (one.channel.is_open()) watch_messages::send_verdict(one.channel, verdict);
   }
   watched_.fail(verdict);
+  member(rank_).has_stopped = true;
+  stop_until_ = now_ + period_ + times_.stop;
+  if (rank_ != 0) tell_all(Say::Stopped);
 }
 
-void Control::farewell(const std::vector<Reach>& reached) {
+/// Rank 0 waits for the others, the others for rank 0; nobody for long.
+void Control::release_when_stopped() {
+  if (!failed_ || released_) return;
+  const auto has_stopped = [](const Member& one) { return one.has_stopped || !one.channel.is_open(); };
+  const bool all = rank_ == 0 && std::all_of(members_.begin(), members_.end(), has_stopped);
+  if (!all && now_ < stop_until_) return;
+  released_ = true;
+  if (rank_ == 0) tell_all(Say::Released);
+  watched_.release();
+}
+
+void Control::tell_all(Say kind) {
+  for (Member& one : members_) {
+    if (one.channel.is_open()) watch_messages::send(one.channel, kind);
+  }
+}
+
+void Control::say_goodbye(std::vector<Reach> reached) {
   for (Member& one : members_) {
     if (one.channel.is_open()) watch_messages::send_goodbye(one.channel, reached);
   }
+  member(rank_).has_left = true;
+  member(rank_).reached = std::move(reached);
+}
+
+void Control::help_leavers() {
+  if (now_ < help_until_) watched_.progress();
+}
+
+void Control::farewell() {
   const Clock::time_point until = Clock::now() + longest_farewell;
   std::vector<pollfd> waiting;
   do {

@@ -8,6 +8,7 @@
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/job/watch.hpp"
+#include "runtime/job/watch_messages.hpp"
 
 namespace lacuna::runtime {
 
@@ -23,7 +24,8 @@ class Control {
   void leave(std::vector<Reach> reached);
   void stop();
 
-  /// Serves until stop(), or until leave() and the goodbyes.
+  /// Serves until stop(). After leave() that is not the end of it before the goodbyes, nor before all have stopped if
+  /// the job has failed.
   void run();
 
  private:
@@ -32,7 +34,8 @@ class Control {
     std::string host;
     Channel channel;
     Clock::time_point heard;
-    bool has_left = false;
+    bool has_left = false;     // it has said goodbye
+    bool has_stopped = false;  // it has heard the verdict
     std::vector<Reach> reached;
   };
   struct Inquiry {
@@ -61,15 +64,19 @@ class Control {
   void take(Rank rank, const Frame& frame);
   void lose(Rank rank, std::string_view how);
   void keep_time();
-  void farewell(const std::vector<Reach>& reached);
+  void say_goodbye(std::vector<Reach> reached);
+  void help_leavers();
+  void farewell();
   void conclude(const Status& verdict);
+  void release_when_stopped();
+  void tell_all(watch_messages::Say kind);
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
 
   // Troubles (control_inquiries.cpp)
   void raise(Trouble trouble);
   void inquire(Rank reporter, Trouble trouble);
   void take_answer(Rank rank, const Frame& frame);
-  void settle(Clock::time_point now);
+  void settle();
   bool is_settled(const Inquiry& inquiry) const;
   std::vector<Account> accounts_for(const Inquiry& inquiry) const;
   void decide_alone(const Trouble& trouble);
@@ -86,8 +93,11 @@ class Control {
   Throttle submitted_;
 
   std::vector<Member> members_;
-  bool failed_ = false;
+  Clock::time_point now_;  // read once in a round: a rank that is suspended in the midst of one blames nobody
   Clock::time_point next_beat_;
+  Clock::time_point help_until_;  // leavers to be heard
+  Clock::time_point stop_until_;  // after a verdict, others to stop
+  bool failed_ = false, released_ = false;
   std::vector<Inquiry> inquiries_;  // on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;

@@ -4,22 +4,21 @@
 
 #include "runtime/job/control.hpp"
 #include "runtime/job/names.hpp"
-#include "runtime/job/watch_messages.hpp"
 
 namespace lacuna::runtime {
 
 void Control::raise(Trouble trouble) {
   if (failed_) return;
   if (rank_ == 0) return inquire(0, std::move(trouble));
-  if (!member(0).channel.is_open()) return decide_alone(trouble);
+  if (member(0).has_left) return decide_alone(trouble);
   watch_messages::send_report(member(0).channel, trouble);
   if (trouble.kind != Trouble::Kind::Stalled && !fallback_) {
-    fallback_ = Fallback{.trouble = std::move(trouble), .until = Clock::now() + times_.fallback};
+    fallback_ = Fallback{.trouble = std::move(trouble), .until = now_ + times_.fallback};
   }
 }
 
 void Control::inquire(Rank reporter, Trouble trouble) {
-  if (failed_) return;
+  if (failed_ || member(0).has_left) return;
   const CallId call(trouble.communicator, trouble.run);
   const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
   for (Inquiry& open : inquiries_) {
@@ -30,12 +29,11 @@ void Control::inquire(Rank reporter, Trouble trouble) {
     }
     return;
   }
-  const Clock::time_point now = Clock::now();
-  if (can_wait && !looked_at_.admit(call, now)) return;
+  if (can_wait && !looked_at_.admit(call, now_)) return;
   Inquiry inquiry{.id = next_inquiry_++,
                   .trouble = std::move(trouble),
                   .reporter = reporter,
-                  .until = now + times_.gather,
+                  .until = now_ + times_.gather,
                   .answers = std::vector<std::optional<Account>>(members_.size())};
   inquiry.answers[0] = account_of(watched_.posted(call.first, call.second));
   for (Member& one : members_) {
@@ -64,20 +62,21 @@ std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
   std::vector<Account> accounts;
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
     const Member& one = members_[rank];
-    const Account otherwise = one.has_left ? account_of(one.reached, call) : Account();
-    accounts.push_back(inquiry.answers[rank].value_or(otherwise));
+    Account account = inquiry.answers[rank].value_or(Account());
+    if (one.has_left && account.state != Account::State::Posted) account = account_of(one.reached, call);
+    accounts.push_back(std::move(account));
   }
   return accounts;
 }
 
-void Control::settle(Clock::time_point now) {
+void Control::settle() {
   std::optional<Status> verdict;
   std::erase_if(inquiries_, [&](const Inquiry& inquiry) {
-    if (verdict || (now < inquiry.until && !is_settled(inquiry))) return false;
+    if (verdict || (now_ < inquiry.until && !is_settled(inquiry))) return false;
     verdict = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry));
     return true;
   });
-  if (fallback_ && now >= fallback_->until) {
+  if (fallback_ && now_ >= fallback_->until) {
     verdict = judge_alone(fallback_->trouble,
                           fmt::format("{} did not answer when asked who is late", name_rank(0, member(0).host)));
   }

@@ -29,8 +29,13 @@ class Watched {
   };
   /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted.
   virtual std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) = 0;
-  /// The verdict: poison everything with this status. Called at most once; must not destroy the watch.
+  /// The verdict: poison everything with this status, and move no data any more; when this returns, peers may leave.
+  /// Called at most once; must not destroy the watch.
   virtual void fail(const Status& verdict) = 0;
+  /// Called once after fail(): every rank that answers has stopped too, so that nobody touches another's memory.
+  virtual void release() = 0;
+  /// A peer is leaving and waits until it has been heard: take what it sent. True if anything moved.
+  virtual bool progress() = 0;
 };
 
 /// A call that does not end, as its rank sees it.
@@ -56,7 +61,11 @@ struct WatchTimes {
   std::chrono::milliseconds gather{1000};    ///< how long rank 0 waits for answers before it decides without them
   std::chrono::milliseconds fallback{3000};  ///< how long a rank waits for rank 0's verdict before it makes its own
   std::chrono::milliseconds throttle{1000};  ///< a call reported as stalled is looked at once in this time
+  std::chrono::milliseconds stop{1000};      ///< after a verdict, how long a late rank is waited for, beside a beat
 };
+
+/// Longest time that a rank waits to be heard by its peers when it leaves.
+inline constexpr std::chrono::milliseconds longest_leave{5000};
 
 /// Notices what collectives cannot: a rank that died, stopped or left, calls that differ between ranks, and who is late
 /// when a deadline passes. Every verdict reaches all ranks that live, once, and names the ranks concerned:
@@ -69,13 +78,17 @@ struct WatchTimes {
 /// rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
 /// alone. A rank that finds that it was itself suspended blames nobody for the time.
 ///
+/// Leaving is safe for the others. Without a failure, the peers of a leaving rank are made to take what it sent, also
+/// while their callers are busy elsewhere. After a verdict, no rank leaves before all that answer have stopped.
+///
 /// Thread rule: any thread may call; nothing blocks but the destructor. `watched` must outlive the watch.
 class Watch {
  public:
   /// Takes over the connections of a job that has come together. Internal if the system has no thread or descriptor.
   static Result<std::unique_ptr<Watch>> start(Membership& membership, Watched& watched, const WatchTimes& times = {});
   /// Ends the thread: at once without leave(), so that the others take this rank for dead; else after the goodbyes have
-  /// been heard, 200 ms at most. Hold no lock that the functions of Watched take.
+  /// been heard, 200 ms at most; after a verdict once all have stopped, WatchTimes::stop and a beat at most. Hold no
+  /// lock that the functions of Watched take.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -83,7 +96,7 @@ class Watch {
   /// Only notes the trouble and wakes the watch's thread; cheap for a call that is reported as stalled repeatedly.
   void report(Trouble trouble);
   /// Says goodbye: this rank will post no further call. A communicator that is not named here counts as one without any
-  /// call. No verdict comes after it but one that is already on its way.
+  /// call. The watch serves on until it is destroyed.
   void leave(std::vector<Reach> reached);
 
  private:

@@ -24,7 +24,7 @@ std::optional<T> complete(const Decoder& body, T value) {
 
 }  // namespace
 
-void send_beat(Channel& channel) { send(channel, Say::Beat, Encoder()); }
+void send(Channel& channel, Say kind) { send(channel, kind, Encoder()); }
 
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
   Encoder body;

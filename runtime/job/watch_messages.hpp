@@ -21,6 +21,9 @@ enum class Say : std::uint8_t {
   Ask,        ///< from rank 0: what did you post?
   Answer,     ///< to rank 0
   Verdict,    ///< the job has failed
+  Stopped,    ///< to rank 0: this rank has heard the verdict and moves no data any more
+  Released,   ///< from rank 0: all have stopped
+  Leaving,    ///< from rank 0: some rank waits until it has been heard
 };
 
 struct Ask {
@@ -33,7 +36,8 @@ struct Answer {
   std::optional<Watched::Posted> posted;
 };
 
-void send_beat(Channel& channel);
+/// Any that says no more than its kind.
+void send(Channel& channel, Say kind);
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
 void send_report(Channel& channel, const Trouble& trouble);
 void send_ask(Channel& channel, const Ask& ask);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/job/watch.hpp"
 #include "tests/processes/executed.hpp"
 
 namespace lacuna::test {
@@ -21,6 +22,8 @@ struct Network {
   std::string name;
   Environment environment;
 };
+
+void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
 
 const Network networks[] = {
     {"SharedMemory", {}},
@@ -53,8 +56,23 @@ class Faults : public testing::TestWithParam<Network> {
   }
 };
 
+/// A file for which ranks wait.
+class Gate {
+ public:
+  Gate() { std::filesystem::remove(path_); }
+  ~Gate() { std::filesystem::remove(path_); }
+  std::string action() const { return "gate=" + path_; }
+  void open() const { std::ofstream(path_).put('\n'); }
+
+ private:
+  const std::string path_ = testing::TempDir() + "lacuna_gate_" + std::to_string(::getpid());
+};
+
 /// Those that also depend on who moves the messages, and how.
 using Kills = Faults;
+
+/// Those in which the network takes a message before its receiver looks.
+using Leaving = Faults;
 
 using Actions = std::vector<std::string>;
 const Actions stream = {"stream=allreduce,f32,sum,200000"};
@@ -122,6 +140,21 @@ TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
   EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
 }
 
+TEST_P(Leaving, ARankThatLeavesIsHeardByThoseWhoAreBusyElsewhere) {
+  const Gate gate;
+  const std::string connect = "call=allreduce,f32,sum,300000", broadcast = "call=broadcast,f32,sum,1000,0";
+  const Actions others = {LACUNA_WORKER, "size=3", connect, gate.action(), broadcast};
+  Job ranks({{LACUNA_WORKER, "size=3", connect, broadcast}, others, others}, GetParam().environment);
+  EXPECT_EQ(ranks[0].wait(to_start), 0) << ranks[0].output();
+  const std::string said = ranks[0].output(), left = "left after ";
+  EXPECT_LT(std::stoi(said.substr(said.find(left) + left.size())), runtime::longest_leave.count() / 2) << said;
+  gate.open();
+  for (std::size_t rank : {1, 2}) {
+    EXPECT_EQ(ranks[rank].wait(to_leave), 0) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("at the gate\ncall: ok")) << ranks[rank].output();
+  }
+}
+
 TEST_P(Kills, HeldRequestsEndWhenAPeerIsKilled) {
   const Actions hold = {"hold=allreduce,f32,sum,300000", "hold=allgather,f64,sum,100000", "sleep=2500"};
   Job ranks = job({hold, {"sleep=2500"}, hold});
@@ -135,6 +168,7 @@ TEST_P(Kills, HeldRequestsEndWhenAPeerIsKilled) {
 
 std::string name_of(const testing::TestParamInfo<Network>& given) { return given.param.name; }
 INSTANTIATE_TEST_SUITE_P(Processes, Kills, testing::ValuesIn(networks), name_of);
+INSTANTIATE_TEST_SUITE_P(Processes, Leaving, testing::Values(networks[0], networks[2], networks[3]), name_of);
 INSTANTIATE_TEST_SUITE_P(Processes, Faults, testing::Values(networks[0], networks[3], networks[4]), name_of);
 
 /// Two calls that differ, and how the verdict shows them.
@@ -143,6 +177,8 @@ struct Difference {
   std::string call_of_others, call_of_rank_1;
   std::string text_of_others, text_of_rank_1;
 };
+
+void PrintTo(const Difference& difference, std::ostream* out) { *out << difference.name; }
 
 const Difference differences[] = {
     {"Count", "allreduce,f32,sum,1000", "allreduce,f32,sum,1001", "allreduce recursive_doubling f32 count 1000 sum",
@@ -172,16 +208,15 @@ TEST_P(Mismatches, BothSidesAreNamedOnAllRanks) {
   const auto& [given, network] = GetParam();
   Environment environment = network.environment;
   environment.insert({{"LACUNA_STALL", "0.3"}, {"LACUNA_DEADLINE", "15"}});
-  const std::string gate = testing::TempDir() + "lacuna_gate_" + std::to_string(::getpid());
-  std::filesystem::remove(gate);
+  const Gate gate;
   // A rank may have ended its part of the call, and even the barrier after it, before the verdict comes.
-  const Actions others = {LACUNA_WORKER,  "size=3",       "gate=" + gate, "call=" + given.call_of_others,
+  const Actions others = {LACUNA_WORKER,  "size=3",       gate.action(), "call=" + given.call_of_others,
                           "call=barrier", "poisoned=5000"};
   Actions rank_1 = others;
   rank_1[3] = "call=" + given.call_of_rank_1;
   Job ranks({others, rank_1, others}, environment);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) ASSERT_TRUE(ranks[rank].says("at the gate", to_start));
-  std::ofstream(gate).put('\n');
+  gate.open();
   const std::string differs = "poisoned: mismatch: call 1 differs: ";
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
@@ -191,7 +226,6 @@ TEST_P(Mismatches, BothSidesAreNamedOnAllRanks) {
     EXPECT_NE(output.find(" posted " + given.text_of_others), std::string::npos) << output;
     EXPECT_NE(output.find("rank 1 posted " + given.text_of_rank_1), std::string::npos) << output;
   }
-  std::filesystem::remove(gate);
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, Mismatches,

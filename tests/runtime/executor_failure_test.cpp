@@ -206,6 +206,62 @@ TEST(ExecutorFailure, AFailedCallKeepsItsMemoryUntilTheTransportHasLetGo) {
   EXPECT_TRUE(watched.expired());
 }
 
+TEST(ExecutorFailure, AfterAVerdictNothingMovesAndReleaseEndsWhatThePeersHold) {
+  Ranks ranks(2, synchronous());
+  runtime::Communicator other(ranks.executor(0), 99);
+  Floats data(64);
+  auto kept = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = kept;
+  Call call = broadcast_call(data, 0);
+  call.options.keep_alive = std::move(kept);
+  const runtime::Run& run = must_post(ranks, 0, call);
+  call.options.keep_alive.reset();
+  must_post(ranks, 1, broadcast_call(data, 1));
+  const auto received = ranks.counters(0).messages_received;
+  const Status verdict(Code::PeerFailed, "planted");
+  ranks.executor(0).fail(verdict);
+  EXPECT_TRUE(run.finished);
+  for (const runtime::Communicator* one : {&ranks.communicator(0), &other}) {
+    EXPECT_EQ(one->status().to_string(), verdict.to_string());
+  }
+  EXPECT_EQ(runtime::Communicator(ranks.executor(0), 100).status().to_string(), verdict.to_string());
+  ranks.sweep_until([] { return false; });
+  EXPECT_EQ(ranks.counters(0).messages_received, received);
+  EXPECT_FALSE(ranks.communicator(0).reclaimed(run));
+  EXPECT_FALSE(watched.expired());
+  ranks.executor(0).release();
+  EXPECT_TRUE(ranks.communicator(0).reclaimed(run));
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(ranks.executor(0).close(1s).to_string(), verdict.to_string());
+}
+
+TEST(ExecutorFailure, ADestroyedCommunicatorEndsItsCallsAndItsExecutorGoesOn) {
+  for (const std::size_t eager_bytes : {0, 1 << 20}) {
+    RanksOptions options = synchronous();
+    options.executor.eager_bytes = eager_bytes;
+    Ranks ranks(2, options);
+    auto lost = std::make_unique<runtime::Communicator>(ranks.executor(0), 99);
+    auto other = std::make_unique<runtime::Communicator>(ranks.executor(1), 99);
+    Floats data[2] = {Floats(50, 7), Floats(50)};
+    auto kept = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = kept;
+    Call call = broadcast_call(data[0], 0);
+    call.options.keep_alive = std::move(kept);
+    must_post(*lost, call);
+    call.options.keep_alive.reset();
+    must_post(*lost, broadcast_call(data[0], 1));
+    lost.reset();
+    ranks.sweep_until([] { return false; });
+    other.reset();
+    ranks.sweep_until([] { return false; });
+    EXPECT_TRUE(watched.expired());
+    for (const Status& status : ranks.run({broadcast_call(data[0], 0), broadcast_call(data[1], 0)})) {
+      EXPECT_TRUE(status) << status.to_string();
+    }
+    EXPECT_EQ(data[1], Floats(50, 7));
+  }
+}
+
 TEST(ExecutorFailure, WithAReporterNothingFailsBeforeItsVerdict) {
   RanksOptions options{.network = {}, .executor = quick_executor()};
   options.executor.stall = 20ms;

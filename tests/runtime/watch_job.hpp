@@ -29,6 +29,17 @@ class Client : public Watched {
     const std::lock_guard lock(mutex_);
     verdicts_.push_back(verdict.to_string());
     changed_.notify_all();
+    std::this_thread::sleep_for(stops_after);
+  }
+  void release() override {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+  bool progress() override {
+    const std::lock_guard lock(mutex_);
+    ++helps_;
+    return false;
   }
 
   void post(std::uint32_t run, std::uint64_t digest, const std::string& text) {
@@ -45,10 +56,20 @@ class Client : public Watched {
     changed_.wait_for(lock, within, [&] { return !verdicts_.empty(); });
     return verdicts_.empty() ? "(none)" : verdicts_.front();
   }
+  bool released(std::chrono::milliseconds within = std::chrono::seconds(10)) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, within, [&] { return released_; });
+  }
+  int helps() const {
+    const std::lock_guard lock(mutex_);
+    return helps_;
+  }
   std::size_t verdicts() const {
     const std::lock_guard lock(mutex_);
     return verdicts_.size();
   }
+
+  std::chrono::milliseconds stops_after{0};  ///< how long fail() takes
 
  private:
   mutable std::mutex mutex_;
@@ -56,6 +77,8 @@ class Client : public Watched {
   std::map<std::uint32_t, Posted> posted_;
   std::vector<std::string> verdicts_;
   int questions_ = 0;
+  bool released_ = false;
+  int helps_ = 0;
 };
 
 inline Membership enter(Rank rank, Rank size, const std::string& store, std::chrono::milliseconds longest_silence) {

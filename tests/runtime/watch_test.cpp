@@ -150,6 +150,55 @@ TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
   for (const Client& client : job.clients) EXPECT_EQ(client.verdicts(), 1u);
 }
 
+TEST(WatchOfThreads, NobodyIsReleasedBeforeAllHaveStopped) {
+  for (std::size_t late : {0, 1, 3}) {
+    Local job(4, {.stop = 60s});
+    job.clients[late].stops_after = 300ms;
+    const auto begin = Clock::now();
+    job.watches[2]->report(trouble(Kind::Expired, 3, "barrier"));
+    for (Client& client : job.clients) EXPECT_TRUE(client.released());
+    EXPECT_GE(Clock::now() - begin, 300ms);
+  }
+}
+
+TEST(WatchOfThreads, AfterAVerdictARankLeavesWhenAllHaveStopped) {
+  Local job(3, {.stop = 60s});
+  job.clients[2].stops_after = 300ms;
+  const auto begin = Clock::now();
+  job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
+  EXPECT_NE(job.clients[1].verdict(), "(none)");
+  job.leave(1, 0);
+  EXPECT_GE(Clock::now() - begin, 300ms);
+  EXPECT_TRUE(job.clients[1].released(0ms));
+}
+
+TEST(WatchOfThreads, TheDeathOfRankZeroReleasesTheOthersAfterAWhile) {
+  Local job(3, {.stop = 50ms});
+  job.watches[0].reset();
+  for (std::size_t rank : {1, 2}) EXPECT_TRUE(job.clients[rank].released());
+}
+
+TEST(WatchOfThreads, ALeavingRankIsHeardByThoseWhoseCallersAreElsewhere) {
+  for (std::size_t leaver : {0, 2}) {
+    Local job(3);
+    for (Client& client : job.clients) EXPECT_EQ(client.helps(), 0);
+    job.watches[leaver]->leave({});
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const auto until = Clock::now() + 10s;
+      while (rank != leaver && job.clients[rank].helps() < 3 && Clock::now() < until) std::this_thread::sleep_for(1ms);
+      EXPECT_GE(job.clients[rank].helps(), rank == leaver ? 0 : 3);
+    }
+  }
+}
+
+TEST(WatchOfThreads, ALeavingRankStillHearsAVerdict) {
+  Local job(3);
+  job.watches[1]->leave({});
+  job.watches[2].reset();
+  EXPECT_EQ(job.clients[1].verdict(), "peer failed: rank 2 (host h2) died: its connection ended without a goodbye");
+  EXPECT_TRUE(job.clients[1].released());
+}
+
 TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
   struct Locking : Watched {
     std::optional<Posted> posted(std::uint64_t, std::uint32_t) override { return std::nullopt; }
@@ -162,6 +211,8 @@ TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
       lock.unlock();
       got_it = true;
     }
+    void release() override {}
+    bool progress() override { return false; }
     std::mutex lock;
     std::atomic<bool> got_it = false;
   };

@@ -1,0 +1,93 @@
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "runtime/communicator.hpp"
+#include "runtime/executor.hpp"
+
+namespace lacuna::runtime {
+
+std::vector<Reach> Executor::reached() const {
+  Lock lock(*this);
+  std::vector<Reach> all;
+  for (const Communicator* communicator : communicators_) all.push_back({communicator->id_, communicator->next_run_});
+  return all;
+}
+
+std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
+  Lock lock(*this);
+  const auto asked = std::find_if(communicators_.begin(), communicators_.end(),
+                                  [&](const Communicator* one) { return one->id_ == communicator; });
+  return asked == communicators_.end() ? std::nullopt : (*asked)->posted(run);
+}
+
+void Executor::fail(const Status& verdict) {
+  {
+    Lock lock(*this);
+    if (state_ == State::Failed || state_ == State::Closed) return;
+    state_ = State::Failed;
+    verdict_ = verdict;
+    for (Communicator* communicator : communicators_) fail(*communicator, verdict);
+    if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
+  }
+  signal(wake_fd_);
+  flush_deferred();
+}
+
+void Executor::release() {
+  {
+    Lock lock(*this);
+    if (state_ != State::Failed) return;
+    transport_->abandon();
+    for (Operation* operation : operations_.taken()) {
+      operation->fetch ? end_fetch(operation, false) : end_send(operation, false);
+    }
+  }
+  flush_deferred();
+}
+
+void Executor::fail(Communicator& communicator, const Status& status) {
+  if (!communicator.poison_.is_ok()) return;
+  record_.tick();
+  communicator.poison_ = status;
+  purge(communicator);
+  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
+    Run* run = communicator.runs_[i];
+    if (!run) continue;
+    for (auto& part : run->active) {
+      for (StepState& state : part->states) {
+        if (state.landing) release_landing(std::exchange(state.landing, nullptr));
+      }
+    }
+    finish_run(*run, status);
+  }
+  for (auto& messages : communicator.early_) {
+    for (Landing* landing : messages) release_landing(landing);
+    messages.clear();
+  }
+  if (sleepers_ > 0) signal(wake_fd_);
+}
+
+void Executor::purge(const Communicator& communicator) {
+  const auto belongs = [&](const StepOf& step) { return step.part->run->communicator == &communicator; };
+  ready_.remove_if(belongs);
+  for (Link& peer : links_) {
+    peer.sends.remove_if(belongs);
+    peer.fetches.remove_if([&](const Fetch& fetch) {
+      if (!belongs(fetch.step)) return false;
+      discards_.push_back(fetch.descriptor);
+      return true;
+    });
+  }
+}
+
+void Executor::after_handlers() {
+  for (std::size_t i = 0; i < failures_.size(); ++i) fail(*failures_[i].first, failures_[i].second);
+  failures_.clear();
+  if (state_ == State::Running) {
+    for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
+  }
+  discards_.clear();
+}
+
+}  // namespace lacuna::runtime
