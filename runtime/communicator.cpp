@@ -237,7 +237,7 @@ Run* Communicator::find(std::uint32_t number) {
   return run && run->number == number ? run : nullptr;
 }
 
-std::shared_ptr<const Graph> Communicator::graph(const Run& run, Rank position) {
+const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, Rank position) {
   return graphs_.get(*run.algorithm, {.collective = run.call.collective,
                                       .size = size(),
                                       .position = position,

@@ -73,7 +73,7 @@ class Communicator {
   /// The run of this number if it was posted and has not finished.
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
-  std::shared_ptr<const Graph> graph(const Run& run, Rank position);
+  const std::shared_ptr<const Graph>& graph(const Run& run, Rank position);
   void ended(Run& run);
   void abandon(Run& run);
 

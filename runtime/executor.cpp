@@ -26,7 +26,8 @@ void Executor::activate_part(Run& run) {
   part.order = {size_, 0};
   if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, size_, run.sampler}, part.number);
   part.position = part.order.position_of(rank_);
-  part.graph = run.communicator->graph(run, part.position);
+  // Nearly always the graph of the last time: counting its owners would cost more than to compare.
+  if (const auto& planned = run.communicator->graph(run, part.position); part.graph != planned) part.graph = planned;
   const Graph& graph = *part.graph;
   part.offset = boundary(part.number, run.call.count, run.parts);
   part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;

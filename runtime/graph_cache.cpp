@@ -4,7 +4,7 @@
 
 namespace lacuna::runtime {
 
-std::shared_ptr<const Graph> GraphCache::get(const Algorithm& algorithm, GraphShape shape) {
+const std::shared_ptr<const Graph>& GraphCache::get(const Algorithm& algorithm, GraphShape shape) {
   if (algorithm.symmetric) shape.position = 0;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.algorithm == &algorithm && entry.shape == shape;

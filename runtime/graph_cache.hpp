@@ -11,7 +11,8 @@ namespace lacuna::runtime {
 /// The graphs used last. Few serve all calls, so the newest stand first in a short list.
 class GraphCache {
  public:
-  std::shared_ptr<const Graph> get(const Algorithm& algorithm, GraphShape shape);
+  /// Valid until the next call.
+  const std::shared_ptr<const Graph>& get(const Algorithm& algorithm, GraphShape shape);
 
  private:
   static constexpr std::size_t capacity = 64;

@@ -66,11 +66,11 @@ struct Bench {
     return {};
   }
 
-  Status round(int operations) {
+  /// Makes the call, or several at a time.
+  Status round(const Call& now, int operations) {
+    if (operations == 1) return communicator.run(now);
     std::vector<Request> requests;
     requests.reserve(static_cast<std::size_t>(operations));
-    const Call now = call();
-    if (operations == 1) return communicator.run(now);
     for (int i = 0; i < operations; ++i) {
       auto request = communicator.start(now);
       if (!request) return request.status();
@@ -119,13 +119,14 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
 Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   const PerfOptions& options = bench.options;
   if (Status ready = bench.prepare(); !ready) return ready;
+  const Call call = bench.call();
   for (int i = 0; i < options.warmup; ++i) {
-    if (Status status = bench.round(options.operations); !status) return status;
+    if (Status status = bench.round(call, options.operations); !status) return status;
   }
   if (Status status = bench.communicator.barrier(); !status) return status;
   const auto start = Clock::now();
   for (int i = 0; i < options.iterations; ++i) {
-    if (Status status = bench.round(options.operations); !status) return status;
+    if (Status status = bench.round(call, options.operations); !status) return status;
   }
   double seconds =
       std::chrono::duration<double>(Clock::now() - start).count() / options.iterations / options.operations;
