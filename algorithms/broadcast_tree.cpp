@@ -30,10 +30,7 @@ const Algorithm broadcast_tree = {
     .symmetric = false,
     .supports = nullptr,
     .build = build,
-    .bind =
-        [](const Binding& binding, std::uint32_t) {
-          return Order{binding.size, binding.call.root};
-        },
+    .bind = from_root,
 };
 
 }  // namespace lacuna

@@ -25,6 +25,9 @@ struct Binding {
   const Sampler& sampler;  ///< with the draw of this call
 };
 
+/// The order in which the root stands at position 0, for Algorithm::bind.
+inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.size, binding.call.root}; }
+
 /// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
 struct Algorithm {
   Collective collective;

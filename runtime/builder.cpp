@@ -15,14 +15,21 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
 
 Region GraphBuilder::canonical(Region region) const {
   if (!shape_.in_place || region.buffer == Buffer::Scratch) return region;
-  // reduce_scatter's output lies inside its input; everywhere else the input is (a block of) the output.
-  region.buffer = shape_.collective == Collective::ReduceScatter ? Buffer::Input : Buffer::Output;
+  const CollectiveTraits& traits = traits_of(shape_.collective);
+  const bool output_lies_in_input = traits.input == Holds::Blocks && traits.output == Holds::Data;
+  region.buffer = output_lies_in_input ? Buffer::Input : Buffer::Output;
   return region;
 }
 
 Region GraphBuilder::piece_of(Buffer buffer, Rank piece) const {
   const auto index = static_cast<std::uint32_t>(wrap(piece));
   return {buffer, 0, static_cast<std::uint32_t>(shape_.size), index, index + 1};
+}
+
+Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) const {
+  assert(0 <= begin && begin <= end && end <= of);
+  return canonical(
+      {buffer, 0, static_cast<std::uint32_t>(of), static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
 }
 
 Region GraphBuilder::scratch(int slot, Region like) const {

@@ -22,10 +22,13 @@ class GraphBuilder {
   /// All data of the part.
   Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }
   Region output() const { return canonical({Buffer::Output, 0, 1, 0, 1}); }
-  /// One of size() pieces. Where a collective gives each rank a block (reduce_scatter's input, allgather's output),
-  /// piece i is rank i's block; reduce_scatter's output and allgather's input hold the own piece only.
+  /// One of size() pieces. Where a collective has blocks (reduce_scatter's input, allgather's output), piece i is the
+  /// block of the rank at position i; a buffer of such a collective that holds no blocks is the own piece.
   Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }
   Region output(Rank piece) const { return canonical(piece_of(Buffer::Output, piece)); }
+  /// Pieces begin .. end-1 of `of`, for programs that are not symmetric, of collectives without blocks.
+  Region input(Rank begin, Rank end, Rank of) const { return range_of(Buffer::Input, begin, end, of); }
+  Region output(Rank begin, Rank end, Rank of) const { return range_of(Buffer::Output, begin, end, of); }
   /// Temporary block `slot`, as the place of `like`.
   Region scratch(int slot, Region like) const;
   /// No bytes: its message is only a signal.
@@ -52,6 +55,7 @@ class GraphBuilder {
 
   Region canonical(Region region) const;
   Region piece_of(Buffer buffer, Rank piece) const;
+  Region range_of(Buffer buffer, Rank begin, Rank end, Rank of) const;
   Rank wrap(Rank value) const;
   StepId add(Step step);
   void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);

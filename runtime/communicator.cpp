@@ -18,21 +18,13 @@ bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t 
   return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
-/// Where the input must lie, seen from the output's memory, for the call to be in place.
+/// Do both buffers lie in the larger of them, each where it belongs?
 bool is_in_place(const Call& call, Rank rank) {
-  const auto* input = static_cast<const std::byte*>(call.input);
-  const auto* output = static_cast<const std::byte*>(call.output);
-  const std::size_t block = static_cast<std::size_t>(rank) * call.count * size_of(call.dtype);
-  switch (call.collective) {
-    case Collective::ReduceScatter:
-      return output == input + block;
-    case Collective::Allgather:
-      return input == output + block;
-    case Collective::Broadcast:
-      return input == output || rank != call.root;
-    default:
-      return input == output;
-  }
+  if (!reads_input(call.collective, rank, call.root) || !writes_output(call.collective, rank, call.root)) return false;
+  const InPlace offsets = in_place_offsets(call.collective, call.count * size_of(call.dtype), rank);
+  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
+  return input - offsets.input == output - offsets.output;
 }
 
 /// Some milliseconds late, for a fifth of the time that it takes to read the exact clock.
@@ -96,14 +88,16 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
 
 Status Communicator::check(const Call& call) const {
   if (Status viable = executor_.viable(call.memory); !viable) return viable;
-  if (call.collective == Collective::Barrier) return {};
-  if (call.collective == Collective::Broadcast && (call.root < 0 || call.root >= size())) {
+  if (!moves_data(call.collective)) return {};
+  if (has_root(call.collective) && (call.root < 0 || call.root >= size())) {
     return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", call.root, size() - 1)};
   }
-  if (call.reduction == Reduction::Avg && is_integer(call.dtype) && call.collective != Collective::Broadcast &&
-      call.collective != Collective::Allgather) {
+  if (!takes(call.collective, call.dtype, call.reduction)) {
+    const CollectiveTraits& traits = traits_of(call.collective);
     return {Code::InvalidArgument,
-            fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))};
+            traits.averages
+                ? fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))
+                : fmt::format("{} has no avg; it takes sum, min, max or prod", traits.name)};
   }
   return check_buffers(call);
 }
@@ -117,15 +111,16 @@ Status Communicator::check_buffers(const Call& call) const {
                         to_string(call.collective), call.count, to_string(call.dtype), most, size())};
   }
   const std::size_t bytes = call.count * size_of(call.dtype);
-  const std::size_t all = bytes * static_cast<std::size_t>(size());
-  const std::size_t in = call.collective == Collective::ReduceScatter ? all : bytes;
-  const std::size_t out = call.collective == Collective::Allgather ? all : bytes;
-  const bool reads_input = call.collective != Collective::Broadcast || rank() == call.root;
-  if (bytes > 0 && ((reads_input && !call.input) || !call.output)) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", to_string(call.collective),
-                                               call.count, call.output ? "input" : "output")};
+  const CollectiveTraits& traits = traits_of(call.collective);
+  const std::size_t in = length_of(traits.input, bytes, size()), out = length_of(traits.output, bytes, size());
+  const bool reads = reads_input(call.collective, rank(), call.root);
+  const bool writes = writes_output(call.collective, rank(), call.root);
+  const bool lacks_output = writes && !call.output;
+  if (bytes > 0 && ((reads && !call.input) || lacks_output)) {
+    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name, call.count,
+                                               lacks_output ? "output" : "input")};
   }
-  if (reads_input && !is_in_place(call, rank()) && overlapping(call.input, in, call.output, out)) {
+  if (reads && writes && !is_in_place(call, rank()) && overlapping(call.input, in, call.output, out)) {
     return {Code::InvalidArgument,
             fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be disjoint, or in place",
                         to_string(call.collective), in, out)};
@@ -200,10 +195,10 @@ void Communicator::keep_record(const Run& run) {
 std::string Communicator::text_of(const Record& record) {
   const Collective collective = record.algorithm->collective;
   std::string text = fmt::format("{} {}", to_string(collective), record.algorithm->name);
-  if (collective == Collective::Barrier) return text;
+  if (!moves_data(collective)) return text;
   text += fmt::format(" {} count {}", to_string(record.dtype), record.count);
-  if (collective == Collective::Broadcast) return text + fmt::format(" root {}", record.root);
-  if (collective != Collective::Allgather) text += fmt::format(" {}", to_string(record.reduction));
+  if (traits_of(collective).reduces) text += fmt::format(" {}", to_string(record.reduction));
+  if (has_root(collective)) text += fmt::format(" root {}", record.root);
   if (record.skip_steps > 0) text += fmt::format(" skip {} {}", record.skip_steps, to_string(record.skip_mode));
   if (record.skip_steps > 0 && record.skip_mode == SkipMode::Random) text += fmt::format(" draw {}", record.draw);
   return text;

@@ -3,14 +3,11 @@
 namespace lacuna::runtime {
 namespace {
 
-// reduce_scatter's input and allgather's output are blocks of `call.count` elements, one per rank; a part takes the
-// same range of each. The other buffer of such a collective holds the own block only.
-bool has_blocks(Collective collective) {
-  return collective == Collective::ReduceScatter || collective == Collective::Allgather;
-}
-
-bool holds_all_blocks(Collective collective, Buffer buffer) {
-  return (collective == Collective::ReduceScatter) == (buffer == Buffer::Input);
+/// Where there are blocks, a part takes the same range of each; piece i is the block of the rank at position i. A
+/// buffer that holds data instead is the own block.
+bool holds_blocks(Collective collective, Buffer buffer) {
+  const CollectiveTraits& traits = traits_of(collective);
+  return (buffer == Buffer::Input ? traits.input : traits.output) == Holds::Blocks;
 }
 
 std::byte* base_of(const Call& call, Buffer buffer) {
@@ -27,7 +24,10 @@ Extent resolve(const ActivePart& part, const Region& region) {
   if (has_blocks(call.collective)) {
     if (region.buffer == Buffer::Scratch) return {part.scratch + region.slot * part.count * width, part.count};
     const Region there = placed(*part.graph, region, part.position);
-    const std::size_t block = holds_all_blocks(call.collective, region.buffer) ? there.begin * call.count : 0;
+    std::size_t block = 0;
+    if (holds_blocks(call.collective, region.buffer)) {
+      block = static_cast<std::size_t>(part.order.rank_of(static_cast<Rank>(there.begin))) * call.count;
+    }
     return {base_of(call, region.buffer) + (block + part.offset) * width, part.count};
   }
   std::size_t begin = 0, end = part.count;

@@ -49,7 +49,17 @@ std::map<Channel, Message> collect_messages(std::span<const Graph* const> graphs
   return messages;
 }
 
-Status check_messages(const std::map<Channel, Message>& messages) {
+/// Where both buffers hold blocks, the sender's block for the receiver becomes the receiver's block of the sender.
+bool fit(Collective collective, Rank sender, Rank receiver, const Message& message) {
+  const CollectiveTraits& traits = traits_of(collective);
+  if (traits.input != Holds::Blocks || traits.output != Holds::Blocks) return same_interval(message.from, message.to);
+  const auto is_block = [](const Region& region, Rank rank) {
+    return region.begin == static_cast<std::uint32_t>(rank) && region.end == region.begin + 1;
+  };
+  return is_block(message.from, receiver) && is_block(message.to, sender);
+}
+
+Status check_messages(Collective collective, const std::map<Channel, Message>& messages) {
   for (const auto& [channel, message] : messages) {
     const auto [sender, receiver, index] = channel;
     if (!message.received) {
@@ -60,7 +70,7 @@ Status check_messages(const std::map<Channel, Message>& messages) {
       return {Code::InvalidArgument, fmt::format("position {} step {}: receive {} from position {} meets no send",
                                                  receiver, message.receive, index, sender)};
     }
-    if (!same_interval(message.from, message.to)) {
+    if (!fit(collective, sender, receiver, message)) {
       return {
           Code::InvalidArgument,
           fmt::format("message {} from position {} step {} to position {} step {}: sends {}, receives {}", index,
@@ -157,7 +167,7 @@ Status verify(std::span<const Graph* const> graphs) {
   Status status;
   const auto messages = collect_messages(graphs, status);
   if (!status) return status;
-  if (status = check_messages(messages); !status) return status;
+  if (status = check_messages(graphs.front()->shape().collective, messages); !status) return status;
   if (status = check_cycles(graphs, messages); !status) return status;
   for (const Graph* graph : std::set<const Graph*>(graphs.begin(), graphs.end())) {
     if (status = check_accesses(*graph); !status) return status;

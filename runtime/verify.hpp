@@ -7,9 +7,10 @@
 
 namespace lacuna {
 
-/// Shows, without running anything, that the graphs of all positions (graphs[position]; a symmetric graph stands at
-/// each) fit together:
-///   1. every send meets exactly one receive of the same interval, and no receive is left over;
+/// Shows, without running anything, that the graphs of all positions (graphs[position], at least one; a symmetric graph
+/// stands at each) fit together:
+///   1. every send meets exactly one receive of the same interval, and no receive is left over; in an alltoall, of the
+///      blocks that the two positions have for each other;
 ///   2. no cycle, also when every send ends only once its receive has started;
 ///   3. two steps of one position that touch the same bytes, one of them writing, are ordered; so bytes under a send
 ///   are

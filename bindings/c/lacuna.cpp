@@ -21,6 +21,7 @@ struct lacuna_request {
 namespace {
 
 using lacuna::Code;
+using lacuna::Collective;
 using lacuna::Status;
 
 thread_local std::string last_error;
@@ -93,54 +94,52 @@ Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& 
   return check_range("memory", value.memory, LACUNA_CUDA_MANAGED);
 }
 
-struct Buffers {
-  const lacuna_buffer* input;
-  const lacuna_buffer* output;
+/// What the caller of a collective gives; one without root or reduction ignores it.
+struct Arguments {
+  const lacuna_buffer* input = nullptr;
+  const lacuna_buffer* output = nullptr;
+  lacuna_reduction reduction = LACUNA_SUM;
+  int32_t root = 0;
 };
 
-/// Fills a call from its two buffers, which hold so many blocks of the call's count.
-Status read_buffers(const Buffers& given, std::size_t input_blocks, std::size_t output_blocks, lacuna::Call& call) {
+/// Fills a call from its buffers; one that this rank does not have may be null.
+Status read_buffers(const lacuna::Communicator& communicator, const Arguments& given, lacuna::Call& call) {
+  const bool reads = lacuna::reads_input(call.collective, communicator.rank(), call.root);
+  const bool writes = lacuna::writes_output(call.collective, communicator.rank(), call.root);
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
-  if (Status valid = read_buffer(given.input, "input", input); !valid) return valid;
-  if (Status valid = read_buffer(given.output, "output", output); !valid) return valid;
-  if (input.dtype != output.dtype) return {Code::InvalidArgument, "input and output differ in dtype"};
-  if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
-  call.count = input_blocks > 1 ? output.count : input.count;
-  if (input.count != input_blocks * call.count || output.count != output_blocks * call.count) {
-    return {Code::InvalidArgument, "input has " + std::to_string(input.count) + " elements, output " +
-                                       std::to_string(output.count) + "; must be " +
-                                       std::to_string(input_blocks * call.count) + " and " +
-                                       std::to_string(output_blocks * call.count)};
+  if (Status valid = reads ? read_buffer(given.input, "input", input) : Status(); !valid) return valid;
+  if (Status valid = writes ? read_buffer(given.output, "output", output) : Status(); !valid) return valid;
+  if (reads && writes) {
+    if (input.dtype != output.dtype) return {Code::InvalidArgument, "input and output differ in dtype"};
+    if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
   }
+  const auto count = communicator.count_of(call.collective, input.count, output.count, call.root);
+  if (!count) return count.status();
+  const lacuna_buffer& one = reads ? input : output;
+  call.count = *count;
   call.input = input.data;
   call.output = output.data;
-  call.dtype = static_cast<lacuna::Dtype>(input.dtype);
-  call.memory = {static_cast<lacuna::MemoryKind>(input.memory), input.device, input.stream};
+  call.dtype = static_cast<lacuna::Dtype>(one.dtype);
+  call.memory = {static_cast<lacuna::MemoryKind>(one.memory), one.device, one.stream};
   return {};
 }
 
-Status carry_out(lacuna_communicator* communicator, const lacuna::Call& call, lacuna_request** request) {
-  if (!request) return communicator->communicator.run(call);
-  auto started = communicator->communicator.start(call);
-  if (!started) return started.status();
-  *request = new lacuna_request{std::move(*started)};
-  return {};
-}
-
-struct Reduced {
-  lacuna::Collective collective;
-  std::size_t input_blocks;
-  lacuna_reduction reduction;
-};
-
-Status reduced(lacuna_communicator* communicator, const Buffers& buffers, const Reduced& what,
-               const lacuna_options* options, lacuna_request** request) {
-  lacuna::Call call{.collective = what.collective};
-  if (Status valid = check_range("reduction", what.reduction, LACUNA_PROD); !valid) return valid;
-  call.reduction = static_cast<lacuna::Reduction>(what.reduction);
-  if (Status valid = read_options(options, call.options); !valid) return valid;
-  if (Status valid = read_buffers(buffers, what.input_blocks, 1, call); !valid) return valid;
-  return carry_out(communicator, call, request);
+/// Every collective: with a request it is started, without one it is carried out.
+lacuna_status collective(lacuna_communicator* communicator, Collective what, const Arguments& given,
+                         const lacuna_options* options, lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::Call call{.collective = what, .root = given.root};
+    if (Status valid = check_range("reduction", given.reduction, LACUNA_PROD); !valid) return valid;
+    call.reduction = static_cast<lacuna::Reduction>(given.reduction);
+    if (Status valid = read_options(options, call.options); !valid) return valid;
+    if (Status valid = read_buffers(communicator->communicator, given, call); !valid) return valid;
+    if (!request) return communicator->communicator.run(call);
+    auto started = communicator->communicator.start(call);
+    if (!started) return started.status();
+    *request = new lacuna_request{std::move(*started)};
+    return {};
+  });
 }
 
 /// Where log lines go; of the process, as lacuna's log itself is.
@@ -227,55 +226,60 @@ lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacun
 lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                const lacuna_buffer* output, lacuna_reduction reduction, const lacuna_options* options,
                                lacuna_request** request) {
-  return guarded([&] {
-    if (!communicator) return null_argument("communicator");
-    return reduced(communicator, {input, output}, {lacuna::Collective::Allreduce, 1, reduction}, options, request);
-  });
+  return collective(communicator, Collective::Allreduce, {input, output, reduction}, options, request);
 }
 
 lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
                                     const lacuna_buffer* output, lacuna_reduction reduction,
                                     const lacuna_options* options, lacuna_request** request) {
-  return guarded([&] {
-    if (!communicator) return null_argument("communicator");
-    const auto blocks = static_cast<std::size_t>(communicator->communicator.size());
-    return reduced(communicator, {input, output}, {lacuna::Collective::ReduceScatter, blocks, reduction}, options,
-                   request);
-  });
+  return collective(communicator, Collective::ReduceScatter, {input, output, reduction}, options, request);
 }
 
 lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
                                const lacuna_buffer* output, const lacuna_options* options, lacuna_request** request) {
-  return guarded([&]() -> Status {
-    if (!communicator) return null_argument("communicator");
-    lacuna::Call call{.collective = lacuna::Collective::Allgather};
-    const auto blocks = static_cast<std::size_t>(communicator->communicator.size());
-    if (Status valid = read_options(options, call.options); !valid) return valid;
-    if (Status valid = read_buffers({input, output}, 1, blocks, call); !valid) return valid;
-    return carry_out(communicator, call, request);
-  });
+  return collective(communicator, Collective::Allgather, {input, output}, options, request);
 }
 
 lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
                                const lacuna_options* options, lacuna_request** request) {
-  return guarded([&]() -> Status {
-    if (!communicator) return null_argument("communicator");
-    lacuna::Call call{.collective = lacuna::Collective::Broadcast};
-    call.root = root;
-    if (Status valid = read_options(options, call.options); !valid) return valid;
-    if (Status valid = read_buffers({data, data}, 1, 1, call); !valid) return valid;
-    return carry_out(communicator, call, request);
-  });
+  return collective(communicator, Collective::Broadcast, {data, data, LACUNA_SUM, root}, options, request);
+}
+
+lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
+                            lacuna_reduction reduction, int32_t root, const lacuna_options* options,
+                            lacuna_request** request) {
+  return collective(communicator, Collective::Reduce, {input, output, reduction, root}, options, request);
+}
+
+lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
+                            int32_t root, const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::Gather, {input, output, LACUNA_SUM, root}, options, request);
+}
+
+lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
+                             int32_t root, const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::Scatter, {input, output, LACUNA_SUM, root}, options, request);
+}
+
+lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
+                              const lacuna_buffer* output, const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::Alltoall, {input, output}, options, request);
+}
+
+lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
+                          lacuna_reduction reduction, const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::Scan, {input, output, reduction}, options, request);
+}
+
+lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                    const lacuna_buffer* output, lacuna_reduction reduction,
+                                    const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::ExclusiveScan, {input, output, reduction}, options, request);
 }
 
 lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                              lacuna_request** request) {
-  return guarded([&]() -> Status {
-    if (!communicator) return null_argument("communicator");
-    lacuna::Call call{.collective = lacuna::Collective::Barrier};
-    if (Status valid = read_options(options, call.options); !valid) return valid;
-    return carry_out(communicator, call, request);
-  });
+  return collective(communicator, Collective::Barrier, {}, options, request);
 }
 
 lacuna_status lacuna_test(lacuna_request* request, int32_t* finished) {

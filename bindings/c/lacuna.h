@@ -151,11 +151,19 @@ LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* commu
 
 /**
  * The collectives. With `request` null they return at the call's end; else they start it and put a request there.
- * Input and output are the same memory (in place) or disjoint. An error at the start means that nothing was sent.
+ * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. An error
+ * at the start means that nothing was sent. Buffers that only the root has may be null elsewhere; broadcast's is
+ * everybody's.
  *   allreduce:      output = reduction of all inputs; counts equal
  *   reduce_scatter: output = block `rank` of the reduction; input has size * output count elements
  *   allgather:      output = all inputs by rank; output has size * input count elements
  *   broadcast:      data = the root's data
+ *   reduce:         the root's output = reduction of all inputs; counts equal
+ *   gather:         the root's output = all inputs by rank; it has size * input count elements
+ *   scatter:        output = block `rank` of the root's input, which has size * output count elements
+ *   alltoall:       block i of output = block `rank` of rank i's input; both have size blocks of equal length
+ *   scan:           output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused
+ *   exclusive_scan: the same of ranks 0 .. rank-1; rank 0's output stays as it is
  */
 LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, lacuna_reduction reduction,
@@ -168,6 +176,24 @@ LACUNA_EXPORT lacuna_status lacuna_allgather(lacuna_communicator* communicator, 
                                              lacuna_request** request);
 LACUNA_EXPORT lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
                                              const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                          const lacuna_buffer* output, lacuna_reduction reduction, int32_t root,
+                                          const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                          const lacuna_buffer* output, int32_t root, const lacuna_options* options,
+                                          lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                           const lacuna_buffer* output, int32_t root, const lacuna_options* options,
+                                           lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                            const lacuna_buffer* output, const lacuna_options* options,
+                                            lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                        const lacuna_buffer* output, lacuna_reduction reduction,
+                                        const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                                  const lacuna_buffer* output, lacuna_reduction reduction,
+                                                  const lacuna_options* options, lacuna_request** request);
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
 

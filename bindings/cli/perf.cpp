@@ -29,10 +29,12 @@ struct Bench {
   std::vector<std::byte> input, output;
 
   Call call() {
-    const std::size_t block = count * size_of(options.dtype) * static_cast<std::size_t>(communicator.rank());
+    // In place, the smaller buffer is a place in the larger one.
+    const InPlace offsets = in_place_offsets(options.collective, count * size_of(options.dtype), communicator.rank());
+    std::byte* larger = input.size() > output.size() ? input.data() : output.data();
     Call result{.collective = options.collective,
-                .input = input.data(),
-                .output = output.data(),
+                .input = in_place ? larger + offsets.input : input.data(),
+                .output = in_place ? larger + offsets.output : output.data(),
                 .count = count,
                 .dtype = options.dtype,
                 .reduction = options.reduction,
@@ -43,22 +45,20 @@ struct Bench {
       result.options.skip_mode = options.skip_mode;
       result.options.sampler = &sampler;
     }
-    if (in_place && options.collective == Collective::ReduceScatter) result.output = input.data() + block;
-    if (in_place && options.collective == Collective::Allgather) result.input = output.data() + block;
-    if (in_place && options.collective == Collective::Allreduce) result.input = output.data();
-    if (options.collective == Collective::Broadcast && in_place) result.input = output.data();
     return result;
   }
 
   /// Puts the inputs where the call will read them.
   Status prepare() {
-    const std::size_t bytes = count * size_of(options.dtype),
-                      all = bytes * static_cast<std::size_t>(communicator.size());
+    const CollectiveTraits& traits = traits_of(options.collective);
+    const std::size_t bytes = count * size_of(options.dtype);
+    const std::size_t in = length_of(traits.input, bytes, communicator.size());
+    const std::size_t out = length_of(traits.output, bytes, communicator.size());
     try {
-      input.assign(options.collective == Collective::ReduceScatter ? all : bytes, std::byte{0});
-      output.assign(options.collective == Collective::Allgather ? all : bytes, std::byte{0xff});
+      input.assign(in, std::byte{0});
+      output.assign(out, std::byte{0xff});
     } catch (const std::bad_alloc&) {
-      return {Code::InvalidArgument, fmt::format("buffers of {} and {} bytes do not fit into memory", bytes, all)};
+      return {Code::InvalidArgument, fmt::format("buffers of {} and {} bytes do not fit into memory", in, out)};
     }
     const Call now = call();
     auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
@@ -89,11 +89,8 @@ double bus_factor(Collective collective, Rank size) {
   switch (collective) {
     case Collective::Allreduce:
       return 2 * (p - 1) / p;
-    case Collective::ReduceScatter:
-    case Collective::Allgather:
-      return (p - 1) / p;
     default:
-      return 1;
+      return has_blocks(collective) ? (p - 1) / p : 1;
   }
 }
 
@@ -106,11 +103,9 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
   const Call call = bench.call();
   const Sampler before = bench.sampler;
   if (Status status = bench.communicator.run(call); !status) return status;
-  const std::size_t bytes =
-      bench.options.collective == Collective::Allgather ? bench.output.size() : bench.count * size_of(call.dtype);
-  double total = static_cast<double>(
-      count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(), chunk_bytes},
-                  {static_cast<const std::byte*>(call.output), call.collective == Collective::Barrier ? 0 : bytes}));
+  double total =
+      static_cast<double>(count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(), chunk_bytes},
+                                      {static_cast<const std::byte*>(call.output), bench.output.size()}));
   if (Status status = add_over_ranks(bench.communicator, Reduction::Sum, total); !status) return status;
   wrong = static_cast<std::size_t>(total);
   return {};
@@ -182,14 +177,14 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
 Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicator& communicator,
                                          std::size_t chunk_bytes) {
   std::vector<PerfRow> rows;
-  const bool blocks = options.collective == Collective::ReduceScatter || options.collective == Collective::Allgather;
-  const std::size_t divisor = size_of(options.dtype) * (blocks ? static_cast<std::size_t>(communicator.size()) : 1);
+  const std::size_t blocks = has_blocks(options.collective) ? static_cast<std::size_t>(communicator.size()) : 1;
+  const std::size_t divisor = size_of(options.dtype) * blocks;
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
   for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
     for (const std::string& name : names) {
       Bench bench{communicator, options, name, 0, false, {}, {}, {}};
-      bench.count = options.collective == Collective::Barrier ? 0 : bytes / divisor;
+      bench.count = moves_data(options.collective) ? bytes / divisor : 0;
       PerfRow row;
       row.count = bench.count;
       row.bytes = bench.count * divisor;
@@ -199,7 +194,7 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
       std::fflush(stdout);
       rows.push_back(std::move(row));
     }
-    if (bytes == 0 || options.collective == Collective::Barrier) break;
+    if (bytes == 0 || !moves_data(options.collective)) break;
   }
   return rows;
 }

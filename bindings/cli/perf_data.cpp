@@ -56,22 +56,34 @@ double divided(Dtype dtype, double sum, Rank size) {
   return static_cast<double>(static_cast<float>(sum) / static_cast<float>(size));
 }
 
-/// The rank whose input an element of an allgather or broadcast comes from, and its place there.
-double gathered_value(const PerfResult& result, std::size_t element) {
+/// Where an element of the output stands in the inputs: block `rank` where these have blocks.
+std::size_t place_in_input(const PerfResult& result, std::size_t element) {
   const Call& call = result.call;
-  if (call.collective == Collective::Broadcast) return perf_value(call.reduction, call.root, element);
-  return perf_value(call.reduction, static_cast<Rank>(element / call.count), element % call.count);
+  const bool blocks = traits_of(call.collective).input == Holds::Blocks;
+  return blocks ? static_cast<std::size_t>(result.rank) * call.count + element % call.count : element % call.count;
+}
+
+/// The input that an element of a collective without reduction comes from: the block's rank, or the root.
+double moved_value(const PerfResult& result, std::size_t element) {
+  const Call& call = result.call;
+  const bool blocks = traits_of(call.collective).output == Holds::Blocks;
+  return perf_value(call.reduction, blocks ? static_cast<Rank>(element / call.count) : call.root,
+                    place_in_input(result, element));
+}
+
+/// The number of ranks, the lowest ones, whose inputs are reduced.
+Rank reduced_ranks(const PerfResult& result) {
+  if (result.call.collective == Collective::Scan) return result.rank + 1;
+  return result.call.collective == Collective::ExclusiveScan ? result.rank : result.size;
 }
 
 double reduced_value(const PerfResult& result, const SkipMask& mask, std::size_t element) {
   const Call& call = result.call;
   const bool skips = call.options.skip_steps > 0;
-  const std::size_t place = call.collective == Collective::ReduceScatter
-                                ? static_cast<std::size_t>(result.rank) * call.count + element
-                                : element;
+  const std::size_t place = place_in_input(result, element);
   double value = call.reduction == Reduction::Prod ? 1 : 0;
   bool first = true;
-  for (Rank rank = 0; rank < result.size; ++rank) {
+  for (Rank rank = 0; rank < reduced_ranks(result); ++rank) {
     if (skips && !mask.contributes(rank, element)) continue;
     const double mine = perf_value(call.reduction, rank, place);
     value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
@@ -96,13 +108,14 @@ void fill_input(const Call& call, Rank rank, std::span<std::byte> input) {
 
 std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> output) {
   const Call& call = result.call;
+  const bool reduces = traits_of(call.collective).reduces;
+  if (!writes_output(call.collective, result.rank, call.root) || (reduces && reduced_ranks(result) == 0)) return 0;
   const SkipMask mask(call, result.size, result.sampler, number_of_parts(call, result.size, result.chunk_bytes));
-  const bool reduces = call.collective == Collective::Allreduce || call.collective == Collective::ReduceScatter;
   const std::size_t width = size_of(call.dtype);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < output.size() / width; ++i) {
     std::byte expected[8];
-    put_element(call.dtype, expected, reduces ? reduced_value(result, mask, i) : gathered_value(result, i));
+    put_element(call.dtype, expected, reduces ? reduced_value(result, mask, i) : moved_value(result, i));
     if (std::memcmp(expected, output.data() + i * width, width) != 0) ++wrong;
   }
   return wrong;

@@ -23,7 +23,8 @@ struct PerfResult {
   std::size_t chunk_bytes;
 };
 
-/// How many elements of the output are not exactly what the inputs of all ranks give.
+/// How many elements of the output are not exactly what the inputs of all ranks give. None where the rank has no
+/// output.
 std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> output);
 
 }  // namespace lacuna::cli

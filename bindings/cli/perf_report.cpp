@@ -45,7 +45,7 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
 }
 
 std::string perf_line(const PerfOptions& options, const PerfRow& row) {
-  const bool reduces = options.collective == Collective::Allreduce || options.collective == Collective::ReduceScatter;
+  const bool reduces = traits_of(options.collective).reduces;
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes);

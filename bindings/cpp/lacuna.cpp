@@ -76,17 +76,38 @@ Status Communicator::run(const Call& call) {
   return job_->communicator->finish(**run);
 }
 
-Status Communicator::barrier(Options options) {
-  return run({.collective = Collective::Barrier,
-              .input = nullptr,
-              .output = nullptr,
-              .memory = {},
-              .options = std::move(options)});
+namespace {
+
+Call barrier_call(Options options) {
+  return {.collective = Collective::Barrier,
+          .input = nullptr,
+          .output = nullptr,
+          .memory = {},
+          .options = std::move(options)};
 }
 
-Status Communicator::same_length(std::size_t given, std::size_t needed) {
-  if (given == needed) return {};
-  return {Code::InvalidArgument, fmt::format("a buffer has {} elements, must have {}", given, needed)};
+}  // namespace
+
+Status Communicator::barrier(Options options) { return run(barrier_call(std::move(options))); }
+
+Result<Request> Communicator::start_barrier(Options options) { return start(barrier_call(std::move(options))); }
+
+Result<std::size_t> Communicator::count_of(Collective collective, std::size_t input, std::size_t output,
+                                           Rank root) const {
+  const CollectiveTraits& traits = traits_of(collective);
+  const bool reads = reads_input(collective, rank(), root), writes = writes_output(collective, rank(), root);
+  std::size_t count = (writes ? output : input) / static_cast<std::size_t>(size());
+  if (reads && traits.input == Holds::Data) count = input;
+  if (writes && traits.output == Holds::Data) count = output;
+  const auto check = [&](const char* name, Holds holds, std::size_t given) -> Status {
+    const std::size_t needed = length_of(holds, count, size());
+    if (given == needed) return {};
+    return {Code::InvalidArgument,
+            fmt::format("{}: the {} has {} elements, must have {}", traits.name, name, given, needed)};
+  };
+  if (Status fits = reads ? check("input", traits.input, input) : Status(); !fits) return fits;
+  if (Status fits = writes ? check("output", traits.output, output) : Status(); !fits) return fits;
+  return count;
 }
 
 Counters Communicator::counters() const {

@@ -139,41 +139,116 @@ class Communicator {
   /// Starts a call and waits for its end.
   Status run(const Call& call);
 
-  /// output = reduction of all ranks' inputs; equal bits on all ranks. Spans of equal length; in place if the same.
+  // The typed calls. The plain name waits for the call's end, start_... returns its Request. Spans whose lengths do not
+  // fit together are an error, and nothing is sent. `root` stands where a buffer is the root's only: the other ranks
+  // may pass an empty span for it.
+
+  /// output = the reduction of all inputs; equal bits on all ranks.
   template <class T>
   Status allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
                    Options options = {}) {
-    if (Status same = same_length(input.size(), output.size()); !same) return same;
-    return run(call_of(Collective::Allreduce, input.data(), output, reduction, 0, std::move(options)));
+    return run_typed<T>({Collective::Allreduce, input, output, reduction, 0, std::move(options)});
   }
   template <class T>
   Result<Request> start_allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
                                   Options options = {}) {
-    if (Status same = same_length(input.size(), output.size()); !same) return same;
-    return start(call_of(Collective::Allreduce, input.data(), output, reduction, 0, std::move(options)));
+    return start_typed<T>({Collective::Allreduce, input, output, reduction, 0, std::move(options)});
   }
   /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
   template <class T>
   Status reduce_scatter(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
                         Options options = {}) {
-    if (Status same = same_length(input.size(), blocks() * output.size()); !same) return same;
-    return run(call_of(Collective::ReduceScatter, input.data(), output, reduction, 0, std::move(options)));
+    return run_typed<T>({Collective::ReduceScatter, input, output, reduction, 0, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_reduce_scatter(std::span<const T> input, std::span<T> output,
+                                       Reduction reduction = Reduction::Sum, Options options = {}) {
+    return start_typed<T>({Collective::ReduceScatter, input, output, reduction, 0, std::move(options)});
   }
   /// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
   template <class T>
   Status allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    if (Status same = same_length(output.size(), blocks() * input.size()); !same) return same;
-    Call call = call_of(Collective::Allgather, input.data(), output, Reduction::Sum, 0, std::move(options));
-    call.count = input.size();
-    return run(call);
+    return run_typed<T>({Collective::Allgather, input, output, Reduction::Sum, 0, std::move(options)});
   }
-  /// data = root's data, on all ranks.
+  template <class T>
+  Result<Request> start_allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
+    return start_typed<T>({Collective::Allgather, input, output, Reduction::Sum, 0, std::move(options)});
+  }
+  /// data = the root's data, on all ranks.
   template <class T>
   Status broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return run(call_of(Collective::Broadcast, data.data(), data, Reduction::Sum, root, std::move(options)));
+    return run_typed<T>({Collective::Broadcast, data, data, Reduction::Sum, root, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
+    return start_typed<T>({Collective::Broadcast, data, data, Reduction::Sum, root, std::move(options)});
+  }
+  /// On the root, output = the reduction of all inputs.
+  template <class T>
+  Status reduce(std::span<const T> input, std::span<T> output, Rank root = 0, Reduction reduction = Reduction::Sum,
+                Options options = {}) {
+    return run_typed<T>({Collective::Reduce, input, output, reduction, root, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_reduce(std::span<const T> input, std::span<T> output, Rank root = 0,
+                               Reduction reduction = Reduction::Sum, Options options = {}) {
+    return start_typed<T>({Collective::Reduce, input, output, reduction, root, std::move(options)});
+  }
+  /// On the root, output = the inputs of all ranks, by rank: size() * input.size() elements.
+  template <class T>
+  Status gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
+    return run_typed<T>({Collective::Gather, input, output, Reduction::Sum, root, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
+    return start_typed<T>({Collective::Gather, input, output, Reduction::Sum, root, std::move(options)});
+  }
+  /// output = block `rank` of the root's input, which has size() * output.size() elements.
+  template <class T>
+  Status scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
+    return run_typed<T>({Collective::Scatter, input, output, Reduction::Sum, root, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
+    return start_typed<T>({Collective::Scatter, input, output, Reduction::Sum, root, std::move(options)});
+  }
+  /// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
+  template <class T>
+  Status alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
+    return run_typed<T>({Collective::Alltoall, input, output, Reduction::Sum, 0, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
+    return start_typed<T>({Collective::Alltoall, input, output, Reduction::Sum, 0, std::move(options)});
+  }
+  /// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
+  template <class T>
+  Status scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+              Options options = {}) {
+    return run_typed<T>({Collective::Scan, input, output, reduction, 0, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+                             Options options = {}) {
+    return start_typed<T>({Collective::Scan, input, output, reduction, 0, std::move(options)});
+  }
+  /// output = the reduction of the inputs of ranks 0 .. rank-1; unchanged on rank 0. Avg is refused.
+  template <class T>
+  Status exclusive_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
+                        Options options = {}) {
+    return run_typed<T>({Collective::ExclusiveScan, input, output, reduction, 0, std::move(options)});
+  }
+  template <class T>
+  Result<Request> start_exclusive_scan(std::span<const T> input, std::span<T> output,
+                                       Reduction reduction = Reduction::Sum, Options options = {}) {
+    return start_typed<T>({Collective::ExclusiveScan, input, output, reduction, 0, std::move(options)});
   }
   /// Returns after all ranks have called it.
   Status barrier(Options options = {});
+  Result<Request> start_barrier(Options options = {});
+
+  /// The `count` of a call whose buffers have so many elements on this rank, or why they do not fit together.
+  Result<std::size_t> count_of(Collective collective, std::size_t input, std::size_t output, Rank root = 0) const;
 
   /// What the transport has counted: with all peers together, or with one.
   Counters counters() const;
@@ -192,21 +267,39 @@ class Communicator {
 
  private:
   explicit Communicator(std::shared_ptr<JobState> job) : job_(std::move(job)) {}
-  std::size_t blocks() const { return static_cast<std::size_t>(size()); }
-  static Status same_length(std::size_t given, std::size_t needed);
 
   template <class T>
-  static Call call_of(Collective collective, const T* input, std::span<T> output, Reduction reduction, Rank root,
-                      Options options) {
-    return {.collective = collective,
-            .input = input,
-            .output = output.data(),
-            .count = output.size(),
-            .dtype = DtypeOf<T>::value,
-            .reduction = reduction,
-            .root = root,
-            .memory = {},
-            .options = std::move(options)};
+  struct Typed {
+    Collective collective;
+    std::span<const T> input;
+    std::span<T> output;
+    Reduction reduction;
+    Rank root;
+    Options options;
+  };
+  template <class T>
+  Result<Call> call_of(Typed<T> what) const {
+    const auto count = count_of(what.collective, what.input.size(), what.output.size(), what.root);
+    if (!count) return count.status();
+    return Call{.collective = what.collective,
+                .input = what.input.data(),
+                .output = what.output.data(),
+                .count = *count,
+                .dtype = DtypeOf<T>::value,
+                .reduction = what.reduction,
+                .root = what.root,
+                .memory = {},
+                .options = std::move(what.options)};
+  }
+  template <class T>
+  Status run_typed(Typed<T> what) {
+    const auto call = call_of(std::move(what));
+    return call ? run(*call) : call.status();
+  }
+  template <class T>
+  Result<Request> start_typed(Typed<T> what) {
+    const auto call = call_of(std::move(what));
+    return call ? start(*call) : call.status();
   }
 
   std::shared_ptr<JobState> job_;

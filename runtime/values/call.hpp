@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,28 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/values/collective.hpp"
 #include "runtime/values/dtype.hpp"
 
 namespace lacuna {
-
-/// What can be asked of a communicator.
-enum class Collective : std::uint8_t { Allreduce = 0, ReduceScatter = 1, Allgather = 2, Broadcast = 3, Barrier = 4 };
-
-inline constexpr std::array all_collectives = {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather,
-                                               Collective::Broadcast, Collective::Barrier};
-
-constexpr std::string_view to_string(Collective collective) {
-  constexpr std::array<std::string_view, 5> names = {"allreduce", "reduce_scatter", "allgather", "broadcast",
-                                                     "barrier"};
-  return names[static_cast<std::size_t>(collective)];
-}
-
-constexpr std::optional<Collective> parse_collective(std::string_view name) {
-  for (Collective collective : all_collectives) {
-    if (to_string(collective) == name) return collective;
-  }
-  return std::nullopt;
-}
 
 /// Where a buffer lies. Only host memory is served today; the others are refused with a reason.
 enum class MemoryKind : std::uint8_t { Host = 0, Cuda = 1, CudaManaged = 2 };
@@ -72,10 +53,10 @@ struct Options {
   std::shared_ptr<const void> keep_alive{};  ///< released once the transport has let go of the buffers; this rank only
 };
 
-/// One call of a collective. `count` is in elements: of the whole buffer for allreduce and broadcast, per rank for
-/// reduce_scatter (input P * count, output count) and allgather (input count, output P * count), 0 for barrier.
-/// Input and output are the same memory (in place) or disjoint; in place, reduce_scatter's output is block `rank` of
-/// its input and allgather's input is block `rank` of its output. Pointers need the alignment of a byte only.
+/// One call of a collective. `count` is in elements, of a buffer that holds data or of each block of one that holds a
+/// block per rank (CollectiveTraits); 0 for barrier. Input and output are disjoint, or the call is in place: they are
+/// the same memory; where only one of them has blocks, the other is its block `rank`. A buffer that this rank does not
+/// have (broadcast's input beside the root, say) is not looked at. Pointers need the alignment of a byte only.
 struct Call {
   Collective collective = Collective::Barrier;
   const void* input = nullptr;
@@ -83,7 +64,7 @@ struct Call {
   std::size_t count = 0;
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
-  Rank root = 0;  ///< broadcast
+  Rank root = 0;  ///< broadcast, reduce, gather, scatter
   Memory memory = {};
   Options options = {};
 };

@@ -112,7 +112,7 @@ class Bench {
 
 std::vector<Rank> roots(const Case& what) {
   const Rank last = what.size - 1;
-  if (what.algorithm->collective != Collective::Broadcast) return {0};
+  if (!has_root(what.algorithm->collective)) return {0};
   if (what.size > 5) return {0, 3, last};
   std::vector<Rank> all;
   for (Rank root = 0; root <= last; ++root) all.push_back(root);
@@ -165,12 +165,11 @@ TEST_P(Full, EveryAlgorithmGivesTheOraclesBitsAndSendsTheFormulasBytes) {
   for (Dtype dtype : all_dtypes) {
     Bench bench(GetParam(), condition());
     for (const Algorithm* algorithm : all_algorithms()) {
-      const bool reduces =
-          algorithm->collective == Collective::Allreduce || algorithm->collective == Collective::ReduceScatter;
+      const bool reduces = traits_of(algorithm->collective).reduces;
       for (Reduction reduction : all_reductions) {
         if (!reduces && reduction != Reduction::Sum) continue;
         const Case what{.algorithm = algorithm, .size = GetParam(), .dtype = dtype, .reduction = reduction};
-        if (algorithm->collective != Collective::Barrier) {
+        if (moves_data(algorithm->collective)) {
           ASSERT_NO_FATAL_FAILURE(check_data(bench, what));
         } else {
           ASSERT_NO_FATAL_FAILURE(bench.check(what, message_bytes));

@@ -91,6 +91,32 @@ static void collectives(lacuna_communicator* communicator) {
   expect(all_are(one, elements, (float)ranks), "broadcast's result");
   expect_status(lacuna_barrier(communicator, NULL, NULL), LACUNA_OK, "barrier");
 
+  const int is_root = lacuna_rank(communicator) == root;
+  fill(one, elements, mine);
+  fill(all, ranks * elements, 0);
+  expect_status(lacuna_gather(communicator, &block, is_root ? &blocks : NULL, root, NULL, NULL), LACUNA_OK, "gather");
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    expect(all_are(all + rank * elements, elements, is_root ? (float)rank + 1 : 0), "gather's result");
+  }
+  fill(one, elements, 0);
+  expect_status(lacuna_scatter(communicator, is_root ? &blocks : NULL, &block, root, NULL, NULL), LACUNA_OK, "scatter");
+  expect(all_are(one, elements, mine), "scatter's result");
+  expect_status(lacuna_scan(communicator, &block, &block, LACUNA_SUM, NULL, NULL), LACUNA_OK, "scan");
+  expect(all_are(one, elements, mine * (mine + 1) / 2), "scan's result");
+  fill(one, elements, mine);
+  expect_status(lacuna_exclusive_scan(communicator, &block, &block, LACUNA_MAX, NULL, NULL), LACUNA_OK,
+                "exclusive_scan");
+  expect(all_are(one, elements, mine > 1 ? mine - 1 : mine), "exclusive_scan's result");
+  fill(one, elements, mine);
+  expect_status(lacuna_reduce(communicator, &block, is_root ? &block : NULL, LACUNA_SUM, root, NULL, NULL), LACUNA_OK,
+                "reduce");
+  expect(all_are(one, elements, is_root ? sum : mine), "reduce's result");
+  fill(all, ranks * elements, mine);
+  expect_status(lacuna_alltoall(communicator, &blocks, &blocks, NULL, NULL), LACUNA_OK, "alltoall");
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    expect(all_are(all + rank * elements, elements, (float)rank + 1), "alltoall's result");
+  }
+
   const lacuna_buffer nothing = LACUNA_BUFFER_INIT;
   expect_status(lacuna_allreduce(communicator, &nothing, &nothing, LACUNA_SUM, NULL, NULL), LACUNA_OK, "no elements");
   free(one);

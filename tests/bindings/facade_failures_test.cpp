@@ -72,7 +72,13 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
                  "skip_steps is -1, must be 0 .. 1");
     expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip_steps = 1}), bad, "skips no steps");
     expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
-                 "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling, skip_ring");
+                 "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling");
+    expect_error(rank.scan<float>(data, data, Reduction::Avg), bad, "scan has no avg");
+    expect_error(rank.alltoall<float>(std::span<float>(data).first(5), std::span<float>(data).last(5)), bad,
+                 "the input has 5 elements, must have 4");
+    expect_error(rank.gather<float>(data, std::span<float>(), 2), bad, "root is 2, must be 0 .. 1");
+    expect_error(rank.scatter<float>(data, std::span<float>(data).first(4), rank.rank()), bad,
+                 "the input has 10 elements, must have 8");
     expect_error(refused({.collective = Collective::Allreduce,
                           .input = data.data(),
                           .output = data.data(),
@@ -91,7 +97,8 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
 TEST_P(FacadeFailures, CountsWhoseBytesCannotBeCountedAreRefused) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10, 1);
-  for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
+  for (Collective collective : all_collectives) {
+    if (!moves_data(collective)) continue;
     const Call call{.collective = collective,
                     .input = data.data(),
                     .output = data.data(),

@@ -38,6 +38,24 @@ TEST_P(Facade, TypedCallsCarryOutTheirCollective) {
     std::vector<std::uint8_t> bytes(5, static_cast<std::uint8_t>(me));
     EXPECT_EQ(rank.broadcast<std::uint8_t>(bytes, 2).to_string(), "ok");
     EXPECT_EQ(bytes, std::vector<std::uint8_t>(5, 2));
+    std::vector<float> product(10, -1);
+    EXPECT_EQ(
+        rank.reduce<float>(floats, me == 1 ? std::span(product) : std::span<float>(), 1, Reduction::Max).to_string(),
+        "ok");
+    EXPECT_EQ(product, std::vector<float>(10, me == 1 ? 2 : -1));
+    EXPECT_EQ(rank.gather<std::int32_t>(mine, me == 2 ? std::span(all) : std::span<std::int32_t>(), 2).to_string(),
+              "ok");
+    EXPECT_EQ(all, (std::vector<std::int32_t>{0, 0, 1, 1, 2, 2}));
+    EXPECT_EQ(rank.scatter<std::int64_t>(me == 0 ? longs : std::vector<std::int64_t>(), block).to_string(), "ok");
+    EXPECT_EQ(block, (std::vector<std::int64_t>{2 * me, 2 * me + 1}));
+    std::vector<std::int64_t> exchanged(6);
+    EXPECT_EQ(rank.alltoall<std::int64_t>(longs, exchanged).to_string(), "ok");
+    EXPECT_EQ(exchanged,
+              (std::vector<std::int64_t>{2 * me, 2 * me + 1, 2 * me + 1, 2 * me + 2, 2 * me + 2, 2 * me + 3}));
+    EXPECT_EQ(rank.scan<std::int32_t>(mine, mine).to_string(), "ok");
+    EXPECT_EQ(mine, std::vector<std::int32_t>(2, me * (me + 1) / 2));
+    EXPECT_EQ(rank.exclusive_scan<float>(floats, product).to_string(), "ok");
+    EXPECT_EQ(product, std::vector<float>(10, me == 0 ? -1.f : me == 1 ? 0.f : 1.f));
     EXPECT_EQ(rank.barrier().to_string(), "ok");
     EXPECT_EQ(rank.hosts().size(), 3u);
   });

@@ -22,9 +22,9 @@ class Carried {
     const std::size_t width = size_of(given.dtype);
     std::vector<Request> requests;
     for (Rank rank = 0; rank < size; ++rank) {
-      const bool scatters = given.collective == Collective::ReduceScatter;
-      auto& input = inputs_.emplace_back(count * width * (scatters ? size : 1));
-      auto& output = outputs.emplace_back(count * width * (given.collective == Collective::Allgather ? size : 1));
+      const CollectiveTraits& traits = traits_of(given.collective);
+      auto& input = inputs_.emplace_back(length_of(traits.input, count * width, size));
+      auto& output = outputs.emplace_back(length_of(traits.output, count * width, size));
       Call call = given;
       call.count = count;
       call.input = input.data();
@@ -62,9 +62,9 @@ INSTANTIATE_TEST_SUITE_P(, PerfData, testing::ValuesIn(all_dtypes),
 
 TEST_P(PerfData, RightResultsOfEveryCollectiveAndReductionHaveNoWrongElement) {
   for (Collective collective : all_collectives) {
-    if (collective == Collective::Barrier) continue;
+    if (!moves_data(collective)) continue;
     for (Reduction reduction : all_reductions) {
-      if (reduction == Reduction::Avg && is_integer(GetParam())) continue;
+      if (!takes(collective, GetParam(), reduction)) continue;
       const Carried carried({.collective = collective, .dtype = GetParam(), .reduction = reduction, .root = 1});
       EXPECT_EQ(carried.wrong(), 0u) << to_string(collective) << " " << to_string(reduction);
     }
@@ -83,7 +83,8 @@ TEST_P(PerfData, RightResultsOfSkipRingHaveNoWrongElement) {
 }
 
 TEST_P(PerfData, AFlippedBitOfAnyByteIsOneWrongElement) {
-  for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
+  for (Collective collective : all_collectives) {
+    if (!moves_data(collective) || has_root(collective)) continue;
     Carried carried({.collective = collective, .dtype = GetParam()});
     for (std::size_t byte = 0; byte < size_of(GetParam()); ++byte) {
       std::byte& hit = carried.outputs[2][577 * size_of(GetParam()) + byte];

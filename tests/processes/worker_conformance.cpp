@@ -34,10 +34,10 @@ class Case {
     sampler_ = before_ = {.seed = 42, .key = number, .draw = number};
     call_.options.sampler = &sampler_;
     place(number % 2);
-    const bool reads = call.collective != Collective::Broadcast || rank_ == call.root;
+    const bool reads = reads_input(call.collective, rank_, call.root);
     if (reads) cli::fill_input(call_, rank_, {memory_.data() + input_, input_bytes_});
     call_.input = reads ? memory_.data() + input_ : nullptr;
-    call_.output = memory_.data() + output_;
+    call_.output = writes_output(call.collective, rank_, call.root) ? memory_.data() + output_ : nullptr;
     given_ = memory_;
   }
   Case(const Case&) = delete;
@@ -59,7 +59,8 @@ class Case {
         cli::count_wrong({call_, before_, rank_, size_, chunk_bytes}, {memory_.data() + output_, output_bytes_});
     if (wrong > 0) return {Code::Internal, fmt::format("{}: {} wrong elements", text(), wrong)};
     // The other blocks of an input that is reduced in place are scratch to the algorithm.
-    const bool input_too = in_place_ && call_.collective == Collective::ReduceScatter;
+    const CollectiveTraits& traits = traits_of(call_.collective);
+    const bool input_too = in_place_ && traits.reduces && traits.input == Holds::Blocks;
     const std::size_t begin = input_too ? input_ : output_;
     const std::size_t end = begin + (input_too ? input_bytes_ : output_bytes_);
     if (std::memcmp(memory_.data(), given_.data(), begin) != 0 ||
@@ -72,14 +73,13 @@ class Case {
  private:
   /// margin, input, margin, output, margin; in place the smaller of the two lies in the larger.
   void place(std::size_t shift) {
-    const std::size_t bytes = call_.count * size_of(call_.dtype), all = bytes * static_cast<std::size_t>(size_);
-    const std::size_t block = bytes * static_cast<std::size_t>(rank_);
-    input_bytes_ = call_.collective == Collective::ReduceScatter ? all : bytes;
-    output_bytes_ = call_.collective == Collective::Allgather ? all : bytes;
-    input_ = output_ = margin + shift;
-    if (!in_place_) output_ += input_bytes_ + margin;
-    if (in_place_ && call_.collective == Collective::ReduceScatter) output_ += block;
-    if (in_place_ && call_.collective == Collective::Allgather) input_ += block;
+    const std::size_t bytes = call_.count * size_of(call_.dtype);
+    input_bytes_ = length_of(traits_of(call_.collective).input, bytes, size_);
+    output_bytes_ = length_of(traits_of(call_.collective).output, bytes, size_);
+    const InPlace offsets =
+        in_place_ ? in_place_offsets(call_.collective, bytes, rank_) : InPlace{.output = input_bytes_ + margin};
+    input_ = margin + shift + offsets.input;
+    output_ = margin + shift + offsets.output;
     memory_.assign(std::max(input_ + input_bytes_, output_ + output_bytes_) + margin, std::byte{0xa5});
   }
 
@@ -127,16 +127,20 @@ class Suite {
     const std::size_t first = number_, most = call.options.skip_steps == 0 ? kinds.size() : 2;
     for (std::size_t i = 0, taken = 0; i < kinds.size() && taken < most; ++i) {
       std::tie(call.dtype, call.reduction) = kinds[(first + i) % kinds.size()];
-      if (!select_algorithm(call, communicator_.size())) continue;
+      if (!is_offered(call)) continue;
       ++taken;
       for (std::size_t count : small_counts) {
         if (Status status = run_places(call, count); !status) return status;
-        if (call.collective == Collective::Barrier) return {};
+        if (!moves_data(call.collective)) return {};
       }
     }
     std::tie(call.dtype, call.reduction) = kinds[number_ % kinds.size()];
-    if (!select_algorithm(call, communicator_.size())) call.reduction = Reduction::Sum;
+    if (!is_offered(call)) call.reduction = Reduction::Sum;
     return run_places(call, large_count);
+  }
+
+  bool is_offered(const Call& call) const {
+    return takes(call.collective, call.dtype, call.reduction) && select_algorithm(call, communicator_.size());
   }
 
   Status run_places(Call call, std::size_t count) {

@@ -52,6 +52,7 @@ struct Fake {
     run.call.count = count;
     run.call.dtype = dtype;
     part.run = &run;
+    part.order = {size, 0};
     part.position = position;
     part.graph = std::make_shared<const Graph>(GraphShape{.collective = collective, .size = size}, true,
                                                std::vector<Step>{}, std::span<const Graph::Edge>{});
@@ -114,6 +115,14 @@ TEST(Resolve, AllgatherHasItsBlocksInTheOutput) {
   fake.take(0, 1);
   EXPECT_EQ(address(fake.at(range(3, 4, 4))), Fake::output + 8 * count);  // three after position 2: block 1
   EXPECT_EQ(address(fake.at(range(0, 1, 4, Buffer::Input))), Fake::input);
+}
+
+TEST(Resolve, APieceIsTheBlockOfTheRankThatStandsThere) {
+  Fake fake(Collective::Gather, 4, 0, 10, Dtype::I64);
+  fake.part.order = {4, 3};  // rank 3 is the root
+  fake.take(0, 1);
+  EXPECT_EQ(address(fake.at(range(0, 1, 4))), Fake::output + 8 * 3 * 10);
+  EXPECT_EQ(address(fake.at(range(1, 2, 4))), Fake::output);
 }
 
 TEST(Resolve, ASignalHasNoBytes) {

@@ -122,6 +122,22 @@ TEST(Verify, RejectsAMissingReceive) {
   expect_rejected(plan, {"position 0 step", "send 3 to position 1 meets no receive"});
 }
 
+TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
+  const auto turned = [](Region region) {
+    region.begin = (region.begin + 1) % region.of;
+    region.end = region.begin + 1;
+    return region;
+  };
+  for (const StepKind kind : {StepKind::Send, StepKind::Receive}) {
+    Plan plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
+    plan.change(1, [&](auto& steps, auto&) {
+      const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.kind == kind; });
+      (kind == StepKind::Send ? step->from : step->to) = turned(kind == StepKind::Send ? step->from : step->to);
+    });
+    expect_rejected(plan, {"message 0 from position", "sends [", "receives ["});
+  }
+}
+
 TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
   Plan plan = ring();
   plan.change(2, [](auto& steps, auto&) {

@@ -14,18 +14,20 @@ namespace {
 constexpr std::size_t guard_bytes = 64;
 constexpr std::byte pattern{0xa5};
 
-bool reduces(Collective collective) {
-  return collective == Collective::Allreduce || collective == Collective::ReduceScatter;
-}
-
+const CollectiveTraits& traits_of(const Case& what) { return lacuna::traits_of(what.algorithm->collective); }
 std::size_t ranks(const Case& what) { return static_cast<std::size_t>(what.size); }
+std::size_t input_bytes(const Case& what) { return length_of(traits_of(what).input, what.bytes(), what.size); }
+std::size_t output_bytes(const Case& what) { return length_of(traits_of(what).output, what.bytes(), what.size); }
+bool reads(const Case& what, Rank rank) { return reads_input(what.algorithm->collective, rank, what.root); }
+bool writes(const Case& what, Rank rank) { return writes_output(what.algorithm->collective, rank, what.root); }
 
-std::size_t input_bytes(const Case& what) {
-  return what.bytes() * (what.algorithm->collective == Collective::ReduceScatter ? ranks(what) : 1);
+InPlace offsets(const Case& what, Rank rank) {
+  return in_place_offsets(what.algorithm->collective, what.bytes(), rank);
 }
 
-std::size_t output_bytes(const Case& what) {
-  return what.bytes() * (what.algorithm->collective == Collective::Allgather ? ranks(what) : 1);
+/// In place, if this rank has both buffers.
+bool shares_memory(const Case& what, Rank rank) {
+  return what.in_place(rank) && reads(what, rank) && writes(what, rank);
 }
 
 /// All elements of an allreduce in which each piece lacks the ranks that follow its owner.
@@ -48,23 +50,50 @@ void write_skipped(const Case& what, const Oracle& oracle, std::size_t chunk_byt
   }
 }
 
+/// What an output holds that the call does not write.
+void write_untouched(const Case& what, Rank rank, const Oracle& oracle, std::vector<std::byte>& to) {
+  to.assign(output_bytes(what), pattern);
+  if (shares_memory(what, rank)) std::copy_n(oracle.input(rank), to.size(), to.begin());
+}
+
 void write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes,
                     std::vector<std::byte>& to) {
+  write_untouched(what, rank, oracle, to);
+  if (!writes(what, rank)) return;
   const std::size_t bytes = what.bytes();
-  to.resize(output_bytes(what));
+  const auto put_prefix = [&](Rank of) {
+    for (std::size_t i = 0; of > 0 && i < what.count; ++i) {
+      oracle.write_prefix(of, i, to.data() + i * size_of(what.dtype));
+    }
+  };
   const auto put = [&](std::size_t at, const std::byte* from) { std::copy_n(from, bytes, to.begin() + at); };
+  const std::size_t own = static_cast<std::size_t>(rank) * bytes;
   switch (what.algorithm->collective) {
     case Collective::Allreduce:
       return what.skip == 0 ? put(0, oracle.reduced()) : write_skipped(what, oracle, chunk_bytes, to.data());
     case Collective::ReduceScatter:
-      return put(0, oracle.reduced() + static_cast<std::size_t>(rank) * bytes);
+      return put(0, oracle.reduced() + own);
+    case Collective::Reduce:
+      return put(0, oracle.reduced());
     case Collective::Allgather:
+    case Collective::Gather:
       for (Rank source = 0; source < what.size; ++source) {
         put(static_cast<std::size_t>(source) * bytes, oracle.input(source));
       }
       return;
+    case Collective::Alltoall:
+      for (Rank source = 0; source < what.size; ++source) {
+        put(static_cast<std::size_t>(source) * bytes, oracle.input(source) + own);
+      }
+      return;
     case Collective::Broadcast:
       return put(0, oracle.input(what.root));
+    case Collective::Scatter:
+      return put(0, oracle.input(what.root) + own);
+    case Collective::Scan:
+      return put_prefix(rank + 1);
+    case Collective::ExclusiveScan:
+      return put_prefix(rank);
     case Collective::Barrier:
       return;
   }
@@ -81,7 +110,7 @@ std::string to_string(const Case& what) {
 }
 
 bool is_offered(const Case& what) {
-  if (reduces(what.algorithm->collective) && what.reduction == Reduction::Avg && is_integer(what.dtype)) return false;
+  if (!takes(what.algorithm->collective, what.dtype, what.reduction)) return false;
   Call call;
   call.collective = what.algorithm->collective;
   call.count = what.count;
@@ -97,7 +126,7 @@ bool is_offered(const Case& what) {
 Case offered(Case what) {
   what.root %= what.size;
   what.skip %= what.size;
-  if (what.algorithm->collective == Collective::Barrier) what.count = 0;
+  if (!moves_data(what.algorithm->collective)) what.count = 0;
   if (is_offered(what)) return what;
   if (what.skip > 0) {
     Case other = what;
@@ -125,7 +154,6 @@ bool RankBuffers::Guarded::guards_hold() const {
 
 Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sampler& sampler) {
   const Collective collective = what.algorithm->collective;
-  const std::size_t block = static_cast<std::size_t>(rank) * what.bytes();
   const std::size_t in_bytes = input_bytes(what), out_bytes = output_bytes(what);
   Call call;
   call.collective = collective;
@@ -141,28 +169,26 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
 
   input_.memory.clear();
   output_.memory.clear();
-  if (collective == Collective::Barrier) return call;
+  if (!moves_data(collective)) return call;
   std::byte* input = nullptr;
-  if (what.in_place(rank)) {
+  if (shares_memory(what, rank)) {
     std::byte* base = output_.prepare(std::max(in_bytes, out_bytes), what.misalignment);
-    call.output = base + (collective == Collective::ReduceScatter ? block : 0);
-    call.input = input = base + (collective == Collective::Allgather ? block : 0);
+    call.output = base + offsets(what, rank).output;
+    call.input = input = base + offsets(what, rank).input;
   } else {
     call.output = output_.prepare(out_bytes, what.misalignment);
     call.input = input = input_.prepare(in_bytes, what.misalignment);
   }
-  const bool reads = collective != Collective::Broadcast || rank == what.root;
-  if (reads) std::copy_n(oracle.input(rank), in_bytes, input);
-  if (!reads && rank % 2 == 1) call.input = nullptr;
+  if (reads(what, rank)) std::copy_n(oracle.input(rank), in_bytes, input);
+  if (!reads(what, rank) && rank % 2 == 1) call.input = nullptr;
+  if (!writes(what, rank) && rank % 2 == 1) call.output = nullptr;
   return call;
 }
 
 std::string RankBuffers::check(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes) {
-  const Collective collective = what.algorithm->collective;
-  if (collective == Collective::Barrier) return {};
+  if (!moves_data(what.algorithm->collective)) return {};
   write_expected(what, rank, oracle, chunk_bytes, expected_);
-  const bool in_block = what.in_place(rank) && collective == Collective::ReduceScatter;
-  const std::byte* result = output_.data + (in_block ? static_cast<std::size_t>(rank) * what.bytes() : 0);
+  const std::byte* result = output_.data + (shares_memory(what, rank) ? offsets(what, rank).output : 0);
   const auto [wrong, right] = std::mismatch(result, result + expected_.size(), expected_.begin());
   if (wrong != result + expected_.size()) {
     return fmt::format("rank {}: element {} is wrong (byte {:#04x}, should be {:#04x})", rank,
@@ -170,8 +196,7 @@ std::string RankBuffers::check(const Case& what, Rank rank, const Oracle& oracle
                        std::to_integer<int>(*right));
   }
   if (!output_.guards_hold() || !input_.guards_hold()) return fmt::format("rank {}: wrote outside its buffers", rank);
-  const bool reads = collective != Collective::Broadcast || rank == what.root;
-  if (reads && !what.in_place(rank) && input_.bytes > 0 &&
+  if (reads(what, rank) && !shares_memory(what, rank) && input_.bytes > 0 &&
       std::memcmp(input_.data, oracle.input(rank), input_.bytes) != 0) {
     return fmt::format("rank {}: the input has changed", rank);
   }

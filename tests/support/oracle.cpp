@@ -103,6 +103,14 @@ void Oracle::write_sum_without(const std::vector<Rank>& left_out, std::size_t i,
   write(static_cast<std::int64_t>(sum), to);
 }
 
+void Oracle::write_prefix(Rank ranks, std::size_t i, std::byte* to) const {
+  std::int64_t value = values_[0][i];
+  for (Rank rank = 1; rank < ranks; ++rank) {
+    value = combine(reduction_, value, values_[static_cast<std::size_t>(rank)][i]);
+  }
+  write(value, to);
+}
+
 const Oracle& Oracles::get(Dtype dtype, Reduction reduction) {
   const auto key = std::tuple(dtype, reduction);
   const auto found = made_.find(key);

@@ -23,6 +23,8 @@ class Oracle {
   const std::byte* reduced() const { return reduced_.data(); }
   /// Element `i` of the sum (or average over all `size` ranks) without those ranks' terms.
   void write_sum_without(const std::vector<Rank>& left_out, std::size_t i, std::byte* to) const;
+  /// Element `i` of the reduction of the inputs of ranks 0 .. ranks-1, of which there is at least one.
+  void write_prefix(Rank ranks, std::size_t i, std::byte* to) const;
 
  private:
   void write(std::int64_t value, std::byte* to) const;

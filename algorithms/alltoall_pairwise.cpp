@@ -1,0 +1,43 @@
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr int saved_blocks = 4;  // in place, so many exchanges are under way at a time
+
+void build(GraphBuilder& g) {
+  const Rank p = g.size(), me = g.position();
+  for (Rank round = 0; round < p; ++round) {
+    const Rank peer = (round - me + p) % p;
+    Region block = g.input(peer);
+    if (peer == me) {
+      g.copy(g.output(me), block);
+      continue;
+    }
+    if (g.in_place()) {
+      const Region saved = g.scratch(round % saved_blocks, block);
+      g.copy(saved, block);
+      block = saved;
+    }
+    g.send(block, peer);
+    g.receive(g.output(peer), peer);
+  }
+}
+
+}  // namespace
+
+// In round k the ranks whose numbers add up to k (modulo P) exchange their blocks: each round is a set of disjoint
+// pairs, so that no rank is sent to by two. In place, a block is put aside before the peer's takes its place.
+// P rounds, in one of which (for odd P) or two of which a rank keeps its own block; each rank sends P-1 blocks.
+extern const Algorithm alltoall_pairwise;
+const Algorithm alltoall_pairwise = {
+    .collective = Collective::Alltoall,
+    .name = "pairwise",
+    .summary = "P rounds of disjoint pairs; each rank sends P-1 blocks",
+    .symmetric = false,
+    .supports = nullptr,
+    .build = build,
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

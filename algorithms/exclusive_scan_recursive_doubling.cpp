@@ -1,0 +1,27 @@
+#include "algorithms/scan_phases.hpp"
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// Everyone passes its input to the next rank; all but rank 0 then scan what they got.
+// 1 + ceil(log2(P-1)) steps; rank r sends the data once more than in a scan of the P-1 last ranks.
+extern const Algorithm exclusive_scan_recursive_doubling;
+const Algorithm exclusive_scan_recursive_doubling = {
+    .collective = Collective::ExclusiveScan,
+    .name = "recursive_doubling",
+    .summary = "1 + log2 (P-1) steps, at most 1 + log2 (P-1) times the data per rank",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const Rank p = g.size(), me = g.position();
+          if (me + 1 < p) g.send(g.input(), me + 1);
+          if (me == 0) return;
+          const Region got = g.scratch(2, g.output());
+          g.receive(got, me - 1);
+          inclusive_scan(g, got, 1);
+        },
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,27 @@
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// Every rank sends its block straight to the root, which takes them in the order in which they come.
+// 1 step; each rank but the root sends its block once.
+extern const Algorithm gather_linear;
+const Algorithm gather_linear = {
+    .collective = Collective::Gather,
+    .name = "linear",
+    .summary = "1 step; each rank but the root sends its block once",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const Rank me = g.position();
+          if (me != 0) {
+            g.send(g.input(me), 0);
+            return;
+          }
+          g.copy(g.output(0), g.input(0));
+          for (Rank from = 1; from < g.size(); ++from) g.receive(g.output(from), from);
+        },
+    .bind = from_root,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,18 @@
+#include "algorithms/scan_phases.hpp"
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// ceil(log2 P) steps; rank r sends the data once for each power of two below P - r.
+extern const Algorithm scan_recursive_doubling;
+const Algorithm scan_recursive_doubling = {
+    .collective = Collective::Scan,
+    .name = "recursive_doubling",
+    .summary = "log2 P steps, at most log2 P times the data per rank",
+    .symmetric = false,
+    .supports = nullptr,
+    .build = [](GraphBuilder& g) { inclusive_scan(g, g.input(), 0); },
+    .bind = nullptr,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,27 @@
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+// The root sends every rank its block.
+// 1 step; the root sends P-1 blocks, the others nothing.
+extern const Algorithm scatter_linear;
+const Algorithm scatter_linear = {
+    .collective = Collective::Scatter,
+    .name = "linear",
+    .summary = "1 step; the root sends P-1 blocks",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const Rank me = g.position();
+          if (me != 0) {
+            g.receive(g.output(me), 0);
+            return;
+          }
+          for (Rank to = 1; to < g.size(); ++to) g.send(g.input(to), to);
+          g.copy(g.output(0), g.input(0));
+        },
+    .bind = from_root,
+};
+
+}  // namespace lacuna
