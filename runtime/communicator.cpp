@@ -36,9 +36,11 @@ Clock::time_point coarse_now() {
 
 }  // namespace
 
-Communicator::Communicator(Executor& executor, std::uint64_t id)
+Communicator::Communicator(Executor& executor, std::uint64_t id, Group group)
     : executor_(executor),
       id_(id),
+      group_(std::move(group)),
+      rank_(group_.rank_of(executor.rank())),
       runs_(std::bit_ceil(executor.options().max_runs)),
       records_(runs_.size()),
       sampler_{.seed = 0, .key = id, .draw = 0} {
@@ -56,6 +58,12 @@ Communicator::~Communicator() {
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
   executor_.after_handlers();
   std::erase(executor_.communicators_, this);
+  executor_.retired_.push_back({id_, next_run_});
+}
+
+std::uint64_t Communicator::next_id(std::uint64_t part) const {
+  Executor::Lock lock(executor_);
+  return Digest().add(id_).add(next_run_).add(part).value();
 }
 
 Status Communicator::status() const {
@@ -213,7 +221,7 @@ std::string Communicator::text_of(const Run& run) const {
       const Step& step = part->graph->steps()[id];
       const StepState& state = part->states[id];
       if (!state.started || state.ended) continue;
-      const Rank peer = part->rank_at(step.peer);
+      const Rank peer = part->process_at(step.peer);
       if (step.receives()) {
         return text + fmt::format(", part {} step {}: {} of {} bytes from rank {} are missing", part->number, id,
                                   state.bytes - state.consumed, state.bytes, peer);

@@ -16,14 +16,21 @@ namespace lacuna::runtime {
 /// Thread rule: public functions lock the executor.
 class Communicator {
  public:
-  Communicator(Executor& executor, std::uint64_t id);
+  /// Of the executor's own process and others. `id` and group are the same on all members.
+  Communicator(Executor& executor, std::uint64_t id, Group group);
+  /// Of all processes.
+  Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  Rank rank() const { return executor_.rank(); }
-  Rank size() const { return executor_.size(); }
+  Rank rank() const { return rank_; }
+  Rank size() const { return group_.size(); }
+  const Group& group() const { return group_; }
   Executor& executor() { return executor_; }
+  /// An id that no other communicator of the job has, equal on all members that have posted the same number of calls;
+  /// `part` tells apart the communicators that are made from it at a time.
+  std::uint64_t next_id(std::uint64_t part) const;
   /// Ok, or why every further call is refused.
   Status status() const;
 
@@ -79,6 +86,8 @@ class Communicator {
 
   Executor& executor_;
   const std::uint64_t id_;
+  const Group group_;
+  const Rank rank_;
   Status poison_;
   std::uint32_t next_run_ = 0;
   std::uint32_t unfinished_ = 0;

@@ -23,9 +23,10 @@ void Executor::activate_part(Run& run) {
 
   part.run = &run;
   part.number = run.next_part++;
-  part.order = {size_, 0};
-  if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, size_, run.sampler}, part.number);
-  part.position = part.order.position_of(rank_);
+  part.group = &run.communicator->group();
+  part.order = {part.group->size(), 0};
+  if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, part.group->size(), run.sampler}, part.number);
+  part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
   if (const auto& planned = run.communicator->graph(run, part.position); part.graph != planned) part.graph = planned;
   const Graph& graph = *part.graph;

@@ -187,7 +187,8 @@ class Executor : public Watched, private Receiver {
   std::vector<Rank> pump_;  // peers whose queues may have something to do
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
-  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
+  std::vector<Reach> retired_;  // of communicators that were destroyed
+  ObjectPool<Run> runs_;        // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;

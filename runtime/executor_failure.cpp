@@ -9,16 +9,20 @@ namespace lacuna::runtime {
 
 std::vector<Reach> Executor::reached() const {
   Lock lock(*this);
-  std::vector<Reach> all;
+  std::vector<Reach> all = retired_;
   for (const Communicator* communicator : communicators_) all.push_back({communicator->id_, communicator->next_run_});
   return all;
 }
 
 std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
   Lock lock(*this);
-  const auto asked = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Communicator* one) { return one->id_ == communicator; });
-  return asked == communicators_.end() ? std::nullopt : (*asked)->posted(run);
+  for (const Communicator* one : communicators_) {
+    if (one->id_ == communicator) return one->posted(run);
+  }
+  for (const Reach& one : retired_) {
+    if (one.communicator == communicator && run < one.next_run) return Posted{};
+  }
+  return std::nullopt;
 }
 
 void Executor::fail(const Status& verdict) {

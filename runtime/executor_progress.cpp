@@ -256,7 +256,8 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now) {
   }
   for (Rank peer = 0; peer < size_; ++peer) {
     Link& to = link(peer);
-    if (!to.broken_since || now < *to.broken_since + broken_link_grace || first->expiry_reported) continue;
+    if (communicator.group_.rank_of(peer) < 0 || first->expiry_reported) continue;
+    if (!to.broken_since || now < *to.broken_since + broken_link_grace) continue;
     first->expiry_reported = true;
     trouble(communicator, Trouble::Kind::Expired, first->number,
             fmt::format("the connection between ranks {} and {} broke ({}): {}", rank_, peer, to.broken.message(),
@@ -273,7 +274,9 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now) {
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
 void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
   if (reporter_) {
-    troubles_.push_back({kind, communicator.id_, run, std::move(text)});
+    const Group& group = communicator.group_;
+    auto members = group.is_whole_job() ? std::vector<Rank>() : group.members();
+    troubles_.push_back({kind, communicator.id_, run, std::move(text), std::move(members)});
     deferred_.store(true, std::memory_order_relaxed);
   } else if (kind != Trouble::Kind::Stalled) {
     failures_.emplace_back(&communicator,

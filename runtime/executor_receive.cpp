@@ -61,6 +61,10 @@ std::optional<Executor::Place> Executor::place(Rank from, const MessageHeader& h
                                   [&](const Communicator* c) { return c->id_ == header.communicator; });
   if (found == communicators_.end() || !(*found)->poison_.is_ok()) return std::nullopt;
   Communicator& communicator = **found;
+  if (communicator.group_.rank_of(from) < 0) {
+    violation(communicator, from, header, "not that rank among its members");
+    return std::nullopt;
+  }
   const bool inside = header.offset <= header.bytes && bytes <= header.bytes - header.offset;
   const bool whole_units = header.offset % 64 == 0 && (bytes % 64 == 0 || header.offset + bytes == header.bytes);
   if (!inside || !whole_units) {
@@ -89,8 +93,7 @@ std::optional<Executor::Place> Executor::place(Rank from, const MessageHeader& h
 
 std::optional<Executor::Place> Executor::place_in_part(ActivePart& part, Rank from, const MessageHeader& header,
                                                        std::size_t bytes) {
-  const Rank offset = part.offset_of(from);
-  const auto step = part.graph->receiver(offset, header.index);
+  const auto step = part.graph->receiver(part.distance_of(from), header.index);
   if (!step) {
     violation(*part.run->communicator, from, header, "no step that receives it");
     return std::nullopt;
@@ -146,8 +149,7 @@ void Executor::adopt_early_messages(ActivePart& part) {
     }
     early[i] = early.back();
     early.pop_back();
-    const Rank offset = part.offset_of(landing->source);
-    const auto step = part.graph->receiver(offset, landing->index);
+    const auto step = part.graph->receiver(part.distance_of(landing->source), landing->index);
     if (landing->digest != part.run->digest || !step) {
       trouble(communicator, Trouble::Kind::Mismatch, part.run->number,
               fmt::format("rank {} asked for something else than rank {}", landing->source, rank_));
@@ -218,7 +220,7 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
                .run = part.run->number,
                .step = id,
                .part = static_cast<std::uint16_t>(part.number),
-               .peer = static_cast<std::uint16_t>(part.rank_at(step.peer)),
+               .peer = static_cast<std::uint16_t>(part.process_at(step.peer)),
                .kind = FlightRecord::Kind::Received});
   complete(part, id);
 }

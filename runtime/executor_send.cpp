@@ -7,7 +7,7 @@ namespace lacuna::runtime {
 
 void Executor::start_send(ActivePart& part, StepId step) {
   const Step& what = part.graph->steps()[step];
-  const Rank peer = part.rank_at(what.peer);
+  const Rank peer = part.process_at(what.peer);
   link(peer).sends.push(part.run->call.options.priority, {&part, step});
   start_sends(peer);
 }
@@ -30,7 +30,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const std::size_t bytes = extent.count * size_of(part.run->call.dtype);
   if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
 
-  const Rank peer = part.rank_at(step.peer);
+  const Rank peer = part.process_at(step.peer);
   Link& to = link(peer);
   const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
   const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/algorithm.hpp"
+#include "runtime/values/group.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
@@ -25,7 +26,7 @@ struct Landing {
     Descriptor descriptor;
   };
 
-  Rank source = 0;  ///< rank of the sender
+  Rank source = 0;  ///< process that sends it
   std::uint32_t run = 0;
   std::uint32_t part = 0;
   std::uint32_t index = 0;
@@ -52,6 +53,7 @@ struct ActivePart {
   Run* run = nullptr;
   std::uint32_t number = 0;
   std::shared_ptr<const Graph> graph;
+  const Group* group = nullptr;
   Order order;
   Rank position = 0;
   std::size_t offset = 0;            ///< of the segment, in elements; within each rank's block where there are blocks
@@ -62,13 +64,13 @@ struct ActivePart {
   std::byte* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 
-  /// The rank so many positions after the own one, 0 .. size-1; and the inverse.
-  Rank rank_at(Rank distance) const {
+  /// The process so many positions after the own one, 0 .. size-1; and the inverse, for a member.
+  Rank process_at(Rank distance) const {
     const Rank there = position + distance;
-    return order.rank_of(there < order.size ? there : there - order.size);
+    return group->process_of(order.rank_of(there < order.size ? there : there - order.size));
   }
-  Rank offset_of(Rank rank) const {
-    const Rank distance = order.position_of(rank) - position;
+  Rank distance_of(Rank process) const {
+    const Rank distance = order.position_of(group->rank_of(process)) - position;
     return distance >= 0 ? distance : distance + order.size;
   }
 };

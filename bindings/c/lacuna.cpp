@@ -142,6 +142,13 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
   });
 }
 
+/// Gives the caller a new communicator, or none where this rank has no part in it.
+Status hand_over(lacuna::Result<std::optional<lacuna::Communicator>> made, lacuna_communicator** part) {
+  if (!made) return made.status();
+  *part = *made ? new lacuna_communicator{**std::move(made)} : nullptr;
+  return {};
+}
+
 /// Where log lines go; of the process, as lacuna's log itself is.
 struct LogTarget {
   lacuna_log_callback callback = nullptr;
@@ -208,6 +215,22 @@ int32_t lacuna_size(const lacuna_communicator* communicator) {
 
 lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator) {
   return guarded([&] { return communicator ? communicator->communicator.status() : null_argument("communicator"); });
+}
+
+lacuna_status lacuna_split(lacuna_communicator* communicator, int32_t colour, int32_t key, lacuna_communicator** part) {
+  return guarded([&]() -> Status {
+    if (!communicator || !part) return null_argument(communicator ? "part" : "communicator");
+    return hand_over(communicator->communicator.split(colour, key), part);
+  });
+}
+
+lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* ranks, size_t count,
+                              lacuna_communicator** part) {
+  return guarded([&]() -> Status {
+    if (!communicator || !part) return null_argument(communicator ? "part" : "communicator");
+    if (!ranks && count > 0) return null_argument("ranks");
+    return hand_over(communicator->communicator.subgroup({ranks, count}), part);
+  });
 }
 
 lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters) {

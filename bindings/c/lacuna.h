@@ -147,6 +147,16 @@ LACUNA_EXPORT int32_t lacuna_rank(const lacuna_communicator* communicator);
 LACUNA_EXPORT int32_t lacuna_size(const lacuna_communicator* communicator);
 /** LACUNA_OK, or why the communicator is poisoned. */
 LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator);
+/**
+ * Communicators of some ranks each: those that give the same colour (0 or more) are together, numbered by key and,
+ * where keys are equal, by their rank here. Called by all ranks, blocking. With a negative colour *part becomes NULL.
+ */
+LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int32_t colour, int32_t key,
+                                         lacuna_communicator** part);
+/** One communicator of `count` ranks, in this order. Called by all ranks with the same list; else *part becomes NULL.
+ */
+LACUNA_EXPORT lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* ranks, size_t count,
+                                            lacuna_communicator** part);
 LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters);
 
 /**

@@ -99,10 +99,9 @@ JobState::~JobState() {
   if (judge) judge->leave(executor->rank(), executor->reached());
   if (executor) static_cast<void>(executor->close(runtime::longest_leave));
   watch.reset();
-  communicator.reset();
 }
 
-Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config) {
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   if (Status valid = check(config); !valid) return valid;
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
   if (size == 1) {
@@ -128,7 +127,7 @@ Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config) {
   job->hosts = membership->hosts;
   const auto options = executor_options(config, crowded(job->hosts, config.host));
   job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
-  job->communicator = std::make_unique<runtime::Communicator>(*job->executor, membership->nonce);
+  auto world = std::make_shared<GroupState>(job, membership->nonce, Group(size));
   auto addresses = membership->addresses;
   auto watch = runtime::Watch::start(*membership, *job->executor);
   if (!watch) return watch.status();
@@ -136,15 +135,15 @@ Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config) {
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
   if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
   runtime::log_info("rank {} of {} on {}", rank, size, config.host);
-  return job;
+  return world;
 }
 
-Result<std::vector<std::shared_ptr<JobState>>> make_local(Rank size, Progress progress) {
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress) {
   if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
   config->progress = progress;
-  std::vector<std::shared_ptr<JobState>> jobs;
+  std::vector<std::shared_ptr<GroupState>> ranks;
   auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
   auto transports = make_inproc(size, {});
   const std::vector<std::string> hosts(static_cast<std::size_t>(size), config->host);
@@ -155,16 +154,15 @@ Result<std::vector<std::shared_ptr<JobState>>> make_local(Rank size, Progress pr
     job->hosts = hosts;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
                                                         size, executor_options(*config, crowded(hosts, config->host)));
-    job->communicator = std::make_unique<runtime::Communicator>(*job->executor, 1);
     job->judge = judge;
     judge->join(rank, job->executor.get());
     job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
-    jobs.push_back(std::move(job));
+    ranks.push_back(std::make_shared<GroupState>(std::move(job), 1, Group(size)));
   }
-  for (auto& job : jobs) {
-    if (Status connected = job->executor->connect(addresses); !connected) return connected;
+  for (auto& rank : ranks) {
+    if (Status connected = rank->job->executor->connect(addresses); !connected) return connected;
   }
-  return jobs;
+  return ranks;
 }
 
 }  // namespace lacuna

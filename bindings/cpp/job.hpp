@@ -13,7 +13,7 @@ namespace lacuna {
 
 class LocalJudge;
 
-/// Everything that one rank of a job owns, in the order in which it is made; torn down in reverse.
+/// What the communicators of one rank of a job share, in the order in which it is made; torn down in reverse.
 struct JobState {
   JobState() = default;
   JobState(const JobState&) = delete;
@@ -22,15 +22,23 @@ struct JobState {
 
   std::vector<std::string> hosts;
   std::unique_ptr<runtime::Executor> executor;
-  std::unique_ptr<runtime::Communicator> communicator;
   std::unique_ptr<runtime::Watch> watch;
   std::shared_ptr<LocalJudge> judge;
 };
 
-/// Joins the job that `config` describes.
-Result<std::shared_ptr<JobState>> join_world(const runtime::Config& config);
+/// A communicator. The job ends with the last of its communicators.
+struct GroupState {
+  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, Group group)
+      : job(std::move(whole)), communicator(*job->executor, id, std::move(group)) {}
+
+  std::shared_ptr<JobState> job;
+  runtime::Communicator communicator;
+};
+
+/// Joins the job that `config` describes: the communicator of all its ranks.
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config);
 
 /// Makes the ranks of a job inside this process.
-Result<std::vector<std::shared_ptr<JobState>>> make_local(Rank size, Progress progress);
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress);
 
 }  // namespace lacuna

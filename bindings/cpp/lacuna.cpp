@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "algorithms/registry.hpp"
 #include "bindings/cpp/job.hpp"
 #include "runtime/log.hpp"
@@ -15,18 +17,18 @@ void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(
 Request::~Request() {
   if (!run_) return;
   static_cast<void>(wait());
-  job_->communicator->release(*run_);
+  group_->communicator.release(*run_);
 }
 
-bool Request::test() { return !run_ || job_->communicator->test(*run_); }
+bool Request::test() { return !run_ || group_->communicator.test(*run_); }
 
-Status Request::wait() { return run_ ? job_->communicator->wait(*run_, std::nullopt) : Status::ok(); }
+Status Request::wait() { return run_ ? group_->communicator.wait(*run_, std::nullopt) : Status::ok(); }
 
 Status Request::wait(std::chrono::milliseconds timeout) {
-  return run_ ? job_->communicator->wait(*run_, timeout) : Status::ok();
+  return run_ ? group_->communicator.wait(*run_, timeout) : Status::ok();
 }
 
-bool Request::reclaimed() { return !run_ || job_->communicator->reclaimed(*run_); }
+bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_); }
 
 Communicator::Communicator(const WorldOptions& options) {
   auto joined = world(options);
@@ -42,38 +44,95 @@ Result<Communicator> Communicator::world(const WorldOptions& options) {
   if (!options.store.empty()) config->store = options.store;
   if (!options.key.empty()) config->key = options.key;
   if (options.progress) config->progress = *options.progress;
-  auto job = join_world(*config);
-  if (!job) return job.status();
-  return Communicator(std::move(*job));
+  auto joined = join_world(*config);
+  if (!joined) return joined.status();
+  return Communicator(std::move(*joined));
 }
 
 Result<std::vector<Communicator>> Communicator::local(Rank size, const LocalOptions& options) {
-  auto jobs = make_local(size, options.progress);
-  if (!jobs) return jobs.status();
+  auto made = make_local(size, options.progress);
+  if (!made) return made.status();
   std::vector<Communicator> ranks;
-  for (auto& job : *jobs) ranks.push_back(Communicator(std::move(job)));
+  for (auto& rank : *made) ranks.push_back(Communicator(std::move(rank)));
   return ranks;
 }
 
-Rank Communicator::rank() const { return job_->communicator->rank(); }
-Rank Communicator::size() const { return job_->communicator->size(); }
-const std::vector<std::string>& Communicator::hosts() const { return job_->hosts; }
-Status Communicator::status() const { return job_->communicator->status(); }
+Rank Communicator::rank() const { return group_->communicator.rank(); }
+Rank Communicator::size() const { return group_->communicator.size(); }
+const std::vector<Rank>& Communicator::job_ranks() const { return group_->communicator.group().members(); }
+
+std::vector<std::string> Communicator::hosts() const {
+  std::vector<std::string> names;
+  for (Rank rank : job_ranks()) names.push_back(group_->job->hosts[static_cast<std::size_t>(rank)]);
+  return names;
+}
+Status Communicator::status() const { return group_->communicator.status(); }
+
+Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
+  struct Choice {
+    std::int32_t colour, key;
+  };
+  const Choice mine{colour, key};
+  std::vector<Choice> all(static_cast<std::size_t>(size()));
+  if (Status told = run({.collective = Collective::Allgather,
+                         .input = &mine,
+                         .output = all.data(),
+                         .count = sizeof mine,
+                         .dtype = Dtype::U8});
+      !told) {
+    return told;
+  }
+  std::vector<std::pair<std::int32_t, Rank>> together;
+  for (Rank rank = 0; rank < size(); ++rank) {
+    const Choice& choice = all[static_cast<std::size_t>(rank)];
+    if (choice.colour == colour) together.emplace_back(choice.key, rank);
+  }
+  std::sort(together.begin(), together.end());
+  std::vector<Rank> members;
+  for (const auto& [where, rank] : together) members.push_back(job_ranks()[static_cast<std::size_t>(rank)]);
+
+  std::optional<Communicator> made;
+  if (colour >= 0) {
+    const std::uint64_t id = group_->communicator.next_id(static_cast<std::uint64_t>(colour));
+    Group group(std::move(members), group_->job->executor->size());
+    made = Communicator(std::make_shared<GroupState>(group_->job, id, std::move(group)));
+  }
+  // Nobody may send to a communicator that a peer does not have yet.
+  if (Status everywhere = barrier(); !everywhere) return everywhere;
+  return made;
+}
+
+Result<std::optional<Communicator>> Communicator::subgroup(std::span<const Rank> ranks) {
+  std::vector<int> places(static_cast<std::size_t>(size()), no_group);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] < 0 || ranks[i] >= size()) {
+      return Status(Code::InvalidArgument, fmt::format("subgroup: rank {} is not in this communicator, must be 0 .. {}",
+                                                       ranks[i], size() - 1));
+    }
+    int& place = places[static_cast<std::size_t>(ranks[i])];
+    if (place != no_group) {
+      return Status(Code::InvalidArgument, fmt::format("subgroup: rank {} stands twice in the list", ranks[i]));
+    }
+    place = static_cast<int>(i);
+  }
+  const int mine = places[static_cast<std::size_t>(rank())];
+  return split(mine == no_group ? no_group : 0, mine);
+}
 
 Result<Request> Communicator::start(const Call& call) {
   const auto algorithm = select_algorithm(call, size());
   if (!algorithm) return algorithm.status();
-  auto run = job_->communicator->post(call, **algorithm);
+  auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();
-  return Request(job_, *run);
+  return Request(group_, *run);
 }
 
 Status Communicator::run(const Call& call) {
   const auto algorithm = select_algorithm(call, size());
   if (!algorithm) return algorithm.status();
-  auto run = job_->communicator->post(call, **algorithm);
+  auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();
-  return job_->communicator->finish(**run);
+  return group_->communicator.finish(**run);
 }
 
 namespace {
@@ -116,14 +175,16 @@ Counters Communicator::counters() const {
   return all;
 }
 
-Counters Communicator::counters(Rank peer) const { return job_->executor->counters(peer); }
-bool Communicator::progress() { return job_->executor->progress(); }
-int Communicator::event_fd() const { return job_->executor->event_fd(); }
-bool Communicator::arm() { return job_->executor->arm(); }
-std::string Communicator::flight_record() const { return job_->executor->flight_record(); }
+Counters Communicator::counters(Rank peer) const {
+  return group_->job->executor->counters(group_->communicator.group().process_of(peer));
+}
+bool Communicator::progress() { return group_->job->executor->progress(); }
+int Communicator::event_fd() const { return group_->job->executor->event_fd(); }
+bool Communicator::arm() { return group_->job->executor->arm(); }
+std::string Communicator::flight_record() const { return group_->job->executor->flight_record(); }
 
 std::optional<Completion> Communicator::next_completion() {
-  auto finished = job_->executor->next_finished();
+  auto finished = group_->job->executor->next_finished();
   if (!finished) return std::nullopt;
   return Completion{finished->token, finished->status};
 }

@@ -29,7 +29,7 @@ namespace lacuna {
 namespace runtime {
 struct Run;
 }
-struct JobState;
+struct GroupState;
 
 /// "0.1.0"
 std::string_view version();
@@ -51,9 +51,9 @@ void set_log_callback(LogCallback callback, void* user);
 class Request {
  public:
   Request() = default;
-  Request(Request&& other) noexcept : job_(std::move(other.job_)), run_(std::exchange(other.run_, nullptr)) {}
+  Request(Request&& other) noexcept : group_(std::move(other.group_)), run_(std::exchange(other.run_, nullptr)) {}
   Request& operator=(Request&& other) noexcept {
-    std::swap(job_, other.job_);
+    std::swap(group_, other.group_);
     std::swap(run_, other.run_);
     return *this;
   }
@@ -70,9 +70,9 @@ class Request {
 
  private:
   friend class Communicator;
-  Request(std::shared_ptr<JobState> job, runtime::Run* run) : job_(std::move(job)), run_(run) {}
+  Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
 
-  std::shared_ptr<JobState> job_;
+  std::shared_ptr<GroupState> group_;
   runtime::Run* run_ = nullptr;
 };
 
@@ -130,9 +130,19 @@ class Communicator {
   Rank rank() const;
   Rank size() const;
   /// Host name of each rank.
-  const std::vector<std::string>& hosts() const;
+  std::vector<std::string> hosts() const;
+  /// Each rank's number in the whole job, by which messages name it.
+  const std::vector<Rank>& job_ranks() const;
   /// Ok, or why this communicator is poisoned.
   Status status() const;
+
+  /// Communicators of some ranks each: those that give the same colour are together, numbered by key and, where keys
+  /// are equal, by their rank here. Called by all ranks, blocking. With `no_group` (or any negative colour) a rank gets
+  /// none. The new communicators progress independently; a failure of the job poisons all.
+  Result<std::optional<Communicator>> split(int colour, int key = 0);
+  /// One communicator of these ranks, in this order. Called by all ranks with the same list; the others get none.
+  Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
+  static constexpr int no_group = -1;
 
   /// Starts a call. An error here means that nothing was sent and the communicator is as before.
   Result<Request> start(const Call& call);
@@ -266,7 +276,7 @@ class Communicator {
   std::optional<Completion> next_completion();
 
  private:
-  explicit Communicator(std::shared_ptr<JobState> job) : job_(std::move(job)) {}
+  explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 
   template <class T>
   struct Typed {
@@ -302,7 +312,7 @@ class Communicator {
     return call ? start(*call) : call.status();
   }
 
-  std::shared_ptr<JobState> job_;
+  std::shared_ptr<GroupState> group_;
 };
 
 }  // namespace lacuna

@@ -88,7 +88,7 @@ void Control::decide_alone(const Trouble& trouble) {
   std::vector<Account> accounts(members_.size(), Account{.state = Account::State::Left, .posted = {}});
   accounts[0] = account_of(member(0).reached, call);
   const std::string reason = fmt::format("{} has left, so that nobody knows who is late", name_rank(0, member(0).host));
-  if (accounts[0].state == Account::State::LeftBefore) {
+  if (trouble.concerns(0) && accounts[0].state == Account::State::LeftBefore) {
     if (const auto verdict = judge(trouble, rank_, accounts)) conclude(*verdict);
   } else if (trouble.kind != Trouble::Kind::Stalled) {
     conclude(judge_alone(trouble, reason));

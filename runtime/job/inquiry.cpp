@@ -53,6 +53,14 @@ std::string who_is_late(const std::vector<Account>& accounts) {
   return text.empty() ? "; all ranks have posted it" : text;
 }
 
+/// "call 3", or "call 3 of ranks 0, 2" where these are not all.
+std::string name_call(const Trouble& trouble) {
+  if (trouble.members.empty()) return fmt::format("call {}", trouble.run);
+  std::vector<Rank> members = trouble.members;
+  std::sort(members.begin(), members.end());
+  return fmt::format("call {} of {}", trouble.run, name_ranks(members));
+}
+
 }  // namespace
 
 Account account_of(std::optional<Watched::Posted> posted) {
@@ -67,10 +75,14 @@ Account account_of(const std::vector<Reach>& reached, const CallId& call) {
   return {.state = had_posted ? State::Left : State::LeftBefore, .posted = {}};
 }
 
-std::optional<Status> judge(const Trouble& trouble, Rank reporter, const std::vector<Account>& accounts) {
+std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {
+  for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
+    if (!trouble.concerns(static_cast<Rank>(rank))) accounts[rank] = {.state = Account::State::Stranger, .posted = {}};
+  }
+  const std::string call = name_call(trouble);
   const std::vector<Group> groups = groups_of(accounts);
   if (groups.size() > 1) {
-    std::string text = fmt::format("call {} differs", trouble.run);
+    std::string text = fmt::format("{} differs", call);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       text += fmt::format("{} {} posted {}", i == 0 ? ":" : ";", name_ranks(groups[i].ranks), groups[i].posted.text);
     }
@@ -78,26 +90,25 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, const std::ve
   }
   const std::vector<Rank> left = ranks_in(accounts, State::LeftBefore);
   if (!left.empty()) {
-    return Status(Code::PeerFailed, fmt::format("{} left the job before call {}", name_ranks(left), trouble.run));
+    return Status(Code::PeerFailed, fmt::format("{} left the job before {}", name_ranks(left), call));
   }
   switch (trouble.kind) {
     case Trouble::Kind::Stalled:
       return std::nullopt;
     case Trouble::Kind::Mismatch:
-      return Status(Code::Mismatch,
-                    fmt::format("call {} differs: rank {} reports: {}", trouble.run, reporter, trouble.text));
+      return Status(Code::Mismatch, fmt::format("{} differs: rank {} reports: {}", call, reporter, trouble.text));
     case Trouble::Kind::Expired:
       break;
   }
-  return Status(Code::TimedOut, fmt::format("call {} ran out of time on rank {}: {}{}", trouble.run, reporter,
-                                            trouble.text, who_is_late(accounts)));
+  return Status(Code::TimedOut, fmt::format("{} ran out of time on rank {}: {}{}", call, reporter, trouble.text,
+                                            who_is_late(accounts)));
 }
 
 Status judge_alone(const Trouble& trouble, std::string_view reason) {
   const bool differs = trouble.kind == Trouble::Kind::Mismatch;
   return {
       differs ? Code::Mismatch : Code::TimedOut,
-      fmt::format("call {} {}: {}; {}", trouble.run, differs ? "differs" : "ran out of time", trouble.text, reason)};
+      fmt::format("{} {}: {}; {}", name_call(trouble), differs ? "differs" : "ran out of time", trouble.text, reason)};
 }
 
 bool Throttle::admit(const CallId& call, Clock::time_point now) {

@@ -22,6 +22,7 @@ struct Account {
     Posted,      ///< see `posted`
     Left,        ///< it said goodbye after having posted the call
     LeftBefore,  ///< it said goodbye without having posted the call
+    Stranger,    ///< it is no member of the communicator
   };
   State state = State::Unknown;
   Watched::Posted posted;
@@ -32,8 +33,9 @@ Account account_of(std::optional<Watched::Posted> posted);
 /// The account of a rank that said goodbye.
 Account account_of(const std::vector<Reach>& reached, const CallId& call);
 
-/// The verdict on a trouble, from one account per rank; nothing if the job may go on.
-std::optional<Status> judge(const Trouble& trouble, Rank reporter, const std::vector<Account>& accounts);
+/// The verdict on a trouble, from one account per rank, of which those of strangers do not count; nothing if the job
+/// may go on.
+std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts);
 
 /// The verdict of a rank that has to decide without rank 0; `reason` says why.
 Status judge_alone(const Trouble& trouble, std::string_view reason);

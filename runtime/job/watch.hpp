@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -48,7 +49,12 @@ struct Trouble {
   Kind kind = Kind::Stalled;
   std::uint64_t communicator = 0;
   std::uint32_t run = 0;
-  std::string text;  ///< collective, step, peer, missing bytes: what goes into the verdict
+  std::string text;             ///< collective, step, peer, missing bytes: what goes into the verdict
+  std::vector<Rank> members{};  ///< the ranks of the job that make the communicator; none: all
+
+  bool concerns(Rank rank) const {
+    return members.empty() || std::find(members.begin(), members.end(), rank) != members.end();
+  }
 };
 
 /// How far a rank came on one of its communicators: the number that its next call would have had.

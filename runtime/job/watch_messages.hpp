@@ -12,7 +12,8 @@ namespace lacuna::runtime::watch_messages {
 
 inline constexpr std::size_t longest_text = 8192;  ///< longer ones are cut
 inline constexpr std::size_t most_reaches = 4096;
-inline constexpr std::size_t longest_message = 1 << 16;
+inline constexpr std::size_t most_members = 65536;
+inline constexpr std::size_t longest_message = 1 << 19;  // a report with the members of a large communicator
 
 enum class Say : std::uint8_t {
   Beat = 16,  ///< still there

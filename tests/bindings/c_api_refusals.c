@@ -39,6 +39,9 @@ void null_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_allgather(NULL, &some, &some, NULL, NULL), bad, "communicator", "allgather");
   expect_error(lacuna_broadcast(NULL, &some, 0, NULL, NULL), bad, "communicator", "broadcast");
   expect_error(lacuna_barrier(NULL, NULL, NULL), bad, "communicator", "barrier");
+  expect_error(lacuna_split(NULL, 0, 0, NULL), bad, "communicator is null", "split of nothing");
+  expect_error(lacuna_split(communicator, 0, 0, NULL), bad, "part is null", "split without a place");
+  expect_error(lacuna_subgroup(communicator, NULL, 1, NULL), bad, "part is null", "subgroup without a place");
   expect_error(lacuna_allreduce(communicator, NULL, &some, LACUNA_SUM, NULL, NULL), bad, "input is null", "no input");
   expect_error(lacuna_allreduce(communicator, &some, NULL, LACUNA_SUM, NULL, NULL), bad, "output is null", "no output");
   expect_error(lacuna_broadcast(communicator, NULL, 0, NULL, NULL), bad, "null", "broadcast of nothing");

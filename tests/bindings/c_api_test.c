@@ -123,6 +123,23 @@ static void collectives(lacuna_communicator* communicator) {
   free(all);
 }
 
+static void groups(lacuna_communicator* communicator) {
+  const int32_t rank = lacuna_rank(communicator), last = lacuna_size(communicator) - 1;
+  lacuna_communicator* part = NULL;
+  expect_status(lacuna_split(communicator, 0, -rank, &part), LACUNA_OK, "split");
+  expect(lacuna_size(part) == last + 1 && lacuna_rank(part) == last - rank, "split turns the ranks around");
+  float data[4] = {1, 1, 1, 1};
+  const lacuna_buffer buffer = buffer_of(data, 4);
+  expect_status(lacuna_allreduce(part, &buffer, &buffer, LACUNA_SUM, NULL, NULL), LACUNA_OK, "allreduce of a part");
+  expect(all_are(data, 4, (float)last + 1), "the result of a part");
+  lacuna_communicator_free(part);
+  expect_status(lacuna_subgroup(communicator, &last, 1, &part), LACUNA_OK, "subgroup");
+  expect(rank == last ? lacuna_size(part) == 1 : part == NULL, "a subgroup of one");
+  lacuna_communicator_free(part);
+  expect_status(lacuna_split(communicator, -1, 0, &part), LACUNA_OK, "split without a colour");
+  expect(part == NULL, "no colour, no communicator");
+}
+
 /* What a program that knows only the first members of a structure sends. */
 static void older_clients(lacuna_communicator* communicator) {
   float data[4] = {1, 1, 1, 1};
@@ -259,6 +276,7 @@ int main(void) {
   expect(lacuna_size(communicator) == 1 || !getenv("LACUNA_LOG") || log_lines > 0, "joining is logged");
   lacuna_set_log_callback(NULL, NULL);
   collectives(communicator);
+  groups(communicator);
   older_clients(communicator);
   requests(communicator);
   notifications(communicator);

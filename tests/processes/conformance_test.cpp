@@ -21,9 +21,11 @@ const Mode modes[] = {
     {"TcpRendezvous", {{"UCX_TLS", "tcp,self"}, {"LACUNA_EAGER", "0"}}},
 };
 
-Job conformance(std::size_t size, Environment environment, const std::string& action = "conformance") {
+Job conformance(std::size_t size, Environment environment, const std::vector<std::string>& actions = {"conformance"}) {
   environment.insert({{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "40"}});
-  return Job({size, {LACUNA_WORKER, "size=" + std::to_string(size), action}}, environment);
+  std::vector<std::string> command = {LACUNA_WORKER, "size=" + std::to_string(size)};
+  command.insert(command.end(), actions.begin(), actions.end());
+  return Job({size, command}, environment);
 }
 
 class OverUcx : public testing::TestWithParam<std::tuple<int, Mode>> {};
@@ -49,8 +51,21 @@ INSTANTIATE_TEST_SUITE_P(Processes, OverUcx, testing::Combine(testing::Values(2,
                            return std::get<1>(given.param).name + "P" + std::to_string(std::get<0>(given.param));
                          });
 
+class GroupsOverUcx : public testing::TestWithParam<Mode> {};
+
+TEST_P(GroupsOverUcx, TwoGroupsGiveTheExactResultsBesideEachOther) {
+  Job job = conformance(5, GetParam().environment, {"split=2", "conformance"});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << "rank " << rank << ":\n" << job[rank].output();
+    EXPECT_TRUE(job[rank].says("conformance: ok")) << job[rank].output();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, GroupsOverUcx, testing::Values(modes[0], modes[4]),
+                         [](const auto& given) { return given.param.name; });
+
 TEST(OverUcxCheck, AFlippedBitOfAResultIsNoticed) {
-  Job job = conformance(2, {}, "conformance=corrupt");
+  Job job = conformance(2, {}, {"conformance=corrupt"});
   for (std::size_t rank = 0; rank < job.size(); ++rank) {
     EXPECT_EQ(job[rank].wait(), 1) << job[rank].output();
     EXPECT_TRUE(job[rank].says("1 wrong elements")) << job[rank].output();

@@ -140,6 +140,22 @@ TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
   EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
 }
 
+TEST_P(Leaving, AMismatchInAGroupNamesItsMembersOnAllRanks) {
+  const Gate gate;
+  const Actions outside = {"split=2", gate.action(), "poisoned=8000"};
+  Job ranks = job({outside,
+                   {"split=2", gate.action(), "call=allreduce,f32,sum,100"},
+                   outside,
+                   {"split=2", gate.action(), "call=allreduce,f32,sum,99"}});
+  for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(ranks[rank].says("at the gate", to_start));
+  gate.open();
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_TRUE(ranks[rank].says("poisoned: mismatch: call 0 of ranks 1, 3 differs: rank 1 posted", to_be_told))
+        << ranks[rank].output();
+    EXPECT_EQ(ranks[rank].wait(to_leave), 0) << ranks[rank].output();
+  }
+}
+
 TEST_P(Leaving, ARankThatLeavesIsHeardByThoseWhoAreBusyElsewhere) {
   const Gate gate;
   const std::string connect = "call=allreduce,f32,sum,300000", broadcast = "call=broadcast,f32,sum,1000,0";

@@ -33,6 +33,15 @@ class Worker {
     return right;
   }
 
+  /// split=N: goes on with the ranks whose number has the same rest modulo N, in descending order.
+  bool split(const std::string& colours) {
+    auto part = communicator_.split(communicator_.rank() % std::stoi(colours), -communicator_.rank());
+    fmt::print("split: {}\n", part.status().to_string());
+    if (!part) return false;
+    communicator_ = *std::move(*part);
+    return true;
+  }
+
   bool conformance(const std::string& what) {
     const Status status = run_conformance(communicator_, what == "corrupt");
     fmt::print("conformance: {}\n", status.to_string());
@@ -137,10 +146,11 @@ class Worker {
 
 int work(const std::vector<std::string>& arguments) {
   static const std::map<std::string, bool (Worker::*)(const std::string&)> actions = {
-      {"size", &Worker::size},     {"conformance", &Worker::conformance},
-      {"call", &Worker::call},     {"hold", &Worker::hold},
-      {"stream", &Worker::stream}, {"poisoned", &Worker::poisoned},
-      {"sleep", &Worker::sleep},   {"gate", &Worker::gate}};
+      {"size", &Worker::size},         {"conformance", &Worker::conformance},
+      {"split", &Worker::split},       {"call", &Worker::call},
+      {"hold", &Worker::hold},         {"stream", &Worker::stream},
+      {"poisoned", &Worker::poisoned}, {"sleep", &Worker::sleep},
+      {"gate", &Worker::gate}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <random>
+
+#include "algorithms/registry.hpp"
+#include "tests/support/calls.hpp"
+#include "tests/support/collective_case.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr Rank world_size = 8;
+constexpr std::size_t operations = 100;
+constexpr std::size_t largest_count = 60;
+constexpr std::size_t chunk_bytes = 64;
+
+/// The world and two halves of it; in the second, the ranks stand in the other direction.
+const std::array groups = {Group(world_size), Group({0, 2, 4, 6}, world_size), Group({7, 5, 3, 1}, world_size)};
+
+RanksOptions drawn_options(std::uint64_t seed) {
+  RanksOptions options{.network = {.seed = seed, .eager_limit = 64}, .executor = quick_executor()};
+  options.network.sends = seed % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied;
+  options.executor.max_runs = operations;
+  options.executor.chunk_bytes = chunk_bytes;
+  options.executor.eager_bytes = seed % 3 == 0 ? 0 : 1 << 20;
+  options.executor.credit_bytes = seed % 5 == 0 ? 500 : 1 << 20;
+  return options;
+}
+
+/// Calls on the three communicators. Each rank posts those of one communicator in order, and takes turns between its
+/// two communicators as it likes.
+class Storm {
+ public:
+  explicit Storm(std::uint64_t seed)
+      : random_(seed),
+        ranks_(world_size, drawn_options(seed)),
+        oracles_{Oracles(world_size, world_size * largest_count), Oracles(4, 4 * largest_count)} {
+    for (Rank process = 0; process < world_size; ++process) {
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (groups[g].rank_of(process) < 0) continue;
+        queues_.push_back({.process = process, .waiting = {}, .communicator = nullptr});
+        queues_.back().communicator =
+            std::make_unique<runtime::Communicator>(ranks_.executor(process), 100 + g, groups[g]);
+        of_group_[g].push_back(queues_.size() - 1);
+      }
+    }
+    for (std::size_t i = 0; i < operations; ++i) draw_operation();
+  }
+
+  /// Empty, or what is wrong.
+  std::string run() {
+    while (std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.waiting.empty(); })) {
+      if (pick(4) == 0) ranks_.sweep();
+      Queue& queue = queues_[pick(queues_.size())];
+      if (queue.waiting.empty()) continue;
+      Posted& next = *queue.waiting.front();
+      queue.waiting.pop_front();
+      const Rank rank = queue.communicator->rank();
+      next.run =
+          &must_post(*queue.communicator, next.buffers.prepare(*next.what, rank, oracle(*next.what), next.sampler));
+    }
+    const auto ended = [&] {
+      return std::all_of(posted_.begin(), posted_.end(), [](const auto& one) { return one->run->finished; });
+    };
+    if (!ranks_.sweep_until(ended)) return "nothing moves any more";
+    for (auto& one : posted_) {
+      if (!one->run->status) return to_string(*one->what) + ": " + one->run->status.to_string();
+      std::string wrong = one->buffers.check(*one->what, one->rank, oracle(*one->what), chunk_bytes);
+      if (!wrong.empty()) return to_string(*one->what) + ": " + wrong;
+    }
+    return {};
+  }
+
+ private:
+  /// One rank's part in an operation.
+  struct Posted {
+    const Case* what = nullptr;
+    Rank rank = 0;
+    RankBuffers buffers;
+    Sampler sampler;
+    runtime::Run* run = nullptr;
+  };
+  /// What one process has still to post on one communicator.
+  struct Queue {
+    Rank process = 0;
+    std::deque<Posted*> waiting;
+    std::unique_ptr<runtime::Communicator> communicator;
+  };
+
+  std::size_t pick(std::size_t below) { return random_() % below; }
+
+  const Oracle& oracle(const Case& what) {
+    return oracles_[what.size == world_size ? 0 : 1].get(what.dtype, what.reduction);
+  }
+
+  void draw_operation() {
+    const std::size_t g = pick(groups.size());
+    const auto all = all_algorithms();
+    cases_.push_back(offered({.algorithm = all[pick(all.size())],
+                              .size = groups[g].size(),
+                              .count = pick(largest_count + 1),
+                              .dtype = all_dtypes[pick(2)],
+                              .reduction = all_reductions[pick(all_reductions.size())],
+                              .placement = static_cast<Placement>(pick(3)),
+                              .skip = static_cast<int>(pick(4)),
+                              .mode = static_cast<SkipMode>(pick(2)),
+                              .root = static_cast<Rank>(pick(8)),
+                              .sampler = {.seed = pick(1000), .key = 1, .draw = pick(1000)}}));
+    for (std::size_t queue : of_group_[g]) {
+      posted_.push_back(std::make_unique<Posted>());
+      posted_.back()->what = &cases_.back();
+      posted_.back()->rank = queues_[queue].communicator->rank();
+      queues_[queue].waiting.push_back(posted_.back().get());
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::deque<Case> cases_;
+  std::vector<std::unique_ptr<Posted>> posted_;
+  Ranks ranks_;
+  std::array<Oracles, 2> oracles_;  // of the world, of a half
+  std::vector<Queue> queues_;
+  std::array<std::vector<std::size_t>, 3> of_group_;  // queues
+};
+
+TEST(Groups, AThousandSeedsOfCallsOnOverlappingCommunicatorsGiveTheOraclesBits) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) ASSERT_EQ(Storm(seed).run(), "") << "seed " << seed;
+}
+
+}  // namespace
+}  // namespace lacuna::test
