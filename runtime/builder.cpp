@@ -1,7 +1,9 @@
 #include "runtime/builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
 namespace lacuna {
 
@@ -26,13 +28,17 @@ Region GraphBuilder::piece_of(Buffer buffer, Rank piece) const {
   return {buffer, 0, static_cast<std::uint32_t>(shape_.size), index, index + 1};
 }
 
-Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) const {
-  assert(0 <= begin && begin <= end && end <= of);
+Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
+  if (begin < 0 || begin > end || end > of || of < 1) {
+    refuse(fmt::format("pieces {} .. {} of {} are no range", begin, end, of));
+    begin = end = of = 1;
+  }
   return canonical(
       {buffer, 0, static_cast<std::uint32_t>(of), static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
 }
 
-Region GraphBuilder::scratch(int slot, Region like) const {
+Region GraphBuilder::scratch(int slot, Region like) {
+  if (slot < 0 || slot > 255) refuse(fmt::format("scratch slot {}, must be 0 .. 255", slot));
   like.buffer = Buffer::Scratch;
   like.slot = static_cast<std::uint8_t>(slot);
   return like;
@@ -66,12 +72,13 @@ StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind
 void GraphBuilder::finish(Region region) {
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                  [&](const Step& step) { return step.writes() && step.to == region; });
-  assert(last != steps_.rend() && last->kind != StepKind::Receive && "finish() follows a reduction or copy");
+  if (last == steps_.rend() || last->kind == StepKind::Receive)
+    return refuse("finish() of what no reduction or copy wrote");
   last->finish = true;
 }
 
 void GraphBuilder::after(StepId step, StepId earlier) {
-  assert(earlier < step && step + 1 == steps_.size());
+  if (earlier >= step || step + 1 != steps_.size()) return refuse("after() of another step than the newest");
   if (!is_ancestor(earlier, step)) add_pruned_edges(step, {earlier});
 }
 
@@ -86,6 +93,10 @@ StepId GraphBuilder::add(Step step) {
   if (step.reads()) live_.push_back({id, step.from, false});
   if (step.writes()) live_.push_back({id, step.to, true});
   return id;
+}
+
+void GraphBuilder::refuse(std::string what) {
+  if (status_) status_ = {Code::InvalidArgument, fmt::format("position {}: {}", shape_.position, what)};
 }
 
 void GraphBuilder::follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {

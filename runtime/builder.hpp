@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "runtime/graph.hpp"
+#include "runtime/values/status.hpp"
 
 namespace lacuna {
 
@@ -27,10 +29,10 @@ class GraphBuilder {
   Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }
   Region output(Rank piece) const { return canonical(piece_of(Buffer::Output, piece)); }
   /// Pieces begin .. end-1 of `of`, for programs that are not symmetric, of collectives without blocks.
-  Region input(Rank begin, Rank end, Rank of) const { return range_of(Buffer::Input, begin, end, of); }
-  Region output(Rank begin, Rank end, Rank of) const { return range_of(Buffer::Output, begin, end, of); }
-  /// Temporary block `slot`, as the place of `like`.
-  Region scratch(int slot, Region like) const;
+  Region input(Rank begin, Rank end, Rank of) { return range_of(Buffer::Input, begin, end, of); }
+  Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
+  /// Temporary block `slot`, 0 .. 255, as the place of `like`.
+  Region scratch(int slot, Region like);
   /// No bytes: its message is only a signal.
   static Region signal() { return {}; }
 
@@ -44,6 +46,8 @@ class GraphBuilder {
   /// An order that the regions do not show: `step` starts after `earlier` has ended.
   void after(StepId step, StepId earlier);
 
+  /// Ok, or the first thing that the program asked for and that can't be.
+  const Status& status() const { return status_; }
   Graph build() &&;
 
  private:
@@ -55,15 +59,18 @@ class GraphBuilder {
 
   Region canonical(Region region) const;
   Region piece_of(Buffer buffer, Rank piece) const;
-  Region range_of(Buffer buffer, Rank begin, Rank end, Rank of) const;
+  Region range_of(Buffer buffer, Rank begin, Rank end, Rank of);
   Rank wrap(Rank value) const;
   StepId add(Step step);
   void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
   void add_pruned_edges(StepId step, std::vector<StepId> earlier);
   bool is_ancestor(StepId ancestor, StepId step) const;
 
+  void refuse(std::string what);
+
   GraphShape shape_;
   bool symmetric_;
+  Status status_;
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
   std::vector<Access> live_;                    // accesses that a later step may have to follow

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+/// The graphs of all positions, built and verified, in place and not. Errors name the number of ranks.
+Status check_graphs(const Algorithm& algorithm, Rank size, int skip_steps);
+
+/// Algorithms that the program has brought. Any thread may call.
+class RegisteredAlgorithms {
+ public:
+  /// Unless its graphs are wrong; its name must be new.
+  Status add(const Algorithm& algorithm);
+  /// Null if there is none of that name.
+  const Algorithm* find(Collective collective, std::string_view name);
+  /// Verifies the graphs that this call needs, unless that was done before.
+  Status verified(const Algorithm& algorithm, Rank size, int skip_steps);
+
+ private:
+  struct Entry {
+    const Algorithm* algorithm;
+    std::set<std::pair<Rank, int>> verified;  // numbers of ranks and skipped steps
+  };
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace lacuna
