@@ -6,6 +6,7 @@
 #include <string>
 
 #include "algorithms/registered.hpp"
+#include "algorithms/selection.hpp"
 
 namespace lacuna {
 
@@ -21,12 +22,12 @@ constexpr std::array algorithms = {
 #undef LACUNA_ALGORITHM
 };
 
-// Up to this size latency counts: fewer messages win over fewer bytes.
-constexpr std::size_t latency_bound_bytes = 32 * 1024;
-
-std::string_view preferred(const Call& call) {
-  const bool small = call.count * size_of(call.dtype) <= latency_bound_bytes;
-  return call.collective == Collective::Allreduce && small ? "recursive_doubling" : "";
+/// The name of the algorithm to take; empty: the collective's first.
+std::string_view name_of(const Call& call, Rank size, std::string_view instead) {
+  if (!call.options.algorithm.empty()) return call.options.algorithm;
+  if (!instead.empty()) return instead;
+  const Preference* row = preference(call, size);
+  return row ? row->algorithm : std::string_view();
 }
 
 RegisteredAlgorithms& registered() {
@@ -60,8 +61,8 @@ Status register_algorithm(const Algorithm& algorithm) {
   return registered().add(algorithm);
 }
 
-Result<const Algorithm*> select_algorithm(const Call& call, Rank size) {
-  const std::string_view wanted = call.options.algorithm.empty() ? preferred(call) : call.options.algorithm;
+Result<const Algorithm*> select_algorithm(const Call& call, Rank size, std::string_view instead) {
+  const std::string_view wanted = name_of(call, size, instead);
   for (const Algorithm* algorithm : algorithms) {
     if (algorithm->collective != call.collective) continue;
     if (wanted.empty() || algorithm->name == wanted) return accept(*algorithm, call, size);

@@ -16,8 +16,8 @@ std::span<const Algorithm* const> all_algorithms();
 /// looked at by the first call that has them. Any thread may call.
 Status register_algorithm(const Algorithm& algorithm);
 
-/// The algorithm that serves this call on `size` ranks: the named one, or by size where none is named. An error names
-/// what was asked for and what there is.
-Result<const Algorithm*> select_algorithm(const Call& call, Rank size);
+/// The algorithm that serves this call on `size` ranks: the one that it names, else the one named `instead`, else the
+/// one that selection.cpp prefers. An error names what was asked for and what there is.
+Result<const Algorithm*> select_algorithm(const Call& call, Rank size, std::string_view instead = {});
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -119,6 +120,27 @@ std::optional<std::string> HostName::parse(std::string_view text) {
 }
 std::string HostName::format(const std::string& value) { return value.empty() ? "the machine's name" : value; }
 std::string HostName::allowed() { return "a name of at most 255 characters without white space"; }
+
+std::optional<AlgorithmNames::Value> AlgorithmNames::parse(std::string_view text) {
+  Value names;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(entry.size() + 1, text.size()));
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const auto collective = parse_collective(entry.substr(0, equals));
+    if (!collective || equals + 1 >= entry.size() || has_white_space(entry)) return std::nullopt;
+    names.emplace_back(*collective, entry.substr(equals + 1));
+  }
+  return names;
+}
+std::string AlgorithmNames::format(const Value& value) {
+  std::string text;
+  for (const auto& [collective, name] : value) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", to_string(collective), name);
+  }
+  return text.empty() ? "not set" : text;
+}
+std::string AlgorithmNames::allowed() { return "collective=algorithm, several with commas between; see `lacuna list`"; }
 
 std::string Level::allowed() { return "error, warning, info or debug"; }
 

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "runtime/values/dtype.hpp"
+#include "runtime/values/collective.hpp"
 #include "runtime/values/log.hpp"
 #include "runtime/values/progress.hpp"
 
@@ -85,6 +87,14 @@ struct Secret {
 /// A name without white space; empty stands for the machine's own.
 struct HostName {
   using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// Algorithms by collective, "allreduce=ring,broadcast=tree".
+struct AlgorithmNames {
+  using Value = std::vector<std::pair<Collective, std::string>>;
   static std::optional<Value> parse(std::string_view text);
   static std::string format(const Value& value);
   static std::string allowed();

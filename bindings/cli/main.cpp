@@ -6,6 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/arguments.hpp"
+#include "bindings/cli/explain.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/info.hpp"
 #include "bindings/cli/launch.hpp"
@@ -91,6 +92,18 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_flag("--dot", options->dot, "in Graphviz's language");
   add_skip_options(*command, options->call.options.skip_steps, options->call.options.skip_mode);
   command->callback([options, &exit_code] { exit_code = draw_graph(*options); });
+}
+
+void add_explain(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app.add_subcommand("explain", "show which algorithm is taken, why, and what each would cost");
+  add_name(*command, "collective", options->collective, collective_names(), "what to explain")->required();
+  add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
+  command->add_option("-p,--ranks", options->ranks, "number of ranks")->check(CLI::Range(1, 1024));
+  command->add_option("-a,--algorithm", options->algorithm, "ask for one");
+  command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
+  command->add_option("--rate", options->rate, "bytes per second and rank")->check(CLI::PositiveNumber);
+  command->callback([options, &exit_code] { exit_code = explain(*options); });
 }
 
 void add_perf(CLI::App& app, int& exit_code) {
@@ -181,6 +194,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::vector<std::string> program = take_program(arguments);
   add_graph(app, exit_code);
+  add_explain(app, exit_code);
   add_perf(app, exit_code);
   add_launch(app, program, exit_code);
   add_run(app, exit_code);

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <new>
 
-#include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config.hpp"
@@ -169,7 +168,7 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
     Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
     call.options.algorithm = name;
     if (name == "skip_ring") call.options.skip_steps = options.skip_steps;
-    if (const auto found = select_algorithm(call, communicator.size()); !found) return found.status();
+    if (const auto found = communicator.algorithm_name(call); !found) return found.status();
   }
   return {};
 }
@@ -188,7 +187,7 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
       PerfRow row;
       row.count = bench.count;
       row.bytes = bench.count * divisor;
-      row.algorithm = (*select_algorithm(bench.call(), communicator.size()))->name;
+      row.algorithm = *communicator.algorithm_name(bench.call());
       if (Status status = measure_row(bench, chunk_bytes, row); !status) return status;
       if (communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
       std::fflush(stdout);

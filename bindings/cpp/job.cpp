@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "algorithms/registry.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/log.hpp"
@@ -92,6 +93,19 @@ Status check(const runtime::Config& config) {
   return {};
 }
 
+/// What LACUNA_ALGORITHMS says, if it can be had on so many ranks.
+Status take_algorithms(const runtime::Config& config, Rank size, JobState& job) {
+  for (const auto& [collective, name] : config.algorithms) {
+    Call call{.collective = collective};
+    call.options.algorithm = name;
+    if (const auto known = select_algorithm(call, size); !known) {
+      return {known.status().code(), fmt::format("LACUNA_ALGORITHMS: {}", known.status().message())};
+    }
+    job.algorithms[static_cast<std::size_t>(collective)] = name;
+  }
+  return {};
+}
+
 }  // namespace
 
 JobState::~JobState() {
@@ -111,6 +125,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   }
   runtime::set_log_rank(rank);
 
+  auto job = std::make_shared<JobState>();
+  if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
   auto transport = make_ucx({});
   if (!transport) return transport.status();
   auto membership = runtime::join({.rank = rank,
@@ -123,7 +139,6 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
                                   (*transport)->address());
   if (!membership) return membership.status();
 
-  auto job = std::make_shared<JobState>();
   job->hosts = membership->hosts;
   const auto options = executor_options(config, crowded(job->hosts, config.host));
   job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
@@ -151,6 +166,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
     auto job = std::make_shared<JobState>();
+    if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
     job->hosts = hosts;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
                                                         size, executor_options(*config, crowded(hosts, config->host)));

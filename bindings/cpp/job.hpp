@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,12 @@ struct JobState {
   JobState& operator=(const JobState&) = delete;
   ~JobState();
 
+  std::string_view algorithm_for(Collective collective) const {
+    return algorithms[static_cast<std::size_t>(collective)];
+  }
+
   std::vector<std::string> hosts;
+  std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
   std::shared_ptr<LocalJudge> judge;

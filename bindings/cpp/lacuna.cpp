@@ -119,8 +119,18 @@ Result<std::optional<Communicator>> Communicator::subgroup(std::span<const Rank>
   return split(mine == no_group ? no_group : 0, mine);
 }
 
+Result<const Algorithm*> Communicator::algorithm_of(const Call& call) const {
+  return select_algorithm(call, size(), group_->job->algorithm_for(call.collective));
+}
+
+Result<std::string_view> Communicator::algorithm_name(const Call& call) const {
+  const auto algorithm = algorithm_of(call);
+  if (!algorithm) return algorithm.status();
+  return (*algorithm)->name;
+}
+
 Result<Request> Communicator::start(const Call& call) {
-  const auto algorithm = select_algorithm(call, size());
+  const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();
@@ -128,7 +138,7 @@ Result<Request> Communicator::start(const Call& call) {
 }
 
 Status Communicator::run(const Call& call) {
-  const auto algorithm = select_algorithm(call, size());
+  const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();

@@ -29,6 +29,7 @@ namespace lacuna {
 namespace runtime {
 struct Run;
 }
+struct Algorithm;
 struct GroupState;
 
 /// "0.1.0"
@@ -144,6 +145,8 @@ class Communicator {
   Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
   static constexpr int no_group = -1;
 
+  /// Which algorithm would serve this call: the one that it names, else LACUNA_ALGORITHMS', else lacuna's choice.
+  Result<std::string_view> algorithm_name(const Call& call) const;
   /// Starts a call. An error here means that nothing was sent and the communicator is as before.
   Result<Request> start(const Call& call);
   /// Starts a call and waits for its end.
@@ -276,6 +279,7 @@ class Communicator {
   std::optional<Completion> next_completion();
 
  private:
+  Result<const Algorithm*> algorithm_of(const Call& call) const;
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 
   template <class T>

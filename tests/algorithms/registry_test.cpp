@@ -47,6 +47,16 @@ TEST(Registry, AnAlgorithmOfAnotherCollectiveIsRefused) {
   EXPECT_FALSE(select_algorithm(call_of(Collective::Allgather, "recursive_doubling"), 4));
 }
 
+TEST(Registry, AnotherPreferenceGivesWayToTheCallsOwn) {
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, ""), 4, "double_tree"))->name, "double_tree");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "ring"), 4, "double_tree"))->name, "ring");
+}
+
+TEST(Registry, MediumAllreducesHalveAndDoubleOnPowersOfTwo) {
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 8))->name, "halving_doubling");
+  EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "ring");
+}
+
 TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");

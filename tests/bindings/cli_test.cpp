@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <regex>
 #include <sstream>
 
@@ -69,6 +70,42 @@ TEST(Command, InfoAsMarkdownIsATableOfEveryVariable) {
     EXPECT_TRUE(line.starts_with("|") && line.ends_with("|")) << line;
   }
   EXPECT_EQ(lines_of(info.output).size(), runtime::variables(runtime::Config()).size() + 2);
+}
+
+TEST(Command, TheManualHasTheTableThatInfoPrints) {
+  std::ifstream file(LACUNA_SOURCE "/docs/configuration.md");
+  std::stringstream manual;
+  manual << file.rdbuf();
+  const Outcome info = lacuna({"info", "--markdown"});
+  for (const std::string& line : lines_of(info.output)) {
+    EXPECT_NE(manual.str().find(line + "\n"), std::string::npos) << "docs/configuration.md lacks: " << line;
+  }
+}
+
+TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
+  const Outcome explained = lacuna({"explain", "allreduce", "-b", "64K", "-p", "8"});
+  EXPECT_EQ(explained.exit_code, 0);
+  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks: halving_doubling\n +up to 256 KiB on 2\\^k ranks"), 1u);
+  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +896 KiB +1037.5 us"), 1u) << explained.output;
+  EXPECT_EQ(count(explained.output, "\n  ring +14 "), 1u) << explained.output;
+  const Outcome asked = lacuna({"explain", "allreduce", "-a", "ring"});
+  EXPECT_EQ(count(asked.output, "ranks: ring\n +it was asked for"), 1u) << asked.output;
+  for (Collective collective : all_collectives) {
+    EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
+  }
+}
+
+TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
+  const Environment tree = {{"LACUNA_ALGORITHMS", "allreduce=double_tree,barrier=dissemination"}};
+  const Outcome measured = lacuna({"launch", "-n", "2", "--", LACUNA_COMMAND, "perf", "allreduce", "-e", "8"}, tree);
+  EXPECT_EQ(measured.exit_code, 0);
+  EXPECT_EQ(count(measured.output, " double_tree "), 1u) << measured.output;
+  const Outcome named =
+      lacuna({"launch", "-n", "2", "--", LACUNA_COMMAND, "perf", "allreduce", "-e", "8", "--algorithm", "ring"}, tree);
+  EXPECT_EQ(count(named.output, " double_tree "), 0u) << named.output;
+  const Outcome unknown = lacuna({"perf", "allreduce", "-e", "8"}, {{"LACUNA_ALGORITHMS", "allreduce=double"}});
+  EXPECT_NE(unknown.exit_code, 0);
+  EXPECT_EQ(count(unknown.output, "LACUNA_ALGORITHMS: no allreduce algorithm is called 'double'"), 1u);
 }
 
 TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
@@ -146,7 +183,7 @@ struct Mistake {
 TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
-      {{"nonsense"}, "no command is called 'nonsense'; there are: info, list, graph, perf, launch, run"},
+      {{"nonsense"}, "no command is called 'nonsense'; there are: info, list, graph, explain, perf, launch, run"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},

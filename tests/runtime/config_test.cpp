@@ -143,6 +143,10 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_SLOTS", "0", "an integer from 1 to 1048576"},
       {"LACUNA_SPIN", "-5", "an integer number of microseconds"},
       {"LACUNA_HOST", "two words", "a name of at most 255 characters"},
+      {"LACUNA_ALGORITHMS", "allreduc=ring", "collective=algorithm"},
+      {"LACUNA_ALGORITHMS", "allreduce", "collective=algorithm"},
+      {"LACUNA_ALGORITHMS", "allreduce=", "collective=algorithm"},
+      {"LACUNA_ALGORITHMS", "allreduce=ring,,scan=x", "collective=algorithm"},
   };
   for (const Case& c : cases) {
     set(c.name, c.value);

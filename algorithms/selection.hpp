@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "runtime/algorithm.hpp"
+
+namespace lacuna {
+
+/// A row of the table by which lacuna chooses an algorithm where the caller names none. The first row that fits is
+/// taken; without one, the collective's first algorithm in manifest.def.
+struct Preference {
+  Collective collective;
+  std::size_t up_to_bytes;  ///< count times element size
+  bool powers_of_two;       ///< only for such numbers of ranks
+  std::string_view algorithm;
+  std::string_view reason;
+};
+
+/// Null if none fits.
+const Preference* preference(const Call& call, Rank size);
+
+}  // namespace lacuna

@@ -1,0 +1,153 @@
+#include "bindings/cli/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/selection.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+constexpr std::size_t width = 4;  // bytes of an element
+
+std::vector<Graph> graphs_of(const Algorithm& algorithm, Rank ranks) {
+  std::vector<Graph> graphs;
+  for (Rank position = 0; position < ranks; ++position) {
+    GraphBuilder builder({.collective = algorithm.collective, .size = ranks, .position = position},
+                         algorithm.symmetric);
+    algorithm.build(builder);
+    graphs.push_back(std::move(builder).build());
+  }
+  return graphs;
+}
+
+std::uint64_t bytes_of(const Graph& graph, const Region& region, Rank position, std::size_t count) {
+  if (region.is_signal()) return 0;
+  if (has_blocks(graph.shape().collective)) return count;
+  const Region there = placed(graph, region, position);
+  return boundary(there.end, count, there.of) - boundary(there.begin, count, there.of);
+}
+
+/// Steps of all positions in an order in which each comes after those that it waits for; and what each waits for.
+class Chain {
+ public:
+  explicit Chain(const std::vector<Graph>& graphs) : graphs_(graphs), lengths_(graphs.size()), waits_(graphs.size()) {
+    for (std::size_t me = 0; me < graphs.size(); ++me) {
+      const Graph& graph = graphs[me];
+      lengths_[me].assign(graph.steps().size(), 0);
+      waits_[me].assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
+      for (StepId id = 0; id < graph.steps().size(); ++id) {
+        const Step& step = graph.steps()[id];
+        if (!step.receives()) continue;
+        ++waits_[me][id];  // for its message
+        receives_[{peer(me, step), me, step.index}] = id;
+      }
+      for (StepId root : graph.roots()) release(me, root);
+    }
+  }
+
+  /// The number of messages in the longest one.
+  int length() {
+    int longest = 0;
+    while (!ready_.empty()) {
+      const auto [me, id] = ready_.back();
+      ready_.pop_back();
+      const Step& step = graphs_[me].steps()[id];
+      longest = std::max(longest, lengths_[me][id]);
+      for (StepId next : graphs_[me].successors(id)) follow(me, next, lengths_[me][id]);
+      if (!step.sends()) continue;
+      const std::size_t to = peer(me, step);
+      follow(to, receives_.at({me, to, step.index}), lengths_[me][id] + 1);
+    }
+    return longest;
+  }
+
+ private:
+  std::size_t peer(std::size_t me, const Step& step) const {
+    return (me + static_cast<std::size_t>(step.peer)) % graphs_.size();
+  }
+  void release(std::size_t me, StepId id) {
+    if (waits_[me][id] == 0) ready_.emplace_back(me, id);
+  }
+  void follow(std::size_t me, StepId id, int length) {
+    lengths_[me][id] = std::max(lengths_[me][id], length);
+    --waits_[me][id];
+    release(me, id);
+  }
+
+  const std::vector<Graph>& graphs_;
+  std::vector<std::vector<int>> lengths_;          // by position and step: messages up to its end
+  std::vector<std::vector<std::uint32_t>> waits_;  // likewise: steps and messages that have not come
+  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, StepId> receives_;  // by sender, receiver, index
+  std::vector<std::pair<std::size_t, StepId>> ready_;
+};
+
+std::string name_bytes(std::uint64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+std::string reason(const ExplainOptions& options, const Call& call) {
+  if (!options.algorithm.empty()) return "it was asked for";
+  const Preference* row = preference(call, options.ranks);
+  if (!row) return "the first of its collective: no rule for other sizes or numbers of ranks fits";
+  return fmt::format("up to {}{}: {}", name_bytes(row->up_to_bytes), row->powers_of_two ? " on 2^k ranks" : "",
+                     row->reason);
+}
+
+}  // namespace
+
+double Cost::seconds(double latency, double rate) const {
+  return steps * latency + static_cast<double>(most_bytes) / rate;
+}
+
+Cost cost_of(const Algorithm& algorithm, Rank ranks, std::size_t count, std::size_t element) {
+  const std::vector<Graph> graphs = graphs_of(algorithm, ranks);
+  Cost cost{.steps = Chain(graphs).length()};
+  for (Rank me = 0; me < ranks; ++me) {
+    const Graph& graph = graphs[static_cast<std::size_t>(me)];
+    std::uint64_t sent = 0, received = 0;
+    for (const Step& step : graph.steps()) {
+      if (step.sends()) sent += element * bytes_of(graph, step.from, me, count);
+      if (step.receives()) received += element * bytes_of(graph, step.to, me, count);
+    }
+    cost.most_bytes = std::max({cost.most_bytes, sent, received});
+    cost.total_bytes += sent;
+  }
+  return cost;
+}
+
+int explain(const ExplainOptions& options) {
+  Call call{.collective = options.collective, .count = options.bytes / width};
+  call.options.algorithm = options.algorithm;
+  const auto taken = select_algorithm(call, options.ranks);
+  if (!taken) {
+    fmt::print(stderr, "lacuna explain: {}\n", taken.status().message());
+    return 1;
+  }
+  fmt::print("{} of {}{} on {} ranks: {}\n  {}\n\n", to_string(options.collective), name_bytes(options.bytes),
+             has_blocks(options.collective) ? " per block" : "", options.ranks, (*taken)->name, reason(options, call));
+  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "all ranks", "predicted");
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (algorithm->collective != options.collective) continue;
+    if (algorithm->supports && !algorithm->supports(call, options.ranks)) continue;
+    const Cost cost = cost_of(*algorithm, options.ranks, call.count, width);
+    fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>9.1f} us\n", algorithm == *taken ? ">" : " ", algorithm->name,
+               cost.steps, name_bytes(cost.most_bytes), name_bytes(cost.total_bytes),
+               cost.seconds(options.latency, options.rate) * 1e6);
+  }
+  fmt::print("\n  predicted: steps x {:.4g} us + the busiest rank's bytes / {:.4g} MB/s, without overlap\n",
+             options.latency * 1e6, options.rate / 1e6);
+  return 0;
+}
+
+}  // namespace lacuna::cli
