@@ -6,6 +6,7 @@
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/arguments.hpp"
+#include "bindings/cli/compare.hpp"
 #include "bindings/cli/explain.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/info.hpp"
@@ -122,8 +123,21 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-r,--root", options->root, "root of a broadcast");
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
   add_skip_options(*command, options->skip_steps, options->skip_mode);
+  command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
+  command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
+      ->check(CLI::PositiveNumber);
   command->add_option("-J,--json", options->json_path, "also write the results to this file");
   command->callback([options, &exit_code] { exit_code = perf(*options); });
+}
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command = app.add_subcommand("compare", "compare two results of `lacuna perf -J`");
+  command->add_option("before", options->before, "a result")->required()->check(CLI::ExistingFile);
+  command->add_option("after", options->after, "a later one")->required()->check(CLI::ExistingFile);
+  command->add_option("-t,--tolerance", options->tolerance, "how much longer a time may be, 0.1 for a tenth")
+      ->check(CLI::NonNegativeNumber);
+  command->callback([options, &exit_code] { exit_code = compare(*options); });
 }
 
 /// Cuts off the program that `launch` is to run: from the first word that is no option of launch's own, or from after
@@ -196,6 +210,7 @@ int main(int argc, char** argv) {
   add_graph(app, exit_code);
   add_explain(app, exit_code);
   add_perf(app, exit_code);
+  add_compare(app, exit_code);
   add_launch(app, program, exit_code);
   add_run(app, exit_code);
   if (!knows_command(app, arguments)) return usage_error;

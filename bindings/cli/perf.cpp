@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
@@ -16,6 +17,8 @@ namespace lacuna::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int most_timed_iterations = 1 << 20;
 
 /// The buffers of one call, and how it is started.
 struct Bench {
@@ -131,6 +134,22 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   return {};
 }
 
+/// The same once more with a look at the clock after each iteration, which would cost a short call too much above.
+Status measure_percentiles(Bench& bench, PerfFigures& figures) {
+  const Call call = bench.call();
+  std::vector<double> times(static_cast<std::size_t>(std::min(bench.options.iterations, most_timed_iterations)));
+  if (Status status = bench.communicator.barrier(); !status) return status;
+  auto before = Clock::now();
+  for (double& time : times) {
+    if (Status status = bench.round(call, bench.options.operations); !status) return status;
+    const auto after = Clock::now();
+    time = std::chrono::duration<double, std::micro>(after - std::exchange(before, after)).count();
+  }
+  if (Status status = bench.communicator.allreduce<double>(times, times, Reduction::Max); !status) return status;
+  figures.percentiles = percentiles_of(std::move(times));
+  return {};
+}
+
 Status measure_payload(Bench& bench, std::uint64_t& payload) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
@@ -149,6 +168,8 @@ Status measure_row(Bench& bench, std::size_t chunk_bytes, PerfRow& row) {
       if (Status status = check_once(bench, chunk_bytes, figures.wrong); !status) return status;
     }
     if (Status status = measure(bench, row.bytes, figures); !status) return status;
+    if (!bench.options.percentiles) continue;
+    if (Status status = measure_percentiles(bench, figures); !status) return status;
   }
   return measure_payload(bench, row.payload_bytes);
 }
@@ -189,13 +210,25 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
       row.bytes = bench.count * divisor;
       row.algorithm = *communicator.algorithm_name(bench.call());
       if (Status status = measure_row(bench, chunk_bytes, row); !status) return status;
-      if (communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
+      if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
       std::fflush(stdout);
       rows.push_back(std::move(row));
     }
     if (bytes == 0 || !moves_data(options.collective)) break;
   }
   return rows;
+}
+
+/// The ranks of this group, which are neighbours in the job.
+Result<Communicator> join_group(int groups) {
+  auto world = Communicator::world();
+  if (!world || groups == 1) return world;
+  if (groups > world->size()) {
+    return Status(Code::InvalidArgument, fmt::format("--groups is {}, must be 1 .. {}", groups, world->size()));
+  }
+  auto part = world->split(world->rank() * groups / world->size());
+  if (!part) return part.status();
+  return **std::move(part);
 }
 
 }  // namespace
@@ -207,10 +240,10 @@ int perf(const PerfOptions& options) {
   };
   const auto config = runtime::Config::from_environment();
   if (!config) return fail(config.status());
-  auto communicator = Communicator::world();
+  auto communicator = join_group(options.groups);
   if (!communicator) return fail(communicator.status());
   if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
-  const bool reports = communicator->rank() == 0;
+  const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // one group for all
   if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   const auto rows = measure_all(options, *communicator, config->chunk);
   if (!rows) return fail(rows.status());

@@ -24,7 +24,14 @@ struct PerfOptions {
   Rank root = 0;                         ///< -r
   int skip_steps = 0;                    ///< --skip: for skip_ring
   SkipMode skip_mode = SkipMode::Static;
-  std::string json_path;  ///< -J
+  bool percentiles = false;  ///< --percentiles: also time each iteration
+  int groups = 1;            ///< --groups: the ranks split into so many, which measure at the same time
+  std::string json_path;     ///< -J
+};
+
+/// Of the times of single iterations, each that of its slowest rank; microseconds.
+struct Percentiles {
+  double p50 = 0, p95 = 0, p99 = 0;
 };
 
 /// One measured line, of one placement of the buffers.
@@ -33,10 +40,11 @@ struct PerfFigures {
   double algorithm_bandwidth = 0;  ///< size over time, GB/s
   double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
   std::size_t wrong = 0;           ///< elements, on all ranks
+  Percentiles percentiles;         ///< where they were asked for
 };
 
 struct PerfRow {
-  std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together for reduce_scatter and allgather
+  std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together where there are blocks
   std::size_t count = 0;
   std::string algorithm;
   PerfFigures out_of_place, in_place;
@@ -48,6 +56,8 @@ int perf(const PerfOptions& options);
 
 /// The lines of the table, and the file of -J.
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts);
+/// p% of the times are at most that; the times in any order, at least one.
+Percentiles percentiles_of(std::vector<double> microseconds);
 std::string perf_line(const PerfOptions& options, const PerfRow& row);
 std::string perf_footer(const std::vector<PerfRow>& rows);
 Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts,

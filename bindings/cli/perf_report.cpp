@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -20,10 +21,26 @@ nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) 
   nlohmann::json json = {
       {"time", measured.microseconds}, {"alg_bw", measured.algorithm_bandwidth}, {"bus_bw", measured.bus_bandwidth}};
   if (options.check) json["nwrong"] = measured.wrong;
+  if (options.percentiles) {
+    const Percentiles& p = measured.percentiles;
+    json["percentiles"] = {{"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
+  }
   return json;
 }
 
+/// Columns behind the others, of the out-of-place calls.
+std::string percentile_columns(const PerfOptions& options, const std::string& a, const std::string& b,
+                               const std::string& c) {
+  return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
+}
+
 }  // namespace
+
+Percentiles percentiles_of(std::vector<double> microseconds) {
+  std::sort(microseconds.begin(), microseconds.end());
+  const auto at = [&](std::size_t percent) { return microseconds[(microseconds.size() * percent + 99) / 100 - 1]; };
+  return {.p50 = at(50), .p95 = at(95), .p99 = at(99)};
+}
 
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts) {
   std::string text =
@@ -37,18 +54,21 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
   const std::string units = fmt::format("{:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {:^33}  {:^33} {:>14}\n", "", "", "", "", "", "out-of-place",
                       "in-place", "");
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", "size", "count", "type", "redop",
-                      "algorithm", columns, columns, "payload/rank");
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", "(B)", "(elements)", "", "", "", units,
-                      units, "(B)");
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", "size", "count", "type", "redop",
+                      "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"));
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", "(B)", "(elements)", "", "", "", units,
+                      units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"));
   return text;
 }
 
 std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const bool reduces = traits_of(options.collective).reduces;
-  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}\n", row.bytes, row.count,
+  const Percentiles& p = row.out_of_place.percentiles;
+  const auto us = [](double time) { return fmt::format("{:.2f}", time); };
+  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
-                     figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes);
+                     figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes,
+                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
@@ -73,6 +93,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                           {{"iterations", options.iterations},
                            {"warmup_iterations", options.warmup},
                            {"agg_iterations", options.operations},
+                           {"groups", options.groups},
                            {"validation", options.check}}}};
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;

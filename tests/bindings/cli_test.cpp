@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <regex>
@@ -108,6 +109,50 @@ TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
   EXPECT_EQ(count(unknown.output, "LACUNA_ALGORITHMS: no allreduce algorithm is called 'double'"), 1u);
 }
 
+/// A result of `lacuna perf -J` with one row of these times.
+std::string result_file(const std::string& name, double out_of_place, double in_place, int wrong = 0, int size = 8) {
+  const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";
+  std::ofstream(path) << fmt::format(
+      R"({{"collective": "allreduce", "ranks": 2, "results": [{{"size": {}, "type": "f32", "redop": "sum",
+          "algorithm": "ring", "out_of_place": {{"time": {}, "nwrong": {}}}, "in_place": {{"time": {}}}}}]}})",
+      size, out_of_place, wrong, in_place);
+  return path;
+}
+
+TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
+  const std::string before = result_file("before", 10, 20), slower = result_file("slower", 10, 25);
+  const std::string wrong = result_file("wrong", 10, 20, 3), other = result_file("other", 10, 20, 0, 16);
+  EXPECT_EQ(lacuna({"compare", before, before}).exit_code, 0);
+  EXPECT_EQ(lacuna({"compare", slower, before}).exit_code, 0);
+  const Outcome grown = lacuna({"compare", before, slower});
+  EXPECT_EQ(grown.exit_code, 1);
+  EXPECT_EQ(count(grown.output, "in_place +20.00 +25.00 +1.25  slower\n"), 1u) << grown.output;
+  EXPECT_EQ(count(grown.output, "1 of 2 are worse; the tolerance is 10 %"), 1u) << grown.output;
+  EXPECT_EQ(lacuna({"compare", before, slower, "--tolerance", "0.3"}).exit_code, 0);
+  EXPECT_EQ(lacuna({"compare", before, wrong}).exit_code, 1);
+  EXPECT_EQ(lacuna({"compare", before, other}).exit_code, 2);
+  std::ofstream(other) << "{}";
+  const Outcome broken = lacuna({"compare", before, other});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_EQ(count(broken.output, "is no result of `lacuna perf -J`"), 1u) << broken.output;
+  for (const std::string& path : {before, slower, wrong, other}) std::remove(path.c_str());
+}
+
+TEST(Command, PerfShowsPercentilesAndMeasuresGroups) {
+  const std::string path = testing::TempDir() + "percentiles" + std::to_string(::getpid()) + ".json";
+  const Outcome measured = lacuna({"launch", "-n", "4", "--", LACUNA_COMMAND, "perf", "allgather", "-e", "64", "-f",
+                                   "8", "--groups", "2", "--percentiles", "-J", path});
+  EXPECT_EQ(measured.exit_code, 0) << measured.output;
+  EXPECT_EQ(count(measured.output, "allgather on 2 ranks"), 1u) << measured.output;
+  EXPECT_EQ(count(measured.output, "payload/rank +p50 +p95 +p99\n"), 1u) << measured.output;
+  std::ifstream file(path);
+  std::stringstream json;
+  json << file.rdbuf();
+  EXPECT_EQ(count(json.str(), "\"p95\": "), 4u) << json.str();
+  std::remove(path.c_str());
+  EXPECT_NE(lacuna({"perf", "barrier", "--groups", "2"}).exit_code, 0);
+}
+
 TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
   const Outcome info = lacuna({"info"}, {{"LACUNA_WINDOW", "-3"}});
   EXPECT_NE(info.exit_code, 0);
@@ -183,7 +228,8 @@ struct Mistake {
 TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
-      {{"nonsense"}, "no command is called 'nonsense'; there are: info, list, graph, explain, perf, launch, run"},
+      {{"nonsense"},
+       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
@@ -55,6 +56,16 @@ class Carried {
   std::vector<std::vector<std::byte>> inputs_;
   std::vector<Call> calls_;
 };
+
+TEST(Percentiles, AreTheSmallestTimesThatSoManyDoNotExceed) {
+  std::vector<double> times;
+  for (int i = 200; i > 0; --i) times.push_back(i);
+  const Percentiles p = percentiles_of(times);
+  EXPECT_EQ(p.p50, 100);
+  EXPECT_EQ(p.p95, 190);
+  EXPECT_EQ(p.p99, 198);
+  EXPECT_EQ(percentiles_of({7}).p99, 7);
+}
 
 class PerfData : public testing::TestWithParam<Dtype> {};
 INSTANTIATE_TEST_SUITE_P(, PerfData, testing::ValuesIn(all_dtypes),

@@ -1,0 +1,92 @@
+#include "bindings/cli/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <tuple>
+
+namespace lacuna::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+/// What makes two figures comparable: size, type, reduction, algorithm, placement.
+using Key = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
+
+struct Figure {
+  double microseconds = 0;
+  std::size_t wrong = 0;
+};
+
+struct File {
+  std::string title;  ///< collective, ranks
+  std::map<Key, Figure> figures;
+};
+
+File read(const std::string& path) {
+  std::ifstream stream(path);
+  try {
+    const Json json = Json::parse(stream);
+    File file{
+        .title = fmt::format("{} on {} ranks", json.at("collective").get<std::string>(), json.at("ranks").get<int>()),
+        .figures = {}};
+    for (const Json& row : json.value("results", Json::array())) {
+      for (const char* placement : {"out_of_place", "in_place"}) {
+        const Json& figure = row.at(placement);
+        file.figures[{row.at("size"), row.at("type"), row.at("redop"), row.at("algorithm"), placement}] = {
+            figure.at("time"), figure.value("nwrong", std::size_t{0})};
+      }
+    }
+    return file;
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("{} is no result of `lacuna perf -J`: {}", path, error.what()));
+  }
+}
+
+/// The number of figures that became worse; nothing was common if `common` stays 0.
+int print_common(const File& before, const File& after, double tolerance, int& common) {
+  int worse = 0;
+  for (const auto& [key, was] : before.figures) {
+    const auto found = after.figures.find(key);
+    if (found == after.figures.end()) continue;
+    ++common;
+    const Figure& is = found->second;
+    const double ratio = was.microseconds > 0 ? is.microseconds / was.microseconds : 1;
+    const bool wrong = is.wrong > was.wrong, slower = ratio > 1 + tolerance;
+    worse += wrong || slower;
+    const auto& [size, type, redop, algorithm, placement] = key;
+    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12.2f} {:>12.2f} {:>7.2f}{}\n", size, type, redop, algorithm,
+               placement, was.microseconds, is.microseconds, ratio,
+               wrong    ? "  wrong"
+               : slower ? "  slower"
+                        : "");
+  }
+  return worse;
+}
+
+}  // namespace
+
+int compare(const CompareOptions& options) {
+  try {
+    const File before = read(options.before), after = read(options.after);
+    if (before.title != after.title) {
+      throw std::runtime_error(fmt::format("one measures {}, the other {}", before.title, after.title));
+    }
+    fmt::print("# {}; times in microseconds\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", before.title,
+               "size", "type", "redop", "algorithm", "placement", "before", "after", "ratio");
+    int common = 0;
+    const int worse = print_common(before, after, options.tolerance, common);
+    if (common == 0) throw std::runtime_error("the two have no size, type and algorithm in common");
+    fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", worse, common, 100 * options.tolerance);
+    return worse > 0 ? 1 : 0;
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "lacuna compare: {}\n", error.what());
+    return 2;
+  }
+}
+
+}  // namespace lacuna::cli
