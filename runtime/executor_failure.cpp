@@ -9,8 +9,9 @@ namespace lacuna::runtime {
 
 std::vector<Reach> Executor::reached() const {
   Lock lock(*this);
-  std::vector<Reach> all = retired_;
+  std::vector<Reach> all;  // the youngest first: a goodbye has room for so many
   for (const Communicator* communicator : communicators_) all.push_back({communicator->id_, communicator->next_run_});
+  all.insert(all.end(), retired_.rbegin(), retired_.rend());
   return all;
 }
 

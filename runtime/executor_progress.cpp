@@ -294,7 +294,9 @@ void Executor::flush_deferred() {
     let_go.swap(let_go_);
     deferred_.store(false, std::memory_order_relaxed);
   }
-  for (const Trouble& report : troubles) reporter_(report);
+  for (const Trouble& report : troubles) {
+    if (reporter_) reporter_(report);
+  }
 }
 
 }  // namespace lacuna::runtime

@@ -113,6 +113,7 @@ JobState::~JobState() {
   if (judge) judge->leave(executor->rank(), executor->reached());
   if (executor) static_cast<void>(executor->close(runtime::longest_leave));
   watch.reset();
+  if (executor) executor->set_reporter(nullptr);  // it may refer to the watch
 }
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {

@@ -14,7 +14,7 @@ namespace lacuna::test {
 namespace {
 
 constexpr Rank world_size = 8;
-constexpr std::size_t operations = 100;
+constexpr std::size_t most_operations = 1000;
 constexpr std::size_t largest_count = 60;
 constexpr std::size_t chunk_bytes = 64;
 
@@ -24,7 +24,7 @@ const std::array groups = {Group(world_size), Group({0, 2, 4, 6}, world_size), G
 RanksOptions drawn_options(std::uint64_t seed) {
   RanksOptions options{.network = {.seed = seed, .eager_limit = 64}, .executor = quick_executor()};
   options.network.sends = seed % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied;
-  options.executor.max_runs = operations;
+  options.executor.max_runs = most_operations;
   options.executor.chunk_bytes = chunk_bytes;
   options.executor.eager_bytes = seed % 3 == 0 ? 0 : 1 << 20;
   options.executor.credit_bytes = seed % 5 == 0 ? 500 : 1 << 20;
@@ -35,7 +35,7 @@ RanksOptions drawn_options(std::uint64_t seed) {
 /// two communicators as it likes.
 class Storm {
  public:
-  explicit Storm(std::uint64_t seed)
+  Storm(std::uint64_t seed, std::size_t operations)
       : random_(seed),
         ranks_(world_size, drawn_options(seed)),
         oracles_{Oracles(world_size, world_size * largest_count), Oracles(4, 4 * largest_count)} {
@@ -56,29 +56,52 @@ class Storm {
     while (std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.waiting.empty(); })) {
       if (pick(4) == 0) ranks_.sweep();
       Queue& queue = queues_[pick(queues_.size())];
-      if (queue.waiting.empty()) continue;
-      Posted& next = *queue.waiting.front();
-      queue.waiting.pop_front();
-      const Rank rank = queue.communicator->rank();
-      next.run =
-          &must_post(*queue.communicator, next.buffers.prepare(*next.what, rank, oracle(*next.what), next.sampler));
+      if (!queue.waiting.empty()) post_next(queue);
     }
     const auto ended = [&] {
       return std::all_of(posted_.begin(), posted_.end(), [](const auto& one) { return one->run->finished; });
     };
-    if (!ranks_.sweep_until(ended)) return "nothing moves any more";
+    return ranks_.sweep_until(ended) ? check() : "nothing moves any more";
+  }
+
+  /// The same with a thread for each process.
+  std::string run_in_threads() {
+    const std::uint64_t seed = random_();
+    ranks_.each_in_thread([&](Rank process) {
+      std::mt19937_64 random(seed + static_cast<std::uint64_t>(process));
+      std::vector<Queue*> mine;
+      std::vector<std::pair<Queue*, Posted*>> posted;
+      for (Queue& queue : queues_) {
+        if (queue.process == process) mine.push_back(&queue);
+      }
+      while (!mine.empty()) {
+        const std::size_t turn = random() % mine.size();
+        if (mine[turn]->waiting.empty()) {
+          mine.erase(mine.begin() + static_cast<std::ptrdiff_t>(turn));
+          continue;
+        }
+        posted.emplace_back(mine[turn], &post_next(*mine[turn]));
+        if (random() % 4 == 0) ranks_.executor(process).progress();
+      }
+      for (auto& [queue, one] : posted) static_cast<void>(queue->communicator->wait(*one->run, std::nullopt));
+    });
+    return check();
+  }
+
+ private:
+  std::string check() {
     for (auto& one : posted_) {
       if (!one->run->status) return to_string(*one->what) + ": " + one->run->status.to_string();
-      std::string wrong = one->buffers.check(*one->what, one->rank, oracle(*one->what), chunk_bytes);
+      std::string wrong = one->buffers.check(*one->what, one->rank, *one->oracle, chunk_bytes);
       if (!wrong.empty()) return to_string(*one->what) + ": " + wrong;
     }
     return {};
   }
 
- private:
   /// One rank's part in an operation.
   struct Posted {
     const Case* what = nullptr;
+    const Oracle* oracle = nullptr;
     Rank rank = 0;
     RankBuffers buffers;
     Sampler sampler;
@@ -92,6 +115,14 @@ class Storm {
   };
 
   std::size_t pick(std::size_t below) { return random_() % below; }
+
+  static Posted& post_next(Queue& queue) {
+    Posted& next = *queue.waiting.front();
+    queue.waiting.pop_front();
+    const Call call = next.buffers.prepare(*next.what, next.rank, *next.oracle, next.sampler);
+    next.run = &must_post(*queue.communicator, call);
+    return next;
+  }
 
   const Oracle& oracle(const Case& what) {
     return oracles_[what.size == world_size ? 0 : 1].get(what.dtype, what.reduction);
@@ -113,6 +144,7 @@ class Storm {
     for (std::size_t queue : of_group_[g]) {
       posted_.push_back(std::make_unique<Posted>());
       posted_.back()->what = &cases_.back();
+      posted_.back()->oracle = &oracle(cases_.back());
       posted_.back()->rank = queues_[queue].communicator->rank();
       queues_[queue].waiting.push_back(posted_.back().get());
     }
@@ -127,8 +159,14 @@ class Storm {
   std::array<std::vector<std::size_t>, 3> of_group_;  // queues
 };
 
-TEST(Groups, AThousandSeedsOfCallsOnOverlappingCommunicatorsGiveTheOraclesBits) {
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) ASSERT_EQ(Storm(seed).run(), "") << "seed " << seed;
+TEST(ManyGroups, AThousandSeedsOfCallsOnOverlappingCommunicatorsGiveTheOraclesBits) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) ASSERT_EQ(Storm(seed, 100).run(), "") << "seed " << seed;
+}
+
+TEST(Groups, AThousandCallsOnOverlappingCommunicatorsInThreadsGiveTheOraclesBits) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    ASSERT_EQ(Storm(seed, most_operations).run_in_threads(), "") << "seed " << seed;
+  }
 }
 
 }  // namespace
