@@ -46,10 +46,6 @@ Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
   if (algorithm.name.empty() || !algorithm.build) {
     return {Code::InvalidArgument, "an algorithm needs a name and a build function"};
   }
-  if (find(algorithm.collective, algorithm.name)) {
-    return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
-                                               to_string(algorithm.collective), algorithm.name)};
-  }
   Entry entry{.algorithm = &algorithm, .verified = {}};
   for (Rank size = 1; size <= checked_at_once; ++size) {
     if (algorithm.supports && !algorithm.supports({.collective = algorithm.collective}, size)) continue;
@@ -57,6 +53,12 @@ Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
     entry.verified.emplace(size, 0);
   }
   const std::lock_guard lock(mutex_);
+  for (const Entry& other : entries_) {
+    if (other.algorithm->collective == algorithm.collective && other.algorithm->name == algorithm.name) {
+      return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
+                                                 to_string(algorithm.collective), algorithm.name)};
+    }
+  }
   entries_.push_back(std::move(entry));
   return {};
 }

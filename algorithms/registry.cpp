@@ -68,8 +68,10 @@ Result<const Algorithm*> select_algorithm(const Call& call, Rank size, std::stri
     if (wanted.empty() || algorithm->name == wanted) return accept(*algorithm, call, size);
   }
   if (const Algorithm* algorithm = registered().find(call.collective, wanted)) {
+    const auto accepted = accept(*algorithm, call, size);
+    if (!accepted) return accepted;
     if (Status fits = registered().verified(*algorithm, size, call.options.skip_steps); !fits) return fits;
-    return accept(*algorithm, call, size);
+    return accepted;
   }
   std::string known;
   for (const Algorithm* algorithm : algorithms) {

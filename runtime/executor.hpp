@@ -61,7 +61,7 @@ class Executor : public Watched, private Receiver {
   Counters counters(Rank peer) const;
 
   /// One round of progress; true if anything moved.
-  bool progress() override;
+  bool progress();
   /// Waits until `done`, looked at under the lock, or until `until`; makes progress meanwhile unless a thread does.
   bool wait(const std::function<bool()>& done, Clock::time_point until);
   int event_fd() const { return event_fd_; }
@@ -79,6 +79,8 @@ class Executor : public Watched, private Receiver {
   void fail(const Status& verdict) override;
   /// After fail(), when the peers have stopped too: all operations of the transport end.
   void release() override;
+  /// progress() from the watch's thread, which runs no code of the caller's.
+  void help() override;
 
   /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
   class Lock {
@@ -164,9 +166,10 @@ class Executor : public Watched, private Receiver {
   bool progress_locked();
   void request_pump(Rank peer);
   void check_time();
-  void check_runs(Communicator& communicator, Clock::time_point now);
+  void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void flush_deferred();
+  void flush_troubles();
   void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();
@@ -211,9 +214,10 @@ class Executor : public Watched, private Receiver {
   Clock::time_point last_stall_report_;
 
   Fifo<Finished> finished_;
-  int event_fd_ = -1;     // for the application: epoll over the transport's descriptor and finished_fd_
-  int finished_fd_ = -1;  // readable while finished_ holds something
-  int wake_fd_ = -1;      // wakes whoever sleeps inside
+  int event_fd_ = -1;      // for the application: epoll over the transport's descriptor and the next two
+  int finished_fd_ = -1;   // readable while finished_ holds something
+  int attention_fd_ = -1;  // readable after the watch has moved or ended something, until arm()
+  int wake_fd_ = -1;       // wakes whoever sleeps inside
   std::atomic<int> sleepers_{0};
   std::condition_variable ended_;  // with a progress thread: a run has ended
   std::thread thread_;

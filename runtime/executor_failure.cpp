@@ -36,7 +36,8 @@ void Executor::fail(const Status& verdict) {
     if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
   }
   signal(wake_fd_);
-  flush_deferred();
+  signal(attention_fd_);
+  flush_troubles();
 }
 
 void Executor::release() {
@@ -48,7 +49,17 @@ void Executor::release() {
       operation->fetch ? end_fetch(operation, false) : end_send(operation, false);
     }
   }
-  flush_deferred();
+  flush_troubles();
+}
+
+void Executor::help() {
+  bool moved = false;
+  {
+    Lock lock(*this);
+    moved = progress_locked();
+  }
+  flush_troubles();
+  if (moved) signal(attention_fd_);
 }
 
 void Executor::fail(Communicator& communicator, const Status& status) {

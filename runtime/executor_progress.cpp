@@ -54,20 +54,26 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       last_stall_report_(last_movement_),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
       finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      attention_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(options_.credit_bytes);
   if (transport_->event_fd() >= 0) watch_readable(event_fd_, transport_->event_fd());
   watch_readable(event_fd_, finished_fd_);
+  watch_readable(event_fd_, attention_fd_);
 }
 
 Executor::~Executor() {
   static_cast<void>(close(std::chrono::milliseconds(0)));
   release();
-  for (int fd : {event_fd_, finished_fd_, wake_fd_}) ::close(fd);
+  for (int fd : {event_fd_, finished_fd_, attention_fd_, wake_fd_}) ::close(fd);
 }
 
 Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
-  if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+  {
+    Lock lock(*this);  // the watch may already call
+    if (state_ != State::Running) return verdict_;
+    if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+  }
   if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
   return {};
 }
@@ -147,6 +153,8 @@ std::optional<Finished> Executor::next_finished() {
 }
 
 bool Executor::arm() {
+  std::uint64_t count = 0;
+  if (::read(attention_fd_, &count, sizeof count) > 0) return false;
   Lock lock(*this);
   return state_ != State::Running || transport_->arm();
 }
@@ -197,12 +205,14 @@ void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
 void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   sleepers_.fetch_add(1);
   bool armed = false;
+  int transport_fd = -1;
   {
     Lock lock(*this);
     armed = state_ == State::Running && transport_->arm();
+    transport_fd = transport_->event_fd();
   }
   if (armed) {
-    pollfd fds[2] = {{transport_->event_fd(), POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    pollfd fds[2] = {{transport_fd, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
     ::poll(fds, 2, static_cast<int>(longest.count()));
     std::uint64_t count = 0;
     if (fds[1].revents) [[maybe_unused]]
@@ -235,12 +245,15 @@ void Executor::check_time() {
     movements_seen_ = movements_;
     last_movement_ = now;
   }
+  const bool stalled = now >= last_movement_ + options_.stall && now >= last_stall_report_ + options_.stall;
+  if (stalled) last_stall_report_ = now;
   for (Communicator* communicator : communicators_) {
-    if (communicator->unfinished_ > 0) check_runs(*communicator, now);
+    if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
   }
+  after_handlers();
 }
 
-void Executor::check_runs(Communicator& communicator, Clock::time_point now) {
+void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
   Run* first = nullptr;
   for (Run* run : communicator.runs_) {
     if (!run) continue;
@@ -263,12 +276,10 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now) {
             fmt::format("the connection between ranks {} and {} broke ({}): {}", rank_, peer, to.broken.message(),
                         communicator.text_of(*first)));
   }
-  if (now >= last_movement_ + options_.stall && now >= last_stall_report_ + options_.stall) {
-    last_stall_report_ = now;
+  if (stalled) {
     log_info("no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
     trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
   }
-  after_handlers();
 }
 
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
@@ -286,13 +297,20 @@ void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint
 
 void Executor::flush_deferred() {
   if (!deferred_.load(std::memory_order_relaxed)) return;
-  std::vector<Trouble> troubles;
   std::vector<std::shared_ptr<const void>> let_go;
   {
     Lock lock(*this);
-    troubles.swap(troubles_);
     let_go.swap(let_go_);
     deferred_.store(false, std::memory_order_relaxed);
+  }
+  flush_troubles();
+}
+
+void Executor::flush_troubles() {
+  std::vector<Trouble> troubles;
+  {
+    Lock lock(*this);
+    troubles.swap(troubles_);
   }
   for (const Trouble& report : troubles) {
     if (reporter_) reporter_(report);

@@ -16,6 +16,7 @@ using watch_messages::Say;
 
 constexpr std::chrono::milliseconds longest_farewell{200};
 constexpr std::chrono::milliseconds help_interval{1};
+constexpr std::chrono::milliseconds slow_help_interval{10};
 
 short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
 
@@ -77,7 +78,6 @@ Control::Orders Control::take_orders() {
 void Control::run() {
   next_beat_ = now_ = Clock::now();
   for (Member& one : members_) one.heard = now_;
-  bool stopping = false;
   while (true) {
     sleep();
     const Clock::time_point last = std::exchange(now_, Clock::now());
@@ -91,10 +91,10 @@ void Control::run() {
     if (orders.leave) say_goodbye(*std::move(orders.leave));
     keep_time();
     help_leavers();
+    stopping_ |= orders.stop;
     release_when_stopped();
-    stopping |= orders.stop;
-    if (stopping && !member(rank_).has_left) return;
-    if (stopping && failed_ == released_) return farewell();
+    if (stopping_ && !member(rank_).has_left) return;
+    if (stopping_ && failed_ == released_) return farewell();
   }
 }
 
@@ -116,7 +116,7 @@ Clock::time_point Control::next_duty() const {
   const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
   Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
   for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
-  if (now_ < help_until_) next = std::min(next, now_ + help_interval);
+  if (now_ < help_until_) next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
   if (failed_ && !released_) next = std::min(next, stop_until_);
   if (fallback_) next = std::min(next, fallback_->until);
   return next;
@@ -144,7 +144,11 @@ void Control::take(Rank rank, const Frame& frame) {
       from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
       from.has_left = true;
       help_until_ = now_ + longest_leave;
-      if (rank_ == 0) tell_all(Say::Leaving);
+      if (rank_ == 0) {
+        tell_all(Say::Leaving);
+      } else {
+        hub_leaves();
+      }
       break;
     case Say::Leaving:
       help_until_ = now_ + longest_leave;
@@ -210,9 +214,20 @@ void Control::conclude(const Status& verdict) {
   if (rank_ != 0) tell_all(Say::Stopped);
 }
 
-/// Rank 0 waits for the others, the others for rank 0; nobody for long.
+/// Nobody will tell any more who leaves, nor decide.
+void Control::hub_leaves() {
+  help_until_ = Clock::time_point::max();
+  if (!fallback_) return;
+  const Trouble trouble = std::move(fallback_->trouble);
+  fallback_.reset();
+  decide_alone(trouble);
+}
+
+/// Rank 0 waits for the others, the others for rank 0; nobody for long. But once rank 0 has left, the others do not
+/// hear of this verdict: what they may still read is kept until the end.
 void Control::release_when_stopped() {
   if (!failed_ || released_) return;
+  if (rank_ != 0 && member(0).has_left && size() > 2 && !stopping_) return;
   const auto has_stopped = [](const Member& one) { return one.has_stopped || !one.channel.is_open(); };
   const bool all = rank_ == 0 && std::all_of(members_.begin(), members_.end(), has_stopped);
   if (!all && now_ < stop_until_) return;
@@ -236,7 +251,7 @@ void Control::say_goodbye(std::vector<Reach> reached) {
 }
 
 void Control::help_leavers() {
-  if (now_ < help_until_) watched_.progress();
+  if (now_ < help_until_) watched_.help();
 }
 
 void Control::farewell() {

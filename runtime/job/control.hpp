@@ -68,6 +68,7 @@ class Control {
   void help_leavers();
   void farewell();
   void conclude(const Status& verdict);
+  void hub_leaves();
   void release_when_stopped();
   void tell_all(watch_messages::Say kind);
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
@@ -97,7 +98,7 @@ class Control {
   Clock::time_point next_beat_;
   Clock::time_point help_until_;  // leavers to be heard
   Clock::time_point stop_until_;  // after a verdict, others to stop
-  bool failed_ = false, released_ = false;
+  bool failed_ = false, released_ = false, stopping_ = false;
   std::vector<Inquiry> inquiries_;  // on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;

@@ -35,8 +35,8 @@ class Watched {
   virtual void fail(const Status& verdict) = 0;
   /// Called once after fail(): every rank that answers has stopped too, so that nobody touches another's memory.
   virtual void release() = 0;
-  /// A peer is leaving and waits until it has been heard: take what it sent. True if anything moved.
-  virtual bool progress() = 0;
+  /// A peer is leaving and waits until it has been heard: take what it sent.
+  virtual void help() = 0;
 };
 
 /// A call that does not end, as its rank sees it.

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "tests/support/calls.hpp"
 
@@ -231,8 +233,45 @@ TEST(ExecutorFailure, AfterAVerdictNothingMovesAndReleaseEndsWhatThePeersHold) {
   EXPECT_FALSE(watched.expired());
   ranks.executor(0).release();
   EXPECT_TRUE(ranks.communicator(0).reclaimed(run));
+  EXPECT_FALSE(watched.expired());  // that is code of the caller's, which the watch does not run
+  EXPECT_FALSE(ranks.executor(0).progress());
   EXPECT_TRUE(watched.expired());
   EXPECT_EQ(ranks.executor(0).close(1s).to_string(), verdict.to_string());
+}
+
+TEST(ExecutorFailure, WhoSleepsOnTheDescriptorIsWokenByAVerdictAndByHelp) {
+  Ranks ranks(2);
+  const auto readable = [&] {
+    pollfd sleeper{ranks.executor(0).event_fd(), POLLIN, 0};
+    return ::poll(&sleeper, 1, 0) == 1;
+  };
+  Floats data(64);
+  const runtime::Run& run = must_post(ranks, 0, broadcast_call(data, 1));
+  must_post(ranks, 1, broadcast_call(data, 1));
+  ranks.executor(0).help();
+  EXPECT_TRUE(run.finished);
+  EXPECT_TRUE(readable());
+  EXPECT_FALSE(ranks.executor(0).arm());
+  EXPECT_TRUE(ranks.executor(0).arm());
+  EXPECT_FALSE(readable());
+  ranks.executor(0).fail({Code::PeerFailed, "planted"});
+  EXPECT_TRUE(readable());
+  EXPECT_FALSE(ranks.executor(0).arm());
+  EXPECT_TRUE(ranks.executor(0).arm());
+  EXPECT_FALSE(readable());
+}
+
+TEST(ExecutorFailure, AStallOfEachCommunicatorIsReported) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.stall = 20ms;
+  Ranks ranks(2, options);
+  runtime::Communicator other(ranks.executor(0), 99);
+  std::set<std::uint64_t> stalled;
+  ranks.executor(0).set_reporter([&](const runtime::Trouble& trouble) { stalled.insert(trouble.communicator); });
+  Floats data(10), more(10);
+  must_post(ranks, 0, broadcast_call(data, 1));
+  must_post(other, broadcast_call(more, 1));
+  EXPECT_TRUE(ranks.sweep_for(30s, [&] { return stalled.size() == 2; }));
 }
 
 TEST(ExecutorFailure, ADestroyedCommunicatorEndsItsCallsAndItsExecutorGoesOn) {

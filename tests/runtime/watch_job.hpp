@@ -36,10 +36,9 @@ class Client : public Watched {
     released_ = true;
     changed_.notify_all();
   }
-  bool progress() override {
+  void help() override {
     const std::lock_guard lock(mutex_);
     ++helps_;
-    return false;
   }
 
   void post(std::uint32_t run, std::uint64_t digest, const std::string& text) {

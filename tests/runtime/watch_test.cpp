@@ -191,6 +191,32 @@ TEST(WatchOfThreads, ALeavingRankIsHeardByThoseWhoseCallersAreElsewhere) {
   }
 }
 
+TEST(WatchOfThreads, AfterRankZeroLeftLaterLeaversAreStillHeard) {
+  Local job(3);
+  job.leave(0, 0);
+  std::this_thread::sleep_for(50ms);
+  const int before = job.clients[2].helps();
+  std::this_thread::sleep_for(longest_leave + 500ms);
+  EXPECT_GT(job.clients[2].helps(), before + 100);
+}
+
+TEST(WatchOfThreads, AReportThatCrossesTheGoodbyeOfRankZeroIsDecidedAlone) {
+  Local job(2, {.fallback = 60s});
+  job.watches[0]->leave({{.communicator = 1, .next_run = 17}});
+  job.watches[1]->report(trouble(Kind::Expired, 17));
+  EXPECT_EQ(job.clients[1].verdict(), "peer failed: rank 0 left the job before call 17");
+}
+
+TEST(WatchOfThreads, AVerdictThatNobodyElseHearsReleasesNothingBeforeTheEnd) {
+  Local job(3, {.stop = 10ms});
+  job.leave(0, 17);
+  job.watches[1]->report(trouble(Kind::Expired, 16, "barrier"));
+  EXPECT_NE(job.clients[1].verdict(), "(none)");
+  EXPECT_FALSE(job.clients[1].released(3500ms));
+  job.leave(1, 17);
+  EXPECT_TRUE(job.clients[1].released(0ms));
+}
+
 TEST(WatchOfThreads, ALeavingRankStillHearsAVerdict) {
   Local job(3);
   job.watches[1]->leave({});
@@ -212,7 +238,7 @@ TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
       got_it = true;
     }
     void release() override {}
-    bool progress() override { return false; }
+    void help() override {}
     std::mutex lock;
     std::atomic<bool> got_it = false;
   };
