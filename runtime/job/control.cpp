@@ -116,7 +116,8 @@ Clock::time_point Control::next_duty() const {
   const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
   Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
   for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
-  if (now_ < help_until_) next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
+  if (now_ < help_until_)
+    next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
   if (failed_ && !released_) next = std::min(next, stop_until_);
   if (fallback_) next = std::min(next, fallback_->until);
   return next;
