@@ -42,6 +42,7 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group)
       group_(std::move(group)),
       rank_(group_.rank_of(executor.rank())),
       runs_(std::bit_ceil(executor.options().max_runs)),
+      mailbox_(executor.size()),
       records_(runs_.size()),
       sampler_{.seed = 0, .key = id, .draw = 0} {
   Executor::Lock lock(executor_);
@@ -54,6 +55,7 @@ Communicator::~Communicator() {
   for (Run* run : runs_) {
     if (run) run->abandoned = true;
   }
+  for (Run* message : messages_) message->abandoned = true;
   executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
   executor_.after_handlers();
@@ -138,6 +140,7 @@ Status Communicator::check_buffers(const Call& call) const {
 
 void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
   const Options& options = call.options;
+  run.kind = RunKind::Collective;
   run.communicator = this;
   run.algorithm = &algorithm;
   run.call.collective = call.collective;
@@ -163,8 +166,12 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.divisor = call.reduction == Reduction::Avg ? size() : 1;
   run.parts = number_of_parts(call, size(), executor_.options().chunk_bytes);
   run.digest = digest_of(run);
+  start_clock(run, options.deadline);
+}
+
+void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) const {
   run.next_part = run.parts_done = 0;
-  run.deadline = coarse_now() + (options.deadline.count() > 0 ? options.deadline : executor_.options().deadline);
+  run.deadline = coarse_now() + (deadline.count() > 0 ? deadline : executor_.options().deadline);
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
@@ -214,6 +221,7 @@ std::string Communicator::text_of(const Record& record) {
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.
 std::string Communicator::text_of(const Run& run) const {
+  if (run.kind != RunKind::Collective) return text_of_message(run);
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;
   for (const auto& part : run.active) {
@@ -249,6 +257,11 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, Rank pos
 }
 
 void Communicator::ended(Run& run) {
+  if (run.kind != RunKind::Collective) {
+    messages_[run.place] = messages_.back();
+    messages_[run.place]->place = run.place;
+    return messages_.pop_back();
+  }
   runs_[slot_of(run.number)] = nullptr;
   --unfinished_;
 }

@@ -7,7 +7,9 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/graph_cache.hpp"
+#include "runtime/mailbox.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
 
@@ -36,6 +38,14 @@ class Communicator {
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  /// Starts one side of a message. On an error nothing was sent or taken.
+  Result<Run*> post(const Send& message);
+  Result<Run*> post(const Receive& message);
+  /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
+  std::optional<std::size_t> probe(Rank from, int tag);
+  /// Of a finished receive: the bytes that it took.
+  std::size_t received(const Run& run) const;
+
   bool test(Run& run);
   /// Waits until the run's end or `timeout`; TimedOut then says that the run lives.
   Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
@@ -66,6 +76,26 @@ class Communicator {
     SkipMode skip_mode = SkipMode::Static;
   };
 
+  /// One side of a message; `peer` is a rank of this communicator.
+  struct Message {
+    RunKind kind = RunKind::Send;
+    void* data = nullptr;
+    std::size_t count = 0;
+    Dtype dtype = Dtype::F32;
+    Rank peer = 0;
+    int tag = 0;
+    Memory memory = {};
+    MessageOptions options = {};
+  };
+
+  Result<Run*> post_message(const Message& message);
+  Status check(const Message& message) const;
+  void fill(Run& run, const Message& message);
+  void start_clock(Run& run, std::chrono::milliseconds deadline) const;
+  std::string text_of_message(const Run& run) const;
+  /// Is it time to look at the deadlines of messages? There may be many.
+  bool look_at_messages(Clock::time_point now, bool stalled);
+
   Status check(const Call& call) const;
   Status check_buffers(const Call& call) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
@@ -91,7 +121,10 @@ class Communicator {
   Status poison_;
   std::uint32_t next_run_ = 0;
   std::uint32_t unfinished_ = 0;
-  std::vector<Run*> runs_;                       // unfinished ones, by slot
+  std::vector<Run*> runs_;      // unfinished ones, by slot
+  std::vector<Run*> messages_;  // unfinished ones
+  Mailbox mailbox_;
+  Clock::time_point messages_looked_at_;
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   GraphCache graphs_;
   std::vector<Record> records_;

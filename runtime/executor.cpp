@@ -15,31 +15,39 @@ void Executor::begin(Run& run) {
   settle();
 }
 
-void Executor::activate_part(Run& run) {
+ActivePart& Executor::add_part(Run& run) {
   if (run.spare.empty()) run.spare.push_back(std::make_unique<ActivePart>());
   run.active.push_back(std::move(run.spare.back()));
   run.spare.pop_back();
   ActivePart& part = *run.active.back();
-
   part.run = &run;
   part.number = run.next_part++;
   part.group = &run.communicator->group();
+  return part;
+}
+
+/// What a part needs before its first step starts; its graph and its share of the data stand.
+void Executor::prepare(ActivePart& part) {
+  const Graph& graph = *part.graph;
+  part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
+  part.states.assign(graph.steps().size(), {});
+  part.remaining = static_cast<std::uint32_t>(graph.steps().size());
+  part.scratch_bytes = graph.scratch_slots() * part.count * size_of(part.run->call.dtype);
+  if (part.scratch_bytes > 0) part.scratch = blocks_.take(part.scratch_bytes);
+}
+
+void Executor::activate_part(Run& run) {
+  ActivePart& part = add_part(run);
   part.order = {part.group->size(), 0};
   if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, part.group->size(), run.sampler}, part.number);
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
   if (const auto& planned = run.communicator->graph(run, part.position); part.graph != planned) part.graph = planned;
-  const Graph& graph = *part.graph;
   part.offset = boundary(part.number, run.call.count, run.parts);
   part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
-  part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
-  part.states.assign(graph.steps().size(), {});
-  part.remaining = static_cast<std::uint32_t>(graph.steps().size());
-  part.scratch_bytes = graph.scratch_slots() * part.count * size_of(run.call.dtype);
-  if (part.scratch_bytes > 0) part.scratch = blocks_.take(part.scratch_bytes);
-
+  prepare(part);
   adopt_early_messages(part);
-  for (StepId root : graph.roots()) ready_.push(run.call.options.priority, {&part, root});
+  for (StepId root : part.graph->roots()) ready_.push(run.call.options.priority, {&part, root});
   if (part.remaining == 0) finish_part(part);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/flight_record.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/link.hpp"
+#include "runtime/mailbox.hpp"
 #include "runtime/wire.hpp"
 #include "transports/transport.hpp"
 
@@ -24,6 +25,7 @@ struct ExecutorOptions {
   std::uint32_t parts_in_flight = 2;     ///< of one run
   std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
   std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
+  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
   std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
   std::chrono::milliseconds deadline{300'000};
   std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
@@ -31,11 +33,26 @@ struct ExecutorOptions {
   bool progress_thread = false;
 };
 
+/// For the watch to say why a connection broke.
+inline constexpr std::chrono::seconds broken_link_grace{1};
+/// For the watch to say who is late.
+inline constexpr std::chrono::seconds verdict_grace{10};
+
 /// A finished run whose caller asked to be told.
 struct Finished {
   std::uint64_t token = 0;
   Status status;
 };
+
+/// The graphs of a message's two sides: one step each, with the peer at the own position.
+struct MessageGraphs {
+  MessageGraphs();
+
+  std::shared_ptr<const Graph> send, receive;
+};
+
+/// A message is a run of one part in a call of this shape: all bytes of one buffer.
+inline constexpr Collective message_call = Collective::Broadcast;
 
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
 /// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
@@ -119,6 +136,8 @@ class Executor : public Watched, private Receiver {
   // Steps (executor.cpp)
   void begin(Run& run);
   void activate_part(Run& run);
+  ActivePart& add_part(Run& run);
+  void prepare(ActivePart& part);
   void settle();
   void start(ActivePart& part, StepId step);
   void complete(ActivePart& part, StepId step);
@@ -127,6 +146,18 @@ class Executor : public Watched, private Receiver {
   void let_go(Run& run);
   void recycle(Run& run);
   void copy(ActivePart& part, StepId step);
+
+  // Messages (executor_messages.cpp)
+  void begin_message(Run& run);
+  ActivePart& activate_message(Run& run);
+  void receive_landed(Run& run, Landing* message);
+  std::optional<Place> place_message(Communicator& communicator, Rank from, const MessageHeader& header,
+                                     std::size_t bytes);
+  std::optional<Place> place_first(Communicator& communicator, const MessageName& name, const MessageHeader& header,
+                                   std::size_t bytes);
+  void deliver_held(Communicator& communicator, const MessageName& name);
+  void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
+  void message_trouble(Trouble::Kind kind, const Run& run, std::string reason);
 
   // Failure (executor_failure.cpp)
   void fail(Communicator& communicator, const Status& status);
@@ -168,6 +199,7 @@ class Executor : public Watched, private Receiver {
   void check_time();
   void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
+  void trouble(Communicator& communicator, Trouble report);
   void flush_deferred();
   void flush_troubles();
   void idle(Clock::duration idle_for, Clock::duration longest);
@@ -182,6 +214,7 @@ class Executor : public Watched, private Receiver {
   const Rank rank_, size_;
   const ExecutorOptions options_;
   const std::size_t fragment_bytes_;
+  const MessageGraphs message_graphs_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};

@@ -77,6 +77,14 @@ void Executor::fail(Communicator& communicator, const Status& status) {
     }
     finish_run(*run, status);
   }
+  while (!communicator.messages_.empty()) {
+    Run& message = *communicator.messages_.back();
+    for (auto& part : message.active) {
+      if (Landing* landing = std::exchange(part->states[0].landing, nullptr)) release_landing(landing);
+    }
+    finish_run(message, status);
+  }
+  for (Landing* landing : communicator.mailbox_.clear()) release_landing(landing);
   for (auto& messages : communicator.early_) {
     for (Landing* landing : messages) release_landing(landing);
     messages.clear();

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
 constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
-constexpr std::chrono::seconds broken_link_grace{1};    // for the watch to say why a connection broke
-constexpr std::chrono::seconds verdict_grace{10};       // for the watch to say who is late
 constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
 
 void watch_readable(int epoll, int fd) {
@@ -249,6 +247,7 @@ void Executor::check_time() {
   if (stalled) last_stall_report_ = now;
   for (Communicator* communicator : communicators_) {
     if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
+    if (communicator->look_at_messages(now, stalled)) check_messages(*communicator, now, stalled);
   }
   after_handlers();
 }
@@ -284,14 +283,22 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
 
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
 void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
+  const Group& group = communicator.group_;
+  auto members = group.is_whole_job() ? std::vector<Rank>() : group.members();
+  trouble(communicator, {.kind = kind,
+                         .communicator = communicator.id_,
+                         .run = run,
+                         .text = std::move(text),
+                         .members = std::move(members)});
+}
+
+void Executor::trouble(Communicator& communicator, Trouble report) {
   if (reporter_) {
-    const Group& group = communicator.group_;
-    auto members = group.is_whole_job() ? std::vector<Rank>() : group.members();
-    troubles_.push_back({kind, communicator.id_, run, std::move(text), std::move(members)});
+    troubles_.push_back(std::move(report));
     deferred_.store(true, std::memory_order_relaxed);
-  } else if (kind != Trouble::Kind::Stalled) {
-    failures_.emplace_back(&communicator,
-                           Status(kind == Trouble::Kind::Expired ? Code::TimedOut : Code::Mismatch, std::move(text)));
+  } else if (report.kind != Trouble::Kind::Stalled) {
+    const Code code = report.kind == Trouble::Kind::Expired ? Code::TimedOut : Code::Mismatch;
+    failures_.emplace_back(&communicator, Status(code, std::move(report.text)));
   }
 }
 

@@ -71,6 +71,7 @@ std::optional<Executor::Place> Executor::place(Rank from, const MessageHeader& h
     violation(communicator, from, header, "no such place in it");
     return std::nullopt;
   }
+  if (header.kind == MessageKind::Message) return place_message(communicator, from, header, bytes);
   Run* run = communicator.find(header.run);
   if (run && run->digest != header.digest) {
     trouble(communicator, Trouble::Kind::Mismatch, header.run,
@@ -128,14 +129,18 @@ Landing* Executor::new_landing(Rank from, const MessageHeader& header) {
   landing->part = header.part;
   landing->index = header.index;
   landing->digest = header.digest;
+  landing->dtype = header.dtype;
   landing->bytes = header.bytes;
   return landing;
 }
 
 void Executor::violation(Communicator& communicator, Rank from, const MessageHeader& header, std::string_view what) {
+  const std::string message = header.kind == MessageKind::Message ? fmt::format("a message with tag {}", header.run)
+                                                                  : fmt::format("message {} of part {} of call {}",
+                                                                                header.index, header.part, header.run);
   trouble(communicator, Trouble::Kind::Mismatch, header.run,
-          fmt::format("rank {} sent message {} of part {} ({} bytes at {}) of call {} to rank {}, which has {}", from,
-                      header.index, header.part, header.bytes, header.offset, header.run, rank_, what));
+          fmt::format("rank {} sent {} ({} bytes at {}) to rank {}, which has {}", from, message, header.bytes,
+                      header.offset, rank_, what));
 }
 
 void Executor::adopt_early_messages(ActivePart& part) {

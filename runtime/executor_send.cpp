@@ -56,7 +56,8 @@ void Executor::send_message(ActivePart& part, StepId id) {
                          .digest = part.run->digest,
                          .credits = static_cast<std::uint32_t>(std::exchange(to.owed, 0)),
                          .part = static_cast<std::uint16_t>(part.number),
-                         .kind = MessageKind::Step};
+                         .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
+                         .dtype = part.run->element};
     operation->step = {&part, id};
     operation->peer = peer;
     operation->bytes = length;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,13 +18,34 @@ class Fifo {
  public:
   bool empty() const { return head_ == tail_; }
   std::size_t size() const { return tail_ - head_; }
-  T& front() { return ring_[head_ & (ring_.size() - 1)]; }
+  T& front() { return slot(head_); }
 
   void push(T value) {
     if (size() == ring_.size()) grow();
-    ring_[tail_++ & (ring_.size() - 1)] = std::move(value);
+    slot(tail_++) = std::move(value);
   }
-  T pop() { return std::move(ring_[head_++ & (ring_.size() - 1)]); }
+  T pop() { return std::move(slot(head_++)); }
+
+  /// Takes out the first that matches; quick if it stands near the front.
+  template <class Predicate>
+  std::optional<T> take_first(Predicate matches) {
+    for (std::size_t at = head_; at != tail_; ++at) {
+      if (!matches(slot(at))) continue;
+      T taken = std::move(slot(at));
+      for (; at != head_; --at) slot(at) = std::move(slot(at - 1));
+      ++head_;
+      return taken;
+    }
+    return std::nullopt;
+  }
+  /// The first that matches, or null.
+  template <class Predicate>
+  T* find(Predicate matches) {
+    for (std::size_t at = head_; at != tail_; ++at) {
+      if (matches(slot(at))) return &slot(at);
+    }
+    return nullptr;
+  }
 
   /// Removes what matches, keeping the order.
   template <class Predicate>
@@ -35,10 +57,12 @@ class Fifo {
   }
 
  private:
+  T& slot(std::size_t at) { return ring_[at & (ring_.size() - 1)]; }
+
   void grow() {
     std::vector<T> larger(ring_.empty() ? 16 : 2 * ring_.size());
     const std::size_t count = size();
-    for (std::size_t i = 0; i < count; ++i) larger[i] = std::move(ring_[(head_ + i) & (ring_.size() - 1)]);
+    for (std::size_t i = 0; i < count; ++i) larger[i] = std::move(slot(head_ + i));
     ring_ = std::move(larger);
     head_ = 0;
     tail_ = count;

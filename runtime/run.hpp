@@ -27,10 +27,12 @@ struct Landing {
   };
 
   Rank source = 0;  ///< process that sends it
+  // Of its header.
   std::uint32_t run = 0;
   std::uint32_t part = 0;
   std::uint32_t index = 0;
   std::uint32_t digest = 0;
+  Dtype dtype = Dtype::U8;
   std::uint64_t bytes = 0;  ///< of the whole message
   std::byte* memory = nullptr;
   std::vector<Piece> pieces;
@@ -75,14 +77,22 @@ struct ActivePart {
   }
 };
 
-/// One execution of a call.
+/// What a run carries out: a call of a collective, or one side of a point-to-point message.
+enum class RunKind : std::uint8_t { Collective, Send, Receive };
+
+/// One execution of a call, or a message: a run of one part whose graph is one step. A message's call holds its buffer
+/// and counts in bytes.
 struct Run {
+  RunKind kind = RunKind::Collective;
   Communicator* communicator = nullptr;
   const Algorithm* algorithm = nullptr;
   Call call;  ///< without the algorithm's name
   Sampler sampler;
-  std::uint32_t number = 0;
-  std::uint32_t digest = 0;
+  std::uint32_t number = 0;   ///< of the call; a message's tag
+  std::uint32_t digest = 0;   ///< of what was asked for; of a message that is sent: its number in its stream
+  Rank peer = 0;              ///< of a message: the other rank of the job
+  Dtype element = Dtype::U8;  ///< of a message
+  std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
   double divisor = 1;
   std::uint32_t parts = 1;
   std::uint32_t next_part = 0;

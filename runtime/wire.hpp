@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "runtime/values/dtype.hpp"
 
 namespace lacuna::runtime {
 
 /// What a message is for.
 enum class MessageKind : std::uint8_t {
-  Step,    ///< bytes of a graph's step
-  Credit,  ///< nothing but returned credits
+  Step,     ///< bytes of a graph's step
+  Credit,   ///< nothing but returned credits
+  Message,  ///< bytes of a point-to-point message
 };
 
 /// Leads every message. A long message travels in fragments, each with the place of its bytes. Byte order is the
@@ -16,18 +20,20 @@ struct MessageHeader {
   std::uint64_t communicator = 0;
   std::uint64_t bytes = 0;    ///< of the whole message
   std::uint64_t offset = 0;   ///< of this fragment in it
-  std::uint32_t run = 0;      ///< number of the call
+  std::uint32_t run = 0;      ///< number of the call; a message's tag
   std::uint32_t index = 0;    ///< of the message among those from the sender to the receiver in this part
-  std::uint32_t digest = 0;   ///< of what the call asked for
+  std::uint32_t digest = 0;   ///< of what the call asked for; a message's number in its stream
   std::uint32_t credits = 0;  ///< bytes of eager payload that the sender of this header has consumed since the last one
   std::uint16_t part = 0;
   MessageKind kind = MessageKind::Step;
+  Dtype dtype = Dtype::U8;  ///< of a message's elements
 };
 
 static_assert(sizeof(MessageHeader) == 48);
 
-/// What an eager fragment costs of the credit: its bytes, and something for the memory that its bookkeeping takes.
-inline constexpr std::uint64_t fragment_charge = 64;
+/// What an eager fragment costs of the credit: its bytes, and the memory that its bookkeeping takes until it is
+/// consumed.
+inline constexpr std::uint64_t fragment_charge = 256;
 
 /// Longest range of a message that waits at the sender as one descriptor; so also the size of a landing slot.
 inline constexpr std::size_t descriptor_range = 1 << 20;

@@ -71,6 +71,7 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
           .slots = static_cast<std::uint32_t>(config.slots),
           .max_runs = static_cast<std::uint32_t>(config.max_runs),
+          .max_messages = static_cast<std::uint32_t>(config.max_messages),
           .chunk_bytes = config.chunk,
           .deadline = config.deadline,
           .stall = config.stall,

@@ -30,6 +30,8 @@ Status Request::wait(std::chrono::milliseconds timeout) {
 
 bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_); }
 
+std::size_t Request::received_bytes() const { return run_ ? group_->communicator.received(*run_) : 0; }
+
 Communicator::Communicator(const WorldOptions& options) {
   auto joined = world(options);
   if (!joined) throw Error(joined.status());
@@ -144,6 +146,20 @@ Status Communicator::run(const Call& call) {
   if (!run) return run.status();
   return group_->communicator.finish(**run);
 }
+
+Result<Request> Communicator::start(const Send& message) {
+  auto run = group_->communicator.post(message);
+  if (!run) return run.status();
+  return Request(group_, *run);
+}
+
+Result<Request> Communicator::start(const Receive& message) {
+  auto run = group_->communicator.post(message);
+  if (!run) return run.status();
+  return Request(group_, *run);
+}
+
+std::optional<std::size_t> Communicator::probe(Rank from, int tag) { return group_->communicator.probe(from, tag); }
 
 namespace {
 

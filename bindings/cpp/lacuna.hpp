@@ -17,6 +17,7 @@
 #include "runtime/values/counters.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/log.hpp"
+#include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
 #include "runtime/values/status.hpp"
 
@@ -48,7 +49,8 @@ class Error : public std::runtime_error {
 /// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error.
 void set_log_callback(LogCallback callback, void* user);
 
-/// A collective in flight. Destroying an unfinished one waits for it, at most until its deadline.
+/// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
+/// deadline.
 class Request {
  public:
   Request() = default;
@@ -68,6 +70,8 @@ class Request {
   Status wait(std::chrono::milliseconds timeout);
   /// After a failure: true once the transport has let go of the buffers.
   bool reclaimed();
+  /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
+  std::size_t received_bytes() const;
 
  private:
   friend class Communicator;
@@ -256,6 +260,40 @@ class Communicator {
                                        Reduction reduction = Reduction::Sum, Options options = {}) {
     return start_typed<T>({Collective::ExclusiveScan, input, output, reduction, 0, std::move(options)});
   }
+  // Messages between two ranks, each of which calls its side only. Those of one sender with one tag are received in the
+  // order in which they were sent; tags, and a communicator's collectives, do not wait for each other. A rank may send
+  // to itself. Calls need not be posted in the same order anywhere.
+
+  /// Starts to send, or to receive at most as much as the buffer holds (Request::received_bytes says how much it was).
+  /// An error here means that nothing was sent or taken.
+  Result<Request> start(const Send& message);
+  Result<Request> start(const Receive& message);
+  /// Sends; returns when `data` may be rewritten, which may be before the receiver has asked for it.
+  template <class T>
+  Status send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
+    auto request = start_send(data, to, tag, std::move(options));
+    return request ? request->wait() : request.status();
+  }
+  template <class T>
+  Result<Request> start_send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
+    return start(Send{data.data(), data.size(), DtypeOf<T>::value, to, tag, {}, std::move(options)});
+  }
+  /// Receives the next message from `from` with this tag into the front of `data`; returns its number of elements.
+  template <class T>
+  Result<std::size_t> receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
+    auto request = start_receive(data, from, tag, std::move(options));
+    if (!request) return request.status();
+    if (Status ended = request->wait(); !ended) return ended;
+    return request->received_bytes() / sizeof(T);
+  }
+  template <class T>
+  Result<Request> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
+    return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
+  }
+  /// Makes progress, and does not wait: the bytes of the message that the next receive of this source and tag would
+  /// take, if it has come.
+  std::optional<std::size_t> probe(Rank from, int tag = 0);
+
   /// Returns after all ranks have called it.
   Status barrier(Options options = {});
   Result<Request> start_barrier(Options options = {});

@@ -55,6 +55,7 @@ std::string who_is_late(const std::vector<Account>& accounts) {
 
 /// "call 3", or "call 3 of ranks 0, 2" where these are not all.
 std::string name_call(const Trouble& trouble) {
+  if (!trouble.name.empty()) return trouble.name;
   if (trouble.members.empty()) return fmt::format("call {}", trouble.run);
   std::vector<Rank> members = trouble.members;
   std::sort(members.begin(), members.end());
@@ -101,7 +102,7 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
       break;
   }
   return Status(Code::TimedOut, fmt::format("{} ran out of time on rank {}: {}{}", call, reporter, trouble.text,
-                                            who_is_late(accounts)));
+                                            trouble.name.empty() ? who_is_late(accounts) : ""));
 }
 
 Status judge_alone(const Trouble& trouble, std::string_view reason) {

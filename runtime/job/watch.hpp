@@ -51,6 +51,9 @@ struct Trouble {
   std::uint32_t run = 0;
   std::string text;             ///< collective, step, peer, missing bytes: what goes into the verdict
   std::vector<Rank> members{};  ///< the ranks of the job that make the communicator; none: all
+  /// What it is about, where that is no call: then communicator and run are nobody's, and only a member that has left
+  /// can be the reason.
+  std::string name{};
 
   bool concerns(Rank rank) const {
     return members.empty() || std::find(members.begin(), members.end(), rank) != members.end();

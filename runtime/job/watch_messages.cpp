@@ -37,7 +37,7 @@ void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
 void send_report(Channel& channel, const Trouble& trouble) {
   Encoder body;
   body.put(static_cast<std::uint8_t>(trouble.kind)).put(trouble.communicator).put(trouble.run);
-  body.put(cut(trouble.text)).put(static_cast<std::uint32_t>(trouble.members.size()));
+  body.put(cut(trouble.text)).put(cut(trouble.name)).put(static_cast<std::uint32_t>(trouble.members.size()));
   for (Rank member : trouble.members) body.put(static_cast<std::uint32_t>(member));
   send(channel, Say::Report, body);
 }
@@ -78,6 +78,7 @@ std::optional<Trouble> read_report(const Frame& frame) {
   trouble.communicator = body.get<std::uint64_t>();
   trouble.run = body.get<std::uint32_t>();
   trouble.text = body.text(longest_text);
+  trouble.name = body.text(longest_text);
   const auto members = body.get<std::uint32_t>();
   if (members > most_members) return std::nullopt;
   for (std::uint32_t i = 0; i < members; ++i) trouble.members.push_back(static_cast<Rank>(body.get<std::uint32_t>()));
