@@ -207,6 +207,26 @@ LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communica
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
 
+/**
+ * Messages between two ranks, each of which calls its side only; those of one sender with one tag (0 or more) are
+ * received in the order in which they were sent. With `request` null they return at the end, else they start and put a
+ * request there. Options count as for collectives, but for algorithm and skip, which are refused; they may differ.
+ *   send:    ends when the data may be rewritten, which may be before the receiver has asked for it
+ *   receive: takes the next message of this sender and tag, of at most the buffer's count and of its dtype; one that
+ *            does not fit ends the receive with LACUNA_MISMATCH and is dropped. *count becomes its elements; it may be
+ *            null, and is only written where the call waits for the end (else see lacuna_received_bytes).
+ */
+LACUNA_EXPORT lacuna_status lacuna_send(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t to,
+                                        int32_t tag, const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_receive(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t from,
+                                           int32_t tag, const lacuna_options* options, size_t* count,
+                                           lacuna_request** request);
+/** Makes progress; *found is 1 and *bytes its length if a message of this sender and tag waits to be received. */
+LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int32_t tag, int32_t* found,
+                                         uint64_t* bytes);
+/** *bytes is what a receive that ended well has taken; 0 for anything else. */
+LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
+
 /** Makes progress; *finished is 1 once the call has ended, well or not, else 0. */
 LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finished);
 /** Waits for the end and returns the call's outcome; with timeout >= 0 (seconds) LACUNA_TIMED_OUT if it still runs. */
