@@ -31,8 +31,8 @@ RanksOptions drawn_options(std::uint64_t seed) {
   return options;
 }
 
-/// Calls on the three communicators. Each rank posts those of one communicator in order, and takes turns between its
-/// two communicators as it likes.
+/// Calls and messages on the three communicators. Each rank posts those of one communicator in order, and takes turns
+/// between its two communicators as it likes.
 class Storm {
  public:
   Storm(std::uint64_t seed, std::size_t operations)
@@ -48,7 +48,7 @@ class Storm {
         of_group_[g].push_back(queues_.size() - 1);
       }
     }
-    for (std::size_t i = 0; i < operations; ++i) draw_operation();
+    for (std::size_t i = 0; i < operations; ++i) pick(2) == 0 ? draw_message() : draw_operation();
   }
 
   /// Empty, or what is wrong.
@@ -91,6 +91,11 @@ class Storm {
  private:
   std::string check() {
     for (auto& one : posted_) {
+      if (one->letter) {
+        if (!one->run->status) return one->run->status.to_string();
+        if (one->letter->data != one->letter->expected) return "a message with other bytes than were sent";
+        continue;
+      }
       if (!one->run->status) return to_string(*one->what) + ": " + one->run->status.to_string();
       std::string wrong = one->buffers.check(*one->what, one->rank, *one->oracle, chunk_bytes);
       if (!wrong.empty()) return to_string(*one->what) + ": " + wrong;
@@ -98,8 +103,16 @@ class Storm {
     return {};
   }
 
+  /// One side of a message.
+  struct Letter {
+    bool sends = false;
+    Rank peer = 0;
+    int tag = 0;
+    std::vector<std::uint8_t> data, expected;
+  };
   /// One rank's part in an operation.
   struct Posted {
+    std::optional<Letter> letter;  // else a call:
     const Case* what = nullptr;
     const Oracle* oracle = nullptr;
     Rank rank = 0;
@@ -119,9 +132,50 @@ class Storm {
   static Posted& post_next(Queue& queue) {
     Posted& next = *queue.waiting.front();
     queue.waiting.pop_front();
+    if (next.letter) {
+      next.run = &post_letter(*queue.communicator, *next.letter);
+      return next;
+    }
     const Call call = next.buffers.prepare(*next.what, next.rank, *next.oracle, next.sampler);
     next.run = &must_post(*queue.communicator, call);
     return next;
+  }
+
+  static runtime::Run& post_letter(runtime::Communicator& communicator, Letter& letter) {
+    const Send send{.data = letter.data.data(),
+                    .count = letter.data.size(),
+                    .dtype = Dtype::U8,
+                    .to = letter.peer,
+                    .tag = letter.tag};
+    const Receive receive{.data = letter.data.data(),
+                          .count = letter.data.size(),
+                          .dtype = Dtype::U8,
+                          .from = letter.peer,
+                          .tag = letter.tag};
+    auto posted = letter.sends ? communicator.post(send) : communicator.post(receive);
+    if (!posted) throw std::runtime_error(posted.status().to_string());
+    return **posted;
+  }
+
+  void add_letter(std::size_t queue, Letter letter) {
+    posted_.push_back(std::make_unique<Posted>());
+    posted_.back()->letter = std::move(letter);
+    queues_[queue].waiting.push_back(posted_.back().get());
+  }
+
+  void draw_message() {
+    const std::size_t g = pick(groups.size());
+    const auto from = static_cast<Rank>(pick(of_group_[g].size())), to = static_cast<Rank>(pick(of_group_[g].size()));
+    const auto queue_of = [&](Rank rank) {
+      return *std::find_if(of_group_[g].begin(), of_group_[g].end(),
+                           [&](std::size_t queue) { return queues_[queue].communicator->rank() == rank; });
+    };
+    const int tag = static_cast<int>(pick(4));
+    std::vector<std::uint8_t> data(pick(300));
+    for (std::uint8_t& byte : data) byte = static_cast<std::uint8_t>(random_());
+    add_letter(queue_of(from), {.sends = true, .peer = to, .tag = tag, .data = data, .expected = data});
+    add_letter(queue_of(to),
+               {.peer = from, .tag = tag, .data = std::vector<std::uint8_t>(data.size()), .expected = data});
   }
 
   const Oracle& oracle(const Case& what) {
@@ -159,11 +213,11 @@ class Storm {
   std::array<std::vector<std::size_t>, 3> of_group_;  // queues
 };
 
-TEST(ManyGroups, AThousandSeedsOfCallsOnOverlappingCommunicatorsGiveTheOraclesBits) {
+TEST(ManyGroups, AThousandSeedsOfCallsAndMessagesOnOverlappingCommunicatorsGiveTheOraclesBits) {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) ASSERT_EQ(Storm(seed, 100).run(), "") << "seed " << seed;
 }
 
-TEST(Groups, AThousandCallsOnOverlappingCommunicatorsInThreadsGiveTheOraclesBits) {
+TEST(Groups, AThousandCallsAndMessagesOnOverlappingCommunicatorsInThreadsGiveTheOraclesBits) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     ASSERT_EQ(Storm(seed, most_operations).run_in_threads(), "") << "seed " << seed;
   }

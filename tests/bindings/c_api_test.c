@@ -244,6 +244,48 @@ static void skipping(lacuna_communicator* communicator) {
   expect(sampler.draw == (ranks > 1 ? 4u : 3u), "a refused call draws nothing");
 }
 
+/* Around the ring: the message of a rank goes to the next one. */
+static void messages(lacuna_communicator* communicator) {
+  const int32_t ranks = lacuna_size(communicator), rank = lacuna_rank(communicator);
+  const int32_t to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
+  float sent[elements], got[elements + 5];
+  fill(sent, elements, (float)rank + 1);
+  const lacuna_buffer data = buffer_of(sent, elements), place = buffer_of(got, elements + 5);
+  lacuna_request *send = NULL, *receive = NULL;
+  size_t count = 0;
+  uint64_t bytes = 0;
+  int32_t found = 0;
+  expect_status(lacuna_send(communicator, &data, to, 3, NULL, &send), LACUNA_OK, "start to send");
+  while (lacuna_probe(communicator, from, 3, &found, &bytes) == LACUNA_OK && !found) continue;
+  expect(bytes == sizeof sent, "a probe knows the length");
+  expect_status(lacuna_receive(communicator, &place, from, 3, NULL, &count, NULL), LACUNA_OK, "receive");
+  expect(count == elements && all_are(got, elements, (float)from + 1), "what was received");
+  expect_status(lacuna_wait(send, -1), LACUNA_OK, "the end of the send");
+  expect(lacuna_received_bytes(send, &bytes) == LACUNA_OK && bytes == 0, "a send receives nothing");
+  lacuna_request_free(send);
+
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  options.priority = LACUNA_HIGH;
+  expect_status(lacuna_receive(communicator, &place, from, 4, &options, NULL, &receive), LACUNA_OK, "start to receive");
+  expect_status(lacuna_send(communicator, &data, to, 4, &options, NULL), LACUNA_OK, "send");
+  expect_status(lacuna_wait(receive, -1), LACUNA_OK, "the end of the receive");
+  expect(lacuna_received_bytes(receive, &bytes) == LACUNA_OK && bytes == sizeof sent, "the bytes of a receive");
+  lacuna_request_free(receive);
+
+  expect_status(lacuna_send(communicator, &data, to, 5, NULL, NULL), LACUNA_OK, "send what will not fit");
+  const lacuna_buffer small = buffer_of(got, elements - 1);
+  expect_error(lacuna_receive(communicator, &small, from, 5, NULL, NULL, NULL), LACUNA_MISMATCH,
+               "has 1000 elements of f32; the receive takes at most 999", "a message that does not fit");
+  expect_status(lacuna_communicator_status(communicator), LACUNA_OK, "the communicator lives on");
+  options.algorithm = "ring";
+  expect_error(lacuna_send(communicator, &data, to, 5, &options, NULL), LACUNA_INVALID_ARGUMENT, "algorithm",
+               "a message with an algorithm");
+  expect_error(lacuna_send(communicator, &data, ranks, 5, NULL, NULL), LACUNA_INVALID_ARGUMENT, "must be 0 ..",
+               "a message to nobody");
+  expect_error(lacuna_receive(communicator, NULL, from, 5, NULL, NULL, NULL), LACUNA_INVALID_ARGUMENT, "data is null",
+               "a receive without a place");
+}
+
 static void counting(lacuna_communicator* communicator) {
   float data[elements];
   const lacuna_buffer buffer = buffer_of(data, elements);
@@ -283,6 +325,7 @@ int main(void) {
   null_arguments(communicator);
   bad_arguments(communicator);
   skipping(communicator);
+  messages(communicator);
   counting(communicator);
   lacuna_communicator_free(communicator);
   if (failures == 0) printf("all passed\n");
