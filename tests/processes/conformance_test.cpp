@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
@@ -63,6 +64,21 @@ TEST_P(GroupsOverUcx, TwoGroupsGiveTheExactResultsBesideEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(Processes, GroupsOverUcx, testing::Values(modes[0], modes[4]),
                          [](const auto& given) { return given.param.name; });
+
+class StormOverUcx : public testing::TestWithParam<std::pair<Mode, int>> {};
+
+TEST_P(StormOverUcx, CallsAndMessagesOnOverlappingCommunicatorsInOrdersOfEachRanksOwnGiveTheExactResults) {
+  Job job = conformance(8, GetParam().first.environment, {fmt::format("storm={}", GetParam().second)});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << "rank " << rank << ":\n" << job[rank].output();
+    EXPECT_TRUE(job[rank].says("storm: ok")) << job[rank].output();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, StormOverUcx,
+                         testing::Values(std::pair(modes[0], 10'000), std::pair(modes[2], 2'000),
+                                         std::pair(modes[3], 2'000)),
+                         [](const auto& given) { return given.param.first.name; });
 
 TEST(OverUcxCheck, AFlippedBitOfAResultIsNoticed) {
   Job job = conformance(2, {}, {"conformance=corrupt"});

@@ -12,6 +12,7 @@
 
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
+#include "tests/processes/worker_storm.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -45,6 +46,13 @@ class Worker {
   bool conformance(const std::string& what) {
     const Status status = run_conformance(communicator_, what == "corrupt");
     fmt::print("conformance: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// storm=N: so many interleaved calls and messages.
+  bool storm(const std::string& operations) {
+    const Status status = run_storm(communicator_, std::stoul(operations));
+    fmt::print("storm: {}\n", status.to_string());
     return status.is_ok();
   }
 
@@ -150,7 +158,7 @@ int work(const std::vector<std::string>& arguments) {
       {"split", &Worker::split},       {"call", &Worker::call},
       {"hold", &Worker::hold},         {"stream", &Worker::stream},
       {"poisoned", &Worker::poisoned}, {"sleep", &Worker::sleep},
-      {"gate", &Worker::gate}};
+      {"gate", &Worker::gate},         {"storm", &Worker::storm}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;
