@@ -61,6 +61,7 @@ case ${1:-} in
 esac
 
 mkdir -p build/logs
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # a copy of the tree compiles the same
 stage 'set-up' cmake/setup.sh build tests
 stage 'release build' build release
 stage 'release tests' run_release
@@ -70,6 +71,7 @@ if [[ $quick == no ]]; then
     stage "$sanitizer build" build_sanitized "$sanitizer"
     stage "$sanitizer tests" run_sanitized "$sanitizer"
   done
+  stage 'one more algorithm' tests/algorithms/throwaway.sh
   stage 'consumers' tests/consumer/run.sh build/release
   stage 'lab' run_lab
 fi

@@ -50,19 +50,24 @@ std::string Executed::output() const {
 
 bool Executed::says(const std::string& part, std::chrono::milliseconds within) const {
   const auto until = runtime::Clock::now() + within;
-  do {
+  while (true) {
+    const bool last_look = has_ended() || runtime::Clock::now() >= until;
     if (output().find(part) != std::string::npos) return true;
+    if (last_look) return false;
     std::this_thread::sleep_for(look_again);
-  } while (runtime::Clock::now() < until);
-  return false;
+  }
+}
+
+bool Executed::has_ended() const {
+  siginfo_t info{};
+  const int asked = ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
+  return asked != 0 || info.si_pid != 0;  // no child any more: it was waited for
 }
 
 int Executed::wait(std::chrono::milliseconds within) {
   const auto until = runtime::Clock::now() + within;
-  siginfo_t info{};
   do {
-    ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (info.si_pid != 0) return process_.wait();
+    if (has_ended()) return process_.wait();
     std::this_thread::sleep_for(look_again);
   } while (runtime::Clock::now() < until);
   return -1;

@@ -18,13 +18,15 @@ class Executed {
   Executed(const std::vector<std::string>& command, const Environment& environment);
 
   std::string output() const;
-  /// True once `part` has been printed; false if that does not come within the time.
+  /// True once `part` has been printed; false if that does not come within the time or before the end.
   bool says(const std::string& part, std::chrono::milliseconds within = std::chrono::seconds(30)) const;
   void signal(int number) const { process_.signal(number); }
   /// Its exit code, or 128 + the signal that killed it; -1 if it has not ended within the time.
   int wait(std::chrono::milliseconds within = std::chrono::seconds(60));
 
  private:
+  bool has_ended() const;
+
   runtime::Fd output_;
   Process process_;
 };
