@@ -32,6 +32,7 @@ tests | python3-pip | module pip
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
+benchmarks | python3-matplotlib | module matplotlib
 '
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
