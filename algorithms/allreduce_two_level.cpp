@@ -29,10 +29,12 @@ void build(GraphBuilder& g) {
 // among themselves, each completes its piece with its like on the other hosts, and the pieces are gathered again: a
 // grid whose rows are the hosts (grid_allreduce). Otherwise a binomial tree on each host reduces to a leader, the
 // leaders do a ring allreduce, and the trees broadcast its result (Jia et al., Highly scalable deep learning training
-// system with mixed-precision, 2018). Even hosts: 2(k-1) + 2(h-1) steps; each rank sends 2(P-1)/P of the data, 2(h-1)/P
-// of it to another host. Uneven, with at most k on one: 2 ceil(log2 k) + 2(h-1) steps; a leader sends 2(h-1)/h of the
-// data to the next one and all of it to ceil(log2 k) others at most; each other rank sends all of it once, and to those
-// below it.
+// system with mixed-precision, 2018).
+//
+// Even hosts: 2(k-1) + 2(h-1) steps; each rank sends 2(P-1)/P of the data, 2(h-1)/P of it to another host.
+//
+// Uneven, with k on one at most: 2 ceil(log2 k) + 2(h-1) steps at most; a leader sends 2(h-1)/h of the data to the next
+// one and all of it to ceil(log2 k) others at most; each other rank sends all of it once, and to those below it.
 extern const Algorithm allreduce_two_level;
 const Algorithm allreduce_two_level = {
     .collective = Collective::Allreduce,

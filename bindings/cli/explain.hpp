@@ -9,7 +9,7 @@ namespace lacuna::cli {
 /// What `lacuna explain` was asked.
 struct ExplainOptions {
   Collective collective = Collective::Allreduce;
-  std::size_t bytes = 1 << 20;                  ///< count times element size
+  std::size_t bytes = 1 << 20;                 ///< count times element size
   Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< of the ranks
   std::string algorithm;
   double latency = 20e-6;  ///< seconds from one rank to another
