@@ -39,8 +39,9 @@ void Executor::prepare(ActivePart& part) {
 void Executor::activate_part(Run& run) {
   ActivePart& part = add_part(run);
   part.order = {part.group->size(), 0};
-  if (run.algorithm->bind)
+  if (run.algorithm->bind) {
     part.order = run.algorithm->bind({run.call, run.communicator->hosts(), run.sampler}, part.number);
+  }
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
   if (const auto& planned = run.communicator->graph(run, part.order); part.graph != planned) part.graph = planned;
