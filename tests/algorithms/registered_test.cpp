@@ -99,10 +99,22 @@ const Algorithm by_leaders = {
     .bind = from_root,
 };
 
+/// What all ranks have sent to other hosts.
+std::uint64_t payload_between(Ranks& ranks, const std::vector<Rank>& hosts) {
+  std::uint64_t sum = 0;
+  for (Rank from = 0; from < ranks.size(); ++from) {
+    for (Rank to = 0; to < ranks.size(); ++to) {
+      if (hosts[static_cast<std::size_t>(from)] == hosts[static_cast<std::size_t>(to)]) continue;
+      sum += ranks.executor(from).counters(to).payload_sent;
+    }
+  }
+  return sum;
+}
+
 TEST(RegisteredAlgorithms, SeeTheHostsOfPositionsWhicheverRankIsTheRoot) {
   ASSERT_TRUE(register_algorithm(by_leaders));
-  RanksOptions options{.network = {}, .executor = quick_executor(), .hosts = {0, 0, 1, 2, 1}};
-  Ranks ranks(5, options);
+  const std::vector<Rank> hosts = {0, 0, 1, 2, 1};
+  Ranks ranks(5, {.network = {}, .executor = quick_executor(), .hosts = hosts});
   for (int round = 0; round < 2; ++round) {  // the second time graphs come out of the cache
     for (Rank root = 0; root < 5; ++root) {
       std::vector<std::vector<float>> data(5);
@@ -113,8 +125,10 @@ TEST(RegisteredAlgorithms, SeeTheHostsOfPositionsWhicheverRankIsTheRoot) {
         calls.push_back(broadcast_call(mine, root));
         calls.back().options.algorithm = "by_leaders";
       }
+      const std::uint64_t before = payload_between(ranks, hosts);
       for (const Status& status : ranks.run(calls)) EXPECT_TRUE(status) << status.to_string();
       for (const auto& mine : data) EXPECT_EQ(mine, std::vector<float>(100, static_cast<float>(root)));
+      EXPECT_EQ(payload_between(ranks, hosts) - before, 2u * 400) << "root " << root;
     }
   }
 }
