@@ -101,7 +101,7 @@ TEST_P(HostsOverUcx, EveryAlgorithmGivesTheExactResultWhereverTheRanksAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, HostsOverUcx, testing::Values("aabb", "abab", "aaab", "abbac"),
+INSTANTIATE_TEST_SUITE_P(Processes, HostsOverUcx, testing::Values("abab", "abbac"),
                          [](const auto& given) { return given.param; });
 
 void expect_lines(Job& job, const std::vector<std::string>& lines) {
