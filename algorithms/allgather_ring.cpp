@@ -15,7 +15,7 @@ const Algorithm allgather_ring = {
     .build =
         [](GraphBuilder& g) {
           g.copy(g.output(g.position()), g.input(g.position()));
-          ring_allgather(g);
+          ring_allgather(g, whole_ring(g), [&](Rank block) { return g.output(block); });
         },
     .bind = nullptr,
 };

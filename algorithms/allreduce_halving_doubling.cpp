@@ -1,25 +1,20 @@
-#include <bit>
-
+#include "algorithms/hypercube_phases.hpp"
 #include "runtime/algorithm.hpp"
 
 namespace lacuna {
 namespace {
 
 void build(GraphBuilder& g) {
-  const Rank p = g.size(), me = g.position();
-  const auto core = static_cast<Rank>(std::bit_floor(static_cast<unsigned>(p)));
-  if (me >= core) {  // one of the last p - core: give the input to a partner, take the result
-    g.send(g.input(), me - core);
-    g.receive(g.output(), me - core);
-    return;
-  }
-  const bool has_partner = me + core < p;
-  if (has_partner) {
-    g.receive_reduce(g.output(), g.input(), me + core);
+  const Topology cube = largest_hypercube(g);
+  const Rank me = g.position(), core = cube.size();
+  if (me >= core) return be_served(g, cube);
+  const auto outside = partner_outside(g, cube);
+  if (outside) {
+    g.receive_reduce(g.output(), g.input(), *outside);
   } else if (core == 1) {
     g.copy(g.output(), g.input());
   }
-  bool summed = has_partner || core == 1;
+  bool summed = outside || core == 1;
   const auto sum = [&](Rank begin, Rank end) {
     return summed ? g.output(begin, end, core) : g.input(begin, end, core);
   };
@@ -39,14 +34,14 @@ void build(GraphBuilder& g) {
     g.send(g.output(me & -distance, (me & -distance) + distance, core), peer);
     g.receive(g.output(there, there + distance, core), peer);
   }
-  if (has_partner) g.send(g.output(), me + core);
+  if (outside) g.send(g.output(), *outside);
 }
 
 }  // namespace
 
 // Reduce-scatter by halving: in each round a pair splits what both still sum, and each takes over one half. Then the
-// pieces are gathered the way back, doubling. With P not a power of two the ranks beyond it hand their input to a
-// partner first and get the result last (Thakur, Rabenseifner, Gropp, 2005, section 4.5).
+// pieces are gathered the way back, doubling (Thakur, Rabenseifner, Gropp, 2005, section 4.5). Ranks beyond the largest
+// hypercube are served by partners in it.
 // 2 log2 P' steps on the P' = 2^floor(log2 P) first ranks (2 more when P is no power of two); each of them sends
 // 2(P'-1)/P' of the data, and all of it once more to a partner; the others send the data once.
 extern const Algorithm allreduce_halving_doubling;

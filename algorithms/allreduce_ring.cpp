@@ -12,11 +12,7 @@ const Algorithm allreduce_ring = {
     .summary = "2(P-1) steps, 2(P-1)/P of the data per rank; for large data",
     .symmetric = true,
     .supports = nullptr,
-    .build =
-        [](GraphBuilder& g) {
-          ring_reduce_scatter(g, 0, [&](Rank, Rank piece) { return g.output(piece); });
-          ring_allgather(g);
-        },
+    .build = [](GraphBuilder& g) { ring_allreduce(g); },
     .bind = nullptr,
 };
 

@@ -8,7 +8,8 @@
 namespace lacuna {
 namespace {
 
-Status supports(const Call& call, Rank size) {
+Status supports(const Call& call, const Hosts& hosts) {
+  const Rank size = hosts.size();
   const int skip = call.options.skip_steps;
   if (skip < 0 || skip > size - 1) {
     return {Code::InvalidArgument, fmt::format("skip_steps is {}, must be 0 .. {} on {} ranks", skip, size - 1, size)};
@@ -22,7 +23,8 @@ Status supports(const Call& call, Rank size) {
 }
 
 Order bind(const Binding& binding, std::uint32_t part) {
-  return {binding.size, skip_ring_shift(binding.call, binding.size, binding.sampler, part)};
+  const Rank size = binding.hosts.size();
+  return {size, skip_ring_shift(binding.call, size, binding.sampler, part)};
 }
 
 }  // namespace
@@ -44,11 +46,7 @@ const Algorithm allreduce_skip_ring = {
     .summary = "SkipReduce: S reduce-scatter steps left out; 2(P-1)-S steps, (2(P-1)-S)/P of the data per rank",
     .symmetric = true,
     .supports = supports,
-    .build =
-        [](GraphBuilder& g) {
-          ring_reduce_scatter(g, g.skip_steps(), [&](Rank, Rank piece) { return g.output(piece); });
-          ring_allgather(g);
-        },
+    .build = [](GraphBuilder& g) { ring_allreduce(g, g.skip_steps()); },
     .bind = bind,
 };
 

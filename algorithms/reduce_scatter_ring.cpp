@@ -14,7 +14,13 @@ const Algorithm reduce_scatter_ring = {
     .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
-          ring_reduce_scatter(g, 0, [&](Rank s, Rank piece) { return g.scratch(s % 2, g.input(piece)); });
+          const Line ring = whole_ring(g);
+          const auto partial = [&](Rank s, Rank block) {
+            return s == ring.size() - 2 ? g.output(block) : g.scratch(s % 2, g.input(block));
+          };
+          ring_reduce_scatter(
+              g, ring, [&](Rank block) { return g.input(block); }, partial);
+          g.finish(g.output(ring.own));
         },
     .bind = nullptr,
 };

@@ -1,26 +1,7 @@
+#include "algorithms/tree_phases.hpp"
 #include "runtime/algorithm.hpp"
 
 namespace lacuna {
-namespace {
-
-void build(GraphBuilder& g) {
-  const Rank p = g.size(), me = g.position();
-  const Region partial = me == 0 ? g.output() : g.scratch(0, g.output());
-  Region sum = g.input();
-  for (Rank distance = 1; distance < p; distance *= 2) {
-    if ((me & distance) != 0) {
-      g.send(sum, me - distance);
-      return;
-    }
-    if (me + distance >= p) continue;
-    g.receive_reduce(partial, sum, me + distance);
-    sum = partial;
-  }
-  if (p == 1) g.copy(g.output(), g.input());
-  g.finish(g.output());
-}
-
-}  // namespace
 
 // The broadcast's binomial tree the other way: a position adds what its children have summed, then sends it to the
 // position without its lowest bit. Position 0 is the root.
@@ -32,7 +13,14 @@ const Algorithm reduce_tree = {
     .summary = "binomial tree, log2 P steps; each rank but the root sends the data once",
     .symmetric = false,
     .supports = nullptr,
-    .build = build,
+    .build =
+        [](GraphBuilder& g) {
+          const bool is_root = g.position() == 0;
+          const Region partial = is_root ? g.output() : g.scratch(0, g.output());
+          tree_reduce(g, Topology::binomial_tree(g.size()), g.input(), partial);
+          if (g.size() == 1) g.copy(g.output(), g.input());
+          if (is_root) g.finish(g.output());
+        },
     .bind = from_root,
 };
 

@@ -12,14 +12,33 @@ namespace {
 constexpr Rank checked_at_once = 16;
 constexpr Rank most_checked = 64;  // the cost grows with the square of the steps
 
-Status check_graphs(const Algorithm& algorithm, Rank size, int skip_steps, bool in_place) {
+/// What the graphs of this algorithm depend on.
+Hosts key_of(const Algorithm& algorithm, const Hosts& hosts) {
+  return algorithm.by_hosts ? hosts : Hosts(hosts.size());
+}
+
+/// So many ranks on one host and, where the algorithm asks, on two and on as many as there are ranks.
+std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
+  std::vector<Hosts> all = {size};
+  for (Rank on_each : {(size + 1) / 2, 1}) {
+    std::vector<Rank> numbers;
+    for (Rank rank = 0; rank < size; ++rank) numbers.push_back(rank / on_each);
+    const Hosts some = key_of(algorithm, Hosts(numbers));
+    if (std::find(all.begin(), all.end(), some) == all.end()) all.push_back(some);
+  }
+  return all;
+}
+
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
+  const Rank size = hosts.size();
   std::vector<Graph> graphs;
   for (Rank position = 0; position < size; ++position) {
     GraphBuilder builder({.collective = algorithm.collective,
                           .size = size,
                           .position = position,
                           .in_place = in_place,
-                          .skip_steps = skip_steps},
+                          .skip_steps = skip_steps,
+                          .hosts = algorithm.by_hosts ? hosts : Hosts()},
                          algorithm.symmetric);
     algorithm.build(builder);
     if (!builder.status()) return builder.status();
@@ -32,11 +51,12 @@ Status check_graphs(const Algorithm& algorithm, Rank size, int skip_steps, bool 
 
 }  // namespace
 
-Status check_graphs(const Algorithm& algorithm, Rank size, int skip_steps) {
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
   for (bool in_place : {false, true}) {
-    if (Status fits = check_graphs(algorithm, size, skip_steps, in_place); !fits) {
-      return {fits.code(), fmt::format("{} {} on {} ranks{}: {}", to_string(algorithm.collective), algorithm.name, size,
-                                       in_place ? ", in place" : "", fits.message())};
+    if (Status fits = check_graphs(algorithm, hosts, skip_steps, in_place); !fits) {
+      const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
+      return {fits.code(), fmt::format("{} {} on {} ranks{}{}: {}", to_string(algorithm.collective), algorithm.name,
+                                       hosts.size(), where, in_place ? ", in place" : "", fits.message())};
     }
   }
   return {};
@@ -48,9 +68,11 @@ Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
   }
   Entry entry{.algorithm = &algorithm, .verified = {}};
   for (Rank size = 1; size <= checked_at_once; ++size) {
-    if (algorithm.supports && !algorithm.supports({.collective = algorithm.collective}, size)) continue;
-    if (Status fits = check_graphs(algorithm, size, 0); !fits) return fits;
-    entry.verified.emplace(size, 0);
+    for (const Hosts& hosts : hosts_of(algorithm, size)) {
+      if (algorithm.supports && !algorithm.supports({.collective = algorithm.collective}, hosts)) continue;
+      if (Status fits = check_graphs(algorithm, hosts, 0); !fits) return fits;
+      entry.verified.emplace_back(hosts, 0);
+    }
   }
   const std::lock_guard lock(mutex_);
   for (const Entry& other : entries_) {
@@ -71,14 +93,17 @@ const Algorithm* RegisteredAlgorithms::find(Collective collective, std::string_v
   return nullptr;
 }
 
-Status RegisteredAlgorithms::verified(const Algorithm& algorithm, Rank size, int skip_steps) {
-  if (size > most_checked) return {};
+Status RegisteredAlgorithms::verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
+  if (hosts.size() > most_checked) return {};
+  const std::pair wanted(key_of(algorithm, hosts), skip_steps);
   const std::lock_guard lock(mutex_);
   const auto entry =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.algorithm == &algorithm; });
-  if (entry == entries_.end() || entry->verified.contains({size, skip_steps})) return {};
-  if (Status fits = check_graphs(algorithm, size, skip_steps); !fits) return fits;
-  entry->verified.emplace(size, skip_steps);
+  if (entry == entries_.end()) return {};
+  auto& verified = entry->verified;
+  if (std::find(verified.begin(), verified.end(), wanted) != verified.end()) return {};
+  if (Status fits = check_graphs(algorithm, wanted.first, skip_steps); !fits) return fits;
+  verified.push_back(wanted);
   return {};
 }
 

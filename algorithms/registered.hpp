@@ -1,7 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace lacuna {
 
-/// The graphs of all positions, built and verified, in place and not. Errors name the number of ranks.
-Status check_graphs(const Algorithm& algorithm, Rank size, int skip_steps);
+/// The graphs of all positions, built and verified, in place and not. Errors name the numbers of ranks and hosts.
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
 
 /// Algorithms that the program has brought. Any thread may call.
 class RegisteredAlgorithms {
@@ -21,12 +20,12 @@ class RegisteredAlgorithms {
   /// Null if there is none of that name.
   const Algorithm* find(Collective collective, std::string_view name);
   /// Verifies the graphs that this call needs, unless that was done before.
-  Status verified(const Algorithm& algorithm, Rank size, int skip_steps);
+  Status verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
 
  private:
   struct Entry {
     const Algorithm* algorithm;
-    std::set<std::pair<Rank, int>> verified;  // numbers of ranks and skipped steps
+    std::vector<std::pair<Hosts, int>> verified;  // with so many skipped steps
   };
 
   std::mutex mutex_;

@@ -23,10 +23,10 @@ constexpr std::array algorithms = {
 };
 
 /// The name of the algorithm to take; empty: the collective's first.
-std::string_view name_of(const Call& call, Rank size, std::string_view instead) {
+std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
   if (!instead.empty()) return instead;
-  const Preference* row = preference(call, size);
+  const Preference* row = preference(call, hosts);
   return row ? row->algorithm : std::string_view();
 }
 
@@ -36,9 +36,9 @@ RegisteredAlgorithms& registered() {
 }
 
 /// The algorithm, unless it refuses the call.
-Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, Rank size) {
+Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (algorithm.supports) {
-    if (Status refused = algorithm.supports(call, size); !refused) return refused;
+    if (Status refused = algorithm.supports(call, hosts); !refused) return refused;
   } else if (call.options.skip_steps != 0) {
     return Status(Code::InvalidArgument,
                   fmt::format("{} {} skips no steps: skip_steps is {}, must be 0", to_string(call.collective),
@@ -61,16 +61,16 @@ Status register_algorithm(const Algorithm& algorithm) {
   return registered().add(algorithm);
 }
 
-Result<const Algorithm*> select_algorithm(const Call& call, Rank size, std::string_view instead) {
-  const std::string_view wanted = name_of(call, size, instead);
+Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead) {
+  const std::string_view wanted = name_of(call, hosts, instead);
   for (const Algorithm* algorithm : algorithms) {
     if (algorithm->collective != call.collective) continue;
-    if (wanted.empty() || algorithm->name == wanted) return accept(*algorithm, call, size);
+    if (wanted.empty() || algorithm->name == wanted) return accept(*algorithm, call, hosts);
   }
   if (const Algorithm* algorithm = registered().find(call.collective, wanted)) {
-    const auto accepted = accept(*algorithm, call, size);
+    const auto accepted = accept(*algorithm, call, hosts);
     if (!accepted) return accepted;
-    if (Status fits = registered().verified(*algorithm, size, call.options.skip_steps); !fits) return fits;
+    if (Status fits = registered().verified(*algorithm, hosts, call.options.skip_steps); !fits) return fits;
     return accepted;
   }
   std::string known;

@@ -12,12 +12,12 @@ std::span<const Algorithm* const> all_algorithms();
 
 /// Makes an algorithm of the program's own selectable by name, in this process; all ranks register the same before
 /// their first such call. It must live until the process ends. An error says why it is refused: a name that is taken,
-/// or graphs that do not fit together (verify()) on 1 to 16 ranks; those of other numbers of ranks, up to 64, are
-/// looked at by the first call that has them. Any thread may call.
+/// or graphs that do not fit together (verify()) on 1 to 16 ranks; those of other numbers of ranks, up to 64, and of
+/// other hosts are looked at by the first call that has them. Any thread may call.
 Status register_algorithm(const Algorithm& algorithm);
 
-/// The algorithm that serves this call on `size` ranks: the one that it names, else the one named `instead`, else the
-/// one that selection.cpp prefers. An error names what was asked for and what there is.
-Result<const Algorithm*> select_algorithm(const Call& call, Rank size, std::string_view instead = {});
+/// The algorithm that serves this call of ranks on these hosts: the one that it names, else the one named `instead`,
+/// else the one that selection.cpp prefers. An error names what was asked for and what there is.
+Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead = {});
 
 }  // namespace lacuna

@@ -1,32 +1,50 @@
 #pragma once
 
+#include "algorithms/topology.hpp"
 #include "runtime/builder.hpp"
 
 namespace lacuna {
 
-/// The two phases of a ring over pieces, shared by all ring algorithms. Position i passes on to i + 1 and owns piece i.
+/// The two phases of a ring over pieces, along any line of positions: index i of the line owns piece i, and passes on
+/// to index i + 1. `input(piece)` and `output(piece)` say where a piece lies.
 /// Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations (2009), section 3.
 
-/// Reduce-scatter: P-1-skip steps after which output(position) holds the sum of piece `position` over all ranks but the
-/// `skip` that follow its owner. `partial(s, piece)` is where step s leaves what it has summed so far.
-template <class Partial>
-void ring_reduce_scatter(GraphBuilder& g, int skip, Partial partial) {
-  const Rank p = g.size(), me = g.position();
-  for (Rank s = skip; s < p - 1; ++s) {
-    g.send(s == skip ? g.input(me - 1 - s) : partial(s - 1, me - 1 - s), me + 1);
-    g.receive_reduce(s == p - 2 ? g.output(me) : partial(s, me - 2 - s), g.input(me - 2 - s), me - 1);
+/// Reduce-scatter: n-1-skip steps on a line of n, after which partial(n-2, own) holds the sum of the own piece over all
+/// but the `skip` that follow its owner. `partial(s, piece)` is where step s leaves what it has summed so far. A line
+/// of one copies.
+template <class Input, class Partial>
+void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
+  const Rank n = line.size(), me = line.own;
+  if (skip >= n - 1) g.copy(partial(n - 2, me), input(me));
+  for (Rank s = skip; s < n - 1; ++s) {
+    const Rank sent = line.wrap(me - 1 - s), arriving = line.wrap(me - 2 - s);
+    g.send(s == skip ? input(sent) : partial(s - 1, sent), line.at(me + 1));
+    g.receive_reduce(partial(s, arriving), input(arriving), line.at(me - 1));
   }
-  if (skip >= p - 1) g.copy(g.output(me), g.input(me));
-  g.finish(g.output(me));
 }
 
-/// Allgather: P-1 steps after which every output(i) holds what output(i) of position i held.
-inline void ring_allgather(GraphBuilder& g) {
-  const Rank p = g.size(), me = g.position();
-  for (Rank s = 0; s < p - 1; ++s) {
-    g.send(g.output(me - s), me + 1);
-    g.receive(g.output(me - 1 - s), me - 1);
+/// Allgather: n-1 steps after which every output(i) holds what output(i) of index i held.
+template <class Output>
+void ring_allgather(GraphBuilder& g, const Line& line, Output output) {
+  const Rank me = line.own;
+  for (Rank s = 0; s < line.size() - 1; ++s) {
+    g.send(output(line.wrap(me - s)), line.at(me + 1));
+    g.receive(output(line.wrap(me - 1 - s)), line.at(me - 1));
   }
+}
+
+/// All positions of the builder, as they stand.
+inline Line whole_ring(const GraphBuilder& g) { return Topology::ring(g.size()).line(g.position()); }
+
+/// Both phases around all positions, without the first `skip` steps of the first; piece by piece of the data.
+inline void ring_allreduce(GraphBuilder& g, int skip = 0) {
+  const Line ring = whole_ring(g);
+  const auto output = [&](Rank piece) { return g.output(piece); };
+  const auto partial = [&](Rank, Rank piece) { return g.output(piece); };
+  ring_reduce_scatter(
+      g, ring, [&](Rank piece) { return g.input(piece); }, partial, skip);
+  g.finish(g.output(ring.own));
+  ring_allgather(g, ring, output);
 }
 
 }  // namespace lacuna

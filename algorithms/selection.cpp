@@ -2,24 +2,43 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 
 namespace lacuna {
 namespace {
 
-// Measured on two ranks over shared memory and on four emulated hosts with links of 1 Gbit/s (docs/performance.md).
+using Where = Preference::Where;
+
+constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
+
+// Measured on two ranks over shared memory and on emulated hosts with links of 1 Gbit/s (docs/performance.md).
 constexpr std::array table = {
-    Preference{Collective::Allreduce, 16 << 10, false, "recursive_doubling",
+    Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
                "so little that the number of steps counts"},
-    Preference{Collective::Allreduce, 256 << 10, true, "halving_doubling", "the ring's bytes in fewer steps"},
+    Preference{Collective::Allreduce, any_size, Where::EvenHosts, "two_level",
+               "the least bytes and steps between hosts"},
+    Preference{Collective::Allreduce, 256 << 10, Where::PowersOfTwo, "halving_doubling",
+               "the ring's bytes in fewer steps"},
 };
+
+bool fits(Where where, const Hosts& hosts) {
+  switch (where) {
+    case Where::Anywhere:
+      return true;
+    case Where::PowersOfTwo:
+      return std::has_single_bit(static_cast<unsigned>(hosts.size()));
+    case Where::EvenHosts:
+      return hosts.count() > 1 && hosts.ranks_on_each() > 1;
+  }
+  return false;
+}
 
 }  // namespace
 
-const Preference* preference(const Call& call, Rank size) {
+const Preference* preference(const Call& call, const Hosts& hosts) {
   const std::size_t bytes = call.count * size_of(call.dtype);
   for (const Preference& row : table) {
-    if (row.collective != call.collective || bytes > row.up_to_bytes) continue;
-    if (!row.powers_of_two || std::has_single_bit(static_cast<unsigned>(size))) return &row;
+    if (row.collective == call.collective && bytes <= row.up_to_bytes && fits(row.where, hosts)) return &row;
   }
   return nullptr;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/algorithm.hpp"
@@ -13,12 +13,16 @@ namespace lacuna {
 struct Preference {
   Collective collective;
   std::size_t up_to_bytes;  ///< count times element size
-  bool powers_of_two;       ///< only for such numbers of ranks
+  enum class Where : std::uint8_t {
+    Anywhere,
+    PowersOfTwo,  ///< such a number of ranks
+    EvenHosts,    ///< several, with the same number of ranks, more than one, on each
+  } where;
   std::string_view algorithm;
   std::string_view reason;
 };
 
 /// Null if none fits.
-const Preference* preference(const Call& call, Rank size);
+const Preference* preference(const Call& call, const Hosts& hosts);
 
 }  // namespace lacuna

@@ -1,11 +1,13 @@
 // An algorithm of one's own: two rings that turn in opposite directions, each with half of the data, so that both
 // directions of every link are busy. docs/algorithms.md builds it step by step.
 //   lacuna launch -n 4 ./example_multi_ring
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/ring_phases.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace {
@@ -13,24 +15,21 @@ namespace {
 using lacuna::GraphBuilder;
 using lacuna::Rank;
 
-void add_ring(GraphBuilder& g, Rank ring) {
-  const Rank p = g.size(), me = g.position(), forward = ring == 0 ? 1 : -1;
-  // Of 2 P pieces, this ring has P; position i owns the one of number i.
-  const auto number = [&](Rank i) { return ring * p + (i % p + p) % p; };
-  const auto input = [&](Rank i) { return g.input(number(i), number(i) + 1, 2 * p); };
-  const auto output = [&](Rank i) { return g.output(number(i), number(i) + 1, 2 * p); };
+void add_ring(GraphBuilder& g, bool backwards) {
+  const Rank p = g.size();
+  std::vector<Rank> order(static_cast<std::size_t>(p));
+  std::iota(order.begin(), order.end(), 0);
+  if (backwards) std::reverse(order.begin(), order.end());
+  const lacuna::Line ring = lacuna::Topology::ring(order)->line(g.position());
 
-  if (p == 1) g.copy(output(me), input(me));
-  for (Rank s = 1; s < p; ++s) {  // each piece grows into the sum on its way to its owner
-    const Rank sent = me - s * forward, arriving = me - (s + 1) * forward;
-    g.send(s == 1 ? input(sent) : output(sent), me + forward);
-    g.receive_reduce(output(arriving), input(arriving), me - forward);
-  }
-  g.finish(output(me));
-  for (Rank s = 0; s < p - 1; ++s) {  // then it travels around once more
-    g.send(output(me - s * forward), me + forward);
-    g.receive(output(me - (s + 1) * forward), me - forward);
-  }
+  const Rank first = backwards ? p : 0;  // of 2 P pieces, this ring has P
+  const auto input = [&](Rank i) { return g.input(first + i, first + i + 1, 2 * p); };
+  const auto output = [&](Rank i) { return g.output(first + i, first + i + 1, 2 * p); };
+  const auto partial = [&](Rank, Rank i) { return output(i); };
+
+  lacuna::ring_reduce_scatter(g, ring, input, partial);  // each piece grows into the sum on its way to its owner
+  g.finish(output(ring.own));
+  lacuna::ring_allgather(g, ring, output);  // then it travels around once more
 }
 
 const lacuna::Algorithm multi_ring = {
@@ -41,8 +40,8 @@ const lacuna::Algorithm multi_ring = {
     .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
-          add_ring(g, 0);
-          add_ring(g, 1);
+          add_ring(g, false);
+          add_ring(g, true);
         },
     .bind = nullptr,
 };

@@ -5,6 +5,7 @@
 
 #include "runtime/builder.hpp"
 #include "runtime/values/call.hpp"
+#include "runtime/values/hosts.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {
@@ -21,12 +22,12 @@ struct Order {
 /// What an algorithm may look at to place the parts of a run: only values equal on all ranks.
 struct Binding {
   const Call& call;
-  Rank size;
+  const Hosts& hosts;      ///< of the ranks, whose number it knows
   const Sampler& sampler;  ///< with the draw of this call
 };
 
 /// The order in which the root stands at position 0, for Algorithm::bind.
-inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.size, binding.call.root}; }
+inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.hosts.size(), binding.call.root}; }
 
 /// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
 struct Algorithm {
@@ -34,8 +35,9 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line: steps and bytes per rank
   bool symmetric;            ///< its program mentions positions only in sums: one graph serves all of them
-  /// Ok, or why these options or this number of ranks are refused; null accepts all. Common checks come before.
-  Status (*supports)(const Call& call, Rank size);
+  bool by_hosts = false;     ///< its program asks for hosts()
+  /// Ok, or why these options or so many ranks on these hosts are refused; null accepts all. Common checks come before.
+  Status (*supports)(const Call& call, const Hosts& hosts);
   /// States one position's steps.
   void (*build)(GraphBuilder& graph);
   /// The order of the ranks in one part; null: rank = position.

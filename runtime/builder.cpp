@@ -15,6 +15,16 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
   if (symmetric) shape_.position = 0;
 }
 
+const Hosts& GraphBuilder::hosts() {
+  if (shape_.hosts.size() != shape_.size) {
+    refuse("hosts() in a program whose algorithm is not by_hosts");
+    shape_.hosts = shape_.size;
+  } else if (symmetric_) {
+    refuse("hosts() in a symmetric program");
+  }
+  return shape_.hosts;
+}
+
 Region GraphBuilder::canonical(Region region) const {
   if (!shape_.in_place || region.buffer == Buffer::Scratch) return region;
   const CollectiveTraits& traits = traits_of(shape_.collective);

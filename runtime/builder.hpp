@@ -20,6 +20,8 @@ class GraphBuilder {
   Rank position() const { return shape_.position; }
   bool in_place() const { return shape_.in_place; }
   int skip_steps() const { return shape_.skip_steps; }
+  /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
+  const Hosts& hosts();
 
   /// All data of the part.
   Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }

@@ -36,10 +36,11 @@ Clock::time_point coarse_now() {
 
 }  // namespace
 
-Communicator::Communicator(Executor& executor, std::uint64_t id, Group group)
+Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
     : executor_(executor),
       id_(id),
       group_(std::move(group)),
+      hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
       runs_(std::bit_ceil(executor.options().max_runs)),
       mailbox_(executor.size()),
@@ -248,12 +249,13 @@ Run* Communicator::find(std::uint32_t number) {
   return run && run->number == number ? run : nullptr;
 }
 
-const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, Rank position) {
+const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Order& order) {
   return graphs_.get(*run.algorithm, {.collective = run.call.collective,
                                       .size = size(),
-                                      .position = position,
+                                      .position = order.position_of(rank()),
                                       .in_place = is_in_place(run.call, rank()),
-                                      .skip_steps = run.call.options.skip_steps});
+                                      .skip_steps = run.call.options.skip_steps,
+                                      .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift) : Hosts()});
 }
 
 void Communicator::ended(Run& run) {

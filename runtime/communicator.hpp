@@ -18,8 +18,11 @@ namespace lacuna::runtime {
 /// Thread rule: public functions lock the executor.
 class Communicator {
  public:
-  /// Of the executor's own process and others. `id` and group are the same on all members.
-  Communicator(Executor& executor, std::uint64_t id, Group group);
+  /// Of the executor's own process and others. `id`, group and hosts (by rank) are the same on all members.
+  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts);
+  /// All on one host.
+  Communicator(Executor& executor, std::uint64_t id, Group group)
+      : Communicator(executor, id, group, Hosts(group.size())) {}
   /// Of all processes.
   Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
   ~Communicator();
@@ -29,6 +32,8 @@ class Communicator {
   Rank rank() const { return rank_; }
   Rank size() const { return group_.size(); }
   const Group& group() const { return group_; }
+  /// By rank.
+  const Hosts& hosts() const { return hosts_; }
   Executor& executor() { return executor_; }
   /// An id that no other communicator of the job has, equal on all members that have posted the same number of calls;
   /// `part` tells apart the communicators that are made from it at a time.
@@ -110,13 +115,14 @@ class Communicator {
   /// The run of this number if it was posted and has not finished.
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
-  const std::shared_ptr<const Graph>& graph(const Run& run, Rank position);
+  const std::shared_ptr<const Graph>& graph(const Run& run, const Order& order);
   void ended(Run& run);
   void abandon(Run& run);
 
   Executor& executor_;
   const std::uint64_t id_;
   const Group group_;
+  const Hosts hosts_;
   const Rank rank_;
   Status poison_;
   std::uint32_t next_run_ = 0;

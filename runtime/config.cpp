@@ -1,13 +1,16 @@
 #include "runtime/config.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 
 #include "runtime/log.hpp"
+#include "runtime/values/digest.hpp"
 #include "runtime/values/nearest.hpp"
 
 namespace lacuna::runtime {
@@ -61,6 +64,15 @@ std::string machine_name() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
+/// Of the machine's current boot and this process's network namespace.
+std::uint64_t machine_number() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  struct stat network {};
+  static_cast<void>(::stat("/proc/self/ns/net", &network));
+  return Digest().add(boot).add(network.st_ino).value() | 1;
+}
+
 template <class Type>
 Variable describe(std::string_view name, const typename Type::Value& value, const typename Type::Value& fallback,
                   std::string_view help) {
@@ -81,7 +93,10 @@ Result<Config> Config::from_environment() {
 #include "runtime/config.def"
 #undef LACUNA_VARIABLE
   warn_of_unknown_variables();
-  if (config.host.empty()) config.host = machine_name();
+  if (config.host.empty()) {
+    config.host = machine_name();
+    config.machine = machine_number();
+  }
   return config;
 }
 

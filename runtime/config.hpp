@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,13 @@ struct Config {
 #define LACUNA_VARIABLE(NAME, member, Type, fallback, help) variable::Type::Value member = fallback;
 #include "runtime/config.def"
 #undef LACUNA_VARIABLE
+  /// Tells apart machines (and network namespaces of one) that have the same name; 0 where LACUNA_HOST gives the name.
+  std::uint64_t machine = 0;
 
   /// Reads the LACUNA_* variables. A variable that is unset or empty keeps its default; a value that is not allowed is
   /// an InvalidArgument which names variable, value and what is allowed. An unknown LACUNA_* variable is logged as a
-  /// warning with the nearest known name. An empty `host` is replaced by the machine's name.
+  /// warning with the nearest known name. An empty `host` is replaced by the machine's name, with
+  /// `machine`.
   static Result<Config> from_environment();
 };
 

@@ -39,10 +39,12 @@ void Executor::prepare(ActivePart& part) {
 void Executor::activate_part(Run& run) {
   ActivePart& part = add_part(run);
   part.order = {part.group->size(), 0};
-  if (run.algorithm->bind) part.order = run.algorithm->bind({run.call, part.group->size(), run.sampler}, part.number);
+  if (run.algorithm->bind) {
+    part.order = run.algorithm->bind({run.call, run.communicator->hosts(), run.sampler}, part.number);
+  }
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
-  if (const auto& planned = run.communicator->graph(run, part.position); part.graph != planned) part.graph = planned;
+  if (const auto& planned = run.communicator->graph(run, part.order); part.graph != planned) part.graph = planned;
   part.offset = boundary(part.number, run.call.count, run.parts);
   part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
   prepare(part);

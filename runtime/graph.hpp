@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/values/call.hpp"
+#include "runtime/values/hosts.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna {
@@ -18,6 +19,7 @@ struct GraphShape {
   Rank position = 0;  ///< in the order of the ranks that a part uses; 0 for a symmetric graph
   bool in_place = false;
   int skip_steps = 0;
+  Hosts hosts = {};  ///< by position, if its algorithm asks for them
 
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };

@@ -2,8 +2,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "runtime/values/call.hpp"
+#include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {
 
@@ -13,6 +15,15 @@ std::map<std::string, T> names_of(const List& values) {
   std::map<std::string, T> names;
   for (T value : values) names.emplace(std::string(to_string(value)), value);
   return names;
+}
+
+/// So many ranks on each host, in order.
+inline Hosts hosts_with(const std::vector<Rank>& ranks_on_each) {
+  std::vector<std::size_t> names;
+  for (std::size_t host = 0; host < ranks_on_each.size(); ++host) {
+    names.insert(names.end(), static_cast<std::size_t>(ranks_on_each[host]), host);
+  }
+  return Hosts(names);
 }
 
 inline auto collective_names() { return names_of<Collective>(all_collectives); }

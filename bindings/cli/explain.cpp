@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -16,10 +17,13 @@ namespace {
 
 constexpr std::size_t width = 4;  // bytes of an element
 
-std::vector<Graph> graphs_of(const Algorithm& algorithm, Rank ranks) {
+std::vector<Graph> graphs_of(const Algorithm& algorithm, const Hosts& hosts) {
   std::vector<Graph> graphs;
-  for (Rank position = 0; position < ranks; ++position) {
-    GraphBuilder builder({.collective = algorithm.collective, .size = ranks, .position = position},
+  for (Rank position = 0; position < hosts.size(); ++position) {
+    GraphBuilder builder({.collective = algorithm.collective,
+                          .size = hosts.size(),
+                          .position = position,
+                          .hosts = algorithm.by_hosts ? hosts : Hosts()},
                          algorithm.symmetric);
     algorithm.build(builder);
     graphs.push_back(std::move(builder).build());
@@ -98,54 +102,68 @@ std::string name_bytes(std::uint64_t bytes) {
 
 std::string reason(const ExplainOptions& options, const Call& call) {
   if (!options.algorithm.empty()) return "it was asked for";
-  const Preference* row = preference(call, options.ranks);
+  const Preference* row = preference(call, options.hosts);
   if (!row) return "the first of its collective: no rule for other sizes or numbers of ranks fits";
-  return fmt::format("up to {}{}: {}", name_bytes(row->up_to_bytes), row->powers_of_two ? " on 2^k ranks" : "",
-                     row->reason);
+  static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each"};
+  const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
+  return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(row->up_to_bytes) : "any size",
+                     where[static_cast<std::size_t>(row->where)], row->reason);
 }
 
 }  // namespace
 
 double Cost::seconds(double latency, double rate) const {
-  return steps * latency + static_cast<double>(most_bytes) / rate;
+  return steps * latency + static_cast<double>(host_bytes) / rate;
 }
 
-Cost cost_of(const Algorithm& algorithm, Rank ranks, std::size_t count, std::size_t element) {
-  const std::vector<Graph> graphs = graphs_of(algorithm, ranks);
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element) {
+  const std::vector<Graph> graphs = graphs_of(algorithm, hosts);
   Cost cost{.steps = Chain(graphs).length()};
-  for (Rank me = 0; me < ranks; ++me) {
+  struct Moved {
+    std::uint64_t out = 0, in = 0;
+  };
+  std::vector<Moved> by_rank(graphs.size()), by_host(static_cast<std::size_t>(hosts.count()));
+  for (Rank me = 0; me < hosts.size(); ++me) {
     const Graph& graph = graphs[static_cast<std::size_t>(me)];
-    std::uint64_t sent = 0, received = 0;
     for (const Step& step : graph.steps()) {
-      if (step.sends()) sent += element * bytes_of(graph, step.from, me, count);
-      if (step.receives()) received += element * bytes_of(graph, step.to, me, count);
+      if (!step.sends()) continue;
+      const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
+      const std::uint64_t bytes = element * bytes_of(graph, step.from, me, count);
+      by_rank[static_cast<std::size_t>(me)].out += bytes;
+      by_rank[static_cast<std::size_t>(to)].in += bytes;
+      if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
+      if (here != there) by_host[static_cast<std::size_t>(there)].in += bytes;
+      cost.total_bytes += bytes;
     }
-    cost.most_bytes = std::max({cost.most_bytes, sent, received});
-    cost.total_bytes += sent;
   }
+  for (const Moved& rank : by_rank) cost.rank_bytes = std::max({cost.rank_bytes, rank.out, rank.in});
+  for (const Moved& host : by_host) cost.host_bytes = std::max({cost.host_bytes, host.out, host.in});
   return cost;
 }
 
 int explain(const ExplainOptions& options) {
   Call call{.collective = options.collective, .count = options.bytes / width};
   call.options.algorithm = options.algorithm;
-  const auto taken = select_algorithm(call, options.ranks);
+  const Hosts& hosts = options.hosts;
+  const auto taken = select_algorithm(call, hosts);
   if (!taken) {
     fmt::print(stderr, "lacuna explain: {}\n", taken.status().message());
     return 1;
   }
-  fmt::print("{} of {}{} on {} ranks: {}\n  {}\n\n", to_string(options.collective), name_bytes(options.bytes),
-             has_blocks(options.collective) ? " per block" : "", options.ranks, (*taken)->name, reason(options, call));
-  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "all ranks", "predicted");
+  fmt::print("{} of {}{} on {} ranks of {} hosts: {}\n  {}\n\n", to_string(options.collective),
+             name_bytes(options.bytes), has_blocks(options.collective) ? " per block" : "", hosts.size(), hosts.count(),
+             (*taken)->name, reason(options, call));
+  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "busiest host",
+             "all ranks", "predicted");
   for (const Algorithm* algorithm : all_algorithms()) {
     if (algorithm->collective != options.collective) continue;
-    if (algorithm->supports && !algorithm->supports(call, options.ranks)) continue;
-    const Cost cost = cost_of(*algorithm, options.ranks, call.count, width);
-    fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>9.1f} us\n", algorithm == *taken ? ">" : " ", algorithm->name,
-               cost.steps, name_bytes(cost.most_bytes), name_bytes(cost.total_bytes),
+    if (algorithm->supports && !algorithm->supports(call, hosts)) continue;
+    const Cost cost = cost_of(*algorithm, hosts, call.count, width);
+    fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>14} {:>9.1f} us\n", algorithm == *taken ? ">" : " ", algorithm->name,
+               cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.host_bytes), name_bytes(cost.total_bytes),
                cost.seconds(options.latency, options.rate) * 1e6);
   }
-  fmt::print("\n  predicted: steps x {:.4g} us + the busiest rank's bytes / {:.4g} MB/s, without overlap\n",
+  fmt::print("\n  predicted: steps x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
              options.latency * 1e6, options.rate / 1e6);
   return 0;
 }

@@ -13,6 +13,7 @@
 #include "bindings/cli/launch.hpp"
 #include "bindings/cli/perf.hpp"
 #include "bindings/cli/run.hpp"
+#include "bindings/cli/topology_picture.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
@@ -28,25 +29,37 @@ int fail(const Status& status) {
 /// What `lacuna graph` was asked to draw.
 struct GraphOptions {
   Call call;
-  Rank ranks = 4;
+  Hosts hosts = 4;
   Rank position = 0;
   bool in_place = false;
   bool dot = false;
 };
 
 int draw_graph(const GraphOptions& options) {
-  if (options.position >= options.ranks) {
-    return fail(
-        {Code::InvalidArgument, fmt::format("position is {}, must be 0 .. {}", options.position, options.ranks - 1)});
+  const Rank ranks = options.hosts.size();
+  if (options.position >= ranks) {
+    return fail({Code::InvalidArgument, fmt::format("position is {}, must be 0 .. {}", options.position, ranks - 1)});
   }
-  const auto algorithm = select_algorithm(options.call, options.ranks);
+  const auto algorithm = select_algorithm(options.call, options.hosts);
   if (!algorithm) return fail(algorithm.status());
   const GraphShape shape{.collective = options.call.collective,
-                         .size = options.ranks,
+                         .size = ranks,
                          .position = options.position,
                          .in_place = options.in_place,
-                         .skip_steps = options.call.options.skip_steps};
+                         .skip_steps = options.call.options.skip_steps,
+                         .hosts = (*algorithm)->by_hosts ? options.hosts : Hosts()};
   fmt::print("{}", options.dot ? graph_dot(**algorithm, shape) : graph_table(**algorithm, shape));
+  return 0;
+}
+
+int draw_topology(const TopologyOptions& options, bool dot) {
+  const auto topologies = make_topologies(options);
+  if (!topologies) return fail(topologies.status());
+  for (const Topology& topology : *topologies) {
+    if (!dot) fmt::print("{} of {} positions\n\n", options.name, topology.size());
+    fmt::print("{}{}", dot ? topology_dot(topology) : topology_table(topology),
+               &topology == &topologies->back() ? "" : "\n");
+  }
   return 0;
 }
 
@@ -82,17 +95,57 @@ CLI::Option* add_skip_options(CLI::App& command, int& steps, SkipMode& mode) {
   return command.add_option("--skip", steps, "skip_ring: reduce-scatter steps left out, 0 .. P-1");
 }
 
+/// Ranks by their number (`alone`: each on a host of its own) or by those on each host.
+void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone) {
+  CLI::Option* ranks = command.add_option_function<Rank>(
+      "-p,--ranks",
+      [&hosts, alone](Rank size) {
+        hosts = alone ? hosts_with(std::vector(static_cast<std::size_t>(size), 1)) : Hosts(size);
+      },
+      "number of ranks");
+  ranks->check(CLI::Range(1, most));
+  command
+      .add_option_function<std::vector<Rank>>(
+          "--hosts", [&hosts](const std::vector<Rank>& on_each) { hosts = hosts_with(on_each); },
+          "instead: how many ranks each host has, such as 4,4,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->excludes(ranks);
+}
+
+void add_topology(CLI::App& graph, int& exit_code) {
+  auto options = std::make_shared<TopologyOptions>();
+  auto dot = std::make_shared<bool>(false);
+  CLI::App* command = graph.add_subcommand("topology", "show who stands next to whom");
+  command->add_option("name", options->name, "a shape, or what --lists holds")
+      ->required()
+      ->check(CLI::IsMember(topology_names()));
+  add_hosts(*command, options->hosts, 1024, false);
+  command->add_option("--sides", options->sides, "rows and columns of a torus, such as 3,4")
+      ->delimiter(',')
+      ->expected(2);
+  command->add_option("--lists", options->lists, "by position, such as \"1,2;3;;\"; of a ring, its order");
+  command->add_flag("--dot", *dot, "in Graphviz's language");
+  command->callback([options, dot, &exit_code] { exit_code = draw_topology(*options, *dot); });
+}
+
 void add_graph(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<GraphOptions>();
-  CLI::App* command = app.add_subcommand("graph", "show one position's task graph");
-  add_name(*command, "collective", options->call.collective, collective_names(), "what to draw")->required();
+  CLI::App* command = app.add_subcommand("graph", "show one position's task graph, or a topology");
+  CLI::Option* collective =
+      add_name(*command, "collective", options->call.collective, collective_names(), "what to draw");
+  add_topology(*command, exit_code);
   command->add_option("-a,--algorithm", options->call.options.algorithm, "its algorithm; see `lacuna list`");
-  command->add_option("-p,--ranks", options->ranks, "number of ranks")->check(CLI::Range(1, 65536));
+  add_hosts(*command, options->hosts, 65536, false);
   command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "in Graphviz's language");
   add_skip_options(*command, options->call.options.skip_steps, options->call.options.skip_mode);
-  command->callback([options, &exit_code] { exit_code = draw_graph(*options); });
+  command->callback([=, &exit_code] {
+    if (!command->get_subcommands().empty()) return;
+    if (collective->empty()) throw CLI::RequiredError("collective");
+    exit_code = draw_graph(*options);
+  });
 }
 
 void add_explain(CLI::App& app, int& exit_code) {
@@ -100,10 +153,10 @@ void add_explain(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("explain", "show which algorithm is taken, why, and what each would cost");
   add_name(*command, "collective", options->collective, collective_names(), "what to explain")->required();
   add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
-  command->add_option("-p,--ranks", options->ranks, "number of ranks")->check(CLI::Range(1, 1024));
+  add_hosts(*command, options->hosts, 1024, true);
   command->add_option("-a,--algorithm", options->algorithm, "ask for one");
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
-  command->add_option("--rate", options->rate, "bytes per second and rank")->check(CLI::PositiveNumber);
+  command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });
 }
 

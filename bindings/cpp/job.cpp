@@ -59,9 +59,10 @@ class LocalJudge {
 namespace {
 
 /// More ranks than cores on this host: polling would only take time from the others.
-bool crowded(const std::vector<std::string>& hosts, const std::string& mine) {
-  const auto here = std::count(hosts.begin(), hosts.end(), mine);
-  return here > static_cast<std::ptrdiff_t>(std::thread::hardware_concurrency());
+bool crowded(const Hosts& hosts, Rank rank) {
+  unsigned here = 0;
+  for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);
+  return here > std::thread::hardware_concurrency();
 }
 
 runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is_crowded) {
@@ -136,13 +137,15 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
                                    .store = config.store,
                                    .key = config.key,
                                    .host = config.host,
+                                   .machine = config.machine,
                                    .timeout = config.bootstrap_timeout,
                                    .silence = config.watch_timeout},
                                   (*transport)->address());
   if (!membership) return membership.status();
 
-  job->hosts = membership->hosts;
-  const auto options = executor_options(config, crowded(job->hosts, config.host));
+  job->host_names = membership->hosts;
+  job->hosts = membership->grouping();
+  const auto options = executor_options(config, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
   auto world = std::make_shared<GroupState>(job, membership->nonce, Group(size));
   auto addresses = membership->addresses;
@@ -163,15 +166,15 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   std::vector<std::shared_ptr<GroupState>> ranks;
   auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
   auto transports = make_inproc(size, {});
-  const std::vector<std::string> hosts(static_cast<std::size_t>(size), config->host);
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
     auto job = std::make_shared<JobState>();
     if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
-    job->hosts = hosts;
+    job->host_names.assign(static_cast<std::size_t>(size), config->host);
+    job->hosts = size;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
-                                                        size, executor_options(*config, crowded(hosts, config->host)));
+                                                        size, executor_options(*config, crowded(job->hosts, rank)));
     job->judge = judge;
     judge->join(rank, job->executor.get());
     job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });

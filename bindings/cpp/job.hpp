@@ -25,7 +25,8 @@ struct JobState {
     return algorithms[static_cast<std::size_t>(collective)];
   }
 
-  std::vector<std::string> hosts;
+  std::vector<std::string> host_names;
+  Hosts hosts;                                                 ///< of the processes
   std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
@@ -34,8 +35,8 @@ struct JobState {
 
 /// A communicator. The job ends with the last of its communicators.
 struct GroupState {
-  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, Group group)
-      : job(std::move(whole)), communicator(*job->executor, id, std::move(group)) {}
+  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, const Group& group)
+      : job(std::move(whole)), communicator(*job->executor, id, group, job->hosts.of(group.members())) {}
 
   std::shared_ptr<JobState> job;
   runtime::Communicator communicator;

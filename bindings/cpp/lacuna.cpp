@@ -65,7 +65,7 @@ const std::vector<Rank>& Communicator::job_ranks() const { return group_->commun
 
 std::vector<std::string> Communicator::hosts() const {
   std::vector<std::string> names;
-  for (Rank rank : job_ranks()) names.push_back(group_->job->hosts[static_cast<std::size_t>(rank)]);
+  for (Rank rank : job_ranks()) names.push_back(group_->job->host_names[static_cast<std::size_t>(rank)]);
   return names;
 }
 Status Communicator::status() const { return group_->communicator.status(); }
@@ -122,7 +122,7 @@ Result<std::optional<Communicator>> Communicator::subgroup(std::span<const Rank>
 }
 
 Result<const Algorithm*> Communicator::algorithm_of(const Call& call) const {
-  return select_algorithm(call, size(), group_->job->algorithm_for(call.collective));
+  return select_algorithm(call, group_->communicator.hosts(), group_->job->algorithm_for(call.collective));
 }
 
 Result<std::string_view> Communicator::algorithm_name(const Call& call) const {

@@ -75,7 +75,7 @@ void send(Channel& channel, const Status& refused) {
 
 void send(Channel& channel, const Card& card) {
   Encoder body;
-  body.put(std::string_view(card.host)).put(std::span<const std::byte>(card.address));
+  body.put(std::string_view(card.host)).put(card.machine).put(std::span<const std::byte>(card.address));
   body.put(static_cast<std::int64_t>(card.left.count()));
   send(channel, Say::Card, body);
 }
@@ -84,6 +84,7 @@ void send(Channel& channel, const Table& table) {
   Encoder body;
   body.put(table.nonce).put(static_cast<std::int64_t>(table.silence.count()));
   for (const std::string& host : table.hosts) body.put(std::string_view(host));
+  for (std::uint64_t machine : table.machines) body.put(machine);
   for (const auto& address : table.addresses) body.put(std::span<const std::byte>(address));
   send(channel, Say::Table, body);
 }
@@ -127,6 +128,7 @@ std::optional<Card> read_card(const Frame& frame) {
   Decoder body(frame.body);
   Card card;
   card.host = body.text(longest_host);
+  card.machine = body.get<std::uint64_t>();
   card.address = body.bytes(longest_address);
   card.left = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 0, INT_MAX));
   if (!is(frame, Say::Card) || !body.complete()) return std::nullopt;
@@ -139,6 +141,7 @@ std::optional<Table> read_table(const Frame& frame, Rank size) {
   table.nonce = body.get<std::uint64_t>();
   table.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, INT_MAX));
   for (Rank rank = 0; rank < size; ++rank) table.hosts.push_back(body.text(longest_host));
+  for (Rank rank = 0; rank < size; ++rank) table.machines.push_back(body.get<std::uint64_t>());
   for (Rank rank = 0; rank < size; ++rank) table.addresses.push_back(body.bytes(longest_address));
   if (!is(frame, Say::Table) || !body.complete()) return std::nullopt;
   return table;

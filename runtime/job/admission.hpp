@@ -17,13 +17,13 @@
 ///   rank 0: Hello    its nonce
 ///   rank r: Claim    version, rank, size, its nonce and a proof that it holds the key
 ///   rank 0: Admitted its own proof, or Refused with the reason
-///   rank r: Card     host, address, time that it has left
-///   rank 0: Table    everybody's host and address, or Refused
+///   rank r: Card     host, machine, address, time that it has left
+///   rank 0: Table    everybody's host, machine and address, or Refused
 /// A proof is the HMAC-SHA256, under the job's key, of who speaks, both nonces, version, rank and size. It keeps others
 /// out of the job; the connection is neither encrypted nor protected afterwards.
 namespace lacuna::runtime::admission {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t longest_greeting = 2048;  ///< of every frame before the Card
 inline constexpr std::size_t longest_text = 1500;
 inline constexpr std::size_t longest_host = 255;
@@ -59,6 +59,7 @@ bool matches(const Proof& a, const Proof& b);
 
 struct Card {
   std::string host;
+  std::uint64_t machine = 0;
   std::vector<std::byte> address;
   std::chrono::milliseconds left{0};  ///< until this rank gives up
 };
@@ -67,6 +68,7 @@ struct Table {
   std::uint64_t nonce = 0;
   std::chrono::milliseconds silence{0};
   std::vector<std::string> hosts;
+  std::vector<std::uint64_t> machines;
   std::vector<std::vector<std::byte>> addresses;
 };
 

@@ -45,6 +45,7 @@ Membership alone(const Job& job, std::vector<std::byte> address) {
   admission::fill_random(std::as_writable_bytes(std::span(&membership.nonce, 1)));
   membership.silence = job.silence;
   membership.hosts = {job.host};
+  membership.machines = {job.machine};
   membership.addresses = {std::move(address)};
   membership.star.resize(1);
   return membership;
@@ -70,10 +71,11 @@ class Visit {
   /// Busy: the connection ended before rank 0 had answered, so that another attempt may succeed.
   Result<Membership> run(const std::vector<std::byte>& address) {
     if (Status admitted = get_admitted(); !admitted) return admitted;
-    const std::size_t entry = admission::longest_address + admission::longest_host + 16;
+    const std::size_t entry = admission::longest_address + admission::longest_host + 24;
     channel_.set_limit(static_cast<std::size_t>(job_.size) * entry + 64);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
-    admission::send(channel_, admission::Card{.host = job_.host, .address = address, .left = left});
+    admission::send(channel_,
+                    admission::Card{.host = job_.host, .machine = job_.machine, .address = address, .left = left});
     Result<Frame> frame = receive("the other ranks did not come in time");
     if (!frame) {
       if (frame.status().code() != Code::Busy) return frame.status();
@@ -137,6 +139,7 @@ class Visit {
     membership.nonce = table.nonce;
     membership.silence = table.silence;
     membership.hosts = std::move(table.hosts);
+    membership.machines = std::move(table.machines);
     membership.addresses = std::move(table.addresses);
     membership.star.resize(static_cast<std::size_t>(job_.size));
     membership.star[0] = std::move(channel_);
@@ -169,6 +172,12 @@ Result<Membership> visit(const Job& job, const std::vector<SocketAddress>& addre
 }
 
 }  // namespace
+
+Hosts Membership::grouping() const {
+  std::vector<std::pair<std::string, std::uint64_t>> names;
+  for (std::size_t i = 0; i < hosts.size(); ++i) names.emplace_back(hosts[i], machines[i]);
+  return Hosts(names);
+}
 
 Result<Membership> join(const Job& job, std::vector<std::byte> address) {
   const Clock::time_point deadline = Clock::now() + job.timeout;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/job/channel.hpp"
-#include "runtime/values/dtype.hpp"
+#include "runtime/values/hosts.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::runtime {
@@ -16,9 +16,10 @@ namespace lacuna::runtime {
 struct Job {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;  ///< host:port where rank 0 listens; unused in a job of one rank
-  std::string key;    ///< shared by all ranks; may be empty only if the store is a loopback address
-  std::string host;   ///< this process's host name, for messages
+  std::string store;          ///< host:port where rank 0 listens; unused in a job of one rank
+  std::string key;            ///< shared by all ranks; may be empty only if the store is a loopback address
+  std::string host;           ///< this process's host name
+  std::uint64_t machine = 0;  ///< tells apart hosts of one name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};
   std::chrono::milliseconds silence{10'000};  ///< for the watch; rank 0's value holds for all ranks
 };
@@ -29,9 +30,13 @@ struct Membership {
   Rank size = 1;
   std::uint64_t nonce = 0;  ///< random, equal on all ranks, another one for each job
   std::chrono::milliseconds silence{0};
-  std::vector<std::string> hosts;                 ///< by rank
+  std::vector<std::string> hosts;                 ///< names by rank
+  std::vector<std::uint64_t> machines;            ///< by rank
   std::vector<std::vector<std::byte>> addresses;  ///< by rank
   std::vector<Channel> star;  ///< by rank; open are those to rank 0 and, on rank 0, those to all others
+
+  /// Which ranks share a host: those of one name on one machine.
+  Hosts grouping() const;
 };
 
 /// Joins the job: blocks until all ranks are there, at most `job.timeout` (and what the resolver of host names takes).

@@ -26,8 +26,10 @@ Rendezvous::Rendezvous(const Job& job, Fd listener, std::vector<std::byte> addre
   const auto size = static_cast<std::size_t>(job.size);
   table_.silence = job.silence;
   table_.hosts.resize(size);
+  table_.machines.resize(size);
   table_.addresses.resize(size);
   table_.hosts[0] = job.host;
+  table_.machines[0] = job.machine;
   table_.addresses[0] = std::move(address);
 }
 
@@ -148,6 +150,7 @@ bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
   }
   guest.has_card = true;
   table_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
+  table_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
   table_.addresses[static_cast<std::size_t>(guest.rank)] = std::move(card->address);
   deadline_ = std::min(deadline_, Clock::now() + card->left - margin(card->left));
   return true;
@@ -214,6 +217,7 @@ Result<Membership> Rendezvous::conclude() {
   membership.nonce = table_.nonce;
   membership.silence = table_.silence;
   membership.hosts = std::move(table_.hosts);
+  membership.machines = std::move(table_.machines);
   membership.addresses = std::move(table_.addresses);
   return membership;
 }

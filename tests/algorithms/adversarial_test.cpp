@@ -26,6 +26,8 @@ class Drawn {
     options_.executor.parts_in_flight = static_cast<std::uint32_t>(1 + pick(4));
     options_.executor.slots = static_cast<std::uint32_t>(1 + pick(3));
     options_.executor.chunk_bytes = one_of({16, 128, 1 << 20});
+    const std::size_t hosts = 1 + pick(3);
+    for (Rank rank = 0; rank < size_; ++rank) options_.hosts.push_back(static_cast<Rank>(pick(hosts)));
     const std::size_t calls = 1 + pick(6);
     for (std::size_t i = 0; i < calls; ++i) cases_.push_back(draw_case());
   }

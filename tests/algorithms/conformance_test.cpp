@@ -22,8 +22,8 @@ struct Condition {
   runtime::ExecutorOptions executor = quick_executor();
 };
 
-RanksOptions options_of(const Condition& condition) {
-  RanksOptions options{condition.network, condition.executor};
+RanksOptions options_of(const Condition& condition, const std::vector<Rank>& hosts) {
+  RanksOptions options{condition.network, condition.executor, hosts};
   options.executor.chunk_bytes = chunk_bytes;
   return options;
 }
@@ -39,9 +39,9 @@ std::vector<std::size_t> counts(Rank size) {
 /// Runs cases on ranks and buffers that are made once.
 class Bench {
  public:
-  Bench(Rank size, const Condition& condition)
+  Bench(Rank size, const Condition& condition, const std::vector<Rank>& hosts = {})
       : condition_(condition),
-        ranks_(size, options_of(condition)),
+        ranks_(size, options_of(condition, hosts)),
         oracles_(size, largest_count * static_cast<std::size_t>(size)),
         buffers_(static_cast<std::size_t>(size)),
         samplers_(buffers_.size()) {}
@@ -146,6 +146,19 @@ class Full : public testing::TestWithParam<Rank> {
     return plain;
   }
 
+  void check_reductions(Bench& bench, Case what) {
+    const Collective collective = what.algorithm->collective;
+    for (Reduction reduction : all_reductions) {
+      if (!traits_of(collective).reduces && reduction != Reduction::Sum) continue;
+      what.reduction = reduction;
+      if (moves_data(collective)) {
+        ASSERT_NO_FATAL_FAILURE(check_data(bench, what));
+      } else {
+        ASSERT_NO_FATAL_FAILURE(bench.check(what, message_bytes));
+      }
+    }
+  }
+
   void check_data(Bench& bench, Case what) {
     for (std::size_t count : counts(what.size)) {
       for (Placement placement : {Placement::OutOfPlace, Placement::InPlace, Placement::Mixed}) {
@@ -167,15 +180,20 @@ TEST_P(Full, EveryAlgorithmGivesTheOraclesBitsAndSendsTheFormulasBytes) {
   for (Dtype dtype : all_dtypes) {
     Bench bench(GetParam(), condition());
     for (const Algorithm* algorithm : all_algorithms()) {
-      const bool reduces = traits_of(algorithm->collective).reduces;
-      for (Reduction reduction : all_reductions) {
-        if (!reduces && reduction != Reduction::Sum) continue;
-        const Case what{.algorithm = algorithm, .size = GetParam(), .dtype = dtype, .reduction = reduction};
-        if (moves_data(algorithm->collective)) {
-          ASSERT_NO_FATAL_FAILURE(check_data(bench, what));
-        } else {
-          ASSERT_NO_FATAL_FAILURE(bench.check(what, message_bytes));
-        }
+      const Case what{.algorithm = algorithm, .size = GetParam(), .dtype = dtype};
+      ASSERT_NO_FATAL_FAILURE(check_reductions(bench, what));
+    }
+  }
+}
+
+TEST_P(Full, EveryAlgorithmThatAsksForHostsDoesSoOnEveryLayout) {
+  for (const std::vector<Rank>& hosts : host_layouts(GetParam())) {
+    for (Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::I64}) {
+      Bench bench(GetParam(), condition(), hosts);
+      for (const Algorithm* algorithm : all_algorithms()) {
+        if (!algorithm->by_hosts) continue;
+        const Case what{.algorithm = algorithm, .size = GetParam(), .dtype = dtype, .hosts = hosts};
+        ASSERT_NO_FATAL_FAILURE(check_reductions(bench, what));
       }
     }
   }
@@ -185,10 +203,11 @@ INSTANTIATE_TEST_SUITE_P(, Full, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
                          [](const auto& param) { return "P" + std::to_string(param.param); });
 
 /// Cases on `size` ranks in which every two values of every two properties meet.
-std::vector<Case> pairwise_cases(Rank size) {
+std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {}) {
   const auto all_counts = counts(size);
   std::vector<Case> cases;
   for (const Algorithm* algorithm : all_algorithms()) {
+    if (!hosts.empty() && !algorithm->by_hosts) continue;
     for (const auto& row : pairwise({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 2, 3})) {
       const Rank some[] = {0, 1, size / 2, size - 1};
       const Case what{.algorithm = algorithm,
@@ -201,7 +220,8 @@ std::vector<Case> pairwise_cases(Rank size) {
                       .skip = some[row[5]],
                       .mode = static_cast<SkipMode>(row[6]),
                       .root = some[row[7] + 1],
-                      .sampler = {.seed = 5, .key = row[0], .draw = cases.size()}};
+                      .sampler = {.seed = 5, .key = row[0], .draw = cases.size()},
+                      .hosts = hosts};
       cases.push_back(offered(what));
     }
   }
@@ -264,6 +284,10 @@ TEST_P(Pairwise, EveryAlgorithmGivesTheOraclesBits) {
   for (Rank size = 1; size <= 5; ++size) {
     Bench bench(size, GetParam());
     ASSERT_NO_FATAL_FAILURE(bench.check_all(pairwise_cases(size))) << size << " ranks";
+    for (const std::vector<Rank>& hosts : host_layouts(size)) {
+      Bench spread(size, GetParam(), hosts);
+      ASSERT_NO_FATAL_FAILURE(spread.check_all(pairwise_cases(size, hosts))) << size << " ranks";
+    }
   }
 }
 

@@ -21,6 +21,9 @@ constexpr std::size_t chunk_bytes = 64;
 /// The world and two halves of it; in the second, the ranks stand in the other direction.
 const std::array groups = {Group(world_size), Group({0, 2, 4, 6}, world_size), Group({7, 5, 3, 1}, world_size)};
 
+/// Even in the world, uneven in the halves.
+const Hosts hosts(std::vector<Rank>{0, 0, 0, 1, 1, 0, 1, 1});
+
 RanksOptions drawn_options(std::uint64_t seed) {
   RanksOptions options{.network = {.seed = seed, .eager_limit = 64}, .executor = quick_executor()};
   options.network.sends = seed % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied;
@@ -43,8 +46,8 @@ class Storm {
       for (std::size_t g = 0; g < groups.size(); ++g) {
         if (groups[g].rank_of(process) < 0) continue;
         queues_.push_back({.process = process, .waiting = {}, .communicator = nullptr});
-        queues_.back().communicator =
-            std::make_unique<runtime::Communicator>(ranks_.executor(process), 100 + g, groups[g]);
+        queues_.back().communicator = std::make_unique<runtime::Communicator>(ranks_.executor(process), 100 + g,
+                                                                              groups[g], hosts.of(groups[g].members()));
         of_group_[g].push_back(queues_.size() - 1);
       }
     }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/tree_phases.hpp"
 #include "tests/support/calls.hpp"
 
 namespace lacuna::test {
@@ -35,18 +36,122 @@ std::string refusal(const Algorithm& algorithm) {
   return std::string(status.message());
 }
 
+/// Runs it and expects every rank to have the sum of all, which are ones.
+void expect_sums(const char* name, Rank size) {
+  Ranks ranks(size);
+  std::vector<std::vector<float>> data(static_cast<std::size_t>(size), std::vector<float>(1000, 1));
+  std::vector<Call> calls;
+  for (auto& one : data) calls.push_back(allreduce_call(one, one, name));
+  for (const Status& status : ranks.run(calls)) EXPECT_TRUE(status) << status.to_string();
+  for (const auto& one : data) EXPECT_EQ(one, std::vector<float>(1000, static_cast<float>(size)));
+}
+
 TEST(RegisteredAlgorithms, AreSelectedByNameAndGiveTheResult) {
   static const Algorithm mine = named("star", star);
   ASSERT_TRUE(register_algorithm(mine)) << register_algorithm(mine).to_string();
-  for (Rank size : {1, 2, 5}) {
-    Ranks ranks(size);
-    std::vector<std::vector<float>> data(static_cast<std::size_t>(size), std::vector<float>(1000, 1));
-    std::vector<Call> calls;
-    for (auto& one : data) calls.push_back(allreduce_call(one, one, "star"));
-    for (const Status& status : ranks.run(calls)) EXPECT_TRUE(status) << status.to_string();
-    for (const auto& one : data) EXPECT_EQ(one, std::vector<float>(1000, static_cast<float>(size)));
-  }
+  for (Rank size : {1, 2, 5}) expect_sums("star", size);
   EXPECT_EQ(refusal(mine), "the name 'star' of this allreduce algorithm is taken");
+}
+
+TEST(RegisteredAlgorithms, MayStandOnATopologyOfTheUsersOwn) {
+  static const Topology tree = *Topology::from_parents({2, 2, 4, 4, -1, 3, 0});
+  static const Algorithm mine = {
+      .collective = Collective::Allreduce,
+      .name = "own_tree",
+      .summary = "up and down a tree of this test's",
+      .symmetric = false,
+      .supports = [](const Call&, const Hosts& hosts) -> Status {
+        if (hosts.size() == tree.size()) return {};
+        return {Code::InvalidArgument, "own_tree is of 7 ranks"};
+      },
+      .build = [](GraphBuilder& g) { tree_allreduce(g, tree, g.input(), g.output()); },
+      .bind = nullptr,
+  };
+  const Status registered = register_algorithm(mine);
+  ASSERT_TRUE(registered) << registered.to_string();
+  expect_sums("own_tree", 7);
+  Call call{.collective = Collective::Allreduce, .options = {.algorithm = "own_tree"}};
+  EXPECT_EQ(select_algorithm(call, 6).status().message(), "own_tree is of 7 ranks");
+}
+
+/// The root hands the data to the leaders, and each of them to its host.
+const Algorithm by_leaders = {
+    .collective = Collective::Broadcast,
+    .name = "by_leaders",
+    .summary = "a test's",
+    .symmetric = false,
+    .by_hosts = true,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const Topology hosts = Topology::two_level(g.hosts());
+          const Rank me = g.position();
+          if (me == 0) {
+            g.copy(g.output(), g.input());
+            for (Rank leader : hosts.line(0, 0).positions) {
+              if (leader != 0) g.send(g.output(), leader);
+            }
+          } else if (!hosts.parent(me)) {
+            g.receive(g.output(), 0);
+          }
+          tree_broadcast(g, hosts, g.output());
+        },
+    .bind = from_root,
+};
+
+/// What all ranks have sent to other hosts.
+std::uint64_t payload_between(Ranks& ranks, const std::vector<Rank>& hosts) {
+  std::uint64_t sum = 0;
+  for (Rank from = 0; from < ranks.size(); ++from) {
+    for (Rank to = 0; to < ranks.size(); ++to) {
+      if (hosts[static_cast<std::size_t>(from)] == hosts[static_cast<std::size_t>(to)]) continue;
+      sum += ranks.executor(from).counters(to).payload_sent;
+    }
+  }
+  return sum;
+}
+
+TEST(RegisteredAlgorithms, SeeTheHostsOfPositionsWhicheverRankIsTheRoot) {
+  ASSERT_TRUE(register_algorithm(by_leaders));
+  const std::vector<Rank> hosts = {0, 0, 1, 2, 1};
+  Ranks ranks(5, {.network = {}, .executor = quick_executor(), .hosts = hosts});
+  for (int round = 0; round < 2; ++round) {  // the second time graphs come out of the cache
+    for (Rank root = 0; root < 5; ++root) {
+      std::vector<std::vector<float>> data(5);
+      std::vector<Call> calls;
+      for (Rank rank = 0; rank < 5; ++rank) {
+        auto& mine = data[static_cast<std::size_t>(rank)];
+        mine.assign(100, static_cast<float>(rank));
+        calls.push_back(broadcast_call(mine, root));
+        calls.back().options.algorithm = "by_leaders";
+      }
+      const std::uint64_t before = payload_between(ranks, hosts);
+      for (const Status& status : ranks.run(calls)) EXPECT_TRUE(status) << status.to_string();
+      for (const auto& mine : data) EXPECT_EQ(mine, std::vector<float>(100, static_cast<float>(root)));
+      EXPECT_EQ(payload_between(ranks, hosts) - before, 2u * 400) << "root " << root;
+    }
+  }
+}
+
+TEST(RegisteredAlgorithms, ThoseByHostsAreVerifiedOnSeveralHosts) {
+  static Algorithm lonely = by_leaders;
+  lonely.name = "lonely_leader";
+  lonely.build = [](GraphBuilder& g) {
+    by_leaders.build(g);
+    if (g.hosts().count() == 2 && g.position() == 0) g.send(g.output(), 1);
+  };
+  EXPECT_EQ(refusal(lonely),
+            "broadcast lonely_leader on 2 ranks of 2 hosts: position 0 step 2: send 1 to position 1 "
+            "meets no receive");
+}
+
+TEST(RegisteredAlgorithms, OneThatLooksAtHostsWithoutSayingSoIsRefused) {
+  Algorithm silent = by_leaders;
+  silent.by_hosts = false;
+  EXPECT_NE(refusal(silent).find("hosts() in a program whose algorithm is not by_hosts"), std::string::npos);
+  Algorithm symmetric = by_leaders;
+  symmetric.symmetric = true;
+  EXPECT_NE(refusal(symmetric).find("hosts() in a symmetric program"), std::string::npos);
 }
 
 TEST(RegisteredAlgorithms, ATakenNameIsRefused) {

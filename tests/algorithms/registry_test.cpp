@@ -57,6 +57,19 @@ TEST(Registry, MediumAllreducesHalveAndDoubleOnPowersOfTwo) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 16 << 10), 6))->name, "ring");
 }
 
+TEST(Registry, AllreducesOfSeveralEvenHostsGoInTwoLevels) {
+  const Hosts even(std::vector<Rank>{0, 0, 1, 1}), uneven(std::vector<Rank>{0, 0, 0, 1});
+  const Hosts alone(std::vector<Rank>{0, 1, 2, 3});
+  const auto name = [](std::size_t count, const Hosts& hosts) {
+    return (*select_algorithm(call_of(Collective::Allreduce, "", count), hosts))->name;
+  };
+  EXPECT_EQ(name(1 << 20, even), "two_level");
+  EXPECT_EQ(name(16 << 10, even), "two_level");
+  EXPECT_EQ(name(10, even), "recursive_doubling");
+  EXPECT_EQ(name(1 << 20, uneven), "ring");
+  EXPECT_EQ(name(1 << 20, alone), "ring");
+}
+
 TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 10), 4))->name, "recursive_doubling");
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");

@@ -8,6 +8,7 @@
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/graph_picture.hpp"
+#include "bindings/cli/topology_picture.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config.hpp"
 #include "tests/processes/executed.hpp"
@@ -86,11 +87,17 @@ TEST(Command, TheManualHasTheTableThatInfoPrints) {
 TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
   const Outcome explained = lacuna({"explain", "allreduce", "-b", "64K", "-p", "8"});
   EXPECT_EQ(explained.exit_code, 0);
-  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks: halving_doubling\n +up to 256 KiB on 2\\^k ranks"), 1u);
-  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +896 KiB +1037.5 us"), 1u) << explained.output;
+  EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 256 KiB on 2\\^k ranks"),
+            1u);
+  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1037.5 us"), 1u)
+      << explained.output;
   EXPECT_EQ(count(explained.output, "\n  ring +14 "), 1u) << explained.output;
   const Outcome asked = lacuna({"explain", "allreduce", "-a", "ring"});
-  EXPECT_EQ(count(asked.output, "ranks: ring\n +it was asked for"), 1u) << asked.output;
+  EXPECT_EQ(count(asked.output, "4 ranks of 4 hosts: ring\n +it was asked for"), 1u) << asked.output;
+  const std::string two = lacuna({"explain", "allreduce", "--hosts", "4,4"}).output;
+  EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
+      << two;
+  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8548.6 us"), 1u) << two;
   for (Collective collective : all_collectives) {
     EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
   }
@@ -175,7 +182,8 @@ void for_each_shape(Body body) {
                                         .size = size,
                                         .position = position,
                                         .in_place = in_place,
-                                        .skip_steps = skip});
+                                        .skip_steps = skip,
+                                        .hosts = algorithm->by_hosts ? Hosts(size) : Hosts()});
           }
         }
       }
@@ -220,6 +228,46 @@ TEST(Command, GraphDrawsEveryAlgorithm) {
   }
 }
 
+TEST(Command, GraphDrawsAlgorithmsByHosts) {
+  const std::string even = lacuna({"graph", "allreduce", "-a", "two_level", "--hosts", "2,2"}).output;
+  EXPECT_NE(even.find("input[1 of 2] -> position 1"), std::string::npos) << even;
+  EXPECT_NE(even.find("output[1 of 4] -> position 2"), std::string::npos) << even;
+  const std::string uneven = lacuna({"graph", "allreduce", "-a", "two_level", "--hosts", "3,1"}).output;
+  EXPECT_NE(uneven.find("output = input op position 1"), std::string::npos) << uneven;
+}
+
+TEST(Command, GraphDrawsEveryTopology) {
+  for (const std::string& name : topology_names()) {
+    const bool by_lists = name == "parents" || name == "children" || name == "neighbours";
+    const std::string lists = name == "parents" ? "-1;0;1;2" : name == "children" ? "1;2;3;" : "1;0,2;1,3;2";
+    for (const char* form : {"", "--dot"}) {
+      std::vector<std::string> words = {"graph", "topology", name};
+      if (by_lists) words.insert(words.end(), {"--lists", lists});
+      if (*form) words.push_back(form);
+      const Outcome picture = lacuna(words);
+      EXPECT_EQ(picture.exit_code, 0) << name << picture.output;
+      const std::size_t trees = name == "double_binary_tree" ? 2 : 1;
+      if (*form) {
+        EXPECT_EQ(count(picture.output, "\n  \\d \\[label="), 4 * trees) << picture.output;
+        EXPECT_EQ(count(picture.output, "(^|\n)(di)?graph lacuna \\{\n"), trees) << picture.output;
+      } else {
+        EXPECT_NE(picture.output.find(name + " of 4 positions\n"), std::string::npos) << picture.output;
+        EXPECT_EQ(count(picture.output, "\nposition .*neighbours\n"), trees) << picture.output;
+      }
+    }
+  }
+}
+
+TEST(TopologyPicture, ShowsGridsInPlaceAndTreesBelowTheirRoots) {
+  const std::string torus = topology_table(*Topology::torus(2, 3));
+  EXPECT_TRUE(torus.starts_with("   0   1   2\n   3   4   5\n\n")) << torus;
+  EXPECT_NE(torus.find("\n       4  1, 1         1, 3, 5\n"), std::string::npos) << torus;
+  const std::string tree = topology_table(*Topology::from_parents({1, -1, 1, 0}));
+  EXPECT_TRUE(tree.starts_with("1\n   0\n      3\n   2\n\n")) << tree;
+  EXPECT_NE(topology_dot(*Topology::from_parents({1, -1, 1, 0})).find("  1 -> 0;\n  1 -> 2;\n}"), std::string::npos);
+  EXPECT_NE(topology_dot(Topology::ring(3)).find("  0 -- 2;\n  0 -- 1;\n  1 -- 2;\n}"), std::string::npos);
+}
+
 struct Mistake {
   std::vector<std::string> arguments;
   std::string text;  // a part of what is said of it
@@ -238,6 +286,14 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
       {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--skip", "4"}, "skip_steps is 4, must be 0 .. 3"},
       {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,static}"},
+      {{"graph", "allreduce", "--ranks", "2", "--hosts", "1,1"}, "--ranks"},
+      {{"graph", "allreduce", "--hosts", "2,0"}, "1 to 1024"},
+      {{"graph", "topology"}, "name is required"},
+      {{"graph", "topology", "circle"}, "double_binary_tree"},
+      {{"graph", "topology", "hypercube", "--ranks", "6"}, "a hypercube of 6 positions: must be a power of two"},
+      {{"graph", "topology", "torus", "--sides", "0,3"}, "a torus of 0 x 3"},
+      {{"graph", "topology", "ring", "--lists", "0,2"}, "place 1 of a ring has position 2, must be 0 .. 1"},
+      {{"graph", "topology", "parents", "--lists", "a"}, "must be numbers"},
       {{"perf"}, "collective is required"},
       {{"perf", "allswap"}, "{allgather,allreduce,alltoall,barrier,broadcast,"},
       {{"perf", "allreduce", "--nonsense"}, "--nonsense"},

@@ -192,7 +192,7 @@ def probe(network, seconds):
 
 
 class Command:
-    """One command per host, their output and their end."""
+    """The commands of all ranks, one or more per host, their output and their end."""
 
     def __init__(self, network, arguments):
         self.network = network
@@ -200,16 +200,19 @@ class Command:
         self.grace = arguments.grace
         self.printers = []
         key = secrets.token_hex(16)
-        self.children = [self._start(rank, arguments.command, key) for rank in range(network.hosts)]
+        self.ranks_per_host = arguments.ranks_per_host
+        ranks = network.hosts * self.ranks_per_host
+        self.children = [self._start(rank, ranks, arguments.command, key) for rank in range(ranks)]
 
-    def _start(self, rank, command, key):
+    def _start(self, rank, ranks, command, key):
+        host = rank // self.ranks_per_host
         environment = os.environ | {
-            "LACUNA_RANK": str(rank), "LACUNA_SIZE": str(self.network.hosts), "LACUNA_HOST": f"h{rank}",
+            "LACUNA_RANK": str(rank), "LACUNA_SIZE": str(ranks), "LACUNA_HOST": f"h{host}",
             "LACUNA_STORE": f"{address(0)}:{STORE_PORT}", "LACUNA_KEY": key,
             "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
         if self.raw and rank == 0:
-            return self.network.start(rank, command, env=environment, stdin=subprocess.DEVNULL)
-        child = self.network.start(rank, command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            return self.network.start(host, command, env=environment, stdin=subprocess.DEVNULL)
+        child = self.network.start(host, command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         for source, sink in ((child.stdout, sys.stdout.buffer), (child.stderr, sys.stderr.buffer)):
             printer = threading.Thread(target=print_lines, args=(rank, source, sink), daemon=True)
@@ -300,6 +303,8 @@ def parse():
     parser = argparse.ArgumentParser(description="Runs a command on N emulated hosts joined by links of a given rate.")
     parser.add_argument("--hosts", type=int, default=4, help="how many, 2 to 64 (default 4)")
     parser.add_argument("--rate", default="1gbit", help="of each link, in the words of tc (default 1gbit)")
+    parser.add_argument("--ranks-per-host", type=int, default=1, metavar="K",
+                        help="how many ranks of the command each host gets (default 1)")
     parser.add_argument("--expect-bytes", type=int, default=0, metavar="N",
                         help="fail unless at least N bytes have left each host")
     parser.add_argument("--raw", action="store_true", help="pass rank 0's output on as it is, without its prefix")
@@ -309,10 +314,12 @@ def parse():
                         help="how long the raw TCP probe lasts at most (default 2)")
     parser.add_argument("--check", action="store_true", help="only say whether a lab can be made here")
     parser.add_argument("--probe-host", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("command", nargs="*", help="after --: what each host runs")
+    parser.add_argument("command", nargs="*", help="after --: what each rank runs")
     arguments = parser.parse_args()
     if not 2 <= arguments.hosts <= 64:
         parser.error(f"--hosts {arguments.hosts}: allowed are 2 to 64")
+    if not 1 <= arguments.ranks_per_host <= 64:
+        parser.error(f"--ranks-per-host {arguments.ranks_per_host}: allowed are 1 to 64")
     if not arguments.command and not arguments.check and arguments.probe_host is None:
         parser.error("no command given: lab.py --hosts 4 --rate 1gbit -- COMMAND ARGS")
     return arguments

@@ -68,6 +68,10 @@ class LabTest(unittest.TestCase):
         expected = [f"[{r}] {r} 3 h{r} 10.83.0.1:29400 tcp,self" for r in range(3)]
         self.assertEqual(sorted(done.stdout.splitlines()), expected)
 
+    def test_the_ranks_of_a_host_have_its_name(self):
+        done = lab("--ranks-per-host", "2", "--", "sh", "-c", "echo $LACUNA_RANK $LACUNA_SIZE $LACUNA_HOST", hosts=2)
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"[{r}] {r} 4 h{r // 2}" for r in range(4)])
+
     def test_raw_leaves_the_output_of_rank_0_alone(self):
         done = lab("--raw", "--", "sh", "-c", "echo $LACUNA_RANK")
         self.assertEqual(sorted(done.stdout.splitlines()), ["0", "[1] 1"])

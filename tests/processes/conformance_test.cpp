@@ -80,6 +80,47 @@ INSTANTIATE_TEST_SUITE_P(Processes, StormOverUcx,
                                          std::pair(modes[3], 2'000)),
                          [](const auto& given) { return given.param.first.name; });
 
+/// Each rank says that it is on its host, then carries out the actions.
+Job spread(const std::string& hosts, const std::vector<std::string>& actions) {
+  std::vector<std::vector<std::string>> commands;
+  for (char host : hosts) {
+    commands.push_back({"/usr/bin/env", std::string("LACUNA_HOST=") + host, LACUNA_WORKER});
+    commands.back().push_back("size=" + std::to_string(hosts.size()));
+    commands.back().insert(commands.back().end(), actions.begin(), actions.end());
+  }
+  return Job(commands, {{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "40"}});
+}
+
+class HostsOverUcx : public testing::TestWithParam<std::string> {};
+
+TEST_P(HostsOverUcx, EveryAlgorithmGivesTheExactResultWhereverTheRanksAre) {
+  Job job = spread(GetParam(), {"conformance"});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << "rank " << rank << ":\n" << job[rank].output();
+    EXPECT_TRUE(job[rank].says("conformance: ok")) << job[rank].output();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, HostsOverUcx, testing::Values("abab", "abbac"),
+                         [](const auto& given) { return given.param; });
+
+void expect_lines(Job& job, const std::vector<std::string>& lines) {
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
+    EXPECT_TRUE(job[rank].says(lines[rank] + "\n")) << "rank " << rank << ":\n" << job[rank].output();
+  }
+}
+
+TEST(HostsOfProcesses, ReachTheAlgorithm) {
+  Job job = spread("abab", {"peers=allreduce,f32,sum,1000,0,two_level"});
+  expect_lines(job, {"peers: 1 2", "peers: 0 3", "peers: 0 3", "peers: 1 2"});
+}
+
+TEST(HostsOfProcesses, ReachTheAlgorithmOfAGroupInItsOrder) {
+  Job job = spread("baaa", {"split=1", "peers=allreduce,f32,sum,1000,0,two_level"});  // in the group: a a a b
+  expect_lines(job, {"peers: 0", "peers: 0", "peers: 0", "peers: 1 2 3"});
+}
+
 TEST(OverUcxCheck, AFlippedBitOfAResultIsNoticed) {
   Job job = conformance(2, {}, {"conformance=corrupt"});
   for (std::size_t rank = 0; rank < job.size(); ++rank) {

@@ -62,6 +62,21 @@ class Worker {
     return true;
   }
 
+  /// peers=CALL: carries it out and prints to whom this rank has sent payload.
+  bool peers(const std::string& text) {
+    std::vector<std::uint64_t> before;
+    for (Rank peer = 0; peer < communicator_.size(); ++peer) {
+      before.push_back(communicator_.counters(peer).payload_sent);
+    }
+    const Status status = communicator_.run(parse(text));
+    fmt::print("peers:");
+    for (Rank peer = 0; peer < communicator_.size(); ++peer) {
+      if (communicator_.counters(peer).payload_sent > before[static_cast<std::size_t>(peer)]) fmt::print(" {}", peer);
+    }
+    fmt::print("\n");
+    return status.is_ok();
+  }
+
   /// hold=CALL: starts it and keeps the request until the end.
   bool hold(const std::string& text) {
     auto request = communicator_.start(parse(text));
@@ -158,7 +173,8 @@ int work(const std::vector<std::string>& arguments) {
       {"split", &Worker::split},       {"call", &Worker::call},
       {"hold", &Worker::hold},         {"stream", &Worker::stream},
       {"poisoned", &Worker::poisoned}, {"sleep", &Worker::sleep},
-      {"gate", &Worker::gate},         {"storm", &Worker::storm}};
+      {"gate", &Worker::gate},         {"storm", &Worker::storm},
+      {"peers", &Worker::peers}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

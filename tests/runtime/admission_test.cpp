@@ -74,8 +74,8 @@ TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   Channel stranger = connect_raw(port);
   admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
   next_frame(stranger);
-  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 1 and this rank 99");
-  expect_contains(first.line(), "that speaks protocol 99, not 1");
+  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 2 and this rank 99");
+  expect_contains(first.line(), "that speaks protocol 99, not 2");
 }
 
 TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {

@@ -44,6 +44,24 @@ TEST(Bootstrap, RanksWaitForALateRankZero) {
   EXPECT_EQ(other.line(), outcome);
 }
 
+TEST(Bootstrap, RanksOfOneNameOnOneMachineShareAHost) {
+  const ReservedPort port;
+  const std::vector<std::pair<std::string, std::uint64_t>> places = {{"a", 1}, {"a", 2}, {"b", 0}, {"a", 1}, {"b", 0}};
+  const auto size = static_cast<Rank>(places.size());
+  std::vector<Hosts> seen(places.size());
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto i = static_cast<std::size_t>(rank);
+      Job mine = job(rank, size, port.store());
+      std::tie(mine.host, mine.machine) = places[i];
+      if (const auto membership = join(mine, {})) seen[i] = membership->grouping();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Hosts& hosts : seen) EXPECT_EQ(hosts, Hosts(std::vector<Rank>{0, 1, 2, 0, 2}));
+}
+
 TEST(Bootstrap, RanksAsThreadsOfOneProcessJoin) {
   const ReservedPort port;
   std::vector<std::string> outcomes(4);

@@ -113,6 +113,7 @@ TEST_F(ConfigTest, EveryKindOfValueIsRead) {
   EXPECT_EQ(config.slots, 2u);
   EXPECT_EQ(config.spin, std::chrono::microseconds(0));
   EXPECT_EQ(config.host, "node7");
+  EXPECT_EQ(config.machine, 0u);
 }
 
 TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatIsAllowed) {
@@ -173,6 +174,8 @@ TEST_F(ConfigTest, WithoutAHostVariableTheMachineNamesItself) {
   std::array<char, 256> name{};
   ASSERT_EQ(gethostname(name.data(), name.size()), 0);
   EXPECT_EQ(read().host, name.data());
+  EXPECT_NE(read().machine, 0u);
+  EXPECT_EQ(read().machine, read().machine);
 }
 
 TEST_F(ConfigTest, AnUnknownVariableIsAWarningWithTheNearestName) {

@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 
+#include "algorithms/registered.hpp"
 #include "algorithms/registry.hpp"
+#include "tests/support/collective_case.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna {
@@ -20,7 +22,8 @@ class Plan {
                             .size = size,
                             .position = position,
                             .in_place = in_place(position),
-                            .skip_steps = skip},
+                            .skip_steps = skip,
+                            .hosts = algorithm.by_hosts ? Hosts(size) : Hosts()},
                            algorithm.symmetric);
       algorithm.build(builder);
       graphs_.push_back(std::make_unique<Graph>(std::move(builder).build()));
@@ -96,6 +99,18 @@ TEST(Verify, AcceptsEveryAlgorithmOnManyRanks) {
     for (Rank size : {31, 64}) {
       const Status status = Plan(*algorithm, size, everywhere).verify();
       EXPECT_TRUE(status) << algorithm->name << " P=" << size << ": " << status.to_string();
+    }
+  }
+}
+
+TEST(Verify, AcceptsEveryAlgorithmThatAsksForHostsOnManyLayouts) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!algorithm->by_hosts) continue;
+    for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 31, 64}) {
+      for (const std::vector<Rank>& layout : test::host_layouts(size)) {
+        const Status status = check_graphs(*algorithm, Hosts(layout), 0);
+        EXPECT_TRUE(status) << status.to_string();
+      }
     }
   }
 }

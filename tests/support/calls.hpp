@@ -31,7 +31,7 @@ inline Call broadcast_call(std::vector<float>& data, Rank root) {
 
 /// Posts a call that must be accepted.
 inline runtime::Run& must_post(runtime::Communicator& communicator, const Call& call) {
-  const auto algorithm = select_algorithm(call, communicator.size());
+  const auto algorithm = select_algorithm(call, communicator.hosts());
   if (!algorithm) throw std::runtime_error(algorithm.status().to_string());
   auto posted = communicator.post(call, **algorithm);
   if (!posted) throw std::runtime_error(posted.status().to_string());

@@ -1,6 +1,7 @@
 #include "tests/support/collective_case.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -103,10 +104,28 @@ void write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size
 
 std::string to_string(const Case& what) {
   constexpr const char* placements[] = {"out of place", "in place", "mixed"};
-  return fmt::format("{} {} P={} count={} {} {} {} misalignment={} skip={} {} root={} draw={}",
+  return fmt::format("{} {} P={} count={} {} {} {} misalignment={} skip={} {} root={} draw={} hosts={}",
                      to_string(what.algorithm->collective), what.algorithm->name, what.size, what.count,
                      to_string(what.dtype), to_string(what.reduction), placements[static_cast<int>(what.placement)],
-                     what.misalignment, what.skip, to_string(what.mode), what.root, what.sampler.draw);
+                     what.misalignment, what.skip, to_string(what.mode), what.root, what.sampler.draw,
+                     fmt::join(what.hosts, ","));
+}
+
+std::vector<std::vector<Rank>> host_layouts(Rank size) {
+  std::vector<std::vector<Rank>> layouts;
+  const auto add = [&](auto host_of) {
+    std::vector<Rank> hosts;
+    for (Rank rank = 0; rank < size; ++rank) hosts.push_back(host_of(rank));
+    const bool several = std::count(hosts.begin(), hosts.end(), hosts[0]) < size;
+    if (several && std::find(layouts.begin(), layouts.end(), hosts) == layouts.end()) layouts.push_back(hosts);
+  };
+  add([&](Rank rank) { return 2 * rank / size; });
+  add([](Rank rank) { return rank / 2; });
+  add([](Rank rank) { return (rank + 1) % 2; });
+  add([](Rank rank) { return rank % 4 == 3 ? 1 : 0; });
+  add([](Rank rank) { return rank % 8 < 5 ? 0 : rank % 8 < 7 ? 1 : 2; });
+  add([](Rank rank) { return rank; });
+  return layouts;
 }
 
 bool is_offered(const Case& what) {

@@ -27,6 +27,7 @@ struct Case {
   SkipMode mode = SkipMode::Static;
   Rank root = 0;
   Sampler sampler = {};
+  std::vector<Rank> hosts = {};  ///< by rank; empty: one for all
 
   bool in_place(Rank rank) const {
     return placement == Placement::InPlace || (placement == Placement::Mixed && rank % 2 == 1);
@@ -38,6 +39,9 @@ std::string to_string(const Case& what);
 
 /// Does the library offer this? Otherwise it must refuse.
 bool is_offered(const Case& what);
+
+/// Ways to put so many ranks on several hosts: evenly and not, side by side and interleaved.
+std::vector<std::vector<Rank>> host_layouts(Rank size);
 
 /// The nearest case that is offered: what means nothing to the algorithm, or is refused, gives way.
 Case offered(Case what);

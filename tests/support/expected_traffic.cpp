@@ -26,21 +26,80 @@ class Sum {
   Traffic sum_;
 };
 
+/// One part of the data.
+struct Part {
+  const Case& what;
+  std::size_t length;  ///< in elements
+  bool first;
+
+  /// Of pieces begin .. end-1 of `of`.
+  std::size_t bytes(Rank begin, Rank end, Rank of) const {
+    const auto at = [&](Rank i) {
+      return exact_boundary(static_cast<std::size_t>(i), length, static_cast<std::size_t>(of));
+    };
+    return (at(end) - at(begin)) * size_of(what.dtype);
+  }
+};
+
+/// A ring of some ranks over the pieces first_piece .. first_piece + size - 1 of `of`; what number `own` of it sends.
+struct RingOf {
+  Rank size, own;
+  Rank first_piece, of;
+};
+
 /// Position i of a ring sends piece c on the way to its owner c if the piece has started before or at i, S + 1 or more
 /// positions after c; on the way from its owner unless the next position is that owner.
-void add_ring_part(const Case& what, Rank position, std::size_t length, bool first_part, Sum& sum) {
-  const auto p = static_cast<std::size_t>(what.size);
-  const auto piece_bytes = [&](Rank piece) {
-    const auto c = static_cast<std::size_t>((piece % what.size + what.size) % what.size);
-    return (exact_boundary(c + 1, length, p) - exact_boundary(c, length, p)) * size_of(what.dtype);
+void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
+  bool first = part.first;
+  const auto add = [&](Rank behind) {
+    const Rank piece = ring.first_piece + (ring.own - behind + 2 * ring.size) % ring.size;
+    sum.add(part.bytes(piece, piece + 1, ring.of), std::exchange(first, false));
   };
-  bool first = first_part;
-  for (Rank behind = what.skip + 1; behind < what.size; ++behind) {
-    sum.add(piece_bytes(position - behind), std::exchange(first, false));
+  for (Rank behind = part.what.skip + 1; behind < ring.size; ++behind) add(behind);
+  for (Rank behind = 0; behind < ring.size - 1; ++behind) add(behind);
+}
+
+/// Rank (row, column) of a grid: a ring along its row over a piece for each column, and along its column one over that
+/// column's piece, cut once more.
+struct Place {
+  Rank row, column;
+};
+void add_grid(const Part& part, Rank rows, Rank columns, Place own, Sum& sum) {
+  add_ring(part, {columns, own.column, 0, columns}, sum);
+  add_ring(part, {rows, own.row, own.column * rows, rows * columns}, sum);
+}
+
+void add_torus(const Part& part, Rank rank, Sum& sum) {
+  Rank rows = 1;
+  for (Rank i = 1; i * i <= part.what.size; ++i) rows = part.what.size % i == 0 ? i : rows;
+  const Rank columns = part.what.size / rows;
+  add_grid(part, rows, columns, {rank / columns, rank % columns}, sum);
+}
+
+/// Even hosts are rows of a grid. Otherwise all but the leaders send the data to those above them in a binomial tree on
+/// the host, all send it to those below them, and the leaders stand in a ring.
+void add_two_level(const Part& part, Rank rank, Sum& sum) {
+  std::vector<std::vector<Rank>> hosts;  // in the order of their first ranks
+  std::vector<Rank> names;
+  Place own{0, 0};
+  for (Rank other = 0; other < part.what.size; ++other) {
+    const Rank name = part.what.hosts.empty() ? 0 : part.what.hosts[static_cast<std::size_t>(other)];
+    const auto host = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (host == names.size()) names.push_back(name);
+    hosts.resize(names.size());
+    if (other == rank) own = {static_cast<Rank>(host), static_cast<Rank>(hosts[host].size())};
+    hosts[host].push_back(other);
   }
-  for (Rank behind = 0; behind < what.size - 1; ++behind) {
-    sum.add(piece_bytes(position - behind), std::exchange(first, false));
+  const auto h = static_cast<Rank>(hosts.size());
+  const auto k = static_cast<Rank>(hosts[static_cast<std::size_t>(own.row)].size());
+  const bool even =
+      std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.size() == hosts[0].size(); });
+  if (even) return add_grid(part, h, k, own, sum);
+  if (own.column != 0) sum.add(part.bytes(0, 1, 1), part.first);
+  for (Rank below = 1; below < k; ++below) {
+    if ((below & (below - 1)) == own.column) sum.add(part.bytes(0, 1, 1), part.first);
   }
+  if (own.column == 0) add_ring(part, {h, own.row, 0, h}, sum);
 }
 
 int log2_floor(Rank p) { return p < 2 ? 0 : 1 + log2_floor(p / 2); }
@@ -81,19 +140,14 @@ std::optional<WholeSends> whole_sends(const Case& what, Rank rank) {
 
 /// Of 2^k first ranks, rank r sends in the round of distance d the half of its group of 2 d pieces in which it is not,
 /// and in the round back its own half. The others send all to a partner, which sends it all back.
-void add_halving_doubling_part(const Case& what, Rank rank, std::size_t length, bool first_part, Sum& sum) {
-  const Rank core = 1 << log2_floor(what.size);
-  const auto bytes = [&](Rank begin, Rank end) {
-    const auto at = [&](Rank i) {
-      return exact_boundary(static_cast<std::size_t>(i), length, static_cast<std::size_t>(core));
-    };
-    return (at(end) - at(begin)) * size_of(what.dtype);
-  };
-  if (rank >= core || rank + core < what.size) sum.add(bytes(0, core), first_part);
+void add_halving_doubling(const Part& part, Rank rank, Sum& sum) {
+  const Rank core = 1 << log2_floor(part.what.size);
+  const auto bytes = [&](Rank begin, Rank end) { return part.bytes(begin, end, core); };
+  if (rank >= core || rank + core < part.what.size) sum.add(bytes(0, core), part.first);
   if (rank >= core) return;
   for (Rank distance = 1; distance < core; distance *= 2) {
     const Rank own = rank / distance * distance, other = own ^ distance;
-    sum.add(bytes(other, other + distance), first_part);
+    sum.add(bytes(other, other + distance), part.first);
     sum.add(bytes(own, own + distance), false);
   }
 }
@@ -109,19 +163,18 @@ void add_tree_neighbours(Rank before, Rank count, Rank parent, Rank me, std::vec
 }
 
 /// In each of two trees, a rank sends half the data to each neighbour; the second tree's numbers are turned by one.
-void add_double_tree_part(const Case& what, Rank rank, std::size_t length, bool first_part, Sum& sum) {
-  const Rank p = what.size;
+void add_double_tree(const Part& part, Rank rank, Sum& sum) {
+  const Rank p = part.what.size;
   std::vector<Rank> met;
   for (Rank half = 0; half < 2; ++half) {
-    const auto h = static_cast<std::size_t>(half);
-    const std::size_t bytes = (exact_boundary(h + 1, length, 2) - exact_boundary(h, length, 2)) * size_of(what.dtype);
+    const std::size_t bytes = part.bytes(half, half + 1, 2);
     std::vector<Rank> neighbours;
     add_tree_neighbours(0, p, 0, (rank + half) % p + 1, neighbours);
     for (Rank number : neighbours) {
       const Rank peer = (number - 1 - half + p) % p;
       const bool first = std::find(met.begin(), met.end(), peer) == met.end();
       if (first) met.push_back(peer);
-      sum.add(bytes, first_part && first);
+      sum.add(bytes, part.first && first);
     }
   }
 }
@@ -138,21 +191,27 @@ std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t
   }
   const std::size_t parts = expected_parts(collective, what.bytes(), what.size, chunk_bytes);
   Sum sum(message_bytes);
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t length = exact_boundary(part + 1, what.count, parts) - exact_boundary(part, what.count, parts);
-    const bool first = part == 0;
+  for (std::size_t number = 0; number < parts; ++number) {
+    const std::size_t length =
+        exact_boundary(number + 1, what.count, parts) - exact_boundary(number, what.count, parts);
+    const bool first = number == 0;
+    const Part part{what, length, first};
     if (const auto sends = whole_sends(what, rank)) {
       for (int i = 0; i < sends->first; ++i) sum.add(length * size_of(what.dtype), first);
       for (int i = 0; i < sends->later; ++i) sum.add(length * size_of(what.dtype), false);
     } else if (collective != Collective::Allreduce) {
       return std::nullopt;
     } else if (name == "ring" || name == "skip_ring") {
-      const Rank turn = ring_turn(what, static_cast<std::uint32_t>(part));
-      add_ring_part(what, rank - turn + what.size, length, first, sum);
+      const Rank turn = ring_turn(what, static_cast<std::uint32_t>(number));
+      add_ring(part, {what.size, (rank - turn + what.size) % what.size, 0, what.size}, sum);
     } else if (name == "halving_doubling") {
-      add_halving_doubling_part(what, rank, length, first, sum);
+      add_halving_doubling(part, rank, sum);
     } else if (name == "double_tree") {
-      add_double_tree_part(what, rank, length, first, sum);
+      add_double_tree(part, rank, sum);
+    } else if (name == "torus") {
+      add_torus(part, rank, sum);
+    } else if (name == "two_level") {
+      add_two_level(part, rank, sum);
     } else {
       return std::nullopt;
     }

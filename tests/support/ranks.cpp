@@ -23,12 +23,14 @@ runtime::ExecutorOptions quick_executor() {
 
 Ranks::Ranks(Rank size, const RanksOptions& options) {
   auto transports = make_inproc(size, options.network);
+  const Hosts hosts = options.hosts.empty() ? Hosts(size) : Hosts(options.hosts);
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
     auto& transport = transports[static_cast<std::size_t>(rank)];
     executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, options.executor));
-    communicators_.push_back(std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id));
+    communicators_.push_back(
+        std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));
   }
   for (auto& executor : executors_) static_cast<void>(executor->connect(addresses));
 }
@@ -45,7 +47,7 @@ Counters Ranks::counters(Rank rank) {
 }
 
 Result<runtime::Run*> Ranks::post(Rank rank, const Call& call) {
-  const auto algorithm = select_algorithm(call, size());
+  const auto algorithm = select_algorithm(call, communicator(rank).hosts());
   if (!algorithm) return algorithm.status();
   return communicator(rank).post(call, **algorithm);
 }

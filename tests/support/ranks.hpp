@@ -16,6 +16,7 @@ namespace lacuna::test {
 struct RanksOptions {
   InprocOptions network = {};
   runtime::ExecutorOptions executor = {};
+  std::vector<Rank> hosts = {};  ///< of which host each rank is; empty: all of one
 };
 
 /// Executor options for tests: they share few cores, and a call that hangs should not take minutes.

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runtime/values/dtype.hpp"
+
+namespace lacuna {
+
+/// Which ranks share a host. Hosts are numbered in the order of their first rank, so that equal groupings are equal
+/// values. Cheap to copy.
+class Hosts {
+ public:
+  /// Of no ranks.
+  Hosts() = default;
+  /// So many ranks on one host.
+  Hosts(Rank size) : size_(size), count_(size > 0), on_each_(size) {}  // NOLINT: implicit by design
+  /// By rank, what names its host: ranks of equal names share one.
+  template <class Name>
+  explicit Hosts(const std::vector<Name>& names) : size_(static_cast<Rank>(names.size())) {
+    std::map<Name, Rank> known;
+    std::vector<Rank> numbers;
+    for (const Name& name : names) {
+      numbers.push_back(known.emplace(name, static_cast<Rank>(known.size())).first->second);
+    }
+    count_ = static_cast<Rank>(known.size());
+    on_each_ = size_;
+    if (count_ < 2) return;
+    std::vector<Rank> ranks(known.size(), 0);
+    for (Rank host : numbers) ++ranks[static_cast<std::size_t>(host)];
+    const bool even = std::all_of(ranks.begin(), ranks.end(), [&](Rank one) { return one == ranks.front(); });
+    on_each_ = even ? ranks.front() : 0;
+    numbers_ = std::make_shared<const std::vector<Rank>>(std::move(numbers));
+  }
+
+  /// Number of ranks.
+  Rank size() const { return size_; }
+  /// Number of hosts.
+  Rank count() const { return count_; }
+  Rank host_of(Rank rank) const { return numbers_ ? (*numbers_)[static_cast<std::size_t>(rank)] : 0; }
+  /// The number of ranks on each host; 0: they differ.
+  Rank ranks_on_each() const { return on_each_; }
+
+  /// The hosts of a group: its rank i is rank members[i] here.
+  Hosts of(std::span<const Rank> members) const {
+    if (!numbers_) return {static_cast<Rank>(members.size())};
+    std::vector<Rank> numbers;
+    for (Rank rank : members) numbers.push_back(host_of(rank));
+    return Hosts(numbers);
+  }
+  /// The hosts by position, where position i is rank i + shift, around the number of ranks.
+  Hosts turned(Rank shift) const {
+    if (!numbers_ || shift == 0) return *this;
+    std::vector<Rank> numbers = *numbers_;
+    std::rotate(numbers.begin(), numbers.begin() + shift, numbers.end());
+    return Hosts(numbers);
+  }
+
+  friend bool operator==(const Hosts& a, const Hosts& b) {
+    if (a.size_ != b.size_ || a.count_ != b.count_) return false;
+    return a.numbers_ == b.numbers_ || (a.numbers_ && b.numbers_ && *a.numbers_ == *b.numbers_);
+  }
+
+ private:
+  Rank size_ = 0, count_ = 0, on_each_ = 0;
+  std::shared_ptr<const std::vector<Rank>> numbers_;  // by rank; null: all on one host
+};
+
+}  // namespace lacuna
