@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 
+#include "runtime/log.hpp"
 #include "runtime/parts.hpp"
 
 namespace lacuna::runtime {
@@ -48,6 +49,7 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group)
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);
   poison_ = executor_.verdict_;
+  log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
 }
 
 Communicator::~Communicator() {

@@ -71,6 +71,8 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     Lock lock(*this);  // the watch may already call
     if (state_ != State::Running) return verdict_;
     if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+    log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
+              fragment_bytes_);
   }
   if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
   return {};
@@ -94,6 +96,7 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   });
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
+  log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
   return closed;
 }
 
@@ -276,7 +279,7 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
                         communicator.text_of(*first)));
   }
   if (stalled) {
-    log_info("no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
+    log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
     trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
   }
 }

@@ -6,6 +6,7 @@
 #include "kernels/reduce.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -303,6 +304,7 @@ void Executor::on_peer_failure(Peer peer, const Status& status) {
   if (broken.broken_since) return;
   broken.broken_since = Clock::now();
   broken.broken = status;
+  log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message());
 }
 
 }  // namespace lacuna::runtime

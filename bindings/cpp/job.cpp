@@ -151,7 +151,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   job->watch = std::move(*watch);
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
   if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
-  runtime::log_info("rank {} of {} on {}", rank, size, config.host);
+  runtime::log_info(Subsystem::Job, "rank {} of {} on {}", rank, size, config.host);
   return world;
 }
 

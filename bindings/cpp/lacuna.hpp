@@ -46,7 +46,8 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error.
+/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. The
+/// callback runs on any thread, lacuna's own too, and must not call lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -144,6 +145,7 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Goodbye:
       from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
       from.has_left = true;
+      log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {
         tell_all(Say::Leaving);
@@ -204,6 +206,7 @@ void Control::keep_time() {
 void Control::conclude(const Status& verdict) {
   if (failed_) return;
   failed_ = true;
+  log_info(Subsystem::Job, "the job has failed: {}", verdict.message());
   inquiries_.clear();
   fallback_.reset();
   for (Member& one : members_) {
