@@ -61,8 +61,7 @@ Communicator::~Communicator() {
   executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
   executor_.after_handlers();
-  std::erase(executor_.communicators_, this);
-  executor_.retired_.push_back({id_, next_run_});
+  executor_.retire(*this);
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
@@ -89,6 +88,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
     fill(*run, call, algorithm);
     runs_[slot_of(run->number)] = run;
     ++unfinished_;
+    ++tally(*run).started;
     keep_record(*run);
     executor_.begin(*run);
     executor_.after_handlers();
@@ -258,7 +258,15 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, Rank pos
                                       .skip_steps = run.call.options.skip_steps});
 }
 
+Communicator::CallTally& Communicator::tally(const Run& run) {
+  if (run.kind == RunKind::Collective) return calls_[static_cast<std::size_t>(run.call.collective)];
+  return run.kind == RunKind::Send ? sends_ : receives_;
+}
+
 void Communicator::ended(Run& run) {
+  CallTally& tallied = tally(run);
+  ++(run.status ? tallied.completed : tallied.failed);
+  tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
   if (run.kind != RunKind::Collective) {
     messages_[run.place] = messages_.back();
     messages_[run.place]->place = run.place;

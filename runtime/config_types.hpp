@@ -94,6 +94,14 @@ struct HostName {
   static std::string allowed();
 };
 
+/// A folder, made if there is none; empty if not given.
+struct Folder {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text) { return std::string(text); }
+  static std::string format(const Value& value) { return value.empty() ? "not set" : value; }
+  static std::string allowed() { return "a folder"; }
+};
+
 /// Algorithms by collective, "allreduce=ring,broadcast=tree".
 struct AlgorithmNames {
   using Value = std::vector<std::pair<Collective, std::string>>;

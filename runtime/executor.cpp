@@ -10,6 +10,7 @@ namespace lacuna::runtime {
 
 void Executor::begin(Run& run) {
   record_.tick();
+  run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
   settle();

@@ -13,6 +13,7 @@
 #include "runtime/job/watch.hpp"
 #include "runtime/link.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/values/job_counters.hpp"
 #include "runtime/wire.hpp"
 #include "transports/transport.hpp"
 
@@ -76,6 +77,8 @@ class Executor : public Watched, private Receiver {
   const ExecutorOptions& options() const { return options_; }
   Status viable(const Memory& memory) const { return transport_->viable(memory); }
   Counters counters(Rank peer) const;
+  /// All but the host.
+  JobCounters job_counters() const;
 
   /// One round of progress; true if anything moved.
   bool progress();
@@ -132,6 +135,18 @@ class Executor : public Watched, private Receiver {
     StepId step = 0;
     Landing* landing = nullptr;
   };
+
+  /// What the executor counts for job_counters().
+  struct Tally {
+    std::uint64_t parked_messages = 0;
+    std::uint64_t parked_bytes = 0;
+    std::uint64_t descriptor_messages = 0;
+    std::uint64_t stalls = 0;
+    std::atomic<std::uint64_t> waited{0};  ///< in ticks
+  };
+
+  // Counting (executor_counters.cpp)
+  void retire(const Communicator& communicator);
 
   // Steps (executor.cpp)
   void begin(Run& run);
@@ -194,6 +209,7 @@ class Executor : public Watched, private Receiver {
   void violation(Communicator& communicator, Rank from, const MessageHeader& header, std::string_view what);
 
   // Progress (executor_progress.cpp)
+  bool wait_for(const std::function<bool()>& done, Clock::time_point until);
   bool progress_locked();
   void request_pump(Rank peer);
   void check_time();
@@ -224,13 +240,16 @@ class Executor : public Watched, private Receiver {
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
   std::vector<Reach> retired_;  // of communicators that were destroyed
-  ObjectPool<Run> runs_;        // of all communicators; one outlives its own while the transport holds its memory
+  std::vector<CommunicatorCounters> retired_counters_;
+  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;
+  const TickScale tick_scale_;
+  Tally tally_;
 
   // What must wait until the transport's handlers have returned.
   std::vector<Descriptor> discards_;

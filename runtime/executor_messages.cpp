@@ -30,6 +30,7 @@ MessageGraphs::MessageGraphs()
 
 void Executor::begin_message(Run& run) {
   record_.tick();
+  run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   if (run.kind == RunKind::Send) {
     start(activate_message(run), 0);

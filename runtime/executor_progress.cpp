@@ -100,11 +100,6 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   return closed;
 }
 
-Counters Executor::counters(Rank peer) const {
-  Lock lock(*this);
-  return transport_->counters(static_cast<Peer>(peer));
-}
-
 std::string Executor::flight_record() const {
   Lock lock(*this);
   return record_.text();
@@ -161,6 +156,13 @@ bool Executor::arm() {
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  const std::uint64_t begin = ticks_now();
+  const bool ended = wait_for(done, until);
+  tally_.waited.fetch_add(ticks_between(begin, ticks_now()), std::memory_order_relaxed);
+  return ended;
+}
+
+bool Executor::wait_for(const std::function<bool()>& done, Clock::time_point until) {
   if (options_.progress_thread) {
     Lock lock(*this);
     return ended_.wait_until(lock.native(), until, done);
@@ -279,6 +281,7 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
                         communicator.text_of(*first)));
   }
   if (stalled) {
+    ++tally_.stalls;
     log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
     trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
   }

@@ -31,7 +31,10 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
   const auto at = place(from, *header, bytes.size());
   if (at && at->landing) {
     Landing& landing = *at->landing;
-    if (!landing.memory && header->bytes > 0) landing.memory = blocks_.take(header->bytes);
+    if (!landing.memory && header->bytes > 0) {
+      landing.memory = blocks_.take(header->bytes);
+      tally_.parked_bytes += header->bytes;
+    }
     if (!bytes.empty()) std::memcpy(landing.memory + header->offset, bytes.data(), bytes.size());
     landing.pieces.push_back({header->offset, bytes.size()});
     return;
@@ -132,6 +135,7 @@ Landing* Executor::new_landing(Rank from, const MessageHeader& header) {
   landing->digest = header.digest;
   landing->dtype = header.dtype;
   landing->bytes = header.bytes;
+  ++tally_.parked_messages;
   return landing;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/algorithm.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/values/group.hpp"
 #include "transports/transport.hpp"
 
@@ -12,8 +13,6 @@ namespace lacuna::runtime {
 
 class Communicator;
 struct Run;
-
-using Clock = std::chrono::steady_clock;
 
 /// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
 struct Landing {
@@ -100,6 +99,7 @@ struct Run {
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;
+  std::uint64_t posted = 0;  ///< in ticks
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more

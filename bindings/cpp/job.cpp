@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "algorithms/registry.hpp"
+#include "bindings/cpp/counters_text.hpp"
+#include "bindings/cpp/output_folder.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/log.hpp"
@@ -114,7 +117,26 @@ JobState::~JobState() {
   if (judge) judge->leave(executor->rank(), executor->reached());
   if (executor) static_cast<void>(executor->close(runtime::longest_leave));
   watch.reset();
-  if (executor) executor->set_reporter(nullptr);  // it may refer to the watch
+  if (!executor) return;
+  executor->set_reporter(nullptr);  // it may refer to the watch
+  write_metrics();
+}
+
+JobCounters JobState::counters() const {
+  JobCounters all = executor->job_counters();
+  all.host = hosts[static_cast<std::size_t>(all.rank)];
+  return all;
+}
+
+void JobState::write_metrics() const {
+  if (config.metrics.empty()) return;
+  const JobCounters all = counters();
+  for (const auto& [format, ending] : {std::pair(CountersFormat::Json, "json"), {CountersFormat::Prometheus, "prom"}}) {
+    const auto path = std::filesystem::path(config.metrics) / fmt::format("rank-{}.{}", all.rank, ending);
+    const std::string text = counters_text(all, format);
+    const Status written = write_whole(path, [&](std::FILE* file) { std::fputs(text.c_str(), file); });
+    if (!written) runtime::log_error(Subsystem::Trace, "{}", written.message());
+  }
 }
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
@@ -127,8 +149,9 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   }
   runtime::set_log_rank(rank);
 
-  auto job = std::make_shared<JobState>();
+  auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
+  if (Status writable = prepare_folder("LACUNA_METRICS", config.metrics); !writable) return writable;
   auto transport = make_ucx({});
   if (!transport) return transport.status();
   auto membership = runtime::join({.rank = rank,
@@ -159,6 +182,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
+  if (Status writable = prepare_folder("LACUNA_METRICS", config->metrics); !writable) return writable;
   config->progress = progress;
   std::vector<std::shared_ptr<GroupState>> ranks;
   auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
@@ -167,7 +191,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
-    auto job = std::make_shared<JobState>();
+    auto job = std::make_shared<JobState>(*config);
     if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
     job->hosts = hosts;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,

@@ -16,6 +16,7 @@
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/job_counters.hpp"
 #include "runtime/values/log.hpp"
 #include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
@@ -305,6 +306,10 @@ class Communicator {
   /// What the transport has counted: with all peers together, or with one.
   Counters counters() const;
   Counters counters(Rank peer) const;
+  /// All that this rank counts, of its whole job: calls by communicator and collective, traffic by peer, waits.
+  JobCounters job_counters() const;
+  /// The same as text, for a program's own exporter; LACUNA_METRICS writes it when the rank leaves.
+  std::string counters_text(CountersFormat format) const;
 
   /// One round of progress, for codes with a loop of their own; true if anything moved.
   bool progress();
