@@ -26,6 +26,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  std::uint64_t id() const { return id_; }
   Rank rank() const { return rank_; }
   Rank size() const { return group_.size(); }
   const Group& group() const { return group_; }

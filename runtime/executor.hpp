@@ -13,6 +13,7 @@
 #include "runtime/job/watch.hpp"
 #include "runtime/link.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/tracer.hpp"
 #include "runtime/values/job_counters.hpp"
 #include "runtime/wire.hpp"
 #include "transports/transport.hpp"
@@ -32,6 +33,7 @@ struct ExecutorOptions {
   std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
   std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
   bool progress_thread = false;
+  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
 };
 
 /// For the watch to say why a connection broke.
@@ -91,6 +93,10 @@ class Executor : public Watched, private Receiver {
   /// it leaves that to release(), and ends early if that comes meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
+  /// The trace, or null; to be read after close() or release().
+  const Tracer* tracer() const { return tracer_.get(); }
+  /// From ticks, in which the trace tells the time.
+  TickScale::Line time_scale() const { return tick_scale_.line(); }
 
   /// How many calls were posted on each communicator, for the goodbye.
   std::vector<Reach> reached() const;
@@ -250,6 +256,7 @@ class Executor : public Watched, private Receiver {
   FlightRecord record_;
   const TickScale tick_scale_;
   Tally tally_;
+  const std::unique_ptr<Tracer> tracer_;
 
   // What must wait until the transport's handlers have returned.
   std::vector<Descriptor> discards_;

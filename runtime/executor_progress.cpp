@@ -48,6 +48,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       links_(static_cast<std::size_t>(size)),
+      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
       last_movement_(Clock::now()),
       last_stall_report_(last_movement_),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -159,6 +160,10 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
   const std::uint64_t begin = ticks_now();
   const bool ended = wait_for(done, until);
   tally_.waited.fetch_add(ticks_between(begin, ticks_now()), std::memory_order_relaxed);
+  if (tracer_) {
+    Lock lock(*this);
+    tracer_->waited(begin);
+  }
   return ended;
 }
 

@@ -38,6 +38,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
   if (!eager) ++tally_.descriptor_messages;
+  if (tracer_) tracer_->sent(part, id, bytes, eager);
 
   record_.add({.bytes = bytes,
                .run = part.run->number,

@@ -88,7 +88,7 @@ struct Run {
   Call call;  ///< without the algorithm's name
   Sampler sampler;
   std::uint32_t number = 0;   ///< of the call; a message's tag
-  std::uint32_t digest = 0;   ///< of what was asked for; of a message that is sent: its number in its stream
+  std::uint32_t digest = 0;   ///< of what was asked for; a message's number in its stream, once it is known
   Rank peer = 0;              ///< of a message: the other rank of the job
   Dtype element = Dtype::U8;  ///< of a message
   std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
@@ -100,6 +100,7 @@ struct Run {
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;
   std::uint64_t posted = 0;  ///< in ticks
+  std::uint32_t traced = 0;  ///< its number in the trace
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more

@@ -27,6 +27,7 @@ struct JobState {
   }
 
   runtime::Config config;
+  std::uint64_t id = 0;  ///< equal on all ranks, another one for each job
   std::vector<std::string> hosts;
   std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
   std::unique_ptr<runtime::Executor> executor;
@@ -35,6 +36,7 @@ struct JobState {
 
  private:
   void write_metrics() const;
+  void write_trace(const runtime::ClockRelation& clock) const;
 };
 
 /// A communicator. The job ends with the last of its communicators.

@@ -89,6 +89,10 @@ void Control::run() {
     for (Rank rank = 0; rank < size(); ++rank) attend(rank);
     Orders orders = take_orders();
     for (Trouble& trouble : orders.troubles) raise(std::move(trouble));
+    if (orders.compare_clocks) {
+      compares_clocks_ = true;
+      ask_time();
+    }
     if (orders.leave) say_goodbye(*std::move(orders.leave));
     keep_time();
     help_leavers();
@@ -177,6 +181,12 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Released:
       stop_until_ = now_;
       break;
+    case Say::AskTime:
+      tell_time(from, frame);
+      break;
+    case Say::Time:
+      take_time(frame);
+      break;
   }
 }
 
@@ -189,6 +199,7 @@ void Control::lose(Rank rank, std::string_view how) {
 void Control::keep_time() {
   if (now_ >= next_beat_) {
     next_beat_ = now_ + period_;
+    if (compares_clocks_) ask_time();
     for (Member& one : members_) {
       if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send(one.channel, Say::Beat);
     }
