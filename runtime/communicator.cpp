@@ -95,7 +95,19 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
     if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
   }
   executor_.flush_deferred();
+  show_to_tools(*run);
   return run;
+}
+
+std::string Communicator::name_for_tools(const Run& run) {
+  if (!kokkos_tools::are_loaded()) return {};
+  if (run.kind != RunKind::Collective) return run.kind == RunKind::Send ? "lacuna send" : "lacuna receive";
+  return fmt::format("lacuna {} {}", to_string(run.call.collective), run.algorithm->name);
+}
+
+void Communicator::show_to_tools(Run& run) {
+  const std::string name = name_for_tools(run);
+  run.section = name.empty() ? kokkos_tools::no_section : kokkos_tools::start_section(name);
 }
 
 Status Communicator::check(const Call& call) const {
@@ -278,8 +290,12 @@ void Communicator::ended(Run& run) {
 
 bool Communicator::test(Run& run) {
   if (!executor_.options().progress_thread) executor_.progress();
-  Executor::Lock lock(executor_);
-  return run.finished;
+  {
+    Executor::Lock lock(executor_);
+    if (!run.finished) return false;
+  }
+  kokkos_tools::stop_section(run.section);
+  return true;
 }
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
@@ -288,13 +304,19 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     if (run.finished) status = run.status;
     return run.finished;
   };
-  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) return status;
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
+  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) {
+    kokkos_tools::stop_section(run.section);
+    return status;
+  }
   Executor::Lock lock(executor_);
   return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
 }
 
 Status Communicator::finish(Run& run) {
   Status status;
+  kokkos_tools::Section section = run.section;
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
   executor_.wait(
       [&run, &status] {
         if (!run.finished) return false;
@@ -303,6 +325,7 @@ Status Communicator::finish(Run& run) {
         return true;
       },
       Clock::time_point::max());
+  kokkos_tools::stop_section(section);
   return status;
 }
 
@@ -312,6 +335,7 @@ bool Communicator::reclaimed(const Run& run) const {
 }
 
 void Communicator::release(Run& run) {
+  kokkos_tools::stop_section(run.section);
   Executor::Lock lock(executor_);
   abandon(run);
 }

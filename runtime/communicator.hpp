@@ -93,6 +93,9 @@ class Communicator {
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
   void start_clock(Run& run, std::chrono::milliseconds deadline) const;
+  /// What Kokkos' tools are to call the run; empty if there are none.
+  static std::string name_for_tools(const Run& run);
+  static void show_to_tools(Run& run);
   std::string text_of_message(const Run& run) const;
   /// Is it time to look at the deadlines of messages? There may be many.
   bool look_at_messages(Clock::time_point now, bool stalled);

@@ -48,6 +48,7 @@ Result<Run*> Communicator::post_message(const Message& message) {
     if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
   }
   executor_.flush_deferred();
+  show_to_tools(*run);
   return run;
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/algorithm.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/kokkos_tools.hpp"
 #include "runtime/values/group.hpp"
 #include "transports/transport.hpp"
 
@@ -99,8 +100,9 @@ struct Run {
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;
-  std::uint64_t posted = 0;  ///< in ticks
-  std::uint32_t traced = 0;  ///< its number in the trace
+  std::uint64_t posted = 0;                                  ///< in ticks
+  std::uint32_t traced = 0;                                  ///< its number in the trace
+  kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more
