@@ -148,11 +148,12 @@ class Executor : public Watched, private Receiver {
     std::uint64_t parked_bytes = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
-    std::atomic<std::uint64_t> waited{0};  ///< in ticks
+    std::uint64_t waited = 0;  ///< in ticks
   };
 
   // Counting (executor_counters.cpp)
   void retire(const Communicator& communicator);
+  void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
   void begin(Run& run);
@@ -215,7 +216,8 @@ class Executor : public Watched, private Receiver {
   void violation(Communicator& communicator, Rank from, const MessageHeader& header, std::string_view what);
 
   // Progress (executor_progress.cpp)
-  bool wait_for(const std::function<bool()>& done, Clock::time_point until);
+  template <class Done>
+  bool wait_for(const Done& done, Clock::time_point until);
   bool progress_locked();
   void request_pump(Rank peer);
   void check_time();

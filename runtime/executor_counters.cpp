@@ -19,7 +19,7 @@ JobCounters Executor::job_counters() const {
   JobCounters all{.rank = rank_,
                   .size = size_,
                   .communicators = retired_counters_,
-                  .wait_seconds = scale.seconds(tally_.waited.load(std::memory_order_relaxed)),
+                  .wait_seconds = scale.seconds(tally_.waited),
                   .parked_messages = tally_.parked_messages,
                   .parked_bytes = tally_.parked_bytes,
                   .descriptor_messages = tally_.descriptor_messages,
@@ -27,6 +27,12 @@ JobCounters Executor::job_counters() const {
   for (const Communicator* one : communicators_) all.communicators.push_back(one->counters(scale));
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(transport_->counters(static_cast<Peer>(peer)));
   return all;
+}
+
+/// Until the last thing that happened: that is what was waited for.
+void Executor::count_wait(std::uint64_t begin) {
+  tally_.waited += ticks_between(begin, record_.ticks());
+  if (tracer_) tracer_->waited(begin);
 }
 
 /// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.

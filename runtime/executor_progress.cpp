@@ -157,17 +157,22 @@ bool Executor::arm() {
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
-  const std::uint64_t begin = ticks_now();
-  const bool ended = wait_for(done, until);
-  tally_.waited.fetch_add(ticks_between(begin, ticks_now()), std::memory_order_relaxed);
-  if (tracer_) {
-    Lock lock(*this);
-    tracer_->waited(begin);
-  }
-  return ended;
+  std::uint64_t begin = tracer_ ? ticks_now() : 0;  // read once there is something to wait for, or to be shown
+  const auto ended = [&] {
+    const bool over = done();
+    if (begin == 0 && !over) begin = ticks_now();
+    if (begin != 0 && over) count_wait(begin);
+    return over;
+  };
+  if (wait_for(ended, until)) return true;
+  Lock lock(*this);
+  record_.tick();
+  count_wait(begin);
+  return false;
 }
 
-bool Executor::wait_for(const std::function<bool()>& done, Clock::time_point until) {
+template <class Done>
+bool Executor::wait_for(const Done& done, Clock::time_point until) {
   if (options_.progress_thread) {
     Lock lock(*this);
     return ended_.wait_until(lock.native(), until, done);
