@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 
+#include "runtime/log.hpp"
 #include "runtime/parts.hpp"
 
 namespace lacuna::runtime {
@@ -49,6 +50,7 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);
   poison_ = executor_.verdict_;
+  log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
 }
 
 Communicator::~Communicator() {
@@ -60,8 +62,7 @@ Communicator::~Communicator() {
   executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
   executor_.after_handlers();
-  std::erase(executor_.communicators_, this);
-  executor_.retired_.push_back({id_, next_run_});
+  executor_.retire(*this);
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
@@ -88,13 +89,26 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
     fill(*run, call, algorithm);
     runs_[slot_of(run->number)] = run;
     ++unfinished_;
+    ++tally(*run).started;
     keep_record(*run);
     executor_.begin(*run);
     executor_.after_handlers();
     if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
   }
   executor_.flush_deferred();
+  show_to_tools(*run);
   return run;
+}
+
+std::string Communicator::name_for_tools(const Run& run) {
+  if (!kokkos_tools::are_loaded()) return {};
+  if (run.kind != RunKind::Collective) return run.kind == RunKind::Send ? "lacuna send" : "lacuna receive";
+  return fmt::format("lacuna {} {}", to_string(run.call.collective), run.algorithm->name);
+}
+
+void Communicator::show_to_tools(Run& run) {
+  const std::string name = name_for_tools(run);
+  run.section = name.empty() ? kokkos_tools::no_section : kokkos_tools::start_section(name);
 }
 
 Status Communicator::check(const Call& call) const {
@@ -258,7 +272,15 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Or
                                       .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift) : Hosts()});
 }
 
+Communicator::CallTally& Communicator::tally(const Run& run) {
+  if (run.kind == RunKind::Collective) return calls_[static_cast<std::size_t>(run.call.collective)];
+  return run.kind == RunKind::Send ? sends_ : receives_;
+}
+
 void Communicator::ended(Run& run) {
+  CallTally& tallied = tally(run);
+  ++(run.status ? tallied.completed : tallied.failed);
+  tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
   if (run.kind != RunKind::Collective) {
     messages_[run.place] = messages_.back();
     messages_[run.place]->place = run.place;
@@ -270,8 +292,12 @@ void Communicator::ended(Run& run) {
 
 bool Communicator::test(Run& run) {
   if (!executor_.options().progress_thread) executor_.progress();
-  Executor::Lock lock(executor_);
-  return run.finished;
+  {
+    Executor::Lock lock(executor_);
+    if (!run.finished) return false;
+  }
+  kokkos_tools::stop_section(run.section);
+  return true;
 }
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
@@ -280,13 +306,19 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     if (run.finished) status = run.status;
     return run.finished;
   };
-  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) return status;
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
+  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) {
+    kokkos_tools::stop_section(run.section);
+    return status;
+  }
   Executor::Lock lock(executor_);
   return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
 }
 
 Status Communicator::finish(Run& run) {
   Status status;
+  kokkos_tools::Section section = run.section;
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
   executor_.wait(
       [&run, &status] {
         if (!run.finished) return false;
@@ -295,6 +327,7 @@ Status Communicator::finish(Run& run) {
         return true;
       },
       Clock::time_point::max());
+  kokkos_tools::stop_section(section);
   return status;
 }
 
@@ -304,6 +337,7 @@ bool Communicator::reclaimed(const Run& run) const {
 }
 
 void Communicator::release(Run& run) {
+  kokkos_tools::stop_section(run.section);
   Executor::Lock lock(executor_);
   abandon(run);
 }

@@ -29,6 +29,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  std::uint64_t id() const { return id_; }
   Rank rank() const { return rank_; }
   Rank size() const { return group_.size(); }
   const Group& group() const { return group_; }
@@ -97,9 +98,20 @@ class Communicator {
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
   void start_clock(Run& run, std::chrono::milliseconds deadline) const;
+  /// What Kokkos' tools are to call the run; empty if there are none.
+  static std::string name_for_tools(const Run& run);
+  static void show_to_tools(Run& run);
   std::string text_of_message(const Run& run) const;
   /// Is it time to look at the deadlines of messages? There may be many.
   bool look_at_messages(Clock::time_point now, bool stalled);
+
+  /// What has become of the calls of one kind.
+  struct CallTally {
+    std::uint64_t started = 0;
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t ticks = 0;  ///< from start to end
+  };
 
   Status check(const Call& call) const;
   Status check_buffers(const Call& call) const;
@@ -116,6 +128,8 @@ class Communicator {
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
   const std::shared_ptr<const Graph>& graph(const Run& run, const Order& order);
+  CallTally& tally(const Run& run);
+  CommunicatorCounters counters(const TickScale::Line& scale) const;
   void ended(Run& run);
   void abandon(Run& run);
 
@@ -134,6 +148,8 @@ class Communicator {
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   GraphCache graphs_;
   std::vector<Record> records_;
+  std::array<CallTally, all_collectives.size()> calls_{};  // by collective
+  CallTally sends_, receives_;
   const Algorithm* named_ = nullptr;  // whose name's digest is kept
   Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none

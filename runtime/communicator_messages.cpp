@@ -42,11 +42,13 @@ Result<Run*> Communicator::post_message(const Message& message) {
     fill(*run, message);
     run->place = messages_.size();
     messages_.push_back(run);
+    ++tally(*run).started;
     executor_.begin_message(*run);
     executor_.after_handlers();
     if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
   }
   executor_.flush_deferred();
+  show_to_tools(*run);
   return run;
 }
 

@@ -37,7 +37,10 @@ Status read(std::string_view name, typename Type::Value& value) {
   if (text.empty()) return Status::ok();
   std::optional<typename Type::Value> parsed = Type::parse(text);
   if (!parsed) {
-    return {Code::InvalidArgument, fmt::format("{}{} is \"{}\", allowed: {}", prefix, name, text, Type::allowed())};
+    std::string wrong;
+    if constexpr (requires { Type::explain(text); }) wrong = Type::explain(text);
+    return {Code::InvalidArgument,
+            fmt::format("{}{} is \"{}\", allowed: {}{}", prefix, name, text, Type::allowed(), wrong)};
   }
   value = *std::move(parsed);
   return Status::ok();
@@ -52,9 +55,10 @@ void warn_of_unknown_variables() {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string_view meant = nearest(name, names);
     if (meant.empty()) {
-      log_warning("{}{} is not a variable of lacuna; `lacuna info` lists them", prefix, name);
+      log_warning(Subsystem::Config, "{}{} is not a variable of lacuna; `lacuna info` lists them", prefix, name);
     } else {
-      log_warning("{}{} is not a variable of lacuna; did you mean {}{}?", prefix, name, prefix, meant);
+      log_warning(Subsystem::Config, "{}{} is not a variable of lacuna; did you mean {}{}?", prefix, name, prefix,
+                  meant);
     }
   }
 }

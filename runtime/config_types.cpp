@@ -142,7 +142,14 @@ std::string AlgorithmNames::format(const Value& value) {
 }
 std::string AlgorithmNames::allowed() { return "collective=algorithm, several with commas between; see `lacuna list`"; }
 
-std::string Level::allowed() { return "error, warning, info or debug"; }
+std::string Levels::allowed() {
+  std::string subsystems;
+  for (Subsystem subsystem : all_subsystems) {
+    subsystems += fmt::format("{}{}", subsystems.empty() ? "" : ", ", to_string(subsystem));
+  }
+  return fmt::format("error, warning, info or debug, and with commas those of single subsystems ({}), such as {}",
+                     subsystems, "info,transport=debug");
+}
 
 std::string ProgressMode::allowed() { return "caller or thread"; }
 

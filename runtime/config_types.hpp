@@ -8,15 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/log_levels.hpp"
 #include "runtime/values/collective.hpp"
-#include "runtime/values/log.hpp"
 #include "runtime/values/progress.hpp"
 
 /// The types of configuration variables. Each has
 ///   Value                 the C++ type of the member of Config,
 ///   parse(text)           its value, or nothing for a text that is not allowed (the text is never empty),
 ///   format(value)         the text shown to people, which parse() reads back where it stands for a value,
-///   allowed()             what may be given: the end of "..., allowed: ".
+///   allowed()             what may be given: the end of "..., allowed: ",
+/// and may have
+///   explain(text)         what of it is wrong, to be put behind that.
 namespace lacuna::runtime::variable {
 
 inline constexpr std::size_t kibibyte = 1024;
@@ -92,6 +94,14 @@ struct HostName {
   static std::string allowed();
 };
 
+/// A folder, made if there is none; empty if not given.
+struct Folder {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text) { return std::string(text); }
+  static std::string format(const Value& value) { return value.empty() ? "not set" : value; }
+  static std::string allowed() { return "a folder"; }
+};
+
 /// Algorithms by collective, "allreduce=ring,broadcast=tree".
 struct AlgorithmNames {
   using Value = std::vector<std::pair<Collective, std::string>>;
@@ -100,10 +110,12 @@ struct AlgorithmNames {
   static std::string allowed();
 };
 
-struct Level {
-  using Value = LogLevel;
-  static std::optional<Value> parse(std::string_view text) { return parse_log_level(text); }
-  static std::string format(Value value) { return std::string(to_string(value)); }
+/// A level for all, and those of single subsystems: "info,transport=debug".
+struct Levels {
+  using Value = LogLevels;
+  static std::optional<Value> parse(std::string_view text) { return LogLevels::parse(text); }
+  static std::string format(const Value& value) { return value.to_string(); }
+  static std::string explain(std::string_view text) { return LogLevels::explain(text); }
   static std::string allowed();
 };
 

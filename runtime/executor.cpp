@@ -10,7 +10,9 @@ namespace lacuna::runtime {
 
 void Executor::begin(Run& run) {
   record_.tick();
+  run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
+  if (tracer_) tracer_->call_posted(run);
   while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
   settle();
 }
@@ -73,6 +75,7 @@ void Executor::settle() {
 
 void Executor::start(ActivePart& part, StepId step) {
   part.states[step].started = true;
+  if (tracer_) tracer_->step_started(part, step);
   switch (part.graph->steps()[step].kind) {
     case StepKind::Send:
       return start_send(part, step);
@@ -94,6 +97,7 @@ void Executor::copy(ActivePart& part, StepId id) {
 
 void Executor::complete(ActivePart& part, StepId step) {
   part.states[step].ended = true;
+  if (tracer_) tracer_->step_ended(part, step);
   for (StepId next : part.graph->successors(step)) {
     if (--part.waits[next] == 0) ready_.push(part.run->call.options.priority, {&part, next});
   }
@@ -118,6 +122,7 @@ void Executor::finish_run(Run& run, const Status& status) {
   record_.add({.run = run.number, .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
   run.finished = true;
   run.status = status;
+  if (tracer_) tracer_->call_ended(run);
   if (run.call.options.notify) {
     finished_.push({*run.call.options.notify, status});
     signal(finished_fd_);

@@ -13,6 +13,8 @@
 #include "runtime/job/watch.hpp"
 #include "runtime/link.hpp"
 #include "runtime/mailbox.hpp"
+#include "runtime/tracer.hpp"
+#include "runtime/values/job_counters.hpp"
 #include "runtime/wire.hpp"
 #include "transports/transport.hpp"
 
@@ -31,6 +33,7 @@ struct ExecutorOptions {
   std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
   std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
   bool progress_thread = false;
+  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
 };
 
 /// For the watch to say why a connection broke.
@@ -76,6 +79,8 @@ class Executor : public Watched, private Receiver {
   const ExecutorOptions& options() const { return options_; }
   Status viable(const Memory& memory) const { return transport_->viable(memory); }
   Counters counters(Rank peer) const;
+  /// All but the host.
+  JobCounters job_counters() const;
 
   /// One round of progress; true if anything moved.
   bool progress();
@@ -88,6 +93,10 @@ class Executor : public Watched, private Receiver {
   /// it leaves that to release(), and ends early if that comes meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
+  /// The trace, or null; to be read after close() or release().
+  const Tracer* tracer() const { return tracer_.get(); }
+  /// From ticks, in which the trace tells the time.
+  TickScale::Line time_scale() const { return tick_scale_.line(); }
 
   /// How many calls were posted on each communicator, for the goodbye.
   std::vector<Reach> reached() const;
@@ -132,6 +141,19 @@ class Executor : public Watched, private Receiver {
     StepId step = 0;
     Landing* landing = nullptr;
   };
+
+  /// What the executor counts for job_counters().
+  struct Tally {
+    std::uint64_t parked_messages = 0;
+    std::uint64_t parked_bytes = 0;
+    std::uint64_t descriptor_messages = 0;
+    std::uint64_t stalls = 0;
+    std::uint64_t waited = 0;  ///< in ticks
+  };
+
+  // Counting (executor_counters.cpp)
+  void retire(const Communicator& communicator);
+  void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
   void begin(Run& run);
@@ -194,6 +216,8 @@ class Executor : public Watched, private Receiver {
   void violation(Communicator& communicator, Rank from, const MessageHeader& header, std::string_view what);
 
   // Progress (executor_progress.cpp)
+  template <class Done>
+  bool wait_for(const Done& done, Clock::time_point until);
   bool progress_locked();
   void request_pump(Rank peer);
   void check_time();
@@ -224,13 +248,17 @@ class Executor : public Watched, private Receiver {
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
   std::vector<Reach> retired_;  // of communicators that were destroyed
-  ObjectPool<Run> runs_;        // of all communicators; one outlives its own while the transport holds its memory
+  std::vector<CommunicatorCounters> retired_counters_;
+  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;
+  const TickScale tick_scale_;
+  Tally tally_;
+  const std::unique_ptr<Tracer> tracer_;
 
   // What must wait until the transport's handlers have returned.
   std::vector<Descriptor> discards_;

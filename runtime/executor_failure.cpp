@@ -4,6 +4,7 @@
 
 #include "runtime/communicator.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -66,6 +67,9 @@ void Executor::fail(Communicator& communicator, const Status& status) {
   if (!communicator.poison_.is_ok()) return;
   record_.tick();
   communicator.poison_ = status;
+  if (communicator.unfinished_ > 0) {
+    log_info(Subsystem::Executor, "{} calls fail: {}", communicator.unfinished_, status.message());
+  }
   purge(communicator);
   for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
     Run* run = communicator.runs_[i];

@@ -30,7 +30,9 @@ MessageGraphs::MessageGraphs()
 
 void Executor::begin_message(Run& run) {
   record_.tick();
+  run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
+  if (tracer_) tracer_->call_posted(run);
   if (run.kind == RunKind::Send) {
     start(activate_message(run), 0);
   } else if (Landing* message = run.communicator->mailbox_.take_unexpected(run.peer, run.number)) {
@@ -62,6 +64,7 @@ void Executor::receive_landed(Run& run, Landing* message) {
     return finish_run(run, fit);
   }
   run.call.count = message->bytes;
+  run.digest = message->digest;
   ActivePart& part = activate_message(run);
   part.states[0].landing = message;
   start(part, 0);
@@ -100,6 +103,7 @@ std::optional<Executor::Place> Executor::place_first(Communicator& communicator,
   Place place{.landing = landing};
   if (receive && fit) {
     receive->call.count = header.bytes;
+    receive->digest = header.digest;
     place.part = &activate_message(*receive);
     start(*place.part, 0);
   } else if (receive) {

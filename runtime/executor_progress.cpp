@@ -48,6 +48,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       links_(static_cast<std::size_t>(size)),
+      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
       last_movement_(Clock::now()),
       last_stall_report_(last_movement_),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -71,6 +72,8 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     Lock lock(*this);  // the watch may already call
     if (state_ != State::Running) return verdict_;
     if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+    log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
+              fragment_bytes_);
   }
   if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
   return {};
@@ -94,12 +97,8 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   });
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
+  log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
   return closed;
-}
-
-Counters Executor::counters(Rank peer) const {
-  Lock lock(*this);
-  return transport_->counters(static_cast<Peer>(peer));
 }
 
 std::string Executor::flight_record() const {
@@ -158,6 +157,22 @@ bool Executor::arm() {
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  std::uint64_t begin = tracer_ ? ticks_now() : 0;  // read once there is something to wait for, or to be shown
+  const auto ended = [&] {
+    const bool over = done();
+    if (begin == 0 && !over) begin = ticks_now();
+    if (begin != 0 && over) count_wait(begin);
+    return over;
+  };
+  if (wait_for(ended, until)) return true;
+  Lock lock(*this);
+  record_.tick();
+  count_wait(begin);
+  return false;
+}
+
+template <class Done>
+bool Executor::wait_for(const Done& done, Clock::time_point until) {
   if (options_.progress_thread) {
     Lock lock(*this);
     return ended_.wait_until(lock.native(), until, done);
@@ -276,7 +291,8 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
                         communicator.text_of(*first)));
   }
   if (stalled) {
-    log_info("no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
+    ++tally_.stalls;
+    log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
     trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
   }
 }

@@ -6,6 +6,7 @@
 #include "kernels/reduce.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -30,7 +31,10 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
   const auto at = place(from, *header, bytes.size());
   if (at && at->landing) {
     Landing& landing = *at->landing;
-    if (!landing.memory && header->bytes > 0) landing.memory = blocks_.take(header->bytes);
+    if (!landing.memory && header->bytes > 0) {
+      landing.memory = blocks_.take(header->bytes);
+      tally_.parked_bytes += header->bytes;
+    }
     if (!bytes.empty()) std::memcpy(landing.memory + header->offset, bytes.data(), bytes.size());
     landing.pieces.push_back({header->offset, bytes.size()});
     return;
@@ -131,6 +135,7 @@ Landing* Executor::new_landing(Rank from, const MessageHeader& header) {
   landing->digest = header.digest;
   landing->dtype = header.dtype;
   landing->bytes = header.bytes;
+  ++tally_.parked_messages;
   return landing;
 }
 
@@ -303,6 +308,7 @@ void Executor::on_peer_failure(Peer peer, const Status& status) {
   if (broken.broken_since) return;
   broken.broken_since = Clock::now();
   broken.broken = status;
+  log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message());
 }
 
 }  // namespace lacuna::runtime

@@ -37,6 +37,8 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const bool eager = bytes == 0 || (bytes <= options_.eager_bytes && charge <= to.credit);
   const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
+  if (!eager) ++tally_.descriptor_messages;
+  if (tracer_) tracer_->sent(part, id, bytes, eager);
 
   record_.add({.bytes = bytes,
                .run = part.run->number,

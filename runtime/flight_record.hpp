@@ -4,11 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#else
-#include <chrono>
-#endif
+#include "runtime/clock.hpp"
 
 namespace lacuna::runtime {
 
@@ -28,7 +24,9 @@ class FlightRecord {
   };
 
   /// Reads the clock. What one call or message sets off carries one time: reading it costs as much as a step.
-  void tick() { ticks_ = now(); }
+  void tick() { ticks_ = ticks_now(); }
+  /// The clock as it was read last.
+  std::uint64_t ticks() const { return ticks_; }
   void add(Event event) {
     event.ticks = ticks_;
     events_[count_++ % capacity] = event;
@@ -39,14 +37,6 @@ class FlightRecord {
 
  private:
   static constexpr std::size_t capacity = 4096;
-
-  static std::uint64_t now() {
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-  }
 
   std::array<Event, capacity> events_{};
   std::uint64_t count_ = 0;

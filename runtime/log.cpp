@@ -29,7 +29,12 @@ void write_to_stderr(LogLevel level, std::string_view text) {
 
 }  // namespace
 
-void set_log_level(LogLevel level) { detail::log_threshold.store(static_cast<int>(level), std::memory_order_relaxed); }
+void set_log_levels(const LogLevels& levels) {
+  for (Subsystem subsystem : all_subsystems) {
+    auto& threshold = detail::log_thresholds[static_cast<std::size_t>(subsystem)].level;
+    threshold.store(static_cast<int>(levels.of(subsystem)), std::memory_order_relaxed);
+  }
+}
 
 void set_log_rank(Rank rank) { own_rank.store(rank, std::memory_order_relaxed); }
 
@@ -40,15 +45,20 @@ void set_log_sink(LogCallback callback, void* user) {
 
 namespace detail {
 
-bool log_level_admits(LogLevel level) {
+bool log_level_admits(Subsystem subsystem, LogLevel level) {
   const char* given = std::getenv("LACUNA_LOG");
-  const LogLevel wanted = parse_log_level(given != nullptr ? given : "").value_or(LogLevel::Warning);
-  int expected = log_level_unknown;
-  log_threshold.compare_exchange_strong(expected, static_cast<int>(wanted), std::memory_order_relaxed);
-  return static_cast<int>(level) <= log_threshold.load(std::memory_order_relaxed);
+  const LogLevels wanted = LogLevels::parse(given != nullptr ? given : "").value_or(LogLevels());
+  for (Subsystem one : all_subsystems) {
+    int expected = log_level_unknown;
+    log_thresholds[static_cast<std::size_t>(one)].level.compare_exchange_strong(
+        expected, static_cast<int>(wanted.of(one)), std::memory_order_relaxed);
+  }
+  const auto& threshold = log_thresholds[static_cast<std::size_t>(subsystem)].level;
+  return static_cast<int>(level) <= threshold.load(std::memory_order_relaxed);
 }
 
-void log_line(LogLevel level, std::string_view text) {
+void log_line(Subsystem subsystem, LogLevel level, std::string_view message) {
+  const std::string text = fmt::format("{}: {}", to_string(subsystem), message);
   Sink current;
   {
     const std::lock_guard lock(sink_mutex);

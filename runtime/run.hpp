@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "runtime/algorithm.hpp"
+#include "runtime/clock.hpp"
+#include "runtime/kokkos_tools.hpp"
 #include "runtime/values/group.hpp"
 #include "transports/transport.hpp"
 
@@ -12,8 +14,6 @@ namespace lacuna::runtime {
 
 class Communicator;
 struct Run;
-
-using Clock = std::chrono::steady_clock;
 
 /// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
 struct Landing {
@@ -89,7 +89,7 @@ struct Run {
   Call call;  ///< without the algorithm's name
   Sampler sampler;
   std::uint32_t number = 0;   ///< of the call; a message's tag
-  std::uint32_t digest = 0;   ///< of what was asked for; of a message that is sent: its number in its stream
+  std::uint32_t digest = 0;   ///< of what was asked for; a message's number in its stream, once it is known
   Rank peer = 0;              ///< of a message: the other rank of the job
   Dtype element = Dtype::U8;  ///< of a message
   std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
@@ -100,6 +100,9 @@ struct Run {
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;
+  std::uint64_t posted = 0;                                  ///< in ticks
+  std::uint32_t traced = 0;                                  ///< its number in the trace
+  kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more

@@ -265,6 +265,23 @@ lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacun
   });
 }
 
+lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int32_t format, char* text, size_t capacity,
+                                   size_t* length) {
+  return guarded([&]() -> Status {
+    if (!communicator || !length) return null_argument(communicator ? "length" : "communicator");
+    if (!text && capacity > 0) return null_argument("text");
+    if (Status valid = check_range("format", format, LACUNA_PROMETHEUS); !valid) return valid;
+    const std::string all = communicator->communicator.counters_text(static_cast<lacuna::CountersFormat>(format));
+    *length = all.size();
+    if (capacity <= all.size()) {
+      return {Code::InvalidArgument,
+              "capacity is " + std::to_string(capacity) + ", must be at least " + std::to_string(all.size() + 1)};
+    }
+    std::memcpy(text, all.c_str(), all.size() + 1);
+    return {};
+  });
+}
+
 lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                const lacuna_buffer* output, lacuna_reduction reduction, const lacuna_options* options,
                                lacuna_request** request) {

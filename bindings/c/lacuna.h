@@ -63,6 +63,11 @@ typedef enum lacuna_skip_mode { LACUNA_SKIP_STATIC = 0, LACUNA_SKIP_RANDOM = 1 }
 typedef enum lacuna_priority { LACUNA_HIGH = 0, LACUNA_NORMAL = 1, LACUNA_LOW = 2 } lacuna_priority;
 typedef enum lacuna_progress_mode { LACUNA_CALLER = 0, LACUNA_THREAD = 1 } lacuna_progress_mode;
 
+typedef enum lacuna_counters_format {
+  LACUNA_JSON = 0,      /* one object */
+  LACUNA_PROMETHEUS = 1 /* Prometheus' text exposition format, version 0.0.4 */
+} lacuna_counters_format;
+
 typedef struct lacuna_communicator lacuna_communicator;
 typedef struct lacuna_request lacuna_request;
 
@@ -158,6 +163,13 @@ LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int3
 LACUNA_EXPORT lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* ranks, size_t count,
                                             lacuna_communicator** part);
 LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters);
+/**
+ * All that this rank counts, of its whole job, as text that ends with a zero byte: `format` is a
+ * lacuna_counters_format. *length becomes the length of the text without the zero byte; if capacity is not larger, the
+ * call fails with LACUNA_INVALID_ARGUMENT and stores nothing else. With capacity 0, text may be null.
+ */
+LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int32_t format, char* text,
+                                                 size_t capacity, size_t* length);
 
 /**
  * The collectives. With `request` null they return at the call's end; else they start it and put a request there.

@@ -12,8 +12,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "bindings/cli/child.hpp"
+#include "bindings/cli/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
 
@@ -234,9 +236,12 @@ int launch(const LaunchOptions& options) {
   }
   const Program program{
       .command = options.command, .environment = environment_for(options, port.number, key), .prefix = options.prefix};
+  const auto begin = std::filesystem::file_time_type::clock::now();
   Session session(options);
   if (const int failed = session.start(program); failed != 0) return failed;
-  return session.run();
+  const int result = session.run();
+  merge_traces_since(begin);
+  return result;
 }
 
 }  // namespace lacuna::cli

@@ -20,6 +20,8 @@ struct LaunchOptions {
 /// The first rank that fails is named on standard error; the others are then ended. SIGINT, SIGTERM and SIGHUP are
 /// passed on to all ranks; a second one ends them with SIGKILL. If this process dies, its ranks are killed.
 ///
+/// Where LACUNA_TRACE is set, the traces that the ranks leave are merged at the end.
+///
 /// Returns 0, or how the first failing rank ended: its exit code, or 128 + its signal; 2 for invalid options, 126 or
 /// 127 if the program can't be executed. Call it from a thread that lives until it returns.
 int launch(const LaunchOptions& options);

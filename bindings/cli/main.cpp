@@ -14,6 +14,7 @@
 #include "bindings/cli/perf.hpp"
 #include "bindings/cli/run.hpp"
 #include "bindings/cli/topology_picture.hpp"
+#include "bindings/cli/trace.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
@@ -222,6 +223,14 @@ void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exi
   });
 }
 
+void add_trace(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<TraceOptions>();
+  CLI::App* command = app.add_subcommand("trace", "merge the traces that a job's ranks left in a folder");
+  command->add_option("folder", options->folder, "what LACUNA_TRACE was")->required();
+  command->add_option("-o,--output", options->output, "the merged trace; trace.json in the folder unless given");
+  command->callback([options, &exit_code] { exit_code = trace(*options); });
+}
+
 void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "carry out the experiment that a TOML file describes");
@@ -266,6 +275,7 @@ int main(int argc, char** argv) {
   add_compare(app, exit_code);
   add_launch(app, program, exit_code);
   add_run(app, exit_code);
+  add_trace(app, exit_code);
   if (!knows_command(app, arguments)) return usage_error;
   std::reverse(arguments.begin(), arguments.end());
   try {

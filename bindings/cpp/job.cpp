@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "algorithms/registry.hpp"
+#include "bindings/cpp/counters_text.hpp"
+#include "bindings/cpp/output_folder.hpp"
+#include "bindings/cpp/trace_file.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/log.hpp"
@@ -56,7 +60,28 @@ class LocalJudge {
   std::atomic<bool> decided_{false};
 };
 
+void JobState::write_trace(const runtime::ClockRelation& clock) const {
+  const runtime::Tracer* tracer = executor->tracer();
+  if (!tracer) return;
+  const Rank rank = executor->rank();
+  const TraceOrigin origin{.job = id,
+                           .rank = rank,
+                           .size = executor->size(),
+                           .host = host_names[static_cast<std::size_t>(rank)],
+                           .scale = executor->time_scale(),
+                           .clock = clock};
+  const auto path = std::filesystem::path(config.trace) / fmt::format("rank-{}.trace.json", rank);
+  if (Status written = lacuna::write_trace(path, *tracer, origin); !written) {
+    runtime::log_error(Subsystem::Trace, "{}", written.message());
+  } else if (tracer->dropped() > 0) {
+    runtime::log_warning(Subsystem::Trace, "{} later events are not in {}: LACUNA_TRACE_EVENTS is {}",
+                         tracer->dropped(), path.string(), config.trace_events);
+  }
+}
+
 namespace {
+
+constexpr std::chrono::milliseconds longest_clock_comparison{1000};
 
 /// More ranks than cores on this host: polling would only take time from the others.
 bool crowded(const Hosts& hosts, Rank rank) {
@@ -77,7 +102,13 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .deadline = config.deadline,
           .stall = config.stall,
           .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
-          .progress_thread = config.progress == Progress::Thread};
+          .progress_thread = config.progress == Progress::Thread,
+          .trace_events = config.trace.empty() ? 0 : config.trace_events};
+}
+
+Status prepare_folders(const runtime::Config& config) {
+  if (Status writable = prepare_folder("LACUNA_METRICS", config.metrics); !writable) return writable;
+  return prepare_folder("LACUNA_TRACE", config.trace);
 }
 
 Status check(const runtime::Config& config) {
@@ -114,8 +145,30 @@ JobState::~JobState() {
   if (watch) watch->leave(executor->reached());
   if (judge) judge->leave(executor->rank(), executor->reached());
   if (executor) static_cast<void>(executor->close(runtime::longest_leave));
+  const runtime::ClockRelation clock =
+      watch ? watch->clock().value_or(runtime::ClockRelation()) : runtime::ClockRelation();
   watch.reset();
-  if (executor) executor->set_reporter(nullptr);  // it may refer to the watch
+  if (!executor) return;
+  executor->set_reporter(nullptr);  // it may refer to the watch
+  write_metrics();
+  write_trace(clock);
+}
+
+JobCounters JobState::counters() const {
+  JobCounters all = executor->job_counters();
+  all.host = host_names[static_cast<std::size_t>(all.rank)];
+  return all;
+}
+
+void JobState::write_metrics() const {
+  if (config.metrics.empty()) return;
+  const JobCounters all = counters();
+  for (const auto& [format, ending] : {std::pair(CountersFormat::Json, "json"), {CountersFormat::Prometheus, "prom"}}) {
+    const auto path = std::filesystem::path(config.metrics) / fmt::format("rank-{}.{}", all.rank, ending);
+    const std::string text = counters_text(all, format);
+    const Status written = write_whole(path, [&](std::FILE* file) { std::fputs(text.c_str(), file); });
+    if (!written) runtime::log_error(Subsystem::Trace, "{}", written.message());
+  }
 }
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
@@ -128,8 +181,9 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   }
   runtime::set_log_rank(rank);
 
-  auto job = std::make_shared<JobState>();
+  auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
+  if (Status writable = prepare_folders(config); !writable) return writable;
   auto transport = make_ucx({});
   if (!transport) return transport.status();
   auto membership = runtime::join({.rank = rank,
@@ -143,6 +197,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
                                   (*transport)->address());
   if (!membership) return membership.status();
 
+  job->id = membership->nonce;
   job->host_names = membership->hosts;
   job->hosts = membership->grouping();
   const auto options = executor_options(config, crowded(job->hosts, rank));
@@ -154,7 +209,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   job->watch = std::move(*watch);
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
   if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
-  runtime::log_info("rank {} of {} on {}", rank, size, config.host);
+  if (job->executor->tracer()) job->watch->compare_clocks(longest_clock_comparison);
+  runtime::log_info(Subsystem::Job, "rank {} of {} on {}", rank, size, config.host);
   return world;
 }
 
@@ -162,15 +218,18 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
+  if (Status writable = prepare_folders(*config); !writable) return writable;
   config->progress = progress;
   std::vector<std::shared_ptr<GroupState>> ranks;
   auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
   auto transports = make_inproc(size, {});
+  const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
   std::vector<std::vector<std::byte>> addresses;
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
-    auto job = std::make_shared<JobState>();
+    auto job = std::make_shared<JobState>(*config);
     if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
+    job->id = id;
     job->host_names.assign(static_cast<std::size_t>(size), config->host);
     job->hosts = size;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,

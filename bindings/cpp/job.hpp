@@ -16,21 +16,28 @@ class LocalJudge;
 
 /// What the communicators of one rank of a job share, in the order in which it is made; torn down in reverse.
 struct JobState {
-  JobState() = default;
+  explicit JobState(const runtime::Config& given) : config(given) {}
   JobState(const JobState&) = delete;
   JobState& operator=(const JobState&) = delete;
   ~JobState();
 
+  JobCounters counters() const;
   std::string_view algorithm_for(Collective collective) const {
     return algorithms[static_cast<std::size_t>(collective)];
   }
 
+  runtime::Config config;
+  std::uint64_t id = 0;  ///< equal on all ranks, another one for each job
   std::vector<std::string> host_names;
   Hosts hosts;                                                 ///< of the processes
   std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
   std::shared_ptr<LocalJudge> judge;
+
+ private:
+  void write_metrics() const;
+  void write_trace(const runtime::ClockRelation& clock) const;
 };
 
 /// A communicator. The job ends with the last of its communicators.

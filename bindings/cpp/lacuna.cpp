@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
+#include "bindings/cpp/counters_text.hpp"
 #include "bindings/cpp/job.hpp"
 #include "runtime/log.hpp"
 
@@ -203,6 +204,10 @@ Counters Communicator::counters() const {
 
 Counters Communicator::counters(Rank peer) const {
   return group_->job->executor->counters(group_->communicator.group().process_of(peer));
+}
+JobCounters Communicator::job_counters() const { return group_->job->counters(); }
+std::string Communicator::counters_text(CountersFormat format) const {
+  return lacuna::counters_text(job_counters(), format);
 }
 bool Communicator::progress() { return group_->job->executor->progress(); }
 int Communicator::event_fd() const { return group_->job->executor->event_fd(); }

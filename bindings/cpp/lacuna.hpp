@@ -16,6 +16,7 @@
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/job_counters.hpp"
 #include "runtime/values/log.hpp"
 #include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
@@ -46,7 +47,8 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error.
+/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. The
+/// callback runs on any thread, lacuna's own too, and must not call lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
@@ -304,6 +306,10 @@ class Communicator {
   /// What the transport has counted: with all peers together, or with one.
   Counters counters() const;
   Counters counters(Rank peer) const;
+  /// All that this rank counts, of its whole job: calls by communicator and collective, traffic by peer, waits.
+  JobCounters job_counters() const;
+  /// The same as text, for a program's own exporter; LACUNA_METRICS writes it when the rank leaves.
+  std::string counters_text(CountersFormat format) const;
 
   /// One round of progress, for codes with a loop of their own; true if anything moved.
   bool progress();

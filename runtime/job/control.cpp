@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -88,6 +89,10 @@ void Control::run() {
     for (Rank rank = 0; rank < size(); ++rank) attend(rank);
     Orders orders = take_orders();
     for (Trouble& trouble : orders.troubles) raise(std::move(trouble));
+    if (orders.compare_clocks) {
+      compares_clocks_ = true;
+      ask_time();
+    }
     if (orders.leave) say_goodbye(*std::move(orders.leave));
     keep_time();
     help_leavers();
@@ -144,6 +149,7 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Goodbye:
       from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
       from.has_left = true;
+      log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {
         tell_all(Say::Leaving);
@@ -175,6 +181,12 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Released:
       stop_until_ = now_;
       break;
+    case Say::AskTime:
+      tell_time(from, frame);
+      break;
+    case Say::Time:
+      take_time(frame);
+      break;
   }
 }
 
@@ -187,6 +199,7 @@ void Control::lose(Rank rank, std::string_view how) {
 void Control::keep_time() {
   if (now_ >= next_beat_) {
     next_beat_ = now_ + period_;
+    if (compares_clocks_) ask_time();
     for (Member& one : members_) {
       if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send(one.channel, Say::Beat);
     }
@@ -204,6 +217,7 @@ void Control::keep_time() {
 void Control::conclude(const Status& verdict) {
   if (failed_) return;
   failed_ = true;
+  log_info(Subsystem::Job, "the job has failed: {}", verdict.message());
   inquiries_.clear();
   fallback_.reset();
   for (Member& one : members_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ class Control {
   bool submit(Trouble trouble);
   void leave(std::vector<Reach> reached);
   void stop();
+  void compare_clocks(std::chrono::milliseconds longest);
+  std::optional<ClockRelation> clock() const;
 
   /// Serves until stop(). After leave() that is not the end of it before the goodbyes, nor before all have stopped if
   /// the job has failed.
@@ -49,6 +52,7 @@ class Control {
     std::vector<Trouble> troubles;
     std::optional<std::vector<Reach>> leave;
     bool stop = false;
+    bool compare_clocks = false;
   };
   struct Fallback {
     Trouble trouble;
@@ -71,6 +75,12 @@ class Control {
   void hub_leaves();
   void release_when_stopped();
   void tell_all(watch_messages::Say kind);
+
+  // Clocks (control_clock.cpp)
+  void ask_time();
+  void tell_time(Member& to, const Frame& frame);
+  void take_time(const Frame& frame);
+
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
 
   // Troubles (control_inquiries.cpp)
@@ -89,9 +99,12 @@ class Control {
   Watched& watched_;
   const Fd wake_;
 
-  std::mutex mutex_;  // of the next two
+  mutable std::mutex mutex_;  // of the next five
   Orders orders_;
   Throttle submitted_;
+  ClockComparison clocks_;
+  int clock_answers_ = 0;
+  std::condition_variable clock_answered_;
 
   std::vector<Member> members_;
   Clock::time_point now_;  // read once in a round: a rank that is suspended in the midst of one blames nobody
@@ -99,6 +112,7 @@ class Control {
   Clock::time_point help_until_;  // leavers to be heard
   Clock::time_point stop_until_;  // after a verdict, others to stop
   bool failed_ = false, released_ = false, stopping_ = false;
+  bool compares_clocks_ = false;
   std::vector<Inquiry> inquiries_;  // on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -149,6 +150,7 @@ bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
     return false;
   }
   guest.has_card = true;
+  log_debug(Subsystem::Job, "rank {} joins from {}, host {}", guest.rank, guest.name, card->host);
   table_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
   table_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
   table_.addresses[static_cast<std::size_t>(guest.rank)] = std::move(card->address);
@@ -163,6 +165,7 @@ bool Rendezvous::refuse(Guest& guest, const Status& reason, std::string text) {
 }
 
 void Rendezvous::note(std::string text) {
+  log_info(Subsystem::Job, "{}", text);
   if (notes_.size() < most_notes) {
     notes_.push_back(std::move(text));
   } else {

@@ -7,13 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/clock.hpp"
 #include "runtime/values/status.hpp"
 
 struct addrinfo;
 
 namespace lacuna::runtime {
-
-using Clock = std::chrono::steady_clock;
 
 /// Owns a file descriptor: a socket, an eventfd.
 class Fd {

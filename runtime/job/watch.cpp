@@ -50,6 +50,10 @@ void Watch::report(Trouble trouble) {
   if (control_->size() == 1) static_cast<void>(start_thread());
 }
 
+void Watch::compare_clocks(std::chrono::milliseconds longest) { control_->compare_clocks(longest); }
+
+std::optional<ClockRelation> Watch::clock() const { return control_->clock(); }
+
 void Watch::leave(std::vector<Reach> reached) { control_->leave(std::move(reached)); }
 
 }  // namespace lacuna::runtime

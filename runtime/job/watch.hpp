@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/job/clock_comparison.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/status.hpp"
 
@@ -104,6 +105,11 @@ class Watch {
 
   /// Only notes the trouble and wakes the watch's thread; cheap for a call that is reported as stalled repeatedly.
   void report(Trouble trouble);
+  /// Compares this rank's clock with rank 0's, for traces: some times now and once with each beat. Blocks until the
+  /// first comparisons are there, or for `longest`.
+  void compare_clocks(std::chrono::milliseconds longest);
+  /// From this rank's clock to rank 0's; nothing if they were not compared.
+  std::optional<ClockRelation> clock() const;
   /// Says goodbye: this rank will post no further call. A communicator that is not named here counts as one without any
   /// call. The watch serves on until it is destroyed.
   void leave(std::vector<Reach> reached);

@@ -57,6 +57,12 @@ void send_verdict(Channel& channel, const Status& verdict) {
   send(channel, Say::Verdict, Encoder().put(static_cast<std::int32_t>(verdict.code())).put(cut(verdict.message())));
 }
 
+void send_time(Channel& channel, Say kind, const Time& time) {
+  Encoder body;
+  for (Clock::time_point one : {time.asked, time.theirs}) body.put(std::int64_t{one.time_since_epoch().count()});
+  send(channel, kind, body);
+}
+
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame) {
   Decoder body(frame.body);
   const auto count = body.get<std::uint32_t>();
@@ -104,6 +110,15 @@ std::optional<Answer> read_answer(const Frame& frame) {
   posted.text = body.text(longest_text);
   if (has_posted) answer.posted = std::move(posted);
   return complete(body, std::move(answer));
+}
+
+std::optional<Time> read_time(const Frame& frame) {
+  Decoder body(frame.body);
+  Time time;
+  for (Clock::time_point* one : {&time.asked, &time.theirs}) {
+    *one = Clock::time_point(Clock::duration(body.get<std::int64_t>()));
+  }
+  return complete(body, time);
 }
 
 std::optional<Status> read_verdict(const Frame& frame) {

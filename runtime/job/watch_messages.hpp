@@ -25,6 +25,8 @@ enum class Say : std::uint8_t {
   Stopped,    ///< to rank 0: this rank has heard the verdict and moves no data any more
   Released,   ///< from rank 0: all have stopped
   Leaving,    ///< from rank 0: some rank waits until it has been heard
+  AskTime,    ///< to rank 0: what does your clock say?
+  Time,       ///< from rank 0
 };
 
 struct Ask {
@@ -37,6 +39,12 @@ struct Answer {
   std::optional<Watched::Posted> posted;
 };
 
+/// Readings of two clocks; the answer repeats the question's.
+struct Time {
+  Clock::time_point asked;
+  Clock::time_point theirs;
+};
+
 /// Any that says no more than its kind.
 void send(Channel& channel, Say kind);
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
@@ -44,6 +52,7 @@ void send_report(Channel& channel, const Trouble& trouble);
 void send_ask(Channel& channel, const Ask& ask);
 void send_answer(Channel& channel, const Answer& answer);
 void send_verdict(Channel& channel, const Status& verdict);
+void send_time(Channel& channel, Say kind, const Time& time);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame);
@@ -51,5 +60,6 @@ std::optional<Trouble> read_report(const Frame& frame);
 std::optional<Ask> read_ask(const Frame& frame);
 std::optional<Answer> read_answer(const Frame& frame);
 std::optional<Status> read_verdict(const Frame& frame);
+std::optional<Time> read_time(const Frame& frame);
 
 }  // namespace lacuna::runtime::watch_messages

@@ -25,7 +25,34 @@ constexpr std::optional<LogLevel> parse_log_level(std::string_view name) {
   return std::nullopt;
 }
 
-/// Receives lacuna's log lines of this process from any thread. `text` has no line end and is valid during the call.
+/// Who writes a log line. Each has a level of its own.
+enum class Subsystem : int {
+  Config,     ///< the environment's variables
+  Job,        ///< ranks that join, leave, die; verdicts
+  Executor,   ///< calls and communicators
+  Transport,  ///< connections and messages
+  Trace,      ///< traces and metrics
+};
+
+inline constexpr std::array all_subsystems = {Subsystem::Config, Subsystem::Job, Subsystem::Executor,
+                                              Subsystem::Transport, Subsystem::Trace};
+
+constexpr std::string_view to_string(Subsystem subsystem) {
+  constexpr std::array<std::string_view, all_subsystems.size()> names = {"config", "job", "executor", "transport",
+                                                                         "trace"};
+  return names[static_cast<std::size_t>(subsystem)];
+}
+
+/// The inverse of to_string; nothing for an unknown name.
+constexpr std::optional<Subsystem> parse_subsystem(std::string_view name) {
+  for (Subsystem subsystem : all_subsystems) {
+    if (to_string(subsystem) == name) return subsystem;
+  }
+  return std::nullopt;
+}
+
+/// Receives lacuna's log lines of this process from any thread. `text` begins with the subsystem, "job: rank 2 died",
+/// has no line end and is valid during the call.
 using LogCallback = void (*)(LogLevel level, std::string_view text, void* user);
 
 }  // namespace lacuna

@@ -277,7 +277,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
       {{"nonsense"},
-       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run"},
+       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run, trace"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
@@ -313,6 +313,8 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"perf", "allreduce", "-o", "avg", "-d", "i32"}, "avg of i32"},
       {{"perf", "broadcast", "-r", "1"}, "root is 1, must be 0 .. 0"},
       {{"perf", "allreduce", "-e", "8", "-J", "/nonexistent/x.json"}, "/nonexistent/x.json could not be written"},
+      {{"trace"}, "folder is required"},
+      {{"trace", "/nonexistent"}, "/nonexistent: No such file or directory"},
       {{"launch"}, "--ranks is required"},
       {{"launch", "-n", "2"}, "0 words"},
       {{"launch", "-n"}, "--ranks: 1 required"},

@@ -29,7 +29,7 @@ class ConfigTest : public ::testing::Test {
       if (text.starts_with("LACUNA_")) saved_[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
     }
     for (const auto& [name, value] : saved_) unsetenv(name.c_str());
-    set_log_level(LogLevel::Warning);
+    set_log_levels(LogLevel::Warning);
     set_log_sink([](LogLevel, std::string_view text,
                     void* user) { static_cast<std::vector<std::string>*>(user)->emplace_back(text); },
                  &warnings_);
@@ -76,7 +76,7 @@ TEST_F(ConfigTest, AnEmptyEnvironmentYieldsTheDefaults) {
   EXPECT_EQ(config.bootstrap_timeout, milliseconds(60'000));
   EXPECT_EQ(config.watch_timeout, milliseconds(10'000));
   EXPECT_EQ(config.stall, milliseconds(2'000));
-  EXPECT_EQ(config.log, LogLevel::Warning);
+  EXPECT_EQ(config.log, LogLevels(LogLevel::Warning));
   EXPECT_EQ(config.progress, Progress::Caller);
   EXPECT_EQ(config.chunk, 262'144u);
   EXPECT_EQ(config.window, 1'048'576u);
@@ -106,7 +106,7 @@ TEST_F(ConfigTest, EveryKindOfValueIsRead) {
   EXPECT_EQ(config.store, "[::1]:29500");
   EXPECT_EQ(config.key, "s e c r e t");
   EXPECT_EQ(config.deadline, milliseconds(2500));
-  EXPECT_EQ(config.log, LogLevel::Debug);
+  EXPECT_EQ(config.log, LogLevels(LogLevel::Debug));
   EXPECT_EQ(config.progress, Progress::Thread);
   EXPECT_EQ(config.chunk, 3'145'728u);
   EXPECT_EQ(config.eager, 0u);
@@ -159,6 +159,20 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
   }
 }
 
+TEST_F(ConfigTest, AWrongLogLevelOrSubsystemIsAnErrorWithTheNearestName) {
+  const std::map<std::string, std::string> ends = {
+      {"info,tranport=debug", "; there is no subsystem \"tranport\", did you mean \"transport\"?"},
+      {"job=debg", "; there is no level \"debg\", did you mean \"debug\"?"},
+      {"transport", "; the subsystem \"transport\" needs a level, such as transport=debug"},
+      {"qqqqqqqq", "; there is no level \"qqqqqqqq\""},
+      {"info,debug", "; something stands twice"}};
+  for (const auto& [value, end] : ends) {
+    set("LACUNA_LOG", value);
+    EXPECT_TRUE(error().ends_with(end)) << error();
+    EXPECT_NE(error().find("(config, job, executor, transport, trace)"), std::string::npos) << error();
+  }
+}
+
 TEST_F(ConfigTest, AnEmptyVariableKeepsItsDefault) {
   set("LACUNA_SLOTS", "");
   EXPECT_EQ(read().slots, 16u);
@@ -181,15 +195,15 @@ TEST_F(ConfigTest, WithoutAHostVariableTheMachineNamesItself) {
 TEST_F(ConfigTest, AnUnknownVariableIsAWarningWithTheNearestName) {
   set("LACUNA_DEADLNE", "3");
   EXPECT_EQ(read().deadline, milliseconds(300'000));
-  EXPECT_EQ(warnings_,
-            std::vector<std::string>{"LACUNA_DEADLNE is not a variable of lacuna; did you mean LACUNA_DEADLINE?"});
+  EXPECT_EQ(warnings_, std::vector<std::string>{
+                           "config: LACUNA_DEADLNE is not a variable of lacuna; did you mean LACUNA_DEADLINE?"});
 }
 
 TEST_F(ConfigTest, AnUnknownVariableLikeNoOtherIsAWarningWithoutAGuess) {
   set("LACUNA_QWERTYUIOP", "3");
   read();
-  EXPECT_EQ(warnings_,
-            std::vector<std::string>{"LACUNA_QWERTYUIOP is not a variable of lacuna; `lacuna info` lists them"});
+  EXPECT_EQ(warnings_, std::vector<std::string>{
+                           "config: LACUNA_QWERTYUIOP is not a variable of lacuna; `lacuna info` lists them"});
 }
 
 TEST_F(ConfigTest, TheTableShowsValueDefaultAndSource) {

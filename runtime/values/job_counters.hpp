@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/values/collective.hpp"
+#include "runtime/values/counters.hpp"
+#include "runtime/values/dtype.hpp"
+
+namespace lacuna {
+
+/// Calls of one kind on one communicator, as one rank counts them.
+struct CallCounters {
+  std::uint64_t started = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  double seconds = 0;  ///< from the start to the end of each call, added up over those that have ended
+
+  CallCounters& operator+=(const CallCounters& other) {
+    started += other.started;
+    completed += other.completed;
+    failed += other.failed;
+    seconds += other.seconds;
+    return *this;
+  }
+};
+
+struct CommunicatorCounters {
+  std::uint64_t id = 0;  ///< equal on all its ranks; 0: earlier communicators, together
+  Rank rank = 0;         ///< in it; -1 for earlier ones, together
+  Rank size = 0;
+  std::array<CallCounters, all_collectives.size()> calls{};  ///< by Collective
+  CallCounters sends{};                                      ///< point-to-point
+  CallCounters receives{};
+
+  CommunicatorCounters& operator+=(const CommunicatorCounters& other) {
+    for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
+    sends += other.sends;
+    receives += other.receives;
+    return *this;
+  }
+};
+
+/// What one rank has done in its job since it joined. All figures only grow.
+struct JobCounters {
+  Rank rank = 0;
+  Rank size = 0;
+  std::string host{};
+  std::vector<CommunicatorCounters> communicators{};  ///< those that have ended first
+  std::vector<Counters> peers{};                      ///< traffic with each rank of the job
+  double wait_seconds = 0;                            ///< that callers spent waiting, added up over their threads
+  std::uint64_t parked_messages = 0;                  ///< received before their step could take them
+  std::uint64_t parked_bytes = 0;                     ///< of these, what had to be kept in memory of lacuna's
+  std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
+  std::uint64_t stalls = 0;               ///< times that nothing moved for LACUNA_STALL while a call was unfinished
+};
+
+/// A text form of JobCounters. The numbers are part of the C API.
+enum class CountersFormat : std::uint8_t {
+  Json = 0,        ///< one object
+  Prometheus = 1,  ///< Prometheus' text exposition format, version 0.0.4
+};
+
+}  // namespace lacuna
