@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "examples/workloads/fashion_mnist/idx.hpp"
+#include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
 
@@ -18,17 +18,6 @@ namespace lacuna::workloads {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t classes = 10;
-constexpr float pixel_mean = 0.2860F;  // of the training images, in units of the brightest pixel
-constexpr float pixel_deviation = 0.3530F;
-
-std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels) {
-  std::vector<std::size_t> widths = {pixels};
-  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
-  widths.push_back(classes);
-  return widths;
-}
 
 class FashionMnist final : public Workload {
  public:
@@ -55,8 +44,7 @@ class FashionMnist final : public Workload {
   std::uint64_t fingerprint() const;
 
   FashionMnistOptions options_;
-  LabelledImages training_;
-  LabelledImages test_;
+  FashionMnistData data_;
   std::optional<Network> network_;
   std::vector<std::uint8_t> labels_;
   std::vector<Sampler> samplers_;  // one per layer
@@ -69,33 +57,21 @@ class FashionMnist final : public Workload {
 };
 
 Status FashionMnist::load() {
-  const auto missing = [](const Status& why) {
-    return Status(Code::Io, fmt::format("{}; the files come with the Debian package dataset-fashion-mnist (apt install "
-                                        "dataset-fashion-mnist), or set workload.path to a folder that has them",
-                                        why.message()));
-  };
-  Result<LabelledImages> training = read_images(options_.folder, "train", classes);
-  if (!training) return missing(training.status());
-  Result<LabelledImages> test = read_images(options_.folder, "t10k", classes);
-  if (!test) return missing(test.status());
-  if (training->pixels != test->pixels) {
-    return missing(Status(Code::Io, fmt::format("{}: the training images have {} pixels, the test images {}",
-                                                options_.folder.string(), training->pixels, test->pixels)));
-  }
-  training_ = *std::move(training);
-  test_ = *std::move(test);
-  network_.emplace(widths_of(options_, training_.pixels), options_.batch);
+  Result<FashionMnistData> data = read_fashion_mnist(options_.folder);
+  if (!data) return data.status();
+  data_ = *std::move(data);
+  network_.emplace(widths_of(options_, data_.training.pixels), options_.batch);
   return Status::ok();
 }
 
 Result<std::uint64_t> FashionMnist::steps_per_epoch(Rank ranks) const {
   const std::size_t global_batch = options_.batch * static_cast<std::size_t>(ranks);
-  if (global_batch > training_.count) {
+  if (global_batch > data_.training.count) {
     return Status(Code::InvalidArgument,
                   fmt::format("{} samples on each of {} ranks are more than the {} training images", options_.batch,
-                              ranks, training_.count));
+                              ranks, data_.training.count));
   }
-  return std::uint64_t{training_.count / global_batch};
+  return std::uint64_t{data_.training.count / global_batch};
 }
 
 Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
@@ -117,19 +93,17 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
 void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, std::size_t slot) {
   const std::uint8_t* image = from.images.data() + index * from.pixels;
   float* to = network_->inputs().data() + slot * from.pixels;
-  for (std::size_t i = 0; i < from.pixels; ++i) {
-    to[i] = (static_cast<float>(image[i]) / 255.0F - pixel_mean) / pixel_deviation;
-  }
+  for (std::size_t i = 0; i < from.pixels; ++i) to[i] = normalised(image[i]);
   labels_[slot] = from.labels[index];
 }
 
 void FashionMnist::take_batch(std::uint64_t step) {
   if (const std::uint64_t epoch = step / steps_per_epoch_; epoch_ != epoch) {
-    order_ = permutation(task_.seed, epoch, training_.count);
+    order_ = permutation(task_.seed, epoch, data_.training.count);
     epoch_ = epoch;
   }
   const std::size_t first = ((step % steps_per_epoch_) * ranks() + rank()) * options_.batch;
-  for (std::size_t i = 0; i < options_.batch; ++i) take_sample(training_, order_[first + i], i);
+  for (std::size_t i = 0; i < options_.batch; ++i) take_sample(data_.training, order_[first + i], i);
 }
 
 Result<double> FashionMnist::step(std::uint64_t step) {
@@ -138,15 +112,14 @@ Result<double> FashionMnist::step(std::uint64_t step) {
   const double loss = network_->score(labels_).loss / static_cast<double>(options_.batch);
   Result<std::vector<Request>> averages = backward();
   if (!averages) return averages.status();
-  const double left = 1 - static_cast<double>(step) / static_cast<double>(task_.steps);
-  const double rate = options_.learning_rate * (options_.decay == Decay::Linear ? left : 1);
-  if (Status finished = finish(*std::move(averages), static_cast<float>(rate)); !finished) return finished;
+  const float rate = rate_at(options_, step, task_.steps);
+  if (Status finished = finish(*std::move(averages), rate); !finished) return finished;
   return loss;
 }
 
 /// The averages in flight, from the last layer to the first.
 Result<std::vector<Request>> FashionMnist::backward() {
-  const Network::Pause pause = [this] { communicator_->progress(); };
+  const Pause pause = [this] { communicator_->progress(); };
   std::vector<Request> averages;
   network_->begin_backward(labels_);
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
@@ -185,11 +158,11 @@ Status FashionMnist::finish(std::vector<Request> averages, float rate) {
 
 /// Of this rank's share of the test images.
 Score FashionMnist::score_share() {
-  const std::size_t end = test_.count * (rank() + 1) / ranks();
+  const std::size_t end = data_.test.count * (rank() + 1) / ranks();
   Score share;
-  for (std::size_t i = test_.count * rank() / ranks(); i < end; i += options_.batch) {
+  for (std::size_t i = data_.test.count * rank() / ranks(); i < end; i += options_.batch) {
     const std::size_t samples = std::min(options_.batch, end - i);
-    for (std::size_t j = 0; j < samples; ++j) take_sample(test_, i + j, j);
+    for (std::size_t j = 0; j < samples; ++j) take_sample(data_.test, i + j, j);
     network_->forward(samples);
     const Score score = network_->score(labels_);
     share.loss += score.loss;
@@ -206,7 +179,7 @@ Result<Metrics> FashionMnist::evaluate() {
   if (Status summed = communicator_->allreduce<double>(loss, loss); !summed) return summed;
   std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share.correct)};
   if (Status summed = communicator_->allreduce<std::int64_t>(correct, correct); !summed) return summed;
-  const auto count = static_cast<double>(test_.count);
+  const auto count = static_cast<double>(data_.test.count);
   const double accuracy = static_cast<double>(correct[0]) / count;
   return Metrics{.values = {{.name = "test_accuracy", .value = accuracy, .percent = true},
                             {.name = "test_loss", .value = loss[0] / count}},
@@ -227,11 +200,7 @@ Status FashionMnist::check_equal(std::uint64_t fingerprint) {
 
 std::uint64_t FashionMnist::fingerprint() const {
   std::uint64_t sum = 0;
-  for (const Layer& layer : network_->layers()) {
-    for (float value : layer.parameters) {
-      sum = std::rotl(sum ^ std::bit_cast<std::uint32_t>(value), 23) * 0x9e3779b97f4a7c15U;
-    }
-  }
+  for (const Layer& layer : network_->layers()) sum = workloads::fingerprint(layer, sum);
   return sum;
 }
 
@@ -248,6 +217,18 @@ std::vector<StateItem> FashionMnist::state() {
 }
 
 }  // namespace
+
+std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels) {
+  std::vector<std::size_t> widths = {pixels};
+  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
+  widths.push_back(classes);
+  return widths;
+}
+
+float rate_at(const FashionMnistOptions& options, std::uint64_t step, std::uint64_t steps) {
+  const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
+  return static_cast<float>(options.learning_rate * (options.decay == Decay::Linear ? left : 1));
+}
 
 std::unique_ptr<Workload> make_fashion_mnist(const FashionMnistOptions& options) {
   return std::make_unique<FashionMnist>(options);
