@@ -76,7 +76,7 @@ class ParallelMlp : public TrainingFixture {
   Parameters trained(const Case& what, const Method& method = dense) {
     Parameters all(what.layers());
     std::mutex mutex;
-    on_ranks(ranks_of(what), make(what), method, [&](Communicator& communicator, Workload& workload) {
+    on_ranks(ranks_of(what), make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       if (Status evaluated = workload.evaluate().status(); !evaluated) return evaluated;
       const std::lock_guard lock(mutex);
@@ -106,7 +106,7 @@ class ParallelMlp : public TrainingFixture {
   Parameters data_parallel(const Case& what) {
     Parameters all;
     const Make make = [&] { return make_fashion_mnist(options_of(what).model); };
-    on_ranks(1, make, dense, [&](Communicator&, Workload& workload) {
+    on_ranks(1, make, task_of(dense), [&](Communicator&, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       for (const StateItem& item : workload.state()) {
         const float* data = static_cast<const float*>(item.data);
@@ -181,8 +181,8 @@ const Method skipping{.label = "skip", .algorithm = "skip_ring", .skip_steps = 1
 TEST_F(ParallelMlp, ContinuedFromItsSavedStateHasTheSameBits) {
   const Case what{.grid = {2, 2, 2}, .micro_batches = 2};
   for (const Method& method : {dense, skipping}) {
-    on_ranks(8, make(what), method, [&](Communicator& communicator, Workload& workload) {
-      return continue_from_middle(communicator, workload, method);
+    on_ranks(8, make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
+      return continue_from_middle(communicator, workload, task_of(method));
     });
   }
 }
@@ -191,7 +191,7 @@ TEST_F(ParallelMlp, EvaluatesAsOneRankDoes) {
   std::vector<Metrics> found;
   for (const GridSizes& grid : {GridSizes{1, 1, 1}, GridSizes{1, 1, 3}, GridSizes{2, 2, 2}}) {
     const Case what{.grid = grid, .batch = 12 / static_cast<std::size_t>(grid.data)};
-    on_ranks(ranks_of(what), make(what), dense, [&](Communicator& communicator, Workload& workload) {
+    on_ranks(ranks_of(what), make(what), task_of(dense), [&](Communicator& communicator, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       const Result<Metrics> metrics = workload.evaluate();
       if (metrics && communicator.rank() == communicator.size() - 1) found.push_back(*metrics);
@@ -209,7 +209,7 @@ TEST_F(ParallelMlp, FirstStageShowsTheLossOfTheLast) {
   std::vector<double> losses;
   for (const Rank stages : {1, 3}) {
     const Case what{.grid = {1, 1, stages}, .micro_batches = 3};
-    on_ranks(stages, make(what), dense, [&](Communicator& communicator, Workload& workload) {
+    on_ranks(stages, make(what), task_of(dense), [&](Communicator& communicator, Workload& workload) {
       const Result<double> loss = workload.step(0);
       if (loss && communicator.rank() == 0) losses.push_back(*loss);
       return loss.status();
@@ -222,7 +222,7 @@ TEST_F(ParallelMlp, FirstStageShowsTheLossOfTheLast) {
 
 TEST_F(ParallelMlp, EvaluationFindsReplicasThatDiffer) {
   const Case what{.grid = {2, 2, 2}};
-  on_ranks(8, make(what), dense, [](Communicator& communicator, Workload& workload) {
+  on_ranks(8, make(what), task_of(dense), [](Communicator& communicator, Workload& workload) {
     if (communicator.rank() == 6) *static_cast<float*>(workload.state().front().data) += 1;
     test::expect_error(workload.evaluate().status(), Code::Mismatch, "ranks 2 and 6");
     return Status::ok();
@@ -252,7 +252,7 @@ std::uint64_t payload_of(const Case& what, Rank rank) {
 TEST_F(ParallelMlp, SendsTheBytesOfItsFormula) {
   for (const GridSizes& grid : {GridSizes{1, 1, 2}, GridSizes{1, 2, 1}, GridSizes{2, 1, 1}, GridSizes{2, 2, 2}}) {
     const Case what{.grid = grid, .micro_batches = 3};
-    on_ranks(ranks_of(what), make(what), dense, [&](Communicator& communicator, Workload& workload) {
+    on_ranks(ranks_of(what), make(what), task_of(dense), [&](Communicator& communicator, Workload& workload) {
       if (Status together = communicator.barrier(); !together) return together;
       const std::uint64_t before = communicator.counters().payload_sent;
       if (Status trained = train(workload, 0, steps); !trained) return trained;

@@ -50,16 +50,18 @@ class TrainingFixture : public IdxFixture {
     write(prefix + "-labels-idx1-ubyte.gz", labels);
   }
 
-  static Task task_of(const Method& method) { return {.method = method, .seed = 3, .steps = steps}; }
+  static Task task_of(const Method& method, std::uint64_t of_steps = steps) {
+    return {.method = method, .seed = 3, .steps = of_steps};
+  }
 
   /// Runs `work` on that many ranks, a thread each, with a workload that has been loaded and set up.
-  static void on_ranks(Rank size, const Make& make, const Method& method, const Work& work) {
+  static void on_ranks(Rank size, const Make& make, const Task& task, const Work& work) {
     Result<std::vector<Communicator>> world = Communicator::local(size);
     ASSERT_TRUE(world) << world.status().to_string();
     const auto on_rank = [&](Communicator& communicator) -> Status {
       const std::unique_ptr<Workload> workload = make();
       if (Status loaded = workload->load(); !loaded) return loaded;
-      if (Status ready = workload->set_up(communicator, task_of(method)); !ready) return ready;
+      if (Status ready = workload->set_up(communicator, task); !ready) return ready;
       return work(communicator, *workload);
     };
     std::vector<Status> outcomes(world->size());
@@ -79,14 +81,14 @@ class TrainingFixture : public IdxFixture {
   }
 
   /// Saves the state in the middle, trains to the end, and from the saved state again: to the same bits.
-  static Status continue_from_middle(Communicator& communicator, Workload& workload, const Method& method) {
+  static Status continue_from_middle(Communicator& communicator, Workload& workload, const Task& task) {
     constexpr std::uint64_t middle = 7;
     if (Status trained = train(workload, 0, middle); !trained) return trained;
     const std::vector<std::string> saved = bytes_of(workload.state());
     if (Status trained = train(workload, middle, steps); !trained) return trained;
     const std::vector<std::string> expected = bytes_of(workload.state());
 
-    if (Status ready = workload.set_up(communicator, task_of(method)); !ready) return ready;
+    if (Status ready = workload.set_up(communicator, task); !ready) return ready;
     EXPECT_NE(bytes_of(workload.state()), saved);
     const std::vector<StateItem> items = workload.state();
     for (std::size_t i = 0; i < items.size(); ++i) std::memcpy(items[i].data, saved[i].data(), saved[i].size());

@@ -25,7 +25,7 @@ class Training : public TrainingFixture {
 
 TEST_F(Training, LeavesEqualBitsOnAllRanks) {
   for (const Method& method : {dense, skipping}) {
-    on_ranks(ranks, with_batch(3), method, [](Communicator&, Workload& workload) {
+    on_ranks(ranks, with_batch(3), task_of(method), [](Communicator&, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       return workload.evaluate().status();
     });
@@ -36,7 +36,7 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
   std::vector<double> losses;
   for (const Rank size : {1, ranks}) {
     const Make make = with_batch(12 / static_cast<std::size_t>(size));
-    on_ranks(size, make, dense, [&](Communicator& communicator, Workload& workload) {
+    on_ranks(size, make, task_of(dense), [&](Communicator& communicator, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       Result<Metrics> metrics = workload.evaluate();
       if (metrics && communicator.rank() == 0) losses.push_back(metrics->values.at(1).value);
@@ -48,13 +48,13 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
 }
 
 TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
-  on_ranks(ranks, with_batch(3), skipping, [](Communicator& communicator, Workload& workload) {
-    return continue_from_middle(communicator, workload, skipping);
+  on_ranks(ranks, with_batch(3), task_of(skipping), [](Communicator& communicator, Workload& workload) {
+    return continue_from_middle(communicator, workload, task_of(skipping));
   });
 }
 
 TEST_F(Training, EvaluationFindsParametersThatDifferBetweenRanks) {
-  on_ranks(ranks, with_batch(3), dense, [](Communicator& communicator, Workload& workload) {
+  on_ranks(ranks, with_batch(3), task_of(dense), [](Communicator& communicator, Workload& workload) {
     if (communicator.rank() == 2) *static_cast<float*>(workload.state().front().data) += 1;
     EXPECT_EQ(workload.evaluate().status().code(), Code::Mismatch);
     return Status::ok();
