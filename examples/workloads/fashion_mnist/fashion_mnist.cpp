@@ -10,9 +10,10 @@
 #include <span>
 #include <utility>
 
+#include "examples/workloads/fashion_mnist/batches.hpp"
 #include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
-#include "examples/workloads/fashion_mnist/random.hpp"
+#include "examples/workloads/fashion_mnist/training.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -34,6 +35,7 @@ class FashionMnist final : public Workload {
  private:
   std::size_t ranks() const { return static_cast<std::size_t>(communicator_->size()); }
   std::size_t rank() const { return static_cast<std::size_t>(communicator_->rank()); }
+  BatchSizes batch_sizes(std::size_t replicas) const { return {data_.training.count, options_.batch, replicas}; }
   void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
   void take_batch(std::uint64_t step);
   Result<std::vector<Request>> backward();
@@ -50,9 +52,7 @@ class FashionMnist final : public Workload {
   std::vector<Sampler> samplers_;  // one per layer
   Communicator* communicator_ = nullptr;
   Task task_;
-  std::uint64_t steps_per_epoch_ = 1;
-  std::optional<std::uint64_t> epoch_;  // whose permutation order_ is
-  std::vector<std::uint32_t> order_;
+  Batches batches_;
   std::chrono::nanoseconds waited_{0};
 };
 
@@ -65,22 +65,14 @@ Status FashionMnist::load() {
 }
 
 Result<std::uint64_t> FashionMnist::steps_per_epoch(Rank ranks) const {
-  const std::size_t global_batch = options_.batch * static_cast<std::size_t>(ranks);
-  if (global_batch > data_.training.count) {
-    return Status(Code::InvalidArgument,
-                  fmt::format("{} samples on each of {} ranks are more than the {} training images", options_.batch,
-                              ranks, data_.training.count));
-  }
-  return std::uint64_t{data_.training.count / global_batch};
+  return workloads::steps_per_epoch(batch_sizes(static_cast<std::size_t>(ranks)));
 }
 
 Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
-  const Result<std::uint64_t> steps = steps_per_epoch(communicator.size());
-  if (!steps) return steps.status();
-  steps_per_epoch_ = *steps;
+  if (Status enough = steps_per_epoch(communicator.size()).status(); !enough) return enough;
   communicator_ = &communicator;
   task_ = task;
-  epoch_.reset();
+  batches_ = Batches(batch_sizes(ranks()), task.seed);
   waited_ = {};
   network_->initialise(task.seed);
   samplers_.clear();
@@ -98,12 +90,8 @@ void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, st
 }
 
 void FashionMnist::take_batch(std::uint64_t step) {
-  if (const std::uint64_t epoch = step / steps_per_epoch_; epoch_ != epoch) {
-    order_ = permutation(task_.seed, epoch, data_.training.count);
-    epoch_ = epoch;
-  }
-  const std::size_t first = ((step % steps_per_epoch_) * ranks() + rank()) * options_.batch;
-  for (std::size_t i = 0; i < options_.batch; ++i) take_sample(data_.training, order_[first + i], i);
+  const std::span<const std::uint32_t> samples = batches_.take(step, rank());
+  for (std::size_t i = 0; i < samples.size(); ++i) take_sample(data_.training, samples[i], i);
 }
 
 Result<double> FashionMnist::step(std::uint64_t step) {
@@ -134,13 +122,8 @@ Result<std::vector<Request>> FashionMnist::backward() {
 
 Result<Request> FashionMnist::start_average(std::size_t layer) {
   const std::span<float> gradient = network_->layers()[layer].gradient;
-  const Method& method = task_.method;
-  Options options;
-  options.algorithm = method.algorithm;
-  options.skip_steps = method.skip_steps;
-  options.skip_mode = method.skip_mode;
-  if (method.skip_mode == SkipMode::Random) options.sampler = &samplers_[layer];
-  return communicator_->start_allreduce(std::span<const float>(gradient), gradient, Reduction::Avg, std::move(options));
+  return communicator_->start_allreduce<float>(gradient, gradient, Reduction::Avg,
+                                               averaging(task_.method, samplers_[layer]));
 }
 
 Status FashionMnist::finish(std::vector<Request> averages, float rate) {
@@ -174,16 +157,9 @@ Score FashionMnist::score_share() {
 Result<Metrics> FashionMnist::evaluate() {
   const std::uint64_t shared = fingerprint();
   if (Status equal = check_equal(shared); !equal) return equal;
-  const Score share = score_share();
-  std::array<double, 1> loss = {share.loss};
-  if (Status summed = communicator_->allreduce<double>(loss, loss); !summed) return summed;
-  std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share.correct)};
-  if (Status summed = communicator_->allreduce<std::int64_t>(correct, correct); !summed) return summed;
-  const auto count = static_cast<double>(data_.test.count);
-  const double accuracy = static_cast<double>(correct[0]) / count;
-  return Metrics{.values = {{.name = "test_accuracy", .value = accuracy, .percent = true},
-                            {.name = "test_loss", .value = loss[0] / count}},
-                 .fingerprint = shared};
+  Result<std::vector<Metric>> metrics = test_metrics(*communicator_, score_share(), data_.test.count);
+  if (!metrics) return metrics.status();
+  return Metrics{.values = *std::move(metrics), .fingerprint = shared};
 }
 
 Status FashionMnist::check_equal(std::uint64_t fingerprint) {

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "examples/workloads/fashion_mnist/batches.hpp"
 #include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/loss.hpp"
-#include "examples/workloads/fashion_mnist/random.hpp"
+#include "examples/workloads/fashion_mnist/training.hpp"
 #include "examples/workloads/parallel_mlp/pipeline_stage.hpp"
 #include "examples/workloads/parallel_mlp/schedule.hpp"
 
@@ -37,9 +39,9 @@ class ParallelMlp final : public Workload {
  private:
   std::size_t replicas() const { return static_cast<std::size_t>(options_.grid.data); }
   std::size_t replica() const { return static_cast<std::size_t>(grid_->place.data); }
+  BatchSizes batch_sizes() const { return {data_.training.count, options_.model.batch, replicas()}; }
   std::size_t micro_samples() const { return options_.model.batch / options_.micro_batches; }
   std::size_t slot_of(std::size_t micro_batch) const { return micro_batch % slots_; }
-  Options averaging(std::size_t layer);
   Status check_method();
   void enter(const LabelledImages& from, std::span<const std::uint32_t> samples, std::size_t slot);
   std::span<const float> outputs_by_samples(std::size_t slot);
@@ -56,9 +58,7 @@ class ParallelMlp final : public Workload {
   FashionMnistData data_;
   Communicator* world_ = nullptr;
   Task task_;
-  std::uint64_t steps_per_epoch_ = 1;
-  std::optional<std::uint64_t> epoch_;  // whose permutation order_ is
-  std::vector<std::uint32_t> order_;
+  Batches batches_;
   std::optional<Grid> grid_;
   std::optional<PipelineStage> stage_;
   std::size_t slots_ = 1;
@@ -83,22 +83,14 @@ Result<std::uint64_t> ParallelMlp::steps_per_epoch(Rank ranks) const {
   if (Status fits = check(options_, ranks); !fits) return fits;
   const std::vector<std::size_t> widths = widths_of(options_.model, data_.training.pixels);
   if (Status fits = check_cuts(widths, options_.grid.tensor); !fits) return fits;
-  const std::size_t global_batch = options_.model.batch * replicas();
-  if (global_batch > data_.training.count) {
-    return Status(Code::InvalidArgument, fmt::format("{} samples for each of {} replicas are more than the {} training "
-                                                     "images",
-                                                     options_.model.batch, replicas(), data_.training.count));
-  }
-  return std::uint64_t{data_.training.count / global_batch};
+  return workloads::steps_per_epoch(batch_sizes());
 }
 
 Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
-  const Result<std::uint64_t> steps = steps_per_epoch(communicator.size());
-  if (!steps) return steps.status();
-  steps_per_epoch_ = *steps;
+  if (Status fits = steps_per_epoch(communicator.size()).status(); !fits) return fits;
   world_ = &communicator;
   task_ = task;
-  epoch_.reset();
+  batches_ = Batches(batch_sizes(), task.seed);
   averages_.clear();
   stage_.reset();
   Result<Grid> grid = make_grid(communicator, options_.grid);
@@ -122,18 +114,12 @@ Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
   return check_method();
 }
 
-Options ParallelMlp::averaging(std::size_t layer) {
-  Options options;
-  options.algorithm = task_.method.algorithm;
-  options.skip_steps = task_.method.skip_steps;
-  options.skip_mode = task_.method.skip_mode;
-  if (task_.method.skip_mode == SkipMode::Random) options.sampler = &samplers_[layer];
-  return options;
-}
-
 /// The config has been checked for all ranks; the gradients are averaged by groups of them.
 Status ParallelMlp::check_method() {
-  Call call{.collective = Collective::Allreduce, .count = 1, .reduction = Reduction::Avg, .options = averaging(0)};
+  Call call{.collective = Collective::Allreduce,
+            .count = 1,
+            .reduction = Reduction::Avg,
+            .options = averaging(task_.method, samplers_.front())};
   const Status served = grid_->data.algorithm_name(call).status();
   if (served) return served;
   return {served.code(), fmt::format("method '{}': gradients are averaged by groups of data = {} ranks: {}",
@@ -157,13 +143,7 @@ void ParallelMlp::enter(const LabelledImages& from, std::span<const std::uint32_
 }
 
 Result<double> ParallelMlp::step(std::uint64_t step) {
-  if (const std::uint64_t epoch = step / steps_per_epoch_; epoch_ != epoch) {
-    order_ = permutation(task_.seed, epoch, data_.training.count);
-    epoch_ = epoch;
-  }
-  const std::size_t batch = options_.model.batch;
-  const std::size_t first = ((step % steps_per_epoch_) * replicas() + replica()) * batch;
-  if (Status passed = run_passes(std::span(order_).subspan(first, batch)); !passed) return passed;
+  if (Status passed = run_passes(batches_.take(step, replica())); !passed) return passed;
   if (Status finished = finish_averages(rate_at(options_.model, step, task_.steps)); !finished) return finished;
   return share_loss();
 }
@@ -208,7 +188,8 @@ void ParallelMlp::judge(std::size_t slot) {
 
 Status ParallelMlp::start_average(std::size_t layer) {
   const std::span<float> gradient = stage_->layers()[layer].part().gradient;
-  Result<Request> average = grid_->data.start_allreduce<float>(gradient, gradient, Reduction::Avg, averaging(layer));
+  Result<Request> average =
+      grid_->data.start_allreduce<float>(gradient, gradient, Reduction::Avg, averaging(task_.method, samplers_[layer]));
   if (!average) return average.status();
   averages_.push_back(*std::move(average));
   return Status::ok();
@@ -265,15 +246,9 @@ Result<Metrics> ParallelMlp::evaluate() {
   if (!fingerprint) return fingerprint.status();
   const Result<Score> share = score_share();
   if (!share) return share.status();
-  std::array<double, 1> loss = {share->loss};
-  if (Status summed = world_->allreduce<double>(loss, loss); !summed) return summed;
-  std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share->correct)};
-  if (Status summed = world_->allreduce<std::int64_t>(correct, correct); !summed) return summed;
-  const auto count = static_cast<double>(data_.test.count);
-  return Metrics{
-      .values = {{.name = "test_accuracy", .value = static_cast<double>(correct[0]) / count, .percent = true},
-                 {.name = "test_loss", .value = loss[0] / count}},
-      .fingerprint = *fingerprint};
+  Result<std::vector<Metric>> metrics = test_metrics(*world_, *share, data_.test.count);
+  if (!metrics) return metrics.status();
+  return Metrics{.values = *std::move(metrics), .fingerprint = *fingerprint};
 }
 
 /// Of one replica's parameters: a sum over layers, so that it does not depend on which stage has them.
