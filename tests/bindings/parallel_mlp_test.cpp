@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/bindings/facade_ranks.hpp"
@@ -73,21 +75,26 @@ class ParallelMlp : public TrainingFixture {
     }
   }
 
-  Parameters trained(const Case& what, const Method& method = dense) {
+  /// The parameters after all steps, and the loss on the test images.
+  std::pair<Parameters, double> trained_and_judged(const Case& what) {
     Parameters all(what.layers());
     std::mutex mutex;
-    on_ranks(ranks_of(what), make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
+    double loss = 0;
+    on_ranks(ranks_of(what), make(what), task_of(dense), [&](Communicator& communicator, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
-      if (Status evaluated = workload.evaluate().status(); !evaluated) return evaluated;
+      const Result<Metrics> metrics = workload.evaluate();
+      if (!metrics) return metrics.status();
       const std::lock_guard lock(mutex);
       place(what, communicator.rank(), workload, all);
+      loss = metrics->values.at(1).value;
       return Status::ok();
     });
     for (const auto& layer : all) {
       for (float value : layer) EXPECT_FALSE(std::isnan(value));
     }
-    return all;
+    return {all, loss};
   }
+  Parameters trained(const Case& what) { return trained_and_judged(what).first; }
 
   /// By definition, with sums cut as the case cuts them.
   Parameters expected(const Case& what) const {
@@ -142,6 +149,14 @@ TEST_F(ParallelMlp, InAPipelineHasTheBitsOfOneRank) {
           << stages << " stages, " << micro_batches << " micro-batches";
     }
   }
+}
+
+TEST_F(ParallelMlp, InAPipelineWhoseMessagesWaitForTheirReceiverHasTheBitsOfOneRank) {
+  const auto alone = trained_and_judged({.grid = {1, 1, 1}, .micro_batches = 12});
+  ::setenv("LACUNA_EAGER", "0", 1);
+  const auto staged = trained_and_judged({.grid = {1, 1, 4}, .micro_batches = 12});
+  ::unsetenv("LACUNA_EAGER");
+  EXPECT_EQ(staged, alone);
 }
 
 TEST_F(ParallelMlp, OfTwoReplicasHasTheBitsOfOneWithTwoMicroBatches) {
@@ -294,28 +309,6 @@ TEST_F(ParallelMlp, WithAMethodThatItsReplicasCannotRunIsRefused) {
     const auto workload = make_parallel_mlp(options_of({.grid = {2, 1, 2}}));
     EXPECT_TRUE(workload->load());
     test::expect_error(workload->set_up(rank, task_of(method)), Code::InvalidArgument, "groups of data = 2 ranks");
-  });
-}
-
-TEST(Grid, NumbersTensorGroupsFirstThenStagesThenReplicas) {
-  const GridSizes sizes{2, 3, 4};
-  EXPECT_EQ(place_of(0, sizes), (GridPlace{.data = 0, .pipeline = 0, .tensor = 0}));
-  EXPECT_EQ(place_of(2, sizes), (GridPlace{.data = 0, .pipeline = 0, .tensor = 2}));
-  EXPECT_EQ(place_of(3, sizes), (GridPlace{.data = 0, .pipeline = 1, .tensor = 0}));
-  EXPECT_EQ(place_of(23, sizes), (GridPlace{.data = 1, .pipeline = 3, .tensor = 2}));
-}
-
-TEST(Grid, GroupsHoldTheRanksThatDifferInOneCoordinate) {
-  const GridSizes sizes{2, 3, 2};
-  auto world = test::local(12, Progress::Thread);
-  test::on_each(world, [&](Communicator& rank) {
-    const Result<Grid> grid = make_grid(rank, sizes);
-    ASSERT_TRUE(grid) << grid.status().to_string();
-    const Rank me = rank.rank(), pair = me % 6;
-    EXPECT_EQ(grid->data.job_ranks(), (std::vector<Rank>{pair, pair + 6}));
-    EXPECT_EQ(grid->tensor.job_ranks(), (std::vector<Rank>{me - me % 3, me - me % 3 + 1, me - me % 3 + 2}));
-    EXPECT_EQ(grid->pipeline.job_ranks(), (std::vector<Rank>{me / 6 * 6 + me % 3, me / 6 * 6 + me % 3 + 3}));
-    EXPECT_EQ(grid->data.rank(), grid->place.data);
   });
 }
 
