@@ -33,9 +33,9 @@ void read_run(ConfigSection& section, RunConfig& config) {
   section.finish();
 }
 
-void read_workload(ConfigSection& section, RunConfig& config) {
+void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
   const std::string kind = section.one_of({"kind"}, workload_kinds(), std::nullopt);
-  config.workload = make_workload(kind, section);
+  config.workload = make_workload(kind, section, ranks);
   if (config.workload) section.finish();
 }
 
@@ -75,7 +75,7 @@ Result<RunConfig> read_run_config(ConfigSource source) {
     const toml::table root_table = toml::parse(source.text, source.file);
     ConfigSection root(root_table, "", report);
     if (std::optional<ConfigSection> section = root.section("run")) read_run(*section, config);
-    if (std::optional<ConfigSection> section = root.section("workload")) read_workload(*section, config);
+    if (std::optional<ConfigSection> section = root.section("workload")) read_workload(*section, source.ranks, config);
     for (ConfigSection& section : root.sections("method")) read_method(section, source.ranks, config);
     root.finish();
   } catch (const toml::parse_error& error) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "examples/workloads/fashion_mnist/idx.hpp"
+#include "examples/workloads/fashion_mnist/layer.hpp"
 #include "examples/workloads/fashion_mnist/matrix.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
@@ -20,7 +21,7 @@
 namespace lacuna::workloads {
 namespace {
 
-const Network::Pause no_pause = [] {};
+const Pause no_pause = [] {};
 
 std::vector<float> small_integers(std::size_t count, std::uint64_t seed) {
   std::vector<float> values(count);

@@ -76,7 +76,8 @@ TEST(RunConfig, AllErrorsAreFoundTogetherInTheOrderOfTheFile) {
   text.replace(text.find("\"random\""), 8, "\"radnom\"");
   EXPECT_EQ(errors_of(text),
             "a.toml:4:9: 'steps' is 'ten', allowed is an integer from 1 to 1000000000\n"
-            "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of fashion_mnist; did you mean \"fashion_mnist\"?\n"
+            "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of fashion_mnist, parallel_mlp; did you mean "
+            "\"fashion_mnist\"?\n"
             "a.toml:17:13: 'skip_mode' is 'radnom', allowed is one of static, random; did you mean \"random\"?");
 }
 
@@ -105,6 +106,14 @@ TEST(RunConfig, MethodsThatThisNumberOfRanksCannotRunAreRefused) {
   EXPECT_EQ(errors_of(good, 3), "");
   EXPECT_EQ(errors_of(good, 2).rfind("a.toml:15:", 0), 0U) << errors_of(good, 2);
   EXPECT_NE(errors_of(replaced("\"ring\"", "\"rign\"")).find("rign"), std::string::npos);
+}
+
+TEST(RunConfig, GridMustFitTheRanks) {
+  const std::string text = replaced("\"fashion_mnist\"\n", "\"parallel_mlp\"\ndata = 2\npipeline = 2\n");
+  EXPECT_EQ(errors_of(text, 4), "");
+  EXPECT_EQ(errors_of(text, 5),
+            "a.toml:7:8: data x tensor x pipeline = 2 x 1 x 2 = 4, but there are 5 ranks; sizes of at least 1 whose "
+            "product is 5 are allowed");
 }
 
 TEST(RunConfig, LabelsDiffer) {

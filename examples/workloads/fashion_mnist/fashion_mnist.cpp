@@ -10,25 +10,15 @@
 #include <span>
 #include <utility>
 
-#include "examples/workloads/fashion_mnist/idx.hpp"
+#include "examples/workloads/fashion_mnist/batches.hpp"
+#include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
-#include "examples/workloads/fashion_mnist/random.hpp"
+#include "examples/workloads/fashion_mnist/training.hpp"
 
 namespace lacuna::workloads {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t classes = 10;
-constexpr float pixel_mean = 0.2860F;  // of the training images, in units of the brightest pixel
-constexpr float pixel_deviation = 0.3530F;
-
-std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels) {
-  std::vector<std::size_t> widths = {pixels};
-  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
-  widths.push_back(classes);
-  return widths;
-}
 
 class FashionMnist final : public Workload {
  public:
@@ -45,6 +35,7 @@ class FashionMnist final : public Workload {
  private:
   std::size_t ranks() const { return static_cast<std::size_t>(communicator_->size()); }
   std::size_t rank() const { return static_cast<std::size_t>(communicator_->rank()); }
+  BatchSizes batch_sizes(std::size_t replicas) const { return {data_.training.count, options_.batch, replicas}; }
   void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
   void take_batch(std::uint64_t step);
   Result<std::vector<Request>> backward();
@@ -55,56 +46,33 @@ class FashionMnist final : public Workload {
   std::uint64_t fingerprint() const;
 
   FashionMnistOptions options_;
-  LabelledImages training_;
-  LabelledImages test_;
+  FashionMnistData data_;
   std::optional<Network> network_;
   std::vector<std::uint8_t> labels_;
   std::vector<Sampler> samplers_;  // one per layer
   Communicator* communicator_ = nullptr;
   Task task_;
-  std::uint64_t steps_per_epoch_ = 1;
-  std::optional<std::uint64_t> epoch_;  // whose permutation order_ is
-  std::vector<std::uint32_t> order_;
+  Batches batches_;
   std::chrono::nanoseconds waited_{0};
 };
 
 Status FashionMnist::load() {
-  const auto missing = [](const Status& why) {
-    return Status(Code::Io, fmt::format("{}; the files come with the Debian package dataset-fashion-mnist (apt install "
-                                        "dataset-fashion-mnist), or set workload.path to a folder that has them",
-                                        why.message()));
-  };
-  Result<LabelledImages> training = read_images(options_.folder, "train", classes);
-  if (!training) return missing(training.status());
-  Result<LabelledImages> test = read_images(options_.folder, "t10k", classes);
-  if (!test) return missing(test.status());
-  if (training->pixels != test->pixels) {
-    return missing(Status(Code::Io, fmt::format("{}: the training images have {} pixels, the test images {}",
-                                                options_.folder.string(), training->pixels, test->pixels)));
-  }
-  training_ = *std::move(training);
-  test_ = *std::move(test);
-  network_.emplace(widths_of(options_, training_.pixels), options_.batch);
+  Result<FashionMnistData> data = read_fashion_mnist(options_.folder);
+  if (!data) return data.status();
+  data_ = *std::move(data);
+  network_.emplace(widths_of(options_, data_.training.pixels), options_.batch);
   return Status::ok();
 }
 
 Result<std::uint64_t> FashionMnist::steps_per_epoch(Rank ranks) const {
-  const std::size_t global_batch = options_.batch * static_cast<std::size_t>(ranks);
-  if (global_batch > training_.count) {
-    return Status(Code::InvalidArgument,
-                  fmt::format("{} samples on each of {} ranks are more than the {} training images", options_.batch,
-                              ranks, training_.count));
-  }
-  return std::uint64_t{training_.count / global_batch};
+  return workloads::steps_per_epoch(batch_sizes(static_cast<std::size_t>(ranks)));
 }
 
 Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
-  const Result<std::uint64_t> steps = steps_per_epoch(communicator.size());
-  if (!steps) return steps.status();
-  steps_per_epoch_ = *steps;
+  if (Status enough = steps_per_epoch(communicator.size()).status(); !enough) return enough;
   communicator_ = &communicator;
   task_ = task;
-  epoch_.reset();
+  batches_ = Batches(batch_sizes(ranks()), task.seed);
   waited_ = {};
   network_->initialise(task.seed);
   samplers_.clear();
@@ -117,19 +85,13 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
 void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, std::size_t slot) {
   const std::uint8_t* image = from.images.data() + index * from.pixels;
   float* to = network_->inputs().data() + slot * from.pixels;
-  for (std::size_t i = 0; i < from.pixels; ++i) {
-    to[i] = (static_cast<float>(image[i]) / 255.0F - pixel_mean) / pixel_deviation;
-  }
+  for (std::size_t i = 0; i < from.pixels; ++i) to[i] = normalised(image[i]);
   labels_[slot] = from.labels[index];
 }
 
 void FashionMnist::take_batch(std::uint64_t step) {
-  if (const std::uint64_t epoch = step / steps_per_epoch_; epoch_ != epoch) {
-    order_ = permutation(task_.seed, epoch, training_.count);
-    epoch_ = epoch;
-  }
-  const std::size_t first = ((step % steps_per_epoch_) * ranks() + rank()) * options_.batch;
-  for (std::size_t i = 0; i < options_.batch; ++i) take_sample(training_, order_[first + i], i);
+  const std::span<const std::uint32_t> samples = batches_.take(step, rank());
+  for (std::size_t i = 0; i < samples.size(); ++i) take_sample(data_.training, samples[i], i);
 }
 
 Result<double> FashionMnist::step(std::uint64_t step) {
@@ -138,15 +100,14 @@ Result<double> FashionMnist::step(std::uint64_t step) {
   const double loss = network_->score(labels_).loss / static_cast<double>(options_.batch);
   Result<std::vector<Request>> averages = backward();
   if (!averages) return averages.status();
-  const double left = 1 - static_cast<double>(step) / static_cast<double>(task_.steps);
-  const double rate = options_.learning_rate * (options_.decay == Decay::Linear ? left : 1);
-  if (Status finished = finish(*std::move(averages), static_cast<float>(rate)); !finished) return finished;
+  const float rate = rate_at(options_, step, task_.steps);
+  if (Status finished = finish(*std::move(averages), rate); !finished) return finished;
   return loss;
 }
 
 /// The averages in flight, from the last layer to the first.
 Result<std::vector<Request>> FashionMnist::backward() {
-  const Network::Pause pause = [this] { communicator_->progress(); };
+  const Pause pause = [this] { communicator_->progress(); };
   std::vector<Request> averages;
   network_->begin_backward(labels_);
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
@@ -161,13 +122,8 @@ Result<std::vector<Request>> FashionMnist::backward() {
 
 Result<Request> FashionMnist::start_average(std::size_t layer) {
   const std::span<float> gradient = network_->layers()[layer].gradient;
-  const Method& method = task_.method;
-  Options options;
-  options.algorithm = method.algorithm;
-  options.skip_steps = method.skip_steps;
-  options.skip_mode = method.skip_mode;
-  if (method.skip_mode == SkipMode::Random) options.sampler = &samplers_[layer];
-  return communicator_->start_allreduce(std::span<const float>(gradient), gradient, Reduction::Avg, std::move(options));
+  return communicator_->start_allreduce<float>(gradient, gradient, Reduction::Avg,
+                                               averaging(task_.method, samplers_[layer]));
 }
 
 Status FashionMnist::finish(std::vector<Request> averages, float rate) {
@@ -185,11 +141,11 @@ Status FashionMnist::finish(std::vector<Request> averages, float rate) {
 
 /// Of this rank's share of the test images.
 Score FashionMnist::score_share() {
-  const std::size_t end = test_.count * (rank() + 1) / ranks();
+  const std::size_t end = data_.test.count * (rank() + 1) / ranks();
   Score share;
-  for (std::size_t i = test_.count * rank() / ranks(); i < end; i += options_.batch) {
+  for (std::size_t i = data_.test.count * rank() / ranks(); i < end; i += options_.batch) {
     const std::size_t samples = std::min(options_.batch, end - i);
-    for (std::size_t j = 0; j < samples; ++j) take_sample(test_, i + j, j);
+    for (std::size_t j = 0; j < samples; ++j) take_sample(data_.test, i + j, j);
     network_->forward(samples);
     const Score score = network_->score(labels_);
     share.loss += score.loss;
@@ -201,16 +157,9 @@ Score FashionMnist::score_share() {
 Result<Metrics> FashionMnist::evaluate() {
   const std::uint64_t shared = fingerprint();
   if (Status equal = check_equal(shared); !equal) return equal;
-  const Score share = score_share();
-  std::array<double, 1> loss = {share.loss};
-  if (Status summed = communicator_->allreduce<double>(loss, loss); !summed) return summed;
-  std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share.correct)};
-  if (Status summed = communicator_->allreduce<std::int64_t>(correct, correct); !summed) return summed;
-  const auto count = static_cast<double>(test_.count);
-  const double accuracy = static_cast<double>(correct[0]) / count;
-  return Metrics{.values = {{.name = "test_accuracy", .value = accuracy, .percent = true},
-                            {.name = "test_loss", .value = loss[0] / count}},
-                 .fingerprint = shared};
+  Result<std::vector<Metric>> metrics = test_metrics(*communicator_, score_share(), data_.test.count);
+  if (!metrics) return metrics.status();
+  return Metrics{.values = *std::move(metrics), .fingerprint = shared};
 }
 
 Status FashionMnist::check_equal(std::uint64_t fingerprint) {
@@ -227,11 +176,7 @@ Status FashionMnist::check_equal(std::uint64_t fingerprint) {
 
 std::uint64_t FashionMnist::fingerprint() const {
   std::uint64_t sum = 0;
-  for (const Layer& layer : network_->layers()) {
-    for (float value : layer.parameters) {
-      sum = std::rotl(sum ^ std::bit_cast<std::uint32_t>(value), 23) * 0x9e3779b97f4a7c15U;
-    }
-  }
+  for (const Layer& layer : network_->layers()) sum = workloads::fingerprint(layer, sum);
   return sum;
 }
 
@@ -248,6 +193,18 @@ std::vector<StateItem> FashionMnist::state() {
 }
 
 }  // namespace
+
+std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels) {
+  std::vector<std::size_t> widths = {pixels};
+  widths.insert(widths.end(), options.hidden.begin(), options.hidden.end());
+  widths.push_back(classes);
+  return widths;
+}
+
+float rate_at(const FashionMnistOptions& options, std::uint64_t step, std::uint64_t steps) {
+  const double left = 1 - static_cast<double>(step) / static_cast<double>(steps);
+  return static_cast<float>(options.learning_rate * (options.decay == Decay::Linear ? left : 1));
+}
 
 std::unique_ptr<Workload> make_fashion_mnist(const FashionMnistOptions& options) {
   return std::make_unique<FashionMnist>(options);

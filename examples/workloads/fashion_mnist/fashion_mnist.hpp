@@ -22,6 +22,11 @@ struct FashionMnistOptions {
   Decay decay = Decay::None;
 };
 
+/// The numbers of values between the layers, from the pixels to the classes.
+std::vector<std::size_t> widths_of(const FashionMnistOptions& options, std::size_t pixels);
+/// The learning rate of step `step` of `steps`.
+float rate_at(const FashionMnistOptions& options, std::uint64_t step, std::uint64_t steps);
+
 /// Data-parallel training of a multilayer perceptron on Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017). Each rank takes
 /// its slice of the global batch; each layer's gradient is averaged by one allreduce, started as soon as it is there
 /// and overlapped with the rest of the backward pass. All ranks hold equal parameters at all times.

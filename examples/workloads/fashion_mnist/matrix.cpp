@@ -14,6 +14,7 @@ constexpr std::size_t width = 8;
 #endif
 constexpr std::size_t tile_vectors = 2;
 constexpr std::size_t tile_columns = tile_vectors * width;
+constexpr std::size_t rows_between_pauses = 8 * row_tile;
 
 using Vector [[gnu::vector_size(width * sizeof(float))]] = float;
 
@@ -83,6 +84,13 @@ void multiply(const Product& product, std::size_t begin, std::size_t end) {
     multiply_strip<1>(product.a, strip(), begin, end, product.depth);
   }
   if (j < product.columns) multiply_edge(product, j, begin, end);
+}
+
+void multiply(const Product& product, const Pause& pause) {
+  for (std::size_t row = 0; row < product.rows; row += rows_between_pauses) {
+    multiply(product, row, std::min(row + rows_between_pauses, product.rows));
+    pause();
+  }
 }
 
 void transpose(const float* from, std::size_t rows, std::size_t columns, float* to) {

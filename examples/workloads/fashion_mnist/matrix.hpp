@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace lacuna::workloads {
 
@@ -28,6 +29,12 @@ inline constexpr std::size_t row_tile = 8;
 /// Computes rows [begin, end) of C, best in multiples of row_tile. Each element is summed over the depth in ascending
 /// order, whatever the range.
 void multiply(const Product& product, std::size_t begin, std::size_t end);
+
+/// Called between pieces of work of some ten microseconds.
+using Pause = std::function<void()>;
+
+/// Computes all rows of C, with pauses.
+void multiply(const Product& product, const Pause& pause);
 
 /// to[j][i] = from[i][j] for a matrix of rows x columns elements, stored by rows.
 void transpose(const float* from, std::size_t rows, std::size_t columns, float* to);

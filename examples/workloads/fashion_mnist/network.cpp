@@ -1,34 +1,13 @@
 #include "examples/workloads/fashion_mnist/network.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "examples/workloads/fashion_mnist/random.hpp"
-
 namespace lacuna::workloads {
-namespace {
-
-constexpr std::size_t rows_between_pauses = 8 * row_tile;
-constexpr std::uint64_t first_weight_stream = std::uint64_t{1} << 32;  // epochs use the streams below
-
-void multiply_in_blocks(const Product& product, const Network::Pause& pause) {
-  for (std::size_t row = 0; row < product.rows; row += rows_between_pauses) {
-    multiply(product, row, std::min(row + rows_between_pauses, product.rows));
-    pause();
-  }
-}
-
-}  // namespace
 
 Network::Network(const std::vector<std::size_t>& widths, std::size_t batch) : batch_(batch) {
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
-    Layer layer{.inputs = widths[l], .outputs = widths[l + 1], .parameters = {}, .gradient = {}, .momentum = {}};
-    const std::size_t size = layer.weights() + layer.outputs;
-    layer.parameters.resize(size);
-    layer.gradient.resize(size);
-    layer.momentum.resize(size);
-    layers_.push_back(std::move(layer));
+    layers_.push_back(make_layer(widths[l], widths[l + 1], widths[l + 1]));
   }
   for (std::size_t width : widths) activations_.emplace_back(batch * width);
   const std::size_t widest = *std::max_element(widths.begin(), widths.end());
@@ -38,13 +17,11 @@ Network::Network(const std::vector<std::size_t>& widths, std::size_t batch) : ba
 }
 
 void Network::initialise(std::uint64_t seed) {
-  std::uint64_t stream = first_weight_stream;
-  for (Layer& layer : layers_) {
-    SplitMix random(seed, stream++);
-    const float bound = std::sqrt(6.0F / static_cast<float>(layer.inputs));
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    Layer& layer = layers_[l];
     std::fill(layer.parameters.begin(), layer.parameters.end(), 0.0F);
     std::fill(layer.momentum.begin(), layer.momentum.end(), 0.0F);
-    for (std::size_t i = 0; i < layer.weights(); ++i) layer.parameters[i] = bound * random.signed_unit();
+    std::ranges::copy(initial_weights(seed, l, layer.inputs, layer.outputs), layer.parameters.begin());
   }
 }
 
@@ -69,46 +46,27 @@ void Network::forward(std::size_t samples) {
   }
 }
 
-std::span<const float> Network::outputs(std::size_t sample) const {
-  const std::size_t classes = layers_.back().outputs;
-  return std::span(activations_.back()).subspan(sample * classes, classes);
+std::span<const float> Network::outputs() const {
+  return std::span(activations_.back()).first(samples_ * layers_.back().outputs);
 }
 
 Score Network::score(std::span<const std::uint8_t> labels) const {
-  Score score;
-  for (std::size_t i = 0; i < samples_; ++i) {
-    const std::span<const float> row = outputs(i);
-    const auto highest = std::max_element(row.begin(), row.end());
-    float sum = 0;
-    for (float value : row) sum += std::exp(value - *highest);
-    score.loss += static_cast<double>(std::log(sum) - (row[labels[i]] - *highest));
-    if (static_cast<std::size_t>(highest - row.begin()) == labels[i]) ++score.correct;
-  }
-  return score;
+  return workloads::score(outputs(), labels.first(samples_));
 }
 
 void Network::begin_backward(std::span<const std::uint8_t> labels) {
-  const float scale = 1.0F / static_cast<float>(samples_);
-  for (std::size_t i = 0; i < samples_; ++i) {
-    const std::span<const float> row = outputs(i);
-    const std::span<float> delta = std::span(delta_).subspan(i * row.size(), row.size());
-    const float highest = *std::max_element(row.begin(), row.end());
-    float sum = 0;
-    for (std::size_t j = 0; j < row.size(); ++j) sum += delta[j] = std::exp(row[j] - highest);
-    for (float& value : delta) value *= scale / sum;
-    delta[labels[i]] -= scale;
-  }
+  loss_gradient(outputs(), labels.first(samples_), 1.0F / static_cast<float>(samples_), delta_);
 }
 
 void Network::parameter_gradient(std::size_t layer_index, const Pause& pause) {
   Layer& layer = layers_[layer_index];
-  multiply_in_blocks({.a = {activations_[layer_index].data(), 1, layer.inputs},
-                      .b = delta_.data(),
-                      .c = layer.gradient.data(),
-                      .rows = layer.inputs,
-                      .columns = layer.outputs,
-                      .depth = samples_},
-                     pause);
+  multiply({.a = {activations_[layer_index].data(), 1, layer.inputs},
+            .b = delta_.data(),
+            .c = layer.gradient.data(),
+            .rows = layer.inputs,
+            .columns = layer.outputs,
+            .depth = samples_},
+           pause);
   float* biases = layer.gradient.data() + layer.weights();
   std::fill_n(biases, layer.outputs, 0.0F);
   for (std::size_t i = 0; i < samples_; ++i) {
@@ -120,27 +78,16 @@ void Network::parameter_gradient(std::size_t layer_index, const Pause& pause) {
 void Network::input_gradient(std::size_t layer_index, const Pause& pause) {
   const Layer& layer = layers_[layer_index];
   transpose(delta_.data(), samples_, layer.outputs, delta_by_outputs_.data());
-  multiply_in_blocks({.a = {layer.parameters.data(), layer.outputs, 1},
-                      .b = delta_by_outputs_.data(),
-                      .c = delta_by_inputs_.data(),
-                      .rows = layer.inputs,
-                      .columns = samples_,
-                      .depth = layer.outputs},
-                     pause);
+  multiply({.a = {layer.parameters.data(), layer.outputs, 1},
+            .b = delta_by_outputs_.data(),
+            .c = delta_by_inputs_.data(),
+            .rows = layer.inputs,
+            .columns = samples_,
+            .depth = layer.outputs},
+           pause);
   transpose(delta_by_inputs_.data(), layer.inputs, samples_, delta_.data());
   const std::vector<float>& inputs = activations_[layer_index];
   for (std::size_t i = 0; i < samples_ * layer.inputs; ++i) delta_[i] = inputs[i] > 0 ? delta_[i] : 0.0F;
-}
-
-void update(Layer& layer, float rate, float factor) {
-  const std::size_t count = layer.parameters.size();
-  float* parameters = layer.parameters.data();
-  float* momentum = layer.momentum.data();
-  const float* gradient = layer.gradient.data();
-  for (std::size_t i = 0; i < count; ++i) {
-    momentum[i] = factor * momentum[i] + gradient[i];
-    parameters[i] -= rate * momentum[i];
-  }
 }
 
 }  // namespace lacuna::workloads

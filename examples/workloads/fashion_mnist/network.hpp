@@ -2,44 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "examples/workloads/fashion_mnist/layer.hpp"
+#include "examples/workloads/fashion_mnist/loss.hpp"
 #include "examples/workloads/fashion_mnist/matrix.hpp"
 
 namespace lacuna::workloads {
-
-/// A dense layer. Each vector holds the inputs x outputs weights, by rows, and then the biases, one per output: what is
-/// exchanged between ranks is one contiguous buffer per layer.
-struct Layer {
-  std::size_t inputs = 0;
-  std::size_t outputs = 0;
-  std::vector<float> parameters;
-  std::vector<float> gradient;
-  std::vector<float> momentum;
-
-  std::size_t weights() const { return inputs * outputs; }
-};
-
-/// How well a network does on some samples.
-struct Score {
-  double loss = 0;  ///< cross entropy, summed over the samples
-  std::size_t correct = 0;
-};
 
 /// A multilayer perceptron: dense layers with ReLU between them and softmax with cross entropy at the end. A pass is
 /// forward(), begin_backward(), then for each layer from the last to the first parameter_gradient() and, but for the
 /// first, input_gradient(). `pause` is called between pieces of work of some ten microseconds.
 class Network {
  public:
-  using Pause = std::function<void()>;
-
   /// `widths` are the numbers of values between the layers, from the inputs to the classes; `batch` is the most samples
   /// in a pass.
   Network(const std::vector<std::size_t>& widths, std::size_t batch);
 
-  /// Draws the weights (He et al., "Delving deep into rectifiers", 2015, uniform) and clears biases and momenta.
+  /// Draws the weights and clears biases and momenta.
   void initialise(std::uint64_t seed);
 
   std::vector<Layer>& layers() { return layers_; }
@@ -60,7 +41,7 @@ class Network {
   void input_gradient(std::size_t layer, const Pause& pause);
 
  private:
-  std::span<const float> outputs(std::size_t sample) const;
+  std::span<const float> outputs() const;
 
   std::size_t batch_ = 0;
   std::size_t samples_ = 0;
@@ -70,8 +51,5 @@ class Network {
   std::vector<float> delta_by_outputs_;
   std::vector<float> delta_by_inputs_;
 };
-
-/// Gradient descent with momentum: momentum = factor * momentum + gradient; parameters -= rate * momentum.
-void update(Layer& layer, float rate, float factor);
 
 }  // namespace lacuna::workloads
