@@ -67,7 +67,8 @@ class Communicator {
     std::uint32_t number = 0;
     std::uint32_t digest = 0;
     const Algorithm* algorithm = nullptr;
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  ///< of the agreed blocks together where there are tables
+    std::uint32_t table = 0;  ///< stands for the agreed lengths
     std::uint64_t draw = 0;
     Rank root = 0;
     int skip_steps = 0;
@@ -96,8 +97,6 @@ class Communicator {
   /// Is it time to look at the deadlines of messages? There may be many.
   bool look_at_messages(Clock::time_point now, bool stalled);
 
-  Status check(const Call& call) const;
-  Status check_buffers(const Call& call) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   std::uint32_t digest_of(const Run& run);
   void keep_record(const Run& run);

@@ -91,6 +91,21 @@ typedef struct lacuna_buffer {
 #define LACUNA_BUFFER_INIT \
   { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
 
+/**
+ * Blocks of different lengths in one buffer, one for each rank. The tables have as many entries as the communicator has
+ * ranks, belong to the caller, and are read when a call starts, not later. Lengths and places are in elements.
+ */
+typedef struct lacuna_blocks {
+  size_t struct_size;
+  const size_t* counts;  /* by rank; 0 is allowed */
+  const size_t* offsets; /* where each begins, ascending; null: one behind the other */
+  /* Of the output of gatherv and alltoallv, null elsewhere. If given, `counts` are what may come at most; how many
+   * elements have come from each rank stands here by the call's end, until which this memory must live. */
+  size_t* received;
+} lacuna_blocks;
+#define LACUNA_BLOCKS_INIT \
+  { sizeof(lacuna_blocks), NULL, NULL, NULL }
+
 /** Source of random choices; owned by the caller. A random call advances `draw` by one when it starts. */
 typedef struct lacuna_sampler {
   uint64_t seed;
@@ -174,6 +189,11 @@ LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* commu
  *   alltoall:       block i of output = block `rank` of rank i's input; both have size blocks of equal length
  *   scan:           output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused
  *   exclusive_scan: the same of ranks 0 .. rank-1; rank 0's output stays as it is
+ * With blocks of different lengths; their buffers may be longer than needed. In place, alltoallv's tables are equal.
+ *   reduce_scatterv, allgatherv: all ranks give the same counts
+ *   gatherv, scatterv: the root's blocks are looked at; elsewhere they may be null
+ *   alltoallv: what a rank sends to another is as long as the other expects, or at most that where it asked for
+ *              `received`
  */
 LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, lacuna_reduction reduction,
@@ -204,6 +224,23 @@ LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const
 LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                                   const lacuna_blocks* blocks, const lacuna_buffer* output,
+                                                   lacuna_reduction reduction, const lacuna_options* options,
+                                                   lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                              const lacuna_buffer* output, const lacuna_blocks* blocks,
+                                              const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                           const lacuna_buffer* output, const lacuna_blocks* blocks, int32_t root,
+                                           const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                            const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
+                                            const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                             const lacuna_blocks* input_blocks, const lacuna_buffer* output,
+                                             const lacuna_blocks* output_blocks, const lacuna_options* options,
+                                             lacuna_request** request);
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
 

@@ -239,7 +239,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--skip", "4"}, "skip_steps is 4, must be 0 .. 3"},
       {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,static}"},
       {{"perf"}, "collective is required"},
-      {{"perf", "allswap"}, "{allgather,allreduce,alltoall,barrier,broadcast,"},
+      {{"perf", "allswap"}, "{allgather,allgatherv,allreduce,alltoall,alltoallv,barrier,broadcast,"},
       {{"perf", "allreduce", "--nonsense"}, "--nonsense"},
       {{"perf", "allreduce", "-d", "f8"}, "{bf16,f16,f32,f64,i32,i64,u8}"},
       {{"perf", "allreduce", "-o", "mean"}, "{avg,max,min,prod,sum}"},
