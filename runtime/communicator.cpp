@@ -59,29 +59,57 @@ Status Communicator::status() const {
 }
 
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
-  if (Status viable = executor_.viable(call.memory); !viable) return viable;
-  if (Status valid = check_call(call, rank(), size()); !valid) return valid;
+  if (Status valid = check(call); !valid) return valid;
   Run* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    if (!poison_.is_ok()) return poison_;
-    if (unfinished_ >= executor_.options().max_runs || runs_[slot_of(next_run_)]) {
-      return Status(Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
-                                            executor_.options().max_runs));
-    }
+    if (Status may = may_start(); !may) return may;
     run = executor_.runs_.take();
     fill(*run, call, algorithm);
-    runs_[slot_of(run->number)] = run;
-    ++unfinished_;
-    keep_record(*run);
-    executor_.begin(*run);
-    executor_.after_handlers();
-    if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
+    launch(*run);
   }
   executor_.flush_deferred();
   return run;
 }
 
+Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  Executor::Lock lock(executor_);
+  if (!poison_.is_ok()) return poison_;
+  Run* run = executor_.runs_.take();
+  fill(*run, call, algorithm);
+  start_clock(*run, run->call.options.deadline);
+  run->prepared = run->finished = true;
+  return run;
+}
+
+Status Communicator::start(Run& run) {
+  {
+    Executor::Lock lock(executor_);
+    if (!run.prepared) return {Code::InvalidArgument, "only a call that was prepared can be started again"};
+    if (!run.finished) {
+      return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
+    }
+    if (Status may = may_start(); !may) return may;
+    launch(run);
+  }
+  executor_.flush_deferred();
+  return {};
+}
+
+Status Communicator::check(const Call& call) const {
+  if (Status viable = executor_.viable(call.memory); !viable) return viable;
+  return check_call(call, rank(), size());
+}
+
+Status Communicator::may_start() const {
+  if (!poison_.is_ok()) return poison_;
+  if (unfinished_ < executor_.options().max_runs && !runs_[slot_of(next_run_)]) return {};
+  return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
+                                  executor_.options().max_runs)};
+}
+
+/// All that stays the same from start to start.
 void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
   const Options& options = call.options;
   run.kind = RunKind::Collective;
@@ -96,23 +124,37 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.root = call.root;
   run.call.memory = call.memory;
   keep_tables(run, call, rank());
-  tell_own_length(run, rank());
   run.call.options.skip_steps = options.skip_steps;
   run.call.options.skip_mode = options.skip_mode;
+  run.call.options.sampler = options.sampler;
   run.call.options.priority = options.priority;
+  run.call.options.deadline = options.deadline;
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
+  run.in_place = is_in_place(run.call, rank());
+  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
+  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
+}
+
+/// Numbers the run and starts it.
+void Communicator::launch(Run& run) {
+  const Options& options = run.call.options;
   run.sampler = {};
   if (options.skip_steps > 0 && options.skip_mode == SkipMode::Random) {
     Sampler& sampler = options.sampler ? *options.sampler : sampler_;
     run.sampler = sampler;
     ++sampler.draw;
   }
+  tell_own_length(run, rank());
   run.number = next_run_++;
-  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
-  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
   run.digest = digest_of(run);
   start_clock(run, options.deadline);
+  runs_[slot_of(run.number)] = &run;
+  ++unfinished_;
+  keep_record(run);
+  executor_.begin(run);
+  executor_.after_handlers();
+  if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
 }
 
 void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) const {
@@ -203,7 +245,7 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, Rank pos
   return graphs_.get(*run.algorithm, {.collective = run.call.collective,
                                       .size = size(),
                                       .position = position,
-                                      .in_place = is_in_place(run.call, rank()),
+                                      .in_place = run.in_place,
                                       .skip_steps = run.call.options.skip_steps});
 }
 
@@ -253,13 +295,16 @@ bool Communicator::reclaimed(const Run& run) const {
 }
 
 void Communicator::release(Run& run) {
-  Executor::Lock lock(executor_);
-  abandon(run);
+  {
+    Executor::Lock lock(executor_);
+    abandon(run);
+  }
+  executor_.flush_deferred();
 }
 
 void Communicator::abandon(Run& run) {
   run.abandoned = true;
-  if (run.finished && run.operations == 0) executor_.recycle(run);
+  if (run.finished && run.operations == 0) executor_.let_go(run);
 }
 
 void Communicator::fail(const Status& verdict) {

@@ -38,6 +38,10 @@ class Communicator {
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  /// Makes the run of a call that start() starts, as often as it has ended. It stays until release().
+  Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
+  /// Starts a prepared run as post() would. On an error nothing was sent, and it may be tried again.
+  Status start(Run& run);
   /// Starts one side of a message. On an error nothing was sent or taken.
   Result<Run*> post(const Send& message);
   Result<Run*> post(const Receive& message);
@@ -97,7 +101,11 @@ class Communicator {
   /// Is it time to look at the deadlines of messages? There may be many.
   bool look_at_messages(Clock::time_point now, bool stalled);
 
+  Status check(const Call& call) const;
+  /// Ok, or why no call can start now.
+  Status may_start() const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
+  void launch(Run& run);
   std::uint32_t digest_of(const Run& run);
   void keep_record(const Run& run);
   static std::string text_of(const Record& record);

@@ -129,6 +129,7 @@ void Executor::finish_run(Run& run, const Status& status) {
 }
 
 void Executor::let_go(Run& run) {
+  if (run.prepared && !run.abandoned) return;  // it may be started again
   if (run.call.options.keep_alive) {
     let_go_.push_back(std::move(run.call.options.keep_alive));
     deferred_.store(true, std::memory_order_relaxed);
@@ -142,6 +143,7 @@ void Executor::recycle(Run& run) {
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
+  run.prepared = false;
   runs_.give_back(&run);
 }
 

@@ -95,6 +95,7 @@ struct Run {
   Rank peer = 0;              ///< of a message: the other rank of the job
   Dtype element = Dtype::U8;  ///< of a message
   std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
+  bool in_place = false;
   double divisor = 1;
   std::uint32_t parts = 1;
   std::uint32_t next_part = 0;
@@ -105,6 +106,7 @@ struct Run {
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more
+  bool prepared = false;   ///< may be started again after its end
   bool expiry_reported = false;
   std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 

@@ -151,7 +151,13 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
   return {};
 }
 
-/// Every collective: with a request it is started, without one it is carried out.
+/// Is the call to be prepared? Options are valid here.
+bool prepares(const lacuna_options* given) {
+  lacuna_options value = LACUNA_OPTIONS_INIT;
+  return read(given, value) && value.prepare != 0;
+}
+
+/// Every collective: with a request it is started or prepared, without one it is carried out.
 lacuna_status collective(lacuna_communicator* communicator, Collective what, const Arguments& given,
                          const lacuna_options* options, lacuna_request** request) {
   return guarded([&]() -> Status {
@@ -161,10 +167,12 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
     call.reduction = static_cast<lacuna::Reduction>(given.reduction);
     if (Status valid = read_options(options, call.options); !valid) return valid;
     if (Status valid = read_buffers(communicator->communicator, given, call); !valid) return valid;
+    const bool prepare = prepares(options);
+    if (prepare && !request) return null_argument("request");
     if (!request) return communicator->communicator.run(call);
-    auto started = communicator->communicator.start(call);
-    if (!started) return started.status();
-    *request = new lacuna_request{std::move(*started)};
+    auto made = prepare ? communicator->communicator.prepare(call) : communicator->communicator.start(call);
+    if (!made) return made.status();
+    *request = new lacuna_request{std::move(*made)};
     return {};
   });
 }
@@ -179,6 +187,7 @@ Status read_message(const lacuna_buffer* data, int32_t tag, const lacuna_options
   if (!options.algorithm.empty() || options.skip_steps != 0) {
     return {Code::InvalidArgument, "a message takes neither an algorithm nor steps to skip"};
   }
+  if (prepares(given)) return {Code::Unsupported, "messages can't be prepared, only collectives"};
   side.data = buffer.data;
   side.count = buffer.count;
   side.dtype = static_cast<lacuna::Dtype>(buffer.dtype);
@@ -453,6 +462,10 @@ lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
     if (Status valid = read_seconds("timeout", timeout, longest); !valid) return valid;
     return request->request.wait(longest);
   });
+}
+
+lacuna_status lacuna_start(lacuna_request* request) {
+  return guarded([&] { return request ? request->request.start() : null_argument("request"); });
 }
 
 lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed) {

@@ -125,9 +125,10 @@ typedef struct lacuna_options {
   double deadline;         /* seconds from the start; 0: LACUNA_DEADLINE */
   int32_t notify;          /* not 0: the token enters the completion queue at the end */
   uint64_t token;
+  int32_t prepare; /* not 0: make the request and start nothing; see lacuna_start */
 } lacuna_options;
 #define LACUNA_OPTIONS_INIT \
-  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0 }
+  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
 
 /** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
 typedef struct lacuna_counters {
@@ -175,7 +176,8 @@ LACUNA_EXPORT lacuna_status lacuna_subgroup(lacuna_communicator* communicator, c
 LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters);
 
 /**
- * The collectives. With `request` null they return at the call's end; else they start it and put a request there.
+ * The collectives. With `request` null they return at the call's end; else they start it and put a request there; with
+ * options.prepare they only make the request, which counts as ended until lacuna_start.
  * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. An error
  * at the start means that nothing was sent. Buffers that only the root has may be null elsewhere; broadcast's is
  * everybody's.
@@ -264,6 +266,12 @@ LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int3
 /** *bytes is what a receive that ended well has taken; 0 for anything else. */
 LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
 
+/**
+ * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
+ * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
+ * buffers, and a sampler that it was given, must live. On an error nothing was sent; after LACUNA_BUSY try again.
+ */
+LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
 /** Makes progress; *finished is 1 once the call has ended, well or not, else 0. */
 LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finished);
 /** Waits for the end and returns the call's outcome; with timeout >= 0 (seconds) LACUNA_TIMED_OUT if it still runs. */

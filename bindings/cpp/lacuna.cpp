@@ -30,6 +30,11 @@ Status Request::wait(std::chrono::milliseconds timeout) {
 
 bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_); }
 
+Status Request::start() {
+  if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
+  return group_->communicator.start(*run_);
+}
+
 std::size_t Request::received_bytes() const { return run_ ? group_->communicator.received(*run_) : 0; }
 
 Communicator::Communicator(const WorldOptions& options) {
@@ -139,6 +144,14 @@ Result<Request> Communicator::start(const Call& call) {
   return Request(group_, *run);
 }
 
+Result<Request> Communicator::prepare(const Call& call) {
+  const auto algorithm = algorithm_of(call);
+  if (!algorithm) return algorithm.status();
+  auto run = group_->communicator.prepare(call, **algorithm);
+  if (!run) return run.status();
+  return Request(group_, *run);
+}
+
 Status Communicator::run(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
@@ -176,6 +189,8 @@ Call barrier_call(Options options) {
 Status Communicator::barrier(Options options) { return run(barrier_call(std::move(options))); }
 
 Result<Request> Communicator::start_barrier(Options options) { return start(barrier_call(std::move(options))); }
+
+Result<Request> Communicator::prepare_barrier(Options options) { return prepare(barrier_call(std::move(options))); }
 
 Result<std::size_t> Communicator::count_of(const Call& call, std::size_t input, std::size_t output) const {
   const CollectiveTraits& traits = traits_of(call.collective);

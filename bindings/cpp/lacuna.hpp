@@ -100,6 +100,9 @@ class Communicator : public TypedCollectives<Communicator> {
   Result<std::string_view> algorithm_name(const Call& call) const;
   /// Starts a call. An error here means that nothing was sent and the communicator is as before.
   Result<Request> start(const Call& call);
+  /// Makes a request that Request::start starts, any number of times: what is to be checked, chosen and looked up is so
+  /// here once. Nothing is sent, and the other ranks need not do the same.
+  Result<Request> prepare(const Call& call);
   /// Starts a call and waits for its end.
   Status run(const Call& call);
 
@@ -140,6 +143,7 @@ class Communicator : public TypedCollectives<Communicator> {
   /// Returns after all ranks have called it.
   Status barrier(Options options = {});
   Result<Request> start_barrier(Options options = {});
+  Result<Request> prepare_barrier(Options options = {});
 
   /// The `count` of this call, which lacks it, with buffers of so many elements on this rank, or why they do not fit.
   Result<std::size_t> count_of(const Call& call, std::size_t input, std::size_t output) const;

@@ -17,6 +17,7 @@ struct GroupState;
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
 /// deadline.
+/// What prepare_... returns has not been started, and counts as ended until start().
 class Request {
  public:
   Request() = default;
@@ -36,6 +37,10 @@ class Request {
   Status wait(std::chrono::milliseconds timeout);
   /// After a failure: true once the transport has let go of the buffers.
   bool reclaimed();
+  /// Starts a prepared collective, as the call that it stands for would be started: in the same order on all ranks,
+  /// some of which may make that call instead. It can be started again once it has ended; until it is destroyed, its
+  /// buffers, and a sampler that it was given, must live. On an error nothing was sent; a Busy one may be tried again.
+  Status start();
   /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
   std::size_t received_bytes() const;
 

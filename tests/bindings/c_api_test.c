@@ -322,6 +322,7 @@ int main(void) {
   groups(communicator);
   older_clients(communicator);
   requests(communicator);
+  prepared_requests(communicator);
   notifications(communicator);
   null_arguments(communicator);
   bad_arguments(communicator);
