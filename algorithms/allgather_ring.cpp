@@ -6,7 +6,7 @@ namespace lacuna {
 // The second half of the ring allreduce: every block travels once around the ring.
 // P-1 steps; each rank sends (P-1)/P of the output.
 extern const Algorithm allgather_ring;
-const Algorithm allgather_ring = {
+constexpr Algorithm allgather_ring = {
     .collective = Collective::Allgather,
     .name = "ring",
     .summary = "P-1 steps, (P-1)/P of the output per rank",
@@ -19,5 +19,10 @@ const Algorithm allgather_ring = {
         },
     .bind = nullptr,
 };
+
+// The same with blocks of different lengths.
+extern const Algorithm allgatherv_ring;
+constexpr Algorithm allgatherv_ring =
+    serving(Collective::Allgatherv, "P-1 steps; each rank sends all blocks but its successor's", allgather_ring);
 
 }  // namespace lacuna

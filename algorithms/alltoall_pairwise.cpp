@@ -30,7 +30,7 @@ void build(GraphBuilder& g) {
 // pairs, so that no rank is sent to by two. In place, a block is put aside before the peer's takes its place.
 // P rounds, in one of which (for odd P) or two of which a rank keeps its own block; each rank sends P-1 blocks.
 extern const Algorithm alltoall_pairwise;
-const Algorithm alltoall_pairwise = {
+constexpr Algorithm alltoall_pairwise = {
     .collective = Collective::Alltoall,
     .name = "pairwise",
     .summary = "P rounds of disjoint pairs; each rank sends P-1 blocks",
@@ -39,5 +39,10 @@ const Algorithm alltoall_pairwise = {
     .build = build,
     .bind = nullptr,
 };
+
+// The same with blocks of different lengths.
+extern const Algorithm alltoallv_pairwise;
+constexpr Algorithm alltoallv_pairwise =
+    serving(Collective::Alltoallv, "P rounds of disjoint pairs; each rank sends P-1 blocks", alltoall_pairwise);
 
 }  // namespace lacuna

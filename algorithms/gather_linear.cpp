@@ -5,7 +5,7 @@ namespace lacuna {
 // Every rank sends its block straight to the root, which takes them in the order in which they come.
 // 1 step; each rank but the root sends its block once.
 extern const Algorithm gather_linear;
-const Algorithm gather_linear = {
+constexpr Algorithm gather_linear = {
     .collective = Collective::Gather,
     .name = "linear",
     .summary = "1 step; each rank but the root sends its block once",
@@ -23,5 +23,10 @@ const Algorithm gather_linear = {
         },
     .bind = from_root,
 };
+
+// The same with blocks of different lengths.
+extern const Algorithm gatherv_linear;
+constexpr Algorithm gatherv_linear =
+    serving(Collective::Gatherv, "1 step; each rank but the root sends its block once", gather_linear);
 
 }  // namespace lacuna

@@ -6,7 +6,7 @@ namespace lacuna {
 // The first half of the ring allreduce. The input stays as it is: sums on their way rest in two blocks in turn.
 // P-1 steps; each rank sends (P-1)/P of the input.
 extern const Algorithm reduce_scatter_ring;
-const Algorithm reduce_scatter_ring = {
+constexpr Algorithm reduce_scatter_ring = {
     .collective = Collective::ReduceScatter,
     .name = "ring",
     .summary = "P-1 steps, (P-1)/P of the input per rank",
@@ -24,5 +24,10 @@ const Algorithm reduce_scatter_ring = {
         },
     .bind = nullptr,
 };
+
+// The same with blocks of different lengths.
+extern const Algorithm reduce_scatterv_ring;
+constexpr Algorithm reduce_scatterv_ring =
+    serving(Collective::ReduceScatterv, "P-1 steps; each rank sends all blocks but its own", reduce_scatter_ring);
 
 }  // namespace lacuna

@@ -5,7 +5,7 @@ namespace lacuna {
 // The root sends every rank its block.
 // 1 step; the root sends P-1 blocks, the others nothing.
 extern const Algorithm scatter_linear;
-const Algorithm scatter_linear = {
+constexpr Algorithm scatter_linear = {
     .collective = Collective::Scatter,
     .name = "linear",
     .summary = "1 step; the root sends P-1 blocks",
@@ -23,5 +23,10 @@ const Algorithm scatter_linear = {
         },
     .bind = from_root,
 };
+
+// The same with blocks of different lengths.
+extern const Algorithm scatterv_linear;
+constexpr Algorithm scatterv_linear =
+    serving(Collective::Scatterv, "1 step; the root sends P-1 blocks", scatter_linear);
 
 }  // namespace lacuna

@@ -44,4 +44,11 @@ struct Algorithm {
   Order (*bind)(const Binding& binding, std::uint32_t part);
 };
 
+/// The same program for another collective: that of blocks of different lengths, say, which a program never sees.
+constexpr Algorithm serving(Collective collective, std::string_view summary, Algorithm algorithm) {
+  algorithm.collective = collective;
+  algorithm.summary = summary;
+  return algorithm;
+}
+
 }  // namespace lacuna

@@ -3,30 +3,15 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
+#include "runtime/check_call.hpp"
 #include "runtime/log.hpp"
 #include "runtime/parts.hpp"
+#include "runtime/tables.hpp"
 
 namespace lacuna::runtime {
 namespace {
-
-bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const auto* first = static_cast<const std::byte*>(a);
-  const auto* second = static_cast<const std::byte*>(b);
-  return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
-}
-
-/// Do both buffers lie in the larger of them, each where it belongs?
-bool is_in_place(const Call& call, Rank rank) {
-  if (!reads_input(call.collective, rank, call.root) || !writes_output(call.collective, rank, call.root)) return false;
-  const InPlace offsets = in_place_offsets(call.collective, call.count * size_of(call.dtype), rank);
-  const auto input = reinterpret_cast<std::uintptr_t>(call.input);
-  const auto output = reinterpret_cast<std::uintptr_t>(call.output);
-  return input - offsets.input == output - offsets.output;
-}
 
 /// Some milliseconds late, for a fifth of the time that it takes to read the exact clock.
 Clock::time_point coarse_now() {
@@ -80,20 +65,10 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   Run* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    if (!poison_.is_ok()) return poison_;
-    if (unfinished_ >= executor_.options().max_runs || runs_[slot_of(next_run_)]) {
-      return Status(Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
-                                            executor_.options().max_runs));
-    }
+    if (Status may = may_start(); !may) return may;
     run = executor_.runs_.take();
     fill(*run, call, algorithm);
-    runs_[slot_of(run->number)] = run;
-    ++unfinished_;
-    ++tally(*run).started;
-    keep_record(*run);
-    executor_.begin(*run);
-    executor_.after_handlers();
-    if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
+    launch(*run);
   }
   executor_.flush_deferred();
   show_to_tools(*run);
@@ -111,48 +86,47 @@ void Communicator::show_to_tools(Run& run) {
   run.section = name.empty() ? kokkos_tools::no_section : kokkos_tools::start_section(name);
 }
 
-Status Communicator::check(const Call& call) const {
-  if (Status viable = executor_.viable(call.memory); !viable) return viable;
-  if (!moves_data(call.collective)) return {};
-  if (has_root(call.collective) && (call.root < 0 || call.root >= size())) {
-    return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", call.root, size() - 1)};
-  }
-  if (!takes(call.collective, call.dtype, call.reduction)) {
-    const CollectiveTraits& traits = traits_of(call.collective);
-    return {Code::InvalidArgument,
-            traits.averages
-                ? fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))
-                : fmt::format("{} has no avg; it takes sum, min, max or prod", traits.name)};
-  }
-  return check_buffers(call);
+Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  Executor::Lock lock(executor_);
+  if (!poison_.is_ok()) return poison_;
+  Run* run = executor_.runs_.take();
+  fill(*run, call, algorithm);
+  start_clock(*run, run->call.options.deadline);
+  run->prepared = run->finished = true;
+  run->section = kokkos_tools::no_section;
+  return run;
 }
 
-Status Communicator::check_buffers(const Call& call) const {
-  const std::size_t most =
-      std::numeric_limits<std::size_t>::max() / size_of(call.dtype) / static_cast<std::size_t>(size());
-  if (call.count > most) {
-    return {Code::InvalidArgument,
-            fmt::format("{} of {} elements of {}: at most {} can be counted in bytes on {} ranks",
-                        to_string(call.collective), call.count, to_string(call.dtype), most, size())};
+Status Communicator::start(Run& run) {
+  {
+    Executor::Lock lock(executor_);
+    if (!run.prepared) return {Code::InvalidArgument, "only a call that was prepared can be started again"};
+    if (!run.finished) {
+      return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
+    }
+    if (Status may = may_start(); !may) return may;
+    launch(run);
   }
-  const std::size_t bytes = call.count * size_of(call.dtype);
-  const CollectiveTraits& traits = traits_of(call.collective);
-  const std::size_t in = length_of(traits.input, bytes, size()), out = length_of(traits.output, bytes, size());
-  const bool reads = reads_input(call.collective, rank(), call.root);
-  const bool writes = writes_output(call.collective, rank(), call.root);
-  const bool lacks_output = writes && !call.output;
-  if (bytes > 0 && ((reads && !call.input) || lacks_output)) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name, call.count,
-                                               lacks_output ? "output" : "input")};
-  }
-  if (reads && writes && !is_in_place(call, rank()) && overlapping(call.input, in, call.output, out)) {
-    return {Code::InvalidArgument,
-            fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be disjoint, or in place",
-                        to_string(call.collective), in, out)};
-  }
+  executor_.flush_deferred();
+  kokkos_tools::stop_section(run.section);  // of the last time
+  show_to_tools(run);
   return {};
 }
 
+Status Communicator::check(const Call& call) const {
+  if (Status viable = executor_.viable(call.memory); !viable) return viable;
+  return check_call(call, rank(), size());
+}
+
+Status Communicator::may_start() const {
+  if (!poison_.is_ok()) return poison_;
+  if (unfinished_ < executor_.options().max_runs && !runs_[slot_of(next_run_)]) return {};
+  return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
+                                  executor_.options().max_runs)};
+}
+
+/// All that stays the same from start to start.
 void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
   const Options& options = call.options;
   run.kind = RunKind::Collective;
@@ -166,22 +140,39 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.reduction = call.reduction;
   run.call.root = call.root;
   run.call.memory = call.memory;
+  keep_tables(run, call, rank());
   run.call.options.skip_steps = options.skip_steps;
   run.call.options.skip_mode = options.skip_mode;
+  run.call.options.sampler = options.sampler;
   run.call.options.priority = options.priority;
+  run.call.options.deadline = options.deadline;
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
+  run.in_place = is_in_place(run.call, rank());
+  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
+  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
+}
+
+/// Numbers the run and starts it.
+void Communicator::launch(Run& run) {
+  const Options& options = run.call.options;
   run.sampler = {};
   if (options.skip_steps > 0 && options.skip_mode == SkipMode::Random) {
     Sampler& sampler = options.sampler ? *options.sampler : sampler_;
     run.sampler = sampler;
     ++sampler.draw;
   }
+  tell_own_length(run, rank());
   run.number = next_run_++;
-  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
-  run.parts = number_of_parts(call, size(), executor_.options().chunk_bytes);
   run.digest = digest_of(run);
   start_clock(run, options.deadline);
+  runs_[slot_of(run.number)] = &run;
+  ++unfinished_;
+  ++tally(run).started;
+  keep_record(run);
+  executor_.begin(run);
+  executor_.after_handlers();
+  if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
 }
 
 void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) const {
@@ -203,17 +194,19 @@ std::uint32_t Communicator::digest_of(const Run& run) {
   digest
       .add(word(call.collective) | word(call.dtype) << 8 | word(call.reduction) << 16 | word(run.parts) << 24 |
            word(call.options.skip_mode) << 32)
-      .add(call.count)
+      .add(agreed_lengths(call).digest)
       .add(word(call.root) << 32 | word(call.options.skip_steps));
   if (call.options.skip_steps > 0) digest.add(run.sampler.seed).add(run.sampler.key).add(run.sampler.draw);
   return static_cast<std::uint32_t>(digest.value() ^ digest.value() >> 32);
 }
 
 void Communicator::keep_record(const Run& run) {
+  const AgreedLengths lengths = agreed_lengths(run.call);
   records_[slot_of(run.number)] = {.number = run.number,
                                    .digest = run.digest,
                                    .algorithm = run.algorithm,
-                                   .count = run.call.count,
+                                   .count = lengths.count,
+                                   .table = static_cast<std::uint32_t>(lengths.digest),
                                    .draw = run.sampler.draw,
                                    .root = run.call.root,
                                    .skip_steps = run.call.options.skip_steps,
@@ -226,7 +219,10 @@ std::string Communicator::text_of(const Record& record) {
   const Collective collective = record.algorithm->collective;
   std::string text = fmt::format("{} {}", to_string(collective), record.algorithm->name);
   if (!moves_data(collective)) return text;
-  text += fmt::format(" {} count {}", to_string(record.dtype), record.count);
+  text += fmt::format(" {}", to_string(record.dtype));
+  const Lengths lengths = traits_of(collective).lengths;
+  if (lengths == Lengths::Equal) text += fmt::format(" count {}", record.count);
+  if (lengths == Lengths::Agreed) text += fmt::format(" blocks of {} (table {:08x})", record.count, record.table);
   if (traits_of(collective).reduces) text += fmt::format(" {}", to_string(record.reduction));
   if (has_root(collective)) text += fmt::format(" root {}", record.root);
   if (record.skip_steps > 0) text += fmt::format(" skip {} {}", record.skip_steps, to_string(record.skip_mode));
@@ -267,7 +263,7 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Or
   return graphs_.get(*run.algorithm, {.collective = run.call.collective,
                                       .size = size(),
                                       .position = order.position_of(rank()),
-                                      .in_place = is_in_place(run.call, rank()),
+                                      .in_place = run.in_place,
                                       .skip_steps = run.call.options.skip_steps,
                                       .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift) : Hosts()});
 }
@@ -338,13 +334,16 @@ bool Communicator::reclaimed(const Run& run) const {
 
 void Communicator::release(Run& run) {
   kokkos_tools::stop_section(run.section);
-  Executor::Lock lock(executor_);
-  abandon(run);
+  {
+    Executor::Lock lock(executor_);
+    abandon(run);
+  }
+  executor_.flush_deferred();
 }
 
 void Communicator::abandon(Run& run) {
   run.abandoned = true;
-  if (run.finished && run.operations == 0) executor_.recycle(run);
+  if (run.finished && run.operations == 0) executor_.let_go(run);
 }
 
 void Communicator::fail(const Status& verdict) {

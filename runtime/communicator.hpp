@@ -44,6 +44,10 @@ class Communicator {
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  /// Makes the run of a call that start() starts, as often as it has ended. It stays until release().
+  Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
+  /// Starts a prepared run as post() would. On an error nothing was sent, and it may be tried again.
+  Status start(Run& run);
   /// Starts one side of a message. On an error nothing was sent or taken.
   Result<Run*> post(const Send& message);
   Result<Run*> post(const Receive& message);
@@ -73,7 +77,8 @@ class Communicator {
     std::uint32_t number = 0;
     std::uint32_t digest = 0;
     const Algorithm* algorithm = nullptr;
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  ///< of the agreed blocks together where there are tables
+    std::uint32_t table = 0;  ///< stands for the agreed lengths
     std::uint64_t draw = 0;
     Rank root = 0;
     int skip_steps = 0;
@@ -114,8 +119,10 @@ class Communicator {
   };
 
   Status check(const Call& call) const;
-  Status check_buffers(const Call& call) const;
+  /// Ok, or why no call can start now.
+  Status may_start() const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
+  void launch(Run& run);
   std::uint32_t digest_of(const Run& run);
   void keep_record(const Run& run);
   static std::string text_of(const Record& record);

@@ -47,8 +47,7 @@ void Executor::activate_part(Run& run) {
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
   if (const auto& planned = run.communicator->graph(run, part.order); part.graph != planned) part.graph = planned;
-  part.offset = boundary(part.number, run.call.count, run.parts);
-  part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
+  cut(part);
   prepare(part);
   adopt_early_messages(part);
   for (StepId root : part.graph->roots()) ready_.push(run.call.options.priority, {&part, root});
@@ -92,7 +91,11 @@ void Executor::copy(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   const Extent to = resolve(part, step.to);
   const Extent from = resolve(part, step.from);
-  kernels::scale(part.run->call.dtype, step.finish ? part.run->divisor : 1, to.data, from.data, to.count);
+  std::size_t count = to.count;
+  if (std::size_t* told = told_length(part, step.to); told && step.from != step.to) {
+    count = *told = std::min(from.count, to.count);
+  }
+  kernels::scale(part.run->call.dtype, step.finish ? part.run->divisor : 1, to.data, from.data, count);
 }
 
 void Executor::complete(ActivePart& part, StepId step) {
@@ -133,6 +136,7 @@ void Executor::finish_run(Run& run, const Status& status) {
 }
 
 void Executor::let_go(Run& run) {
+  if (run.prepared && !run.abandoned) return;  // it may be started again
   if (run.call.options.keep_alive) {
     let_go_.push_back(std::move(run.call.options.keep_alive));
     deferred_.store(true, std::memory_order_relaxed);
@@ -146,6 +150,7 @@ void Executor::recycle(Run& run) {
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
+  run.prepared = false;
   runs_.give_back(&run);
 }
 

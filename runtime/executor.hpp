@@ -207,6 +207,7 @@ class Executor : public Watched, private Receiver {
   Landing* new_landing(Rank from, const MessageHeader& header);
   void start_receive(ActivePart& part, StepId step);
   void adopt_early_messages(ActivePart& part);
+  bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
   void take_landing(ActivePart& part, StepId step);
   void release_landing(Landing* landing);
   void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);

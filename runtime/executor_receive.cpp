@@ -107,11 +107,12 @@ std::optional<Executor::Place> Executor::place_in_part(ActivePart& part, Rank fr
   if (!state.started) {
     if (!state.landing) state.landing = new_landing(from, header);
     if (state.landing->bytes == header.bytes) return Place{.landing = state.landing};
-  } else if (!state.ended && header.bytes == state.bytes && bytes <= state.bytes - state.consumed) {
+  } else if (!state.ended && accepts(part, *step, header.bytes) && bytes <= state.bytes - state.consumed) {
     return Place{.part = &part, .step = *step};
   }
   violation(*part.run->communicator, from, header,
-            fmt::format("a step that expects {} bytes", state.started ? state.bytes : state.landing->bytes));
+            fmt::format("a step that expects {}{} bytes", state.told ? "at most " : "",
+                        state.started ? state.bytes : state.landing->bytes));
   return std::nullopt;
 }
 
@@ -176,15 +177,28 @@ void Executor::start_receive(ActivePart& part, StepId id) {
   const Extent to = resolve(part, step.to);
   state.bytes = to.count * size_of(part.run->call.dtype);
   if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) return complete(part, id);
+  state.told = told_length(part, step.to) != nullptr;
   if (state.landing) take_landing(part, id);
+}
+
+/// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
+bool Executor::accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
+  StepState& state = part.states[id];
+  const std::size_t width = size_of(part.run->call.dtype);
+  if (state.told && bytes <= state.bytes && bytes % width == 0) {
+    state.told = false;
+    state.bytes = bytes;
+    *told_length(part, part.graph->steps()[id].to) = bytes / width;
+  }
+  return bytes == state.bytes && !state.told;
 }
 
 void Executor::take_landing(ActivePart& part, StepId id) {
   Landing* landing = std::exchange(part.states[id].landing, nullptr);
-  if (landing->bytes != part.states[id].bytes) {
+  if (!accepts(part, id, landing->bytes)) {
     trouble(*part.run->communicator, Trouble::Kind::Mismatch, part.run->number,
-            fmt::format("rank {} sent {} bytes where rank {} expects {}", landing->source, landing->bytes, rank_,
-                        part.states[id].bytes));
+            fmt::format("rank {} sent {} bytes where rank {} expects {}{}", landing->source, landing->bytes, rank_,
+                        part.states[id].told ? "at most " : "", part.states[id].bytes));
     return release_landing(landing);
   }
   for (const auto& waiting : landing->descriptors) {

@@ -1,5 +1,7 @@
 #include "runtime/run.hpp"
 
+#include <algorithm>
+
 namespace lacuna::runtime {
 namespace {
 
@@ -15,19 +17,60 @@ std::byte* base_of(const Call& call, Buffer buffer) {
   return static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
 }
 
+std::size_t rank_of_piece(const ActivePart& part, const Region& region) {
+  const Region there = placed(*part.graph, region, part.position);
+  return static_cast<std::size_t>(part.order.rank_of(static_cast<Rank>(there.begin)));
+}
+
+/// A part's share of a block whose length a table gives. A scratch block is as long as that of the buffer with blocks.
+Extent resolve_in_table(const ActivePart& part, const Region& region) {
+  const Run& run = *part.run;
+  const std::size_t width = size_of(run.call.dtype);
+  const bool scratch = region.buffer == Buffer::Scratch;
+  const bool input = scratch ? holds_blocks(run.call.collective, Buffer::Input) : region.buffer == Buffer::Input;
+  std::size_t block = 0, length = run.call.count;
+  const Blocks& blocks = input ? run.call.input_blocks : run.call.output_blocks;
+  if (!blocks.counts.empty() && (scratch || holds_blocks(run.call.collective, region.buffer))) {
+    const std::size_t rank = rank_of_piece(part, region);
+    block = blocks.offsets[rank];
+    length = blocks.counts[rank];
+  }
+  const std::size_t begin = boundary(part.number, length, run.parts);
+  const std::size_t count = boundary(part.number + 1, length, run.parts) - begin;
+  if (scratch) return {part.scratch + region.slot * part.count * width, count};
+  return {base_of(run.call, region.buffer) + (block + begin) * width, count};
+}
+
 }  // namespace
+
+void cut(ActivePart& part) {
+  const Run& run = *part.run;
+  if (has_tables(run.call.collective)) {
+    const std::size_t longest =
+        std::max({longest_of(run.call.input_blocks), longest_of(run.call.output_blocks), run.call.count});
+    part.offset = 0;
+    part.count = (longest + run.parts - 1) / run.parts;
+    return;
+  }
+  part.offset = boundary(part.number, run.call.count, run.parts);
+  part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
+}
+
+std::size_t* told_length(const ActivePart& part, const Region& region) {
+  const Blocks& blocks = part.run->call.output_blocks;
+  if (blocks.received.empty() || region.buffer != Buffer::Output) return nullptr;
+  return &blocks.received[rank_of_piece(part, region)];
+}
 
 Extent resolve(const ActivePart& part, const Region& region) {
   if (region.is_signal()) return {};
   const Call& call = part.run->call;
   const std::size_t width = size_of(call.dtype);
   if (has_blocks(call.collective)) {
+    if (has_tables(call.collective)) return resolve_in_table(part, region);
     if (region.buffer == Buffer::Scratch) return {part.scratch + region.slot * part.count * width, part.count};
-    const Region there = placed(*part.graph, region, part.position);
-    std::size_t block = 0;
-    if (holds_blocks(call.collective, region.buffer)) {
-      block = static_cast<std::size_t>(part.order.rank_of(static_cast<Rank>(there.begin))) * call.count;
-    }
+    const std::size_t block =
+        holds_blocks(call.collective, region.buffer) ? rank_of_piece(part, region) * call.count : 0;
     return {base_of(call, region.buffer) + (block + part.offset) * width, part.count};
   }
   std::size_t begin = 0, end = part.count;

@@ -45,6 +45,7 @@ struct StepState {
   bool started = false;
   bool ended = false;
   bool all_started = false;    ///< a send: nothing is left to hand to the transport
+  bool told = false;           ///< a receive of at most `bytes`, until its first message tells
   std::uint64_t bytes = 0;     ///< of a receive, once started
   std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
   Landing* landing = nullptr;
@@ -58,8 +59,8 @@ struct ActivePart {
   const Group* group = nullptr;
   Order order;
   Rank position = 0;
-  std::size_t offset = 0;            ///< of the segment, in elements; within each rank's block where there are blocks
-  std::size_t count = 0;             ///< elements of the segment; of each block's share where there are blocks
+  std::size_t offset = 0;  ///< of the segment, in elements; within each rank's block where there are equal blocks
+  std::size_t count = 0;   ///< elements of the segment; where there are blocks, of the longest one's share at most
   std::vector<std::uint32_t> waits;  ///< by step: steps that must end before it may start
   std::vector<StepState> states;     ///< by step
   std::uint32_t remaining = 0;       ///< steps that have not ended
@@ -86,13 +87,15 @@ struct Run {
   RunKind kind = RunKind::Collective;
   Communicator* communicator = nullptr;
   const Algorithm* algorithm = nullptr;
-  Call call;  ///< without the algorithm's name
+  Call call;  ///< without the algorithm's name; its tables are the run's own, with all offsets
+  std::vector<std::size_t> tables;
   Sampler sampler;
   std::uint32_t number = 0;   ///< of the call; a message's tag
   std::uint32_t digest = 0;   ///< of what was asked for; a message's number in its stream, once it is known
   Rank peer = 0;              ///< of a message: the other rank of the job
   Dtype element = Dtype::U8;  ///< of a message
   std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
+  bool in_place = false;
   double divisor = 1;
   std::uint32_t parts = 1;
   std::uint32_t next_part = 0;
@@ -106,6 +109,7 @@ struct Run {
   Status status;
   bool finished = false;
   bool abandoned = false;  ///< nobody holds a request for it any more
+  bool prepared = false;   ///< may be started again after its end
   bool expiry_reported = false;
   std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 
@@ -126,9 +130,18 @@ struct Extent {
 
 Extent resolve(const ActivePart& part, const Region& region);
 
-/// Is a message of no bytes sent all the same? Signals are, and the first message of each pair, for its digest.
+/// Sets the segment that a part of its number takes.
+void cut(ActivePart& part);
+
+/// Where the sender's word about the length of what lands in this region counts, up to the region's own length: the
+/// caller's place for it. Else null.
+std::size_t* told_length(const ActivePart& part, const Region& region);
+
+/// Is a message of no bytes sent all the same? Signals are, the first message of each pair, for its digest, and those
+/// whose length is told by the sender.
 inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
-  return region.is_signal() || (part.number == 0 && step.index == 0);
+  return region.is_signal() || (part.number == 0 && step.index == 0) ||
+         traits_of(part.run->call.collective).lengths == Lengths::Told;
 }
 
 }  // namespace lacuna::runtime

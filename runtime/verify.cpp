@@ -50,13 +50,19 @@ std::map<Channel, Message> collect_messages(std::span<const Graph* const> graphs
 }
 
 /// Where both buffers hold blocks, the sender's block for the receiver becomes the receiver's block of the sender.
+/// Where only two ranks know how long a block is, it goes straight from the one to the other; position 0 is the root.
 bool fit(Collective collective, Rank sender, Rank receiver, const Message& message) {
   const CollectiveTraits& traits = traits_of(collective);
-  if (traits.input != Holds::Blocks || traits.output != Holds::Blocks) return same_interval(message.from, message.to);
   const auto is_block = [](const Region& region, Rank rank) {
     return region.begin == static_cast<std::uint32_t>(rank) && region.end == region.begin + 1;
   };
-  return is_block(message.from, receiver) && is_block(message.to, sender);
+  if (traits.input == Holds::Blocks && traits.output == Holds::Blocks) {
+    return is_block(message.from, receiver) && is_block(message.to, sender);
+  }
+  if (!same_interval(message.from, message.to)) return false;
+  if (traits.lengths != Lengths::Told) return true;
+  return traits.input == Holds::Data ? receiver == 0 && is_block(message.from, sender)
+                                     : sender == 0 && is_block(message.from, receiver);
 }
 
 Status check_messages(Collective collective, const std::map<Channel, Message>& messages) {
@@ -71,10 +77,14 @@ Status check_messages(Collective collective, const std::map<Channel, Message>& m
                                                  receiver, message.receive, index, sender)};
     }
     if (!fit(collective, sender, receiver, message)) {
-      return {
-          Code::InvalidArgument,
-          fmt::format("message {} from position {} step {} to position {} step {}: sends {}, receives {}", index,
-                      sender, message.send, receiver, message.receive, interval(message.from), interval(message.to))};
+      const char* reason = traits_of(collective).lengths == Lengths::Told && same_interval(message.from, message.to)
+                               ? ": only two ranks know this block's length, so it "
+                                 "must go straight from one to the other"
+                               : "";
+      return {Code::InvalidArgument,
+              fmt::format("message {} from position {} step {} to position {} step {}: sends {}, receives {}{}", index,
+                          sender, message.send, receiver, message.receive, interval(message.from), interval(message.to),
+                          reason)};
     }
   }
   return {};

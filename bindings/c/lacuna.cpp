@@ -100,7 +100,33 @@ struct Arguments {
   const lacuna_buffer* output = nullptr;
   lacuna_reduction reduction = LACUNA_SUM;
   int32_t root = 0;
+  const lacuna_blocks* input_blocks = nullptr;
+  const lacuna_blocks* output_blocks = nullptr;
 };
+
+Status read_blocks(const lacuna_blocks* given, std::size_t ranks, lacuna::Blocks& blocks) {
+  lacuna_blocks value = LACUNA_BLOCKS_INIT;
+  if (!given) return null_argument("blocks");
+  if (Status valid = read(given, value); !valid) return valid;
+  if (!value.counts) return null_argument("counts");
+  blocks.counts = {value.counts, ranks};
+  if (value.offsets) blocks.offsets = {value.offsets, ranks};
+  if (value.received) blocks.received = {value.received, ranks};
+  return {};
+}
+
+/// The tables of the buffers that this rank has.
+Status read_tables(const lacuna::Communicator& communicator, const Arguments& given, lacuna::Call& call) {
+  const lacuna::CollectiveTraits& traits = lacuna::traits_of(call.collective);
+  if (!lacuna::has_tables(call.collective)) return {};
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const bool in = lacuna::reads_input(call.collective, communicator.rank(), call.root);
+  const bool out = lacuna::writes_output(call.collective, communicator.rank(), call.root);
+  Status valid;
+  if (in && traits.input == lacuna::Holds::Blocks) valid = read_blocks(given.input_blocks, ranks, call.input_blocks);
+  if (!valid || !out || traits.output != lacuna::Holds::Blocks) return valid;
+  return read_blocks(given.output_blocks, ranks, call.output_blocks);
+}
 
 /// Fills a call from its buffers; one that this rank does not have may be null.
 Status read_buffers(const lacuna::Communicator& communicator, const Arguments& given, lacuna::Call& call) {
@@ -113,7 +139,8 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
     if (input.dtype != output.dtype) return {Code::InvalidArgument, "input and output differ in dtype"};
     if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
   }
-  const auto count = communicator.count_of(call.collective, input.count, output.count, call.root);
+  if (Status valid = read_tables(communicator, given, call); !valid) return valid;
+  const auto count = communicator.count_of(call, input.count, output.count);
   if (!count) return count.status();
   const lacuna_buffer& one = reads ? input : output;
   call.count = *count;
@@ -124,7 +151,13 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
   return {};
 }
 
-/// Every collective: with a request it is started, without one it is carried out.
+/// Is the call to be prepared? Options are valid here.
+bool prepares(const lacuna_options* given) {
+  lacuna_options value = LACUNA_OPTIONS_INIT;
+  return read(given, value) && value.prepare != 0;
+}
+
+/// Every collective: with a request it is started or prepared, without one it is carried out.
 lacuna_status collective(lacuna_communicator* communicator, Collective what, const Arguments& given,
                          const lacuna_options* options, lacuna_request** request) {
   return guarded([&]() -> Status {
@@ -134,10 +167,12 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
     call.reduction = static_cast<lacuna::Reduction>(given.reduction);
     if (Status valid = read_options(options, call.options); !valid) return valid;
     if (Status valid = read_buffers(communicator->communicator, given, call); !valid) return valid;
+    const bool prepare = prepares(options);
+    if (prepare && !request) return null_argument("request");
     if (!request) return communicator->communicator.run(call);
-    auto started = communicator->communicator.start(call);
-    if (!started) return started.status();
-    *request = new lacuna_request{std::move(*started)};
+    auto made = prepare ? communicator->communicator.prepare(call) : communicator->communicator.start(call);
+    if (!made) return made.status();
+    *request = new lacuna_request{std::move(*made)};
     return {};
   });
 }
@@ -152,6 +187,7 @@ Status read_message(const lacuna_buffer* data, int32_t tag, const lacuna_options
   if (!options.algorithm.empty() || options.skip_steps != 0) {
     return {Code::InvalidArgument, "a message takes neither an algorithm nor steps to skip"};
   }
+  if (prepares(given)) return {Code::Unsupported, "messages can't be prepared, only collectives"};
   side.data = buffer.data;
   side.count = buffer.count;
   side.dtype = static_cast<lacuna::Dtype>(buffer.dtype);
@@ -336,6 +372,41 @@ lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lac
   return collective(communicator, Collective::ExclusiveScan, {input, output, reduction}, options, request);
 }
 
+lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                     const lacuna_blocks* blocks, const lacuna_buffer* output,
+                                     lacuna_reduction reduction, const lacuna_options* options,
+                                     lacuna_request** request) {
+  return collective(communicator, Collective::ReduceScatterv, {input, output, reduction, 0, blocks}, options, request);
+}
+
+lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                const lacuna_buffer* output, const lacuna_blocks* blocks, const lacuna_options* options,
+                                lacuna_request** request) {
+  return collective(communicator, Collective::Allgatherv, {input, output, LACUNA_SUM, 0, nullptr, blocks}, options,
+                    request);
+}
+
+lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
+                             const lacuna_blocks* blocks, int32_t root, const lacuna_options* options,
+                             lacuna_request** request) {
+  return collective(communicator, Collective::Gatherv, {input, output, LACUNA_SUM, root, nullptr, blocks}, options,
+                    request);
+}
+
+lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                              const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
+                              const lacuna_options* options, lacuna_request** request) {
+  return collective(communicator, Collective::Scatterv, {input, output, LACUNA_SUM, root, blocks}, options, request);
+}
+
+lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                               const lacuna_blocks* input_blocks, const lacuna_buffer* output,
+                               const lacuna_blocks* output_blocks, const lacuna_options* options,
+                               lacuna_request** request) {
+  return collective(communicator, Collective::Alltoallv, {input, output, LACUNA_SUM, 0, input_blocks, output_blocks},
+                    options, request);
+}
+
 lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                              lacuna_request** request) {
   return collective(communicator, Collective::Barrier, {}, options, request);
@@ -408,6 +479,10 @@ lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
     if (Status valid = read_seconds("timeout", timeout, longest); !valid) return valid;
     return request->request.wait(longest);
   });
+}
+
+lacuna_status lacuna_start(lacuna_request* request) {
+  return guarded([&] { return request ? request->request.start() : null_argument("request"); });
 }
 
 lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed) {

@@ -96,6 +96,21 @@ typedef struct lacuna_buffer {
 #define LACUNA_BUFFER_INIT \
   { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
 
+/**
+ * Blocks of different lengths in one buffer, one for each rank. The tables have as many entries as the communicator has
+ * ranks, belong to the caller, and are read when a call starts, not later. Lengths and places are in elements.
+ */
+typedef struct lacuna_blocks {
+  size_t struct_size;
+  const size_t* counts;  /* by rank; 0 is allowed */
+  const size_t* offsets; /* where each begins, ascending; null: one behind the other */
+  /* Of the output of gatherv and alltoallv, null elsewhere. If given, `counts` are what may come at most; how many
+   * elements have come from each rank stands here by the call's end, until which this memory must live. */
+  size_t* received;
+} lacuna_blocks;
+#define LACUNA_BLOCKS_INIT \
+  { sizeof(lacuna_blocks), NULL, NULL, NULL }
+
 /** Source of random choices; owned by the caller. A random call advances `draw` by one when it starts. */
 typedef struct lacuna_sampler {
   uint64_t seed;
@@ -115,9 +130,10 @@ typedef struct lacuna_options {
   double deadline;         /* seconds from the start; 0: LACUNA_DEADLINE */
   int32_t notify;          /* not 0: the token enters the completion queue at the end */
   uint64_t token;
+  int32_t prepare; /* not 0: make the request and start nothing; see lacuna_start */
 } lacuna_options;
 #define LACUNA_OPTIONS_INIT \
-  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0 }
+  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
 
 /** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
 typedef struct lacuna_counters {
@@ -172,7 +188,8 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
                                                  size_t capacity, size_t* length);
 
 /**
- * The collectives. With `request` null they return at the call's end; else they start it and put a request there.
+ * The collectives. With `request` null they return at the call's end; else they start it and put a request there; with
+ * options.prepare they only make the request, which counts as ended until lacuna_start.
  * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. An error
  * at the start means that nothing was sent. Buffers that only the root has may be null elsewhere; broadcast's is
  * everybody's.
@@ -186,6 +203,11 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  *   alltoall:       block i of output = block `rank` of rank i's input; both have size blocks of equal length
  *   scan:           output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused
  *   exclusive_scan: the same of ranks 0 .. rank-1; rank 0's output stays as it is
+ * With blocks of different lengths; their buffers may be longer than needed. In place, alltoallv's tables are equal.
+ *   reduce_scatterv, allgatherv: all ranks give the same counts
+ *   gatherv, scatterv: the root's blocks are looked at; elsewhere they may be null
+ *   alltoallv: what a rank sends to another is as long as the other expects, or at most that where it asked for
+ *              `received`
  */
 LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, lacuna_reduction reduction,
@@ -216,6 +238,23 @@ LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const
 LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                                   const lacuna_blocks* blocks, const lacuna_buffer* output,
+                                                   lacuna_reduction reduction, const lacuna_options* options,
+                                                   lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                              const lacuna_buffer* output, const lacuna_blocks* blocks,
+                                              const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                           const lacuna_buffer* output, const lacuna_blocks* blocks, int32_t root,
+                                           const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                            const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
+                                            const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
+                                             const lacuna_blocks* input_blocks, const lacuna_buffer* output,
+                                             const lacuna_blocks* output_blocks, const lacuna_options* options,
+                                             lacuna_request** request);
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
 
@@ -239,6 +278,12 @@ LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int3
 /** *bytes is what a receive that ended well has taken; 0 for anything else. */
 LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
 
+/**
+ * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
+ * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
+ * buffers, and a sampler that it was given, must live. On an error nothing was sent; after LACUNA_BUSY try again.
+ */
+LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
 /** Makes progress; *finished is 1 once the call has ended, well or not, else 0. */
 LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finished);
 /** Waits for the end and returns the call's outcome; with timeout >= 0 (seconds) LACUNA_TIMED_OUT if it still runs. */

@@ -29,18 +29,23 @@ struct Bench {
   bool in_place = false;
   Sampler sampler;
   std::vector<std::byte> input, output;
+  std::vector<std::size_t> block_counts;
 
   Call call() {
-    // In place, the smaller buffer is a place in the larger one.
-    const InPlace offsets = in_place_offsets(options.collective, count * size_of(options.dtype), communicator.rank());
-    std::byte* larger = input.size() > output.size() ? input.data() : output.data();
     Call result{.collective = options.collective,
-                .input = in_place ? larger + offsets.input : input.data(),
-                .output = in_place ? larger + offsets.output : output.data(),
+                .input = input.data(),
+                .output = output.data(),
                 .count = count,
                 .dtype = options.dtype,
                 .reduction = options.reduction,
                 .root = options.root};
+    give_tables(result, communicator.rank(), communicator.size(), block_counts);
+    if (in_place) {  // the smaller buffer is a place in the larger one
+      const InPlace offsets = in_place_offsets(result, communicator.rank());
+      std::byte* larger = input.size() > output.size() ? input.data() : output.data();
+      result.input = larger + offsets.input * size_of(options.dtype);
+      result.output = larger + offsets.output * size_of(options.dtype);
+    }
     result.options.algorithm = algorithm;
     if (algorithm == "skip_ring") {
       result.options.skip_steps = options.skip_steps;
@@ -52,10 +57,9 @@ struct Bench {
 
   /// Puts the inputs where the call will read them.
   Status prepare() {
-    const CollectiveTraits& traits = traits_of(options.collective);
-    const std::size_t bytes = count * size_of(options.dtype);
-    const std::size_t in = length_of(traits.input, bytes, communicator.size());
-    const std::size_t out = length_of(traits.output, bytes, communicator.size());
+    const Call sized = call();
+    const std::size_t in = input_length(sized, communicator.size()) * size_of(options.dtype);
+    const std::size_t out = output_length(sized, communicator.size()) * size_of(options.dtype);
     try {
       input.assign(in, std::byte{0});
       output.assign(out, std::byte{0xff});
@@ -203,7 +207,7 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
   if (names.empty()) names.emplace_back();
   for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
     for (const std::string& name : names) {
-      Bench bench{communicator, options, name, 0, false, {}, {}, {}};
+      Bench bench{communicator, options, name, 0, false, {}, {}, {}, {}};
       bench.count = moves_data(options.collective) ? bytes / divisor : 0;
       PerfRow row;
       row.count = bench.count;

@@ -8,6 +8,7 @@
 #include "kernels/float16.hpp"
 #include "runtime/parts.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/region.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -56,19 +57,46 @@ double divided(Dtype dtype, double sum, Rank size) {
   return static_cast<double>(static_cast<float>(sum) / static_cast<float>(size));
 }
 
-/// Where an element of the output stands in the inputs: block `rank` where these have blocks.
-std::size_t place_in_input(const PerfResult& result, std::size_t element) {
+/// Length of a block whose table give_tables made; over all blocks the mean is `mean`.
+std::size_t uneven_length(std::size_t mean, Rank block, Rank size) {
+  const Rank mirrored = size - 1 - block;
+  if (block == mirrored) return mean;
+  if (block > mirrored) return 2 * mean - uneven_length(mean, mirrored, size);
+  return boundary(static_cast<std::size_t>(2 * block), mean, static_cast<std::size_t>(size - 1));
+}
+
+/// Where block `rank` begins in the input of `source`.
+std::size_t block_in_input(const PerfResult& result, Rank source) {
   const Call& call = result.call;
-  const bool blocks = traits_of(call.collective).input == Holds::Blocks;
-  return blocks ? static_cast<std::size_t>(result.rank) * call.count + element % call.count : element % call.count;
+  if (traits_of(call.collective).input != Holds::Blocks) return 0;
+  if (!has_tables(call.collective)) return static_cast<std::size_t>(result.rank) * call.count;
+  if (call.collective != Collective::Alltoallv) return offset_of(call.input_blocks, result.rank);
+  std::size_t begin = 0;  // the sums of the ranks are what the tables depend on
+  for (Rank block = 0; block < result.rank; ++block) {
+    const Rank mine = (block + source - result.rank + result.size) % result.size;
+    begin += call.input_blocks.counts[static_cast<std::size_t>(mine)];
+  }
+  return begin;
+}
+
+/// Which rank's block an element of the output belongs to, where it has blocks, and its place therein.
+std::pair<Rank, std::size_t> place_in_output(const PerfResult& result, std::size_t element) {
+  const Call& call = result.call;
+  if (traits_of(call.collective).output != Holds::Blocks) return {call.root, element};
+  if (!has_tables(call.collective)) return {static_cast<Rank>(element / call.count), element % call.count};
+  Rank block = 0;
+  for (std::size_t count : call.output_blocks.counts) {
+    if (element < count) break;
+    element -= count;
+    ++block;
+  }
+  return {block, element};
 }
 
 /// The input that an element of a collective without reduction comes from: the block's rank, or the root.
 double moved_value(const PerfResult& result, std::size_t element) {
-  const Call& call = result.call;
-  const bool blocks = traits_of(call.collective).output == Holds::Blocks;
-  return perf_value(call.reduction, blocks ? static_cast<Rank>(element / call.count) : call.root,
-                    place_in_input(result, element));
+  const auto [source, place] = place_in_output(result, element);
+  return perf_value(result.call.reduction, source, block_in_input(result, source) + place);
 }
 
 /// The number of ranks, the lowest ones, whose inputs are reduced.
@@ -80,7 +108,7 @@ Rank reduced_ranks(const PerfResult& result) {
 double reduced_value(const PerfResult& result, const SkipMask& mask, std::size_t element) {
   const Call& call = result.call;
   const bool skips = call.options.skip_steps > 0;
-  const std::size_t place = place_in_input(result, element);
+  const std::size_t place = block_in_input(result, result.rank) + element;
   double value = call.reduction == Reduction::Prod ? 1 : 0;
   bool first = true;
   for (Rank rank = 0; rank < reduced_ranks(result); ++rank) {
@@ -97,6 +125,17 @@ double perf_value(Reduction reduction, Rank rank, std::size_t element) {
   const std::uint64_t mixed = mix64(element * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank));
   if (reduction == Reduction::Prod) return mixed % 5 == 0 && rank < 6 ? 2 : 1;
   return static_cast<double>(mixed % 8);
+}
+
+void give_tables(Call& call, Rank rank, Rank size, std::vector<std::size_t>& counts) {
+  if (!has_tables(call.collective)) return;
+  const bool exchanges = call.collective == Collective::Alltoallv;
+  counts.clear();
+  for (Rank block = 0; block < size; ++block) {
+    counts.push_back(uneven_length(call.count, exchanges ? (block + rank) % size : block, size));
+  }
+  call.count = exchanges ? 0 : counts[static_cast<std::size_t>(rank)];
+  call.input_blocks = call.output_blocks = {.counts = counts};
 }
 
 void fill_input(const Call& call, Rank rank, std::span<std::byte> input) {

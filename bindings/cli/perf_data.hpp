@@ -12,6 +12,10 @@ namespace lacuna::cli {
 /// without a pattern, so that a result that lies elsewhere is wrong.
 double perf_value(Reduction reduction, Rank rank, std::size_t element);
 
+/// Where blocks differ in length, `call` gets tables in `counts`, and its count, which came as the mean of the blocks,
+/// becomes that of this rank's: they grow from nothing to twice the mean, from block to block.
+void give_tables(Call& call, Rank rank, Rank size, std::vector<std::size_t>& counts);
+
 void fill_input(const Call& call, Rank rank, std::span<std::byte> input);
 
 /// One result to be checked: the call as it was started, its sampler before it was started, and where it ran.

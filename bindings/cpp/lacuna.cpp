@@ -31,6 +31,11 @@ Status Request::wait(std::chrono::milliseconds timeout) {
 
 bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_); }
 
+Status Request::start() {
+  if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
+  return group_->communicator.start(*run_);
+}
+
 std::size_t Request::received_bytes() const { return run_ ? group_->communicator.received(*run_) : 0; }
 
 Communicator::Communicator(const WorldOptions& options) {
@@ -140,6 +145,14 @@ Result<Request> Communicator::start(const Call& call) {
   return Request(group_, *run);
 }
 
+Result<Request> Communicator::prepare(const Call& call) {
+  const auto algorithm = algorithm_of(call);
+  if (!algorithm) return algorithm.status();
+  auto run = group_->communicator.prepare(call, **algorithm);
+  if (!run) return run.status();
+  return Request(group_, *run);
+}
+
 Status Communicator::run(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
@@ -178,22 +191,26 @@ Status Communicator::barrier(Options options) { return run(barrier_call(std::mov
 
 Result<Request> Communicator::start_barrier(Options options) { return start(barrier_call(std::move(options))); }
 
-Result<std::size_t> Communicator::count_of(Collective collective, std::size_t input, std::size_t output,
-                                           Rank root) const {
-  const CollectiveTraits& traits = traits_of(collective);
-  const bool reads = reads_input(collective, rank(), root), writes = writes_output(collective, rank(), root);
-  std::size_t count = (writes ? output : input) / static_cast<std::size_t>(size());
-  if (reads && traits.input == Holds::Data) count = input;
-  if (writes && traits.output == Holds::Data) count = output;
-  const auto check = [&](const char* name, Holds holds, std::size_t given) -> Status {
-    const std::size_t needed = length_of(holds, count, size());
-    if (given == needed) return {};
-    return {Code::InvalidArgument,
-            fmt::format("{}: the {} has {} elements, must have {}", traits.name, name, given, needed)};
+Result<Request> Communicator::prepare_barrier(Options options) { return prepare(barrier_call(std::move(options))); }
+
+Result<std::size_t> Communicator::count_of(const Call& call, std::size_t input, std::size_t output) const {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  const bool reads = reads_input(call.collective, rank(), call.root);
+  const bool writes = writes_output(call.collective, rank(), call.root);
+  Call counted = call;
+  counted.count = traits.lengths == Lengths::Equal ? (writes ? output : input) / static_cast<std::size_t>(size()) : 0;
+  if (reads && traits.input == Holds::Data) counted.count = input;
+  if (writes && traits.output == Holds::Data) counted.count = output;
+  const auto check = [&](const char* name, Holds holds, std::size_t given, std::size_t needed) -> Status {
+    const bool tables = holds == Holds::Blocks && traits.lengths != Lengths::Equal;
+    if (tables ? given >= needed : given == needed) return {};
+    return {Code::InvalidArgument, fmt::format("{}: the {} has {} elements, must have {}{}", traits.name, name, given,
+                                               needed, tables ? " or more" : "")};
   };
-  if (Status fits = reads ? check("input", traits.input, input) : Status(); !fits) return fits;
-  if (Status fits = writes ? check("output", traits.output, output) : Status(); !fits) return fits;
-  return count;
+  Status fits = reads ? check("input", traits.input, input, input_length(counted, size())) : Status();
+  if (fits && writes) fits = check("output", traits.output, output, output_length(counted, size()));
+  if (!fits) return fits;
+  return counted.count;
 }
 
 Counters Communicator::counters() const {

@@ -9,28 +9,26 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bindings/cpp/collectives.hpp"
+#include "bindings/cpp/request.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
-#include "runtime/values/dtype.hpp"
 #include "runtime/values/job_counters.hpp"
 #include "runtime/values/log.hpp"
 #include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
 #include "runtime/values/status.hpp"
 
-/// lacuna: collectives that send only what matters. This header is the whole C++ interface for embedding codes.
+/// lacuna: collectives that send only what matters. This header, with those that it includes, is the whole C++
+/// interface for embedding codes.
 ///
 /// Thread rule: a Communicator may be used from several threads; calls of one communicator must be posted in the same
 /// order on all ranks, so threads that share one agree on an order. A Request belongs to one thread at a time.
 namespace lacuna {
 
-namespace runtime {
-struct Run;
-}
 struct Algorithm;
 struct GroupState;
 
@@ -51,44 +49,6 @@ class Error : public std::runtime_error {
 /// callback runs on any thread, lacuna's own too, and must not call lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
-/// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
-/// deadline.
-class Request {
- public:
-  Request() = default;
-  Request(Request&& other) noexcept : group_(std::move(other.group_)), run_(std::exchange(other.run_, nullptr)) {}
-  Request& operator=(Request&& other) noexcept {
-    std::swap(group_, other.group_);
-    std::swap(run_, other.run_);
-    return *this;
-  }
-  ~Request();
-
-  /// True once finished, well or not; makes progress. An empty Request is finished.
-  bool test();
-  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator.
-  Status wait();
-  /// As wait(), but for `timeout` at most; TimedOut then says only that the call still runs.
-  Status wait(std::chrono::milliseconds timeout);
-  /// After a failure: true once the transport has let go of the buffers.
-  bool reclaimed();
-  /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
-  std::size_t received_bytes() const;
-
- private:
-  friend class Communicator;
-  Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
-
-  std::shared_ptr<GroupState> group_;
-  runtime::Run* run_ = nullptr;
-};
-
-/// A finished call that had asked to be notified.
-struct Completion {
-  std::uint64_t token = 0;
-  Status status;
-};
-
 /// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
 /// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank.
 struct WorldOptions {
@@ -104,23 +64,10 @@ struct LocalOptions {
   Progress progress = Progress::Thread;
 };
 
-template <class T>
-struct DtypeOf;  // the element types that the typed calls take
-template <>
-struct DtypeOf<float> : std::integral_constant<Dtype, Dtype::F32> {};
-template <>
-struct DtypeOf<double> : std::integral_constant<Dtype, Dtype::F64> {};
-template <>
-struct DtypeOf<std::int32_t> : std::integral_constant<Dtype, Dtype::I32> {};
-template <>
-struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
-template <>
-struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
-
 /// The ranks of a job and their collectives. Every call is made by all ranks, in the same order, with equal arguments
 /// but for the pointers (and what Options names); if they differ, all ranks get a Mismatch that names both sides.
 /// After the first failure the communicator is poisoned: every later call returns why.
-class Communicator {
+class Communicator : public TypedCollectives<Communicator> {
  public:
   /// Joins the job and blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
   explicit Communicator(const WorldOptions& options = {});
@@ -155,113 +102,12 @@ class Communicator {
   Result<std::string_view> algorithm_name(const Call& call) const;
   /// Starts a call. An error here means that nothing was sent and the communicator is as before.
   Result<Request> start(const Call& call);
+  /// Makes a request that Request::start starts, any number of times: what is to be checked, chosen and looked up is so
+  /// here once. Nothing is sent, and the other ranks need not do the same.
+  Result<Request> prepare(const Call& call);
   /// Starts a call and waits for its end.
   Status run(const Call& call);
 
-  // The typed calls. The plain name waits for the call's end, start_... returns its Request. Spans whose lengths do not
-  // fit together are an error, and nothing is sent. `root` stands where a buffer is the root's only: the other ranks
-  // may pass an empty span for it.
-
-  /// output = the reduction of all inputs; equal bits on all ranks.
-  template <class T>
-  Status allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                   Options options = {}) {
-    return run_typed<T>({Collective::Allreduce, input, output, reduction, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                                  Options options = {}) {
-    return start_typed<T>({Collective::Allreduce, input, output, reduction, 0, std::move(options)});
-  }
-  /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
-  template <class T>
-  Status reduce_scatter(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                        Options options = {}) {
-    return run_typed<T>({Collective::ReduceScatter, input, output, reduction, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_reduce_scatter(std::span<const T> input, std::span<T> output,
-                                       Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start_typed<T>({Collective::ReduceScatter, input, output, reduction, 0, std::move(options)});
-  }
-  /// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
-  template <class T>
-  Status allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return run_typed<T>({Collective::Allgather, input, output, Reduction::Sum, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return start_typed<T>({Collective::Allgather, input, output, Reduction::Sum, 0, std::move(options)});
-  }
-  /// data = the root's data, on all ranks.
-  template <class T>
-  Status broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return run_typed<T>({Collective::Broadcast, data, data, Reduction::Sum, root, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return start_typed<T>({Collective::Broadcast, data, data, Reduction::Sum, root, std::move(options)});
-  }
-  /// On the root, output = the reduction of all inputs.
-  template <class T>
-  Status reduce(std::span<const T> input, std::span<T> output, Rank root = 0, Reduction reduction = Reduction::Sum,
-                Options options = {}) {
-    return run_typed<T>({Collective::Reduce, input, output, reduction, root, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_reduce(std::span<const T> input, std::span<T> output, Rank root = 0,
-                               Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start_typed<T>({Collective::Reduce, input, output, reduction, root, std::move(options)});
-  }
-  /// On the root, output = the inputs of all ranks, by rank: size() * input.size() elements.
-  template <class T>
-  Status gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return run_typed<T>({Collective::Gather, input, output, Reduction::Sum, root, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return start_typed<T>({Collective::Gather, input, output, Reduction::Sum, root, std::move(options)});
-  }
-  /// output = block `rank` of the root's input, which has size() * output.size() elements.
-  template <class T>
-  Status scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return run_typed<T>({Collective::Scatter, input, output, Reduction::Sum, root, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return start_typed<T>({Collective::Scatter, input, output, Reduction::Sum, root, std::move(options)});
-  }
-  /// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
-  template <class T>
-  Status alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return run_typed<T>({Collective::Alltoall, input, output, Reduction::Sum, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return start_typed<T>({Collective::Alltoall, input, output, Reduction::Sum, 0, std::move(options)});
-  }
-  /// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
-  template <class T>
-  Status scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-              Options options = {}) {
-    return run_typed<T>({Collective::Scan, input, output, reduction, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                             Options options = {}) {
-    return start_typed<T>({Collective::Scan, input, output, reduction, 0, std::move(options)});
-  }
-  /// output = the reduction of the inputs of ranks 0 .. rank-1; unchanged on rank 0. Avg is refused.
-  template <class T>
-  Status exclusive_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                        Options options = {}) {
-    return run_typed<T>({Collective::ExclusiveScan, input, output, reduction, 0, std::move(options)});
-  }
-  template <class T>
-  Result<Request> start_exclusive_scan(std::span<const T> input, std::span<T> output,
-                                       Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start_typed<T>({Collective::ExclusiveScan, input, output, reduction, 0, std::move(options)});
-  }
   // Messages between two ranks, each of which calls its side only. Those of one sender with one tag are received in the
   // order in which they were sent; tags, and a communicator's collectives, do not wait for each other. A rank may send
   // to itself. Calls need not be posted in the same order anywhere.
@@ -299,9 +145,10 @@ class Communicator {
   /// Returns after all ranks have called it.
   Status barrier(Options options = {});
   Result<Request> start_barrier(Options options = {});
+  Result<Request> prepare_barrier(Options options = {});
 
-  /// The `count` of a call whose buffers have so many elements on this rank, or why they do not fit together.
-  Result<std::size_t> count_of(Collective collective, std::size_t input, std::size_t output, Rank root = 0) const;
+  /// The `count` of this call, which lacks it, with buffers of so many elements on this rank, or why they do not fit.
+  Result<std::size_t> count_of(const Call& call, std::size_t input, std::size_t output) const;
 
   /// What the transport has counted: with all peers together, or with one.
   Counters counters() const;
@@ -325,40 +172,6 @@ class Communicator {
  private:
   Result<const Algorithm*> algorithm_of(const Call& call) const;
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
-
-  template <class T>
-  struct Typed {
-    Collective collective;
-    std::span<const T> input;
-    std::span<T> output;
-    Reduction reduction;
-    Rank root;
-    Options options;
-  };
-  template <class T>
-  Result<Call> call_of(Typed<T> what) const {
-    const auto count = count_of(what.collective, what.input.size(), what.output.size(), what.root);
-    if (!count) return count.status();
-    return Call{.collective = what.collective,
-                .input = what.input.data(),
-                .output = what.output.data(),
-                .count = *count,
-                .dtype = DtypeOf<T>::value,
-                .reduction = what.reduction,
-                .root = what.root,
-                .memory = {},
-                .options = std::move(what.options)};
-  }
-  template <class T>
-  Status run_typed(Typed<T> what) {
-    const auto call = call_of(std::move(what));
-    return call ? run(*call) : call.status();
-  }
-  template <class T>
-  Result<Request> start_typed(Typed<T> what) {
-    const auto call = call_of(std::move(what));
-    return call ? start(*call) : call.status();
-  }
 
   std::shared_ptr<GroupState> group_;
 };

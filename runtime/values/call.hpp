@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/values/blocks.hpp"
 #include "runtime/values/collective.hpp"
 #include "runtime/values/dtype.hpp"
 
@@ -54,9 +55,11 @@ struct Options {
 };
 
 /// One call of a collective. `count` is in elements, of a buffer that holds data or of each block of one that holds a
-/// block per rank (CollectiveTraits); 0 for barrier. Input and output are disjoint, or the call is in place: they are
-/// the same memory; where only one of them has blocks, the other is its block `rank`. A buffer that this rank does not
-/// have (broadcast's input beside the root, say) is not looked at. Pointers need the alignment of a byte only.
+/// block per rank (CollectiveTraits); 0 for barrier. Where blocks differ in length, `count` is that of the buffer that
+/// holds data, and the others have tables. Input and output are disjoint, or the call is in place: they are the same
+/// memory, with the same tables; where only one of them has blocks, the other is its block `rank`. A buffer that this
+/// rank does not have (broadcast's input beside the root, say) is not looked at, nor is its table. Pointers need the
+/// alignment of a byte only.
 struct Call {
   Collective collective = Collective::Barrier;
   const void* input = nullptr;
@@ -64,9 +67,37 @@ struct Call {
   std::size_t count = 0;
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
-  Rank root = 0;  ///< broadcast, reduce, gather, scatter
+  Rank root = 0;  ///< broadcast, reduce, gather(v), scatter(v)
+  Blocks input_blocks{}, output_blocks{};
   Memory memory = {};
   Options options = {};
 };
+
+/// Elements of a buffer of this call, where the rank has it.
+inline std::size_t length_of(const Call& call, Holds holds, const Blocks& blocks, Rank size) {
+  if (holds != Holds::Blocks) return holds == Holds::Data ? call.count : 0;
+  return has_tables(call.collective) ? length_of(blocks) : call.count * static_cast<std::size_t>(size);
+}
+inline std::size_t input_length(const Call& call, Rank size) {
+  return length_of(call, traits_of(call.collective).input, call.input_blocks, size);
+}
+inline std::size_t output_length(const Call& call, Rank size) {
+  return length_of(call, traits_of(call.collective).output, call.output_blocks, size);
+}
+
+/// Where in the larger buffer the smaller one lies when a call is in place, in elements.
+struct InPlace {
+  std::size_t input = 0, output = 0;
+};
+
+inline InPlace in_place_offsets(const Call& call, Rank rank) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  if (traits.input == traits.output) return {};
+  const bool blocks_come_in = traits.input == Holds::Blocks;
+  const Blocks& blocks = blocks_come_in ? call.input_blocks : call.output_blocks;
+  const std::size_t own =
+      has_tables(call.collective) ? offset_of(blocks, rank) : call.count * static_cast<std::size_t>(rank);
+  return blocks_come_in ? InPlace{.output = own} : InPlace{.input = own};
+}
 
 }  // namespace lacuna

@@ -23,10 +23,19 @@ enum class Collective : std::uint8_t {
   Alltoall = 8,
   Scan = 9,
   ExclusiveScan = 10,
+  ReduceScatterv = 11,
+  Allgatherv = 12,
+  Gatherv = 13,
+  Scatterv = 14,
+  Alltoallv = 15,
 };
 
-/// What a buffer of a collective holds, in elements: nothing, `count`, or `count` for each rank, by rank.
+/// What a buffer of a collective holds: nothing, `count` elements, or a block for each rank.
 enum class Holds : std::uint8_t { Nothing, Data, Blocks };
+
+/// How long a collective's blocks are: all `count`; as a table says that is the same on all ranks; or as the table of
+/// the rank says that has the buffer, so that only the two ends of a message know, and the sender's word counts.
+enum class Lengths : std::uint8_t { Equal, Agreed, Told };
 
 /// The ranks that have a buffer.
 enum class Having : std::uint8_t { All, Root };
@@ -40,6 +49,7 @@ struct CollectiveTraits {
   Having writes = Having::All;  ///< its output
   bool reduces = false;         ///< the call's reduction counts
   bool averages = false;        ///< that may be avg
+  Lengths lengths = Lengths::Equal;
 };
 
 inline constexpr std::array collective_traits = {
@@ -90,6 +100,35 @@ inline constexpr std::array collective_traits = {
                      .input = Holds::Data,
                      .output = Holds::Data,
                      .reduces = true},
+    CollectiveTraits{.collective = Collective::ReduceScatterv,
+                     .name = "reduce_scatterv",
+                     .input = Holds::Blocks,
+                     .output = Holds::Data,
+                     .reduces = true,
+                     .averages = true,
+                     .lengths = Lengths::Agreed},
+    CollectiveTraits{.collective = Collective::Allgatherv,
+                     .name = "allgatherv",
+                     .input = Holds::Data,
+                     .output = Holds::Blocks,
+                     .lengths = Lengths::Agreed},
+    CollectiveTraits{.collective = Collective::Gatherv,
+                     .name = "gatherv",
+                     .input = Holds::Data,
+                     .output = Holds::Blocks,
+                     .writes = Having::Root,
+                     .lengths = Lengths::Told},
+    CollectiveTraits{.collective = Collective::Scatterv,
+                     .name = "scatterv",
+                     .input = Holds::Blocks,
+                     .output = Holds::Data,
+                     .reads = Having::Root,
+                     .lengths = Lengths::Told},
+    CollectiveTraits{.collective = Collective::Alltoallv,
+                     .name = "alltoallv",
+                     .input = Holds::Blocks,
+                     .output = Holds::Blocks,
+                     .lengths = Lengths::Told},
 };
 
 constexpr const CollectiveTraits& traits_of(Collective collective) {
@@ -122,6 +161,9 @@ constexpr bool has_blocks(Collective collective) {
   return traits_of(collective).input == Holds::Blocks || traits_of(collective).output == Holds::Blocks;
 }
 
+/// Its blocks differ in length: a call brings tables of them.
+constexpr bool has_tables(Collective collective) { return traits_of(collective).lengths != Lengths::Equal; }
+
 constexpr bool reads_input(Collective collective, Rank rank, Rank root) {
   return moves_data(collective) && (traits_of(collective).reads == Having::All || rank == root);
 }
@@ -134,23 +176,6 @@ constexpr bool writes_output(Collective collective, Rank rank, Rank root) {
 constexpr bool takes(Collective collective, Dtype dtype, Reduction reduction) {
   const CollectiveTraits& traits = traits_of(collective);
   return !traits.reduces || reduction != Reduction::Avg || (traits.averages && !is_integer(dtype));
-}
-
-/// In buffers of so many bytes per `count`: the length of a buffer, and where in the larger buffer the smaller one lies
-/// when a call is in place, at `rank`.
-constexpr std::size_t length_of(Holds holds, std::size_t bytes, Rank size) {
-  return holds == Holds::Nothing ? 0 : holds == Holds::Data ? bytes : bytes * static_cast<std::size_t>(size);
-}
-
-struct InPlace {
-  std::size_t input = 0, output = 0;  ///< offsets from the beginning of the larger buffer
-};
-
-constexpr InPlace in_place_offsets(Collective collective, std::size_t bytes, Rank rank) {
-  const CollectiveTraits& traits = traits_of(collective);
-  const std::size_t own = bytes * static_cast<std::size_t>(rank);
-  if (traits.input == traits.output) return {};
-  return traits.input == Holds::Blocks ? InPlace{.output = own} : InPlace{.input = own};
 }
 
 }  // namespace lacuna

@@ -52,7 +52,9 @@ class Drawn {
                     .skip = static_cast<int>(pick(9)),
                     .mode = static_cast<SkipMode>(pick(2)),
                     .root = static_cast<Rank>(pick(9)),
-                    .sampler = {.seed = pick(1000), .key = pick(1000), .draw = pick(1000)}});
+                    .sampler = {.seed = pick(1000), .key = pick(1000), .draw = pick(1000)},
+                    .shape = static_cast<Shape>(pick(shapes)),
+                    .told = pick(2) == 1});
   }
 
   std::mt19937_64 random_;
@@ -86,7 +88,7 @@ class Storm {
   }
 
  private:
-  std::size_t elements() const { return largest_count * static_cast<std::size_t>(drawn_.size()); }
+  std::size_t elements() const { return oracle_elements(largest_count, drawn_.size()); }
   const Case& at(std::size_t call) const { return drawn_.cases()[call]; }
   std::size_t index(Rank rank, std::size_t call) const {
     return static_cast<std::size_t>(rank) * drawn_.cases().size() + call;

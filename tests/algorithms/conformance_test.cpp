@@ -42,7 +42,7 @@ class Bench {
   Bench(Rank size, const Condition& condition, const std::vector<Rank>& hosts = {})
       : condition_(condition),
         ranks_(size, options_of(condition, hosts)),
-        oracles_(size, largest_count * static_cast<std::size_t>(size)),
+        oracles_(size, oracle_elements(largest_count, size)),
         buffers_(static_cast<std::size_t>(size)),
         samplers_(buffers_.size()) {}
 
@@ -121,6 +121,17 @@ std::vector<Rank> roots(const Case& what) {
   return all;
 }
 
+/// The case with every shape of its blocks, their lengths known to their receivers or not.
+std::vector<Case> with_shapes(Case what) {
+  std::vector<Case> all = {what};
+  for (std::size_t i = 0; what.has_tables() && i < 2 * shapes; ++i) {
+    what.shape = static_cast<Shape>(i / 2);
+    what.told = i % 2 == 1;
+    if (i > 0 && offered(what).told == what.told) all.push_back(what);
+  }
+  return all;
+}
+
 /// The case with every number of skipped steps, static and random, that its algorithm takes.
 std::vector<Case> with_skips(Case what) {
   std::vector<Case> all;
@@ -168,7 +179,9 @@ class Full : public testing::TestWithParam<Rank> {
             what.placement = placement;
             what.misalignment = misalignment;
             what.root = root;
-            for (const Case& one : with_skips(what)) ASSERT_NO_FATAL_FAILURE(bench.check(one, message_bytes));
+            for (const Case& shaped : with_shapes(what)) {
+              for (const Case& one : with_skips(shaped)) ASSERT_NO_FATAL_FAILURE(bench.check(one, message_bytes));
+            }
           }
         }
       }
@@ -208,7 +221,8 @@ std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {})
   std::vector<Case> cases;
   for (const Algorithm* algorithm : all_algorithms()) {
     if (!hosts.empty() && !algorithm->by_hosts) continue;
-    for (const auto& row : pairwise({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 2, 3})) {
+    for (const auto& row :
+         pairwise({all_counts.size(), all_dtypes.size(), all_reductions.size(), 3, 3, 4, 2, 3, shapes, 2})) {
       const Rank some[] = {0, 1, size / 2, size - 1};
       const Case what{.algorithm = algorithm,
                       .size = size,
@@ -221,7 +235,9 @@ std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {})
                       .mode = static_cast<SkipMode>(row[6]),
                       .root = some[row[7] + 1],
                       .sampler = {.seed = 5, .key = row[0], .draw = cases.size()},
-                      .hosts = hosts};
+                      .hosts = hosts,
+                      .shape = static_cast<Shape>(row[8]),
+                      .told = row[9] == 1};
       cases.push_back(offered(what));
     }
   }

@@ -318,9 +318,11 @@ int main(void) {
   expect(lacuna_size(communicator) == 1 || !getenv("LACUNA_LOG") || log_lines > 0, "joining is logged");
   lacuna_set_log_callback(NULL, NULL);
   collectives(communicator);
+  blocks_of_different_lengths(communicator);
   groups(communicator);
   older_clients(communicator);
   requests(communicator);
+  prepared_requests(communicator);
   notifications(communicator);
   null_arguments(communicator);
   bad_arguments(communicator);

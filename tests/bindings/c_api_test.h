@@ -10,6 +10,10 @@ void expect_error(lacuna_status got, lacuna_status wanted, const char* part, con
 
 lacuna_buffer buffer_of(float* data, size_t count);
 
+/* Parts of the test that stand in files of their own. */
+void blocks_of_different_lengths(lacuna_communicator* communicator);
+void prepared_requests(lacuna_communicator* communicator);
+
 /* What the interface refuses. */
 void join_refuses(void);
 void null_arguments(lacuna_communicator* communicator);

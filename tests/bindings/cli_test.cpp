@@ -295,7 +295,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "topology", "ring", "--lists", "0,2"}, "place 1 of a ring has position 2, must be 0 .. 1"},
       {{"graph", "topology", "parents", "--lists", "a"}, "must be numbers"},
       {{"perf"}, "collective is required"},
-      {{"perf", "allswap"}, "{allgather,allreduce,alltoall,barrier,broadcast,"},
+      {{"perf", "allswap"}, "{allgather,allgatherv,allreduce,alltoall,alltoallv,barrier,broadcast,"},
       {{"perf", "allreduce", "--nonsense"}, "--nonsense"},
       {{"perf", "allreduce", "-d", "f8"}, "{bf16,f16,f32,f64,i32,i64,u8}"},
       {{"perf", "allreduce", "-o", "mean"}, "{avg,max,min,prod,sum}"},

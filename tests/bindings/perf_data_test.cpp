@@ -23,11 +23,11 @@ class Carried {
     const std::size_t width = size_of(given.dtype);
     std::vector<Request> requests;
     for (Rank rank = 0; rank < size; ++rank) {
-      const CollectiveTraits& traits = traits_of(given.collective);
-      auto& input = inputs_.emplace_back(length_of(traits.input, count * width, size));
-      auto& output = outputs.emplace_back(length_of(traits.output, count * width, size));
       Call call = given;
       call.count = count;
+      give_tables(call, rank, size, counts_[static_cast<std::size_t>(rank)]);
+      auto& input = inputs_.emplace_back(input_length(call, size) * width);
+      auto& output = outputs.emplace_back(output_length(call, size) * width);
       call.input = input.data();
       call.output = output.data();
       Sampler mine = sampler_;
@@ -54,6 +54,7 @@ class Carried {
  private:
   Sampler sampler_{.seed = 3, .key = 4, .draw = 5};
   std::vector<std::vector<std::byte>> inputs_;
+  std::array<std::vector<std::size_t>, size> counts_;
   std::vector<Call> calls_;
 };
 

@@ -1,6 +1,6 @@
-// What a rank costs by the number of ranks and of calls in flight: memory, the time to build a graph, the time of a call.
-// All ranks live in one thread over `inproc`, so that the times are processor time and no network counts.
-// Prints a line of CSV for each figure: figure,ranks,detail,value. scale.py draws them.
+// What a rank costs by the number of ranks and of calls in flight: memory, the time to build a graph, the time of a
+// call. All ranks live in one thread over `inproc`, so that the times are processor time and no network counts. Prints
+// a line of CSV for each figure: figure,ranks,detail,value. scale.py draws them.
 #include <fmt/format.h>
 #include <malloc.h>
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
 #include "tests/processes/worker_storm.hpp"
@@ -159,10 +160,13 @@ class Worker {
     memory_.push_back(std::vector<std::byte>(2 * bytes));
     call.input = memory_.back().data();
     call.output = memory_.back().data() + bytes;
+    counts_.emplace_back();
+    cli::give_tables(call, communicator_.rank(), communicator_.size(), counts_.back());
     return call;
   }
 
   std::vector<std::vector<std::byte>> memory_;  // of all calls, whether they have ended or not
+  std::vector<std::vector<std::size_t>> counts_;
   Communicator communicator_;
   std::vector<Request> held_;
 };

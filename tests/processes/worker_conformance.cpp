@@ -33,6 +33,11 @@ class Case {
       : call_(call), in_place_(in_place), rank_(communicator.rank()), size_(communicator.size()) {
     sampler_ = before_ = {.seed = 42, .key = number, .draw = number};
     call_.options.sampler = &sampler_;
+    cli::give_tables(call_, rank_, size_, counts_);
+    if (number % 3 == 0 && tells_lengths()) {
+      received_.assign(counts_.size(), ~std::size_t{0});
+      call_.output_blocks.received = received_;
+    }
     place(number % 2);
     const bool reads = reads_input(call.collective, rank_, call.root);
     if (reads) cli::fill_input(call_, rank_, {memory_.data() + input_, input_bytes_});
@@ -58,6 +63,9 @@ class Case {
     const std::size_t wrong =
         cli::count_wrong({call_, before_, rank_, size_, chunk_bytes}, {memory_.data() + output_, output_bytes_});
     if (wrong > 0) return {Code::Internal, fmt::format("{}: {} wrong elements", text(), wrong)};
+    if (!received_.empty() && call_.output && received_ != counts_) {
+      return {Code::Internal, fmt::format("{}: wrong numbers of received elements", text())};
+    }
     // The other blocks of an input that is reduced in place are scratch to the algorithm.
     const CollectiveTraits& traits = traits_of(call_.collective);
     const bool input_too = in_place_ && traits.reduces && traits.input == Holds::Blocks;
@@ -71,15 +79,25 @@ class Case {
   }
 
  private:
+  /// May the receivers of blocks leave their lengths to the senders?
+  bool tells_lengths() const {
+    const CollectiveTraits& traits = traits_of(call_.collective);
+    return traits.lengths == Lengths::Told && traits.output == Holds::Blocks;
+  }
+
   /// margin, input, margin, output, margin; in place the smaller of the two lies in the larger.
   void place(std::size_t shift) {
-    const std::size_t bytes = call_.count * size_of(call_.dtype);
-    input_bytes_ = length_of(traits_of(call_.collective).input, bytes, size_);
-    output_bytes_ = length_of(traits_of(call_.collective).output, bytes, size_);
-    const InPlace offsets =
-        in_place_ ? in_place_offsets(call_.collective, bytes, rank_) : InPlace{.output = input_bytes_ + margin};
-    input_ = margin + shift + offsets.input;
-    output_ = margin + shift + offsets.output;
+    const std::size_t width = size_of(call_.dtype);
+    input_bytes_ = width * input_length(call_, size_);
+    output_bytes_ = width * output_length(call_, size_);
+    input_ = output_ = margin + shift;
+    if (in_place_) {
+      const InPlace offsets = in_place_offsets(call_, rank_);
+      input_ += width * offsets.input;
+      output_ += width * offsets.output;
+    } else {
+      output_ += input_bytes_ + margin;
+    }
     memory_.assign(std::max(input_ + input_bytes_, output_ + output_bytes_) + margin, std::byte{0xa5});
   }
 
@@ -89,6 +107,7 @@ class Case {
   Sampler sampler_, before_;
   std::size_t input_ = 0, output_ = 0, input_bytes_ = 0, output_bytes_ = 0;
   std::vector<std::byte> memory_, given_;
+  std::vector<std::size_t> counts_, received_;
 };
 
 /// The list of cases, and what became of them.

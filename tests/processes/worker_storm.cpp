@@ -35,6 +35,7 @@ struct Part {
   Call call;
   Communicator* communicator = nullptr;
   std::vector<std::byte> input, output;
+  std::vector<std::size_t> counts;  ///< of the call's blocks
   std::vector<std::byte> expected;  ///< of a message that is received
   Request request;                  // ends before its memory
 
@@ -142,9 +143,9 @@ class Storm {
     part.call.options.algorithm = algorithm.name;
     if (!select_algorithm(part.call, communicator.size())) part.call.reduction = Reduction::Sum;
     Call& call = part.call;
-    const std::size_t bytes = call.count * size_of(call.dtype);
-    part.input.resize(length_of(traits_of(call.collective).input, bytes, communicator.size()));
-    part.output.resize(length_of(traits_of(call.collective).output, bytes, communicator.size()));
+    cli::give_tables(call, communicator.rank(), communicator.size(), part.counts);
+    part.input.resize(input_length(call, communicator.size()) * size_of(call.dtype));
+    part.output.resize(output_length(call, communicator.size()) * size_of(call.dtype));
     cli::fill_input(call, communicator.rank(), part.input);
     call.input = part.input.data();
     call.output = part.output.data();

@@ -16,24 +16,22 @@ constexpr std::size_t guard_bytes = 64;
 constexpr std::byte pattern{0xa5};
 
 const CollectiveTraits& traits_of(const Case& what) { return lacuna::traits_of(what.algorithm->collective); }
-std::size_t ranks(const Case& what) { return static_cast<std::size_t>(what.size); }
-std::size_t input_bytes(const Case& what) { return length_of(traits_of(what).input, what.bytes(), what.size); }
-std::size_t output_bytes(const Case& what) { return length_of(traits_of(what).output, what.bytes(), what.size); }
 bool reads(const Case& what, Rank rank) { return reads_input(what.algorithm->collective, rank, what.root); }
 bool writes(const Case& what, Rank rank) { return writes_output(what.algorithm->collective, rank, what.root); }
-
-InPlace offsets(const Case& what, Rank rank) {
-  return in_place_offsets(what.algorithm->collective, what.bytes(), rank);
-}
 
 /// In place, if this rank has both buffers.
 bool shares_memory(const Case& what, Rank rank) {
   return what.in_place(rank) && reads(what, rank) && writes(what, rank);
 }
 
+/// Do the receivers of this case leave the lengths to the senders?
+bool leaves_lengths(const Case& what) {
+  return what.told && traits_of(what).lengths == Lengths::Told && traits_of(what).output == Holds::Blocks;
+}
+
 /// All elements of an allreduce in which each piece lacks the ranks that follow its owner.
 void write_skipped(const Case& what, const Oracle& oracle, std::size_t chunk_bytes, std::byte* to) {
-  const std::size_t p = ranks(what), width = size_of(what.dtype);
+  const std::size_t p = static_cast<std::size_t>(what.size), width = size_of(what.dtype);
   const std::size_t parts = expected_parts(Collective::Allreduce, what.bytes(), what.size, chunk_bytes);
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = exact_boundary(part, what.count, parts);
@@ -51,64 +49,39 @@ void write_skipped(const Case& what, const Oracle& oracle, std::size_t chunk_byt
   }
 }
 
-/// What an output holds that the call does not write.
-void write_untouched(const Case& what, Rank rank, const Oracle& oracle, std::vector<std::byte>& to) {
-  to.assign(output_bytes(what), pattern);
-  if (shares_memory(what, rank)) std::copy_n(oracle.input(rank), to.size(), to.begin());
-}
-
-void write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes,
-                    std::vector<std::byte>& to) {
-  write_untouched(what, rank, oracle, to);
-  if (!writes(what, rank)) return;
-  const std::size_t bytes = what.bytes();
-  const auto put_prefix = [&](Rank of) {
-    for (std::size_t i = 0; of > 0 && i < what.count; ++i) {
-      oracle.write_prefix(of, i, to.data() + i * size_of(what.dtype));
-    }
-  };
-  const auto put = [&](std::size_t at, const std::byte* from) { std::copy_n(from, bytes, to.begin() + at); };
-  const std::size_t own = static_cast<std::size_t>(rank) * bytes;
-  switch (what.algorithm->collective) {
-    case Collective::Allreduce:
-      return what.skip == 0 ? put(0, oracle.reduced()) : write_skipped(what, oracle, chunk_bytes, to.data());
-    case Collective::ReduceScatter:
-      return put(0, oracle.reduced() + own);
-    case Collective::Reduce:
-      return put(0, oracle.reduced());
-    case Collective::Allgather:
-    case Collective::Gather:
-      for (Rank source = 0; source < what.size; ++source) {
-        put(static_cast<std::size_t>(source) * bytes, oracle.input(source));
-      }
-      return;
-    case Collective::Alltoall:
-      for (Rank source = 0; source < what.size; ++source) {
-        put(static_cast<std::size_t>(source) * bytes, oracle.input(source) + own);
-      }
-      return;
-    case Collective::Broadcast:
-      return put(0, oracle.input(what.root));
-    case Collective::Scatter:
-      return put(0, oracle.input(what.root) + own);
-    case Collective::Scan:
-      return put_prefix(rank + 1);
-    case Collective::ExclusiveScan:
-      return put_prefix(rank);
-    case Collective::Barrier:
-      return;
-  }
-}
-
 }  // namespace
+
+std::size_t Case::block(Rank from, Rank to) const {
+  if (!has_tables()) return count;
+  // In place, what goes from i to j is as long as what comes back.
+  const bool exchanges = algorithm->collective == Collective::Alltoallv;
+  const Rank turned = placement == Placement::OutOfPlace ? 2 * to : to;
+  const auto i = static_cast<std::size_t>((exchanges ? from + turned : from) % size);
+  const auto p = static_cast<std::size_t>(size);
+  switch (shape) {
+    case Shape::Packed:
+    case Shape::Spread:
+      return (count + 5 * i) % (count + 1);
+    case Shape::OneRank:
+      return i == count % p ? (exchanges ? count : count * p) : 0;
+    case Shape::EverySecond:
+      return i % 2 == 0 ? 0 : count;
+  }
+  return 0;
+}
+
+std::size_t oracle_elements(std::size_t count, Rank size) {
+  constexpr std::size_t longest_gaps = 8;
+  return (count + longest_gaps) * static_cast<std::size_t>(size);
+}
 
 std::string to_string(const Case& what) {
   constexpr const char* placements[] = {"out of place", "in place", "mixed"};
-  return fmt::format("{} {} P={} count={} {} {} {} misalignment={} skip={} {} root={} draw={} hosts={}",
+  return fmt::format("{} {} P={} count={} {} {} {} misalignment={} skip={} {} root={} draw={} hosts={} shape={}{}",
                      to_string(what.algorithm->collective), what.algorithm->name, what.size, what.count,
                      to_string(what.dtype), to_string(what.reduction), placements[static_cast<int>(what.placement)],
                      what.misalignment, what.skip, to_string(what.mode), what.root, what.sampler.draw,
-                     fmt::join(what.hosts, ","));
+                     fmt::join(what.hosts, ","), static_cast<int>(what.shape), what.told ? " told" : "");
 }
 
 std::vector<std::vector<Rank>> host_layouts(Rank size) {
@@ -146,6 +119,8 @@ Case offered(Case what) {
   what.root %= what.size;
   what.skip %= what.size;
   if (!moves_data(what.algorithm->collective)) what.count = 0;
+  if (!what.has_tables()) what.shape = Shape::Packed;
+  what.told = leaves_lengths(what);
   if (is_offered(what)) return what;
   if (what.skip > 0) {
     Case other = what;
@@ -171,43 +146,133 @@ bool RankBuffers::Guarded::guards_hold() const {
          std::all_of(static_cast<const std::byte*>(data) + bytes, memory.data() + memory.size(), holds);
 }
 
+RankBuffers::Table RankBuffers::table_of(const Case& what, Rank rank, bool input) const {
+  const bool exchanges = traits_of(what).input == traits_of(what).output;
+  const bool leaves = !input && leaves_lengths(what);
+  // Blocks that are reduced lie at the same places of all inputs, so that the oracle can reduce whole inputs.
+  const std::size_t gap =
+      what.shape == Shape::Packed ? 0 : 1 + (traits_of(what).reduces ? 1 : static_cast<std::size_t>(rank) % 3);
+  Table table;
+  std::size_t next = gap;
+  for (Rank other = 0; other < what.size; ++other) {
+    const std::size_t length = exchanges && input ? what.block(rank, other) : what.block(other, rank);
+    const std::size_t slack = leaves && !(exchanges && what.in_place(rank)) ? static_cast<std::size_t>(other) % 3 : 0;
+    table.counts.push_back(length + slack);
+    table.offsets.push_back(next);
+    next += length + slack + gap;
+  }
+  if (leaves) table.received.assign(table.counts.size(), ~std::size_t{0});
+  return table;
+}
+
+void RankBuffers::give_tables(const Case& what, Rank rank) {
+  call_.input_blocks = call_.output_blocks = {};
+  if (!what.has_tables()) return;
+  const bool packed = what.shape == Shape::Packed;
+  const auto give = [&](Table& table, Blocks& blocks) {
+    blocks = {.counts = table.counts, .offsets = {}, .received = table.received};
+    if (!packed) blocks.offsets = table.offsets;
+  };
+  if (traits_of(what).input == Holds::Blocks && reads(what, rank)) give(in_, call_.input_blocks);
+  if (traits_of(what).output == Holds::Blocks && writes(what, rank)) give(out_, call_.output_blocks);
+  call_.count = traits_of(what).input == traits_of(what).output ? 0 : what.block(rank, rank);
+}
+
 Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sampler& sampler) {
-  const Collective collective = what.algorithm->collective;
-  const std::size_t in_bytes = input_bytes(what), out_bytes = output_bytes(what);
-  Call call;
-  call.collective = collective;
-  call.count = what.count;
-  call.dtype = what.dtype;
-  call.reduction = what.reduction;
-  call.root = what.root;
-  call.options.algorithm = what.algorithm->name;
-  call.options.skip_steps = what.skip;
-  call.options.skip_mode = what.mode;
-  call.options.sampler = &sampler;
+  call_ = {.collective = what.algorithm->collective,
+           .count = what.count,
+           .dtype = what.dtype,
+           .reduction = what.reduction,
+           .root = what.root};
+  call_.options.algorithm = what.algorithm->name;
+  call_.options.skip_steps = what.skip;
+  call_.options.skip_mode = what.mode;
+  call_.options.sampler = &sampler;
   sampler = what.sampler;
+  size_ = what.size;
+  in_ = table_of(what, rank, true);
+  out_ = table_of(what, rank, false);
+  give_tables(what, rank);
 
   input_.memory.clear();
   output_.memory.clear();
-  if (!moves_data(collective)) return call;
+  if (!moves_data(call_.collective)) return call_;
   std::byte* input = nullptr;
   if (shares_memory(what, rank)) {
-    std::byte* base = output_.prepare(std::max(in_bytes, out_bytes), what.misalignment);
-    call.output = base + offsets(what, rank).output;
-    call.input = input = base + offsets(what, rank).input;
+    const InPlace offsets = in_place_offsets(call_, rank);
+    const std::size_t width = size_of(what.dtype);
+    std::byte* base = output_.prepare(std::max(input_bytes(), output_bytes()), what.misalignment);
+    call_.output = base + offsets.output * width;
+    call_.input = input = base + offsets.input * width;
   } else {
-    call.output = output_.prepare(out_bytes, what.misalignment);
-    call.input = input = input_.prepare(in_bytes, what.misalignment);
+    call_.output = output_.prepare(output_bytes(), what.misalignment);
+    call_.input = input = input_.prepare(input_bytes(), what.misalignment);
   }
-  if (reads(what, rank)) std::copy_n(oracle.input(rank), in_bytes, input);
-  if (!reads(what, rank) && rank % 2 == 1) call.input = nullptr;
-  if (!writes(what, rank) && rank % 2 == 1) call.output = nullptr;
-  return call;
+  if (reads(what, rank)) std::copy_n(oracle.input(rank), input_bytes(), input);
+  if (!reads(what, rank) && rank % 2 == 1) call_.input = nullptr;
+  if (!writes(what, rank) && rank % 2 == 1) call_.output = nullptr;
+  return call_;
+}
+
+/// Into expected_: what the call does not write keeps what was there.
+void RankBuffers::write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes) {
+  const std::size_t width = size_of(what.dtype);
+  expected_.assign(output_bytes(), pattern);
+  if (shares_memory(what, rank)) {
+    const std::size_t at = in_place_offsets(call_, rank).input * width;
+    std::copy_n(oracle.input(rank), std::min(input_bytes(), expected_.size() - at), expected_.begin() + at);
+  }
+  if (!writes(what, rank)) return;
+  const auto put = [&](std::size_t at, const std::byte* from, std::size_t first, std::size_t count) {
+    std::copy_n(from + first * width, count * width, expected_.begin() + at * width);
+  };
+  const auto put_prefix = [&](Rank of) {
+    for (std::size_t i = 0; of > 0 && i < what.count; ++i) oracle.write_prefix(of, i, expected_.data() + i * width);
+  };
+  const auto own = static_cast<std::size_t>(rank);
+  switch (what.algorithm->collective) {
+    case Collective::Allreduce:
+      if (what.skip > 0) return write_skipped(what, oracle, chunk_bytes, expected_.data());
+      [[fallthrough]];
+    case Collective::Reduce:
+      return put(0, oracle.reduced(), 0, what.count);
+    case Collective::ReduceScatter:
+    case Collective::ReduceScatterv:
+      return put(0, oracle.reduced(), in_.offsets[own], in_.counts[own]);
+    case Collective::Allgather:
+    case Collective::Allgatherv:
+    case Collective::Gather:
+    case Collective::Gatherv:
+      for (Rank source = 0; source < what.size; ++source) {
+        put(out_.offsets[static_cast<std::size_t>(source)], oracle.input(source), 0, what.block(source, rank));
+      }
+      return;
+    case Collective::Alltoall:
+    case Collective::Alltoallv:
+      for (Rank source = 0; source < what.size; ++source) {
+        const std::size_t there = table_of(what, source, true).offsets[own];
+        put(out_.offsets[static_cast<std::size_t>(source)], oracle.input(source), there, what.block(source, rank));
+      }
+      return;
+    case Collective::Broadcast:
+      return put(0, oracle.input(what.root), 0, what.count);
+    case Collective::Scatter:
+    case Collective::Scatterv:
+      return put(0, oracle.input(what.root), table_of(what, what.root, true).offsets[own], what.block(rank, rank));
+    case Collective::Scan:
+      return put_prefix(rank + 1);
+    case Collective::ExclusiveScan:
+      return put_prefix(rank);
+    case Collective::Barrier:
+      return;
+  }
 }
 
 std::string RankBuffers::check(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes) {
   if (!moves_data(what.algorithm->collective)) return {};
-  write_expected(what, rank, oracle, chunk_bytes, expected_);
-  const std::byte* result = output_.data + (shares_memory(what, rank) ? offsets(what, rank).output : 0);
+  write_expected(what, rank, oracle, chunk_bytes);
+  const std::size_t at = shares_memory(what, rank) ? in_place_offsets(call_, rank).output * size_of(what.dtype) : 0;
+  const std::byte* result = output_.data + at;
   const auto [wrong, right] = std::mismatch(result, result + expected_.size(), expected_.begin());
   if (wrong != result + expected_.size()) {
     return fmt::format("rank {}: element {} is wrong (byte {:#04x}, should be {:#04x})", rank,
@@ -218,6 +283,12 @@ std::string RankBuffers::check(const Case& what, Rank rank, const Oracle& oracle
   if (reads(what, rank) && !shares_memory(what, rank) && input_.bytes > 0 &&
       std::memcmp(input_.data, oracle.input(rank), input_.bytes) != 0) {
     return fmt::format("rank {}: the input has changed", rank);
+  }
+  for (Rank source = 0; source < what.size && !call_.output_blocks.received.empty(); ++source) {
+    const std::size_t received = out_.received[static_cast<std::size_t>(source)];
+    if (received == what.block(source, rank)) continue;
+    return fmt::format("rank {}: {} elements were received from rank {}, should be {}", rank, received, source,
+                       what.block(source, rank));
   }
   return {};
 }

@@ -14,6 +14,11 @@ namespace lacuna::test {
 /// Where the input lies. Mixed: in place on every other rank.
 enum class Placement : std::uint8_t { OutOfPlace, InPlace, Mixed };
 
+/// Lengths of blocks where they differ: all sorts; all elements at one rank; none at every second rank. But for the
+/// packed one, there are gaps before and between the blocks.
+enum class Shape : std::uint8_t { Packed, Spread, OneRank, EverySecond };
+inline constexpr std::size_t shapes = 4;
+
 /// One call to test, the same on all ranks but for the buffers.
 struct Case {
   const Algorithm* algorithm = nullptr;
@@ -28,14 +33,22 @@ struct Case {
   Rank root = 0;
   Sampler sampler = {};
   std::vector<Rank> hosts = {};  ///< by rank; empty: one for all
+  Shape shape = Shape::Packed;
+  bool told = false;  ///< receivers of blocks leave their lengths to the senders
 
   bool in_place(Rank rank) const {
     return placement == Placement::InPlace || (placement == Placement::Mixed && rank % 2 == 1);
   }
   std::size_t bytes() const { return count * size_of(dtype); }
+  bool has_tables() const { return lacuna::has_tables(algorithm->collective); }
+  /// Elements that `from` has for `to`; where the blocks are one rank's, of the block of `from`.
+  std::size_t block(Rank from, Rank to) const;
 };
 
 std::string to_string(const Case& what);
+
+/// What an Oracle must have for cases of at most `count`.
+std::size_t oracle_elements(std::size_t count, Rank size);
 
 /// Does the library offer this? Otherwise it must refuse.
 bool is_offered(const Case& what);
@@ -64,6 +77,19 @@ class RankBuffers {
     bool guards_hold() const;
   };
 
+  /// In elements, by rank; what the call's tables point to where it has such.
+  struct Table {
+    std::vector<std::size_t> counts, offsets, received;
+  };
+  Table table_of(const Case& what, Rank rank, bool input) const;
+  void give_tables(const Case& what, Rank rank);
+  void write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes);
+  std::size_t input_bytes() const { return input_length(call_, size_) * size_of(call_.dtype); }
+  std::size_t output_bytes() const { return output_length(call_, size_) * size_of(call_.dtype); }
+
+  Call call_;
+  Rank size_ = 1;
+  Table in_, out_;
   Guarded input_, output_;
   std::vector<std::byte> expected_;
 };

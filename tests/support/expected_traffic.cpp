@@ -138,6 +138,37 @@ std::optional<WholeSends> whole_sends(const Case& what, Rank rank) {
   return std::nullopt;
 }
 
+/// Around the ring goes every block but one: reduce_scatterv's never starts at its owner, allgatherv's never comes back
+/// to it.
+void add_ring_blocks(const Case& what, Rank rank, std::size_t chunk_bytes, Sum& sum) {
+  const std::size_t width = size_of(what.dtype);
+  std::size_t longest = 0;
+  for (Rank other = 0; other < what.size; ++other) longest = std::max(longest, what.block(other, other));
+  const std::size_t parts = expected_parts(what.algorithm->collective, longest * width, what.size, chunk_bytes);
+  const Rank first = what.algorithm->collective == Collective::Allgatherv ? rank : rank + what.size - 1;
+  for (std::size_t part = 0; part < parts; ++part) {
+    for (Rank behind = 0; behind + 1 < what.size; ++behind) {
+      const Rank owner = (first - behind + what.size) % what.size;
+      const std::size_t length = what.block(owner, owner);
+      const std::size_t share = exact_boundary(part + 1, length, parts) - exact_boundary(part, length, parts);
+      sum.add(share * width, part == 0 && behind == 0);
+    }
+  }
+}
+
+/// Each block goes straight to where it belongs, and is sent even when it is empty.
+void add_told_blocks(const Case& what, Rank rank, Sum& sum) {
+  for (Rank other = 0; other < what.size; ++other) {
+    if (other == rank) continue;
+    const Collective collective = what.algorithm->collective;
+    if (collective == Collective::Gatherv && other == what.root)
+      sum.add(what.block(rank, other) * size_of(what.dtype), true);
+    if (collective == Collective::Scatterv && rank == what.root)
+      sum.add(what.block(other, other) * size_of(what.dtype), true);
+    if (collective == Collective::Alltoallv) sum.add(what.block(rank, other) * size_of(what.dtype), true);
+  }
+}
+
 /// Of 2^k first ranks, rank r sends in the round of distance d the half of its group of 2 d pieces in which it is not,
 /// and in the round back its own half. The others send all to a partner, which sends it all back.
 void add_halving_doubling(const Part& part, Rank rank, Sum& sum) {
@@ -189,8 +220,13 @@ std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t
     if (name != "dissemination") return std::nullopt;
     return Traffic{0, static_cast<std::uint64_t>(log2_ceil(what.size))};
   }
-  const std::size_t parts = expected_parts(collective, what.bytes(), what.size, chunk_bytes);
   Sum sum(message_bytes);
+  if (what.has_tables()) {
+    if (name != "ring" && name != "linear" && name != "pairwise") return std::nullopt;
+    name == "ring" ? add_ring_blocks(what, rank, chunk_bytes, sum) : add_told_blocks(what, rank, sum);
+    return sum.value();
+  }
+  const std::size_t parts = expected_parts(collective, what.bytes(), what.size, chunk_bytes);
   for (std::size_t number = 0; number < parts; ++number) {
     const std::size_t length =
         exact_boundary(number + 1, what.count, parts) - exact_boundary(number, what.count, parts);

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+namespace runtime {
+struct Run;
+}
+struct GroupState;
+
+/// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
+/// deadline.
+/// What prepare_... returns has not been started, and counts as ended until start().
+class Request {
+ public:
+  Request() = default;
+  Request(Request&& other) noexcept : group_(std::move(other.group_)), run_(std::exchange(other.run_, nullptr)) {}
+  Request& operator=(Request&& other) noexcept {
+    std::swap(group_, other.group_);
+    std::swap(run_, other.run_);
+    return *this;
+  }
+  ~Request();
+
+  /// True once finished, well or not; makes progress. An empty Request is finished.
+  bool test();
+  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator.
+  Status wait();
+  /// As wait(), but for `timeout` at most; TimedOut then says only that the call still runs.
+  Status wait(std::chrono::milliseconds timeout);
+  /// After a failure: true once the transport has let go of the buffers.
+  bool reclaimed();
+  /// Starts a prepared collective, as the call that it stands for would be started: in the same order on all ranks,
+  /// some of which may make that call instead. It can be started again once it has ended; until it is destroyed, its
+  /// buffers, and a sampler that it was given, must live. On an error nothing was sent; a Busy one may be tried again.
+  Status start();
+  /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
+  std::size_t received_bytes() const;
+
+ private:
+  friend class Communicator;
+  Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
+
+  std::shared_ptr<GroupState> group_;
+  runtime::Run* run_ = nullptr;
+};
+
+/// A finished call that had asked to be notified.
+struct Completion {
+  std::uint64_t token = 0;
+  Status status;
+};
+
+}  // namespace lacuna
