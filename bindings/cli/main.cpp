@@ -161,10 +161,30 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = explain(*options); });
 }
 
+/// A collective, or sendrecv: messages around the ring of the ranks.
+void add_subject(CLI::App& command, PerfOptions& options) {
+  auto subjects = std::make_shared<std::map<std::string, std::optional<Collective>>>();
+  for (const auto& [name, collective] : collective_names()) subjects->emplace(name, collective);
+  subjects->emplace("sendrecv", std::nullopt);
+  std::vector<std::string> allowed;
+  for (const auto& [name, subject] : *subjects) allowed.push_back(name);
+  command
+      .add_option_function<std::string>(
+          "collective",
+          [&options, subjects](const std::string& name) {
+            const auto& subject = subjects->at(name);
+            options.messages = !subject;
+            options.collective = subject.value_or(Collective::Broadcast);  // whose data are those of a message
+          },
+          "what to measure")
+      ->required()
+      ->check(CLI::IsMember(allowed));
+}
+
 void add_perf(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PerfOptions>();
   CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
-  add_name(*command, "collective", options->collective, collective_names(), "what to measure")->required();
+  add_subject(*command, *options);
   add_size(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
   add_size(*command, "-e,--maxbytes", options->end_bytes, "largest size");
   command->add_option("-f,--stepfactor", options->factor, "from size to size")->check(CLI::Range(2, 1 << 20));
@@ -180,6 +200,11 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
   command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
       ->check(CLI::PositiveNumber);
+  add_name(
+      *command, "--priority", options->priority,
+      std::map<std::string, Priority>{{"high", Priority::High}, {"normal", Priority::Normal}, {"low", Priority::Low}},
+      "of what is measured");
+  add_size(*command, "--beside", options->beside, "bytes of an allreduce that is always in flight meanwhile");
   command->add_option("-J,--json", options->json_path, "also write the results to this file");
   command->callback([options, &exit_code] { exit_code = perf(*options); });
 }

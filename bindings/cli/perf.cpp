@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -20,6 +21,45 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int most_timed_iterations = 1 << 20;
 
+/// A large allreduce that is always in flight, on a communicator of its own.
+class Background {
+ public:
+  static Result<std::unique_ptr<Background>> make(Communicator& communicator, std::size_t bytes) {
+    auto own = communicator.split(0);
+    if (!own) return own.status();
+    return std::make_unique<Background>(**std::move(own), bytes);
+  }
+  Background(Communicator communicator, std::size_t bytes)
+      : communicator_(std::move(communicator)), data_(bytes / sizeof(float)) {}
+
+  Status keep_in_flight() {
+    if (!request_.test()) return {};
+    if (Status ended = request_.wait(); !ended) return ended;
+    auto started = communicator_.start_allreduce<float>(data_, data_);
+    if (!started) return started.status();
+    request_ = *std::move(started);
+    ++started_;
+    return {};
+  }
+  /// All ranks start as many calls as the one that started most, and wait for them.
+  Status finish(Communicator& communicator) {
+    double most = started_;
+    const std::span one(&most, 1);
+    if (Status agreed = communicator.allreduce<double>(one, one, Reduction::Max); !agreed) return agreed;
+    while (started_ < most) {
+      if (Status ended = request_.wait(); !ended) return ended;
+      if (Status started = keep_in_flight(); !started) return started;
+    }
+    return request_.wait();
+  }
+
+ private:
+  Communicator communicator_;
+  std::vector<float> data_;
+  Request request_;
+  int started_ = 0;
+};
+
 /// The buffers of one call, and how it is started.
 struct Bench {
   Communicator& communicator;
@@ -30,6 +70,7 @@ struct Bench {
   Sampler sampler;
   std::vector<std::byte> input, output;
   std::vector<std::size_t> block_counts;
+  Background* background = nullptr;
 
   Call call() {
     Call result{.collective = options.collective,
@@ -47,6 +88,8 @@ struct Bench {
       result.output = larger + offsets.output * size_of(options.dtype);
     }
     result.options.algorithm = algorithm;
+    result.options.priority = options.priority;
+    if (options.messages) result.root = neighbour(-1);  // what a rank receives is what that one's broadcast would bring
     if (algorithm == "skip_ring") {
       result.options.skip_steps = options.skip_steps;
       result.options.skip_mode = options.skip_mode;
@@ -72,15 +115,40 @@ struct Bench {
     return {};
   }
 
+  Rank neighbour(Rank distance) const {
+    return (communicator.rank() + distance + communicator.size()) % communicator.size();
+  }
+
+  /// Starts what is measured once.
+  Status start(const Call& now, std::vector<Request>& requests) {
+    const auto keep = [&](Result<Request> request) {
+      if (request) requests.push_back(*std::move(request));
+      return request.status();
+    };
+    if (!options.messages) return keep(communicator.start(now));
+    const MessageOptions as_asked{.priority = options.priority};
+    if (Status receives = keep(communicator.start(Receive{.data = output.data(),
+                                                          .count = count,
+                                                          .dtype = options.dtype,
+                                                          .from = neighbour(-1),
+                                                          .options = as_asked}));
+        !receives) {
+      return receives;
+    }
+    return keep(communicator.start(
+        Send{.data = input.data(), .count = count, .dtype = options.dtype, .to = neighbour(1), .options = as_asked}));
+  }
+
   /// Makes the call, or several at a time.
   Status round(const Call& now, int operations) {
-    if (operations == 1) return communicator.run(now);
+    if (background) {
+      if (Status goes_on = background->keep_in_flight(); !goes_on) return goes_on;
+    }
+    if (operations == 1 && !options.messages) return communicator.run(now);
     std::vector<Request> requests;
-    requests.reserve(static_cast<std::size_t>(operations));
+    requests.reserve(2 * static_cast<std::size_t>(operations));
     for (int i = 0; i < operations; ++i) {
-      auto request = communicator.start(now);
-      if (!request) return request.status();
-      requests.push_back(std::move(*request));
+      if (Status started = start(now, requests); !started) return started;
     }
     for (Request& request : requests) {
       if (Status status = request.wait(); !status) return status;
@@ -108,7 +176,7 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const Call call = bench.call();
   const Sampler before = bench.sampler;
-  if (Status status = bench.communicator.run(call); !status) return status;
+  if (Status status = bench.round(call, 1); !status) return status;
   double total =
       static_cast<double>(count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(), chunk_bytes},
                                       {static_cast<const std::byte*>(call.output), bench.output.size()}));
@@ -157,23 +225,33 @@ Status measure_percentiles(Bench& bench, PerfFigures& figures) {
 Status measure_payload(Bench& bench, std::uint64_t& payload) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
-  if (Status status = bench.communicator.run(bench.call()); !status) return status;
+  if (Status status = bench.round(bench.call(), 1); !status) return status;
   double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
   if (Status status = add_over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
   payload = static_cast<std::uint64_t>(sent);
   return {};
 }
 
-Status measure_row(Bench& bench, std::size_t chunk_bytes, PerfRow& row) {
+/// The times, with the background in flight if there is one.
+Status measure_times(Bench& bench, Background* background, std::size_t bytes, PerfFigures& figures) {
+  bench.background = background;
+  if (Status status = measure(bench, bytes, figures); !status) return status;
+  if (bench.options.percentiles) {
+    if (Status status = measure_percentiles(bench, figures); !status) return status;
+  }
+  bench.background = nullptr;
+  return background ? background->finish(bench.communicator) : Status::ok();
+}
+
+Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes, PerfRow& row) {
   for (bool in_place : {false, true}) {
+    if (in_place && bench.options.messages) break;
     bench.in_place = in_place;
     PerfFigures& figures = in_place ? row.in_place : row.out_of_place;
     if (bench.options.check) {
       if (Status status = check_once(bench, chunk_bytes, figures.wrong); !status) return status;
     }
-    if (Status status = measure(bench, row.bytes, figures); !status) return status;
-    if (!bench.options.percentiles) continue;
-    if (Status status = measure_percentiles(bench, figures); !status) return status;
+    if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
   }
   return measure_payload(bench, row.payload_bytes);
 }
@@ -182,6 +260,9 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
   if (options.begin_bytes > options.end_bytes) {
     return {Code::InvalidArgument,
             fmt::format("sizes from {} to {} bytes: -b must be at most -e", options.begin_bytes, options.end_bytes)};
+  }
+  if (options.messages && (!options.algorithms.empty() || options.skip_steps != 0)) {
+    return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --skip"};
   }
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
@@ -205,6 +286,12 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
   const std::size_t divisor = size_of(options.dtype) * blocks;
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
+  std::unique_ptr<Background> background;
+  if (options.beside > 0) {
+    auto made = Background::make(communicator, options.beside);
+    if (!made) return made.status();
+    background = *std::move(made);
+  }
   for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
     for (const std::string& name : names) {
       Bench bench{communicator, options, name, 0, false, {}, {}, {}, {}};
@@ -212,8 +299,8 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
       PerfRow row;
       row.count = bench.count;
       row.bytes = bench.count * divisor;
-      row.algorithm = *communicator.algorithm_name(bench.call());
-      if (Status status = measure_row(bench, chunk_bytes, row); !status) return status;
+      row.algorithm = options.messages ? "-" : *communicator.algorithm_name(bench.call());
+      if (Status status = measure_row(bench, background.get(), chunk_bytes, row); !status) return status;
       if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
       std::fflush(stdout);
       rows.push_back(std::move(row));

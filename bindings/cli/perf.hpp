@@ -11,6 +11,7 @@ namespace lacuna::cli {
 /// What `lacuna perf` measures; the letters are nccl-tests'.
 struct PerfOptions {
   Collective collective = Collective::Allreduce;
+  bool messages = false;                 ///< sendrecv instead: each rank sends to the next and receives from the last
   std::vector<std::string> algorithms;   ///< one row each; empty: lacuna chooses
   std::size_t begin_bytes = 8;           ///< -b
   std::size_t end_bytes = 32 << 20;      ///< -e
@@ -24,9 +25,13 @@ struct PerfOptions {
   Rank root = 0;                         ///< -r
   int skip_steps = 0;                    ///< --skip: for skip_ring
   SkipMode skip_mode = SkipMode::Static;
-  bool percentiles = false;  ///< --percentiles: also time each iteration
-  int groups = 1;            ///< --groups: the ranks split into so many, which measure at the same time
-  std::string json_path;     ///< -J
+  bool percentiles = false;              ///< --percentiles: also time each iteration
+  int groups = 1;                        ///< --groups: the ranks split into so many, which measure at the same time
+  Priority priority = Priority::Normal;  ///< --priority: of what is measured
+  std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
+  std::string json_path;                 ///< -J
+
+  std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
 
 /// Of the times of single iterations, each that of its slowest rank; microseconds.
@@ -47,8 +52,8 @@ struct PerfRow {
   std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together where there are blocks
   std::size_t count = 0;
   std::string algorithm;
-  PerfFigures out_of_place, in_place;
-  std::uint64_t payload_bytes = 0;  ///< sent per call by the rank that sends most, counted by the transport
+  PerfFigures out_of_place, in_place;  ///< messages are never in place
+  std::uint64_t payload_bytes = 0;     ///< sent per call by the rank that sends most, counted by the transport
 };
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.

@@ -12,6 +12,7 @@ namespace lacuna::cli {
 namespace {
 
 std::string figures(const PerfOptions& options, const PerfFigures& measured) {
+  if (measured.microseconds == 0) return fmt::format("{:>10} {:>7} {:>7} {:>6}", "N/A", "N/A", "N/A", "N/A");
   const std::string wrong = options.check ? fmt::to_string(measured.wrong) : "N/A";
   return fmt::format("{:>10.2f} {:>7.2f} {:>7.2f} {:>6}", measured.microseconds, measured.algorithm_bandwidth,
                      measured.bus_bandwidth, wrong);
@@ -45,8 +46,8 @@ Percentiles percentiles_of(std::vector<double> microseconds) {
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts) {
   std::string text =
       fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
-                  version(), to_string(options.collective), size, options.begin_bytes, options.end_bytes,
-                  options.factor, options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
+                  version(), options.subject(), size, options.begin_bytes, options.end_bytes, options.factor,
+                  options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
   for (Rank rank = 0; rank < size; ++rank) {
     text += fmt::format("#  rank {:>3} on {}\n", rank, hosts[static_cast<std::size_t>(rank)]);
   }
@@ -62,7 +63,7 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
 }
 
 std::string perf_line(const PerfOptions& options, const PerfRow& row) {
-  const bool reduces = traits_of(options.collective).reduces;
+  const bool reduces = !options.messages && traits_of(options.collective).reduces;
   const Percentiles& p = row.out_of_place.percentiles;
   const auto us = [](double time) { return fmt::format("{:.2f}", time); };
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", row.bytes, row.count,
@@ -73,20 +74,22 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
   double bandwidth = 0;
-  std::size_t wrong = 0;
+  std::size_t wrong = 0, measured = 0;
   for (const PerfRow& row : rows) {
-    bandwidth += row.out_of_place.bus_bandwidth + row.in_place.bus_bandwidth;
-    wrong += row.out_of_place.wrong + row.in_place.wrong;
+    for (const PerfFigures* figures : {&row.out_of_place, &row.in_place}) {
+      bandwidth += figures->bus_bandwidth;
+      wrong += figures->wrong;
+      measured += figures->microseconds > 0;
+    }
   }
   return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.4f}\n", wrong,
-                     wrong == 0 ? "OK" : "FAILED",
-                     bandwidth / static_cast<double>(2 * std::max<std::size_t>(rows.size(), 1)));
+                     wrong == 0 ? "OK" : "FAILED", bandwidth / static_cast<double>(std::max<std::size_t>(measured, 1)));
 }
 
 Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts,
                        const std::vector<PerfRow>& rows) {
   nlohmann::json json = {{"version", version()},
-                         {"collective", to_string(options.collective)},
+                         {"collective", options.subject()},
                          {"ranks", size},
                          {"hosts", hosts},
                          {"config",
@@ -94,6 +97,8 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"warmup_iterations", options.warmup},
                            {"agg_iterations", options.operations},
                            {"groups", options.groups},
+                           {"priority", static_cast<int>(options.priority)},
+                           {"beside_bytes", options.beside},
                            {"validation", options.check}}}};
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;
@@ -105,8 +110,8 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                                {"redop", to_string(options.reduction)},
                                {"algorithm", row.algorithm},
                                {"out_of_place", json_of(options, row.out_of_place)},
-                               {"in_place", json_of(options, row.in_place)},
                                {"payload_bytes_per_rank", row.payload_bytes}});
+    if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
   }
   std::ofstream file(options.json_path);
   file << json.dump(2) << '\n';

@@ -16,8 +16,7 @@ struct Run;
 struct GroupState;
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
-/// deadline.
-/// What prepare_... returns has not been started, and counts as ended until start().
+/// deadline. What prepare_... returns has not been started, and counts as ended until start().
 class Request {
  public:
   Request() = default;

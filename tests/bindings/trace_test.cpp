@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/trace_slices.hpp"
 #include "tests/bindings/facade_ranks.hpp"
 #include "tests/processes/executed.hpp"
@@ -68,10 +69,14 @@ TEST(Trace, EveryMessageOfEveryCollectiveIsAnArrowWithBothEnds) {
   const TraceJson trace = trace_of(size, folder, [&](Communicator& rank) {
     std::vector<std::uint8_t> in(100 * 4 * size), out(100 * 4 * size);
     for (Collective collective : all_collectives) {
-      EXPECT_TRUE(rank.run({.collective = collective,
-                            .input = moves_data(collective) ? in.data() : nullptr,
-                            .output = moves_data(collective) ? out.data() : nullptr,
-                            .count = moves_data(collective) ? 100u : 0u}));
+      Call call{.collective = collective,
+                .input = moves_data(collective) ? in.data() : nullptr,
+                .output = moves_data(collective) ? out.data() : nullptr,
+                .count = moves_data(collective) ? 100u : 0u};
+      std::vector<std::size_t> counts;
+      cli::give_tables(call, rank.rank(), size, counts);
+      const Status done = rank.run(call);
+      EXPECT_TRUE(done) << done.to_string();
     }
     const Rank next = (rank.rank() + 1) % size;
     for (int i = 0; i < 3; ++i) {  // tags that share a stream, and a message that comes before its receive is posted

@@ -100,6 +100,22 @@ TEST(Perf, OneRankAloneMeasuresItself) {
   for (const Row& row : rows) EXPECT_EQ(row.payload, 0);
 }
 
+TEST(Perf, SendrecvSendsEachRanksDataToTheNextAlsoBesideALargeAllreduce) {
+  const std::string path = testing::TempDir() + "lacuna_sendrecv_" + std::to_string(::getpid()) + ".json";
+  const auto output = perf(3, {"sendrecv", "-b", "8", "-e", "1M", "-f", "512", "-n", "5", "--beside", "2M",
+                               "--priority", "high", "--percentiles", "-J", path});
+  EXPECT_NE(output.find("Out of bounds values : 0 OK"), std::string::npos) << output;
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  EXPECT_EQ(json.at("collective"), "sendrecv");
+  ASSERT_EQ(json.at("results").size(), 2u);
+  for (const auto& row : json.at("results")) {
+    EXPECT_EQ(row.at("payload_bytes_per_rank"), row.at("size"));
+    EXPECT_EQ(row.at("out_of_place").at("bus_bw"), row.at("out_of_place").at("alg_bw"));
+    EXPECT_FALSE(row.contains("in_place"));
+  }
+  EXPECT_NE(perf(2, {"sendrecv", "--algorithm", "ring"}, 1).find("neither --algorithm nor --skip"), std::string::npos);
+}
+
 TEST(Perf, UncheckedResultsHaveNoNumberOfWrongElements) {
   Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-e", "8", "-n", "1", "-c", "0"}, {});
   EXPECT_EQ(alone.wait(), 0) << alone.output();
