@@ -1,0 +1,117 @@
+#include "bindings/cli/perf_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "bindings/cli/perf_data.hpp"
+
+namespace lacuna::cli {
+
+Result<std::unique_ptr<Background>> Background::make(Communicator& communicator, std::size_t bytes) {
+  auto own = communicator.split(0);
+  if (!own) return own.status();
+  return std::make_unique<Background>(**std::move(own), bytes);
+}
+
+Status Background::keep_in_flight() {
+  if (!request_.test()) return {};
+  if (Status ended = request_.wait(); !ended) return ended;
+  auto started = communicator_.start_allreduce<float>(data_, data_);
+  if (!started) return started.status();
+  request_ = *std::move(started);
+  ++started_;
+  return {};
+}
+
+Status Background::finish(Communicator& communicator) {
+  double most = started_;
+  const std::span one(&most, 1);
+  if (Status agreed = communicator.allreduce<double>(one, one, Reduction::Max); !agreed) return agreed;
+  while (started_ < most) {
+    if (Status ended = request_.wait(); !ended) return ended;
+    if (Status started = keep_in_flight(); !started) return started;
+  }
+  return request_.wait();
+}
+
+Call Bench::call() {
+  Call result{.collective = options.collective,
+              .input = input.data(),
+              .output = output.data(),
+              .count = count,
+              .dtype = options.dtype,
+              .reduction = options.reduction,
+              .root = options.root};
+  give_tables(result, communicator.rank(), communicator.size(), block_counts);
+  if (in_place) {  // the smaller buffer is a place in the larger one
+    const InPlace offsets = in_place_offsets(result, communicator.rank());
+    std::byte* larger = input.size() > output.size() ? input.data() : output.data();
+    result.input = larger + offsets.input * size_of(options.dtype);
+    result.output = larger + offsets.output * size_of(options.dtype);
+  }
+  result.options.algorithm = algorithm;
+  result.options.priority = options.priority;
+  if (options.messages) result.root = neighbour(-1);  // what a rank receives is what that one's broadcast would bring
+  if (algorithm == "skip_ring") {
+    result.options.skip_steps = options.skip_steps;
+    result.options.skip_mode = options.skip_mode;
+    result.options.sampler = &sampler;
+  }
+  return result;
+}
+
+Status Bench::prepare() {
+  const Call sized = call();
+  const std::size_t in = input_length(sized, communicator.size()) * size_of(options.dtype);
+  const std::size_t out = output_length(sized, communicator.size()) * size_of(options.dtype);
+  try {
+    input.assign(in, std::byte{0});
+    output.assign(out, std::byte{0xff});
+  } catch (const std::bad_alloc&) {
+    return {Code::InvalidArgument, fmt::format("buffers of {} and {} bytes do not fit into memory", in, out)};
+  }
+  const Call now = call();
+  auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
+  fill_input(now, communicator.rank(), {source, input.size()});
+  return {};
+}
+
+Rank Bench::neighbour(Rank distance) const {
+  return (communicator.rank() + distance + communicator.size()) % communicator.size();
+}
+
+/// Starts what is measured once.
+Status Bench::start(const Call& now, std::vector<Request>& requests) {
+  const auto keep = [&](Result<Request> request) {
+    if (request) requests.push_back(*std::move(request));
+    return request.status();
+  };
+  if (!options.messages) return keep(communicator.start(now));
+  const MessageOptions as_asked{.priority = options.priority};
+  if (Status receives = keep(communicator.start(Receive{
+          .data = output.data(), .count = count, .dtype = options.dtype, .from = neighbour(-1), .options = as_asked}));
+      !receives) {
+    return receives;
+  }
+  return keep(communicator.start(
+      Send{.data = input.data(), .count = count, .dtype = options.dtype, .to = neighbour(1), .options = as_asked}));
+}
+
+Status Bench::round(const Call& now, int operations) {
+  if (background) {
+    if (Status goes_on = background->keep_in_flight(); !goes_on) return goes_on;
+  }
+  if (operations == 1 && !options.messages) return communicator.run(now);
+  std::vector<Request> requests;
+  requests.reserve(2 * static_cast<std::size_t>(operations));
+  for (int i = 0; i < operations; ++i) {
+    if (Status started = start(now, requests); !started) return started;
+  }
+  for (Request& request : requests) {
+    if (Status status = request.wait(); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/cli/perf.hpp"
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+
+/// A large allreduce that is always in flight, on a communicator of its own.
+class Background {
+ public:
+  /// Called by all ranks.
+  static Result<std::unique_ptr<Background>> make(Communicator& communicator, std::size_t bytes);
+  Background(Communicator communicator, std::size_t bytes)
+      : communicator_(std::move(communicator)), data_(bytes / sizeof(float)) {}
+
+  /// Starts the next one if the last has ended.
+  Status keep_in_flight();
+  /// All ranks start as many as the one that started most, and wait for them.
+  Status finish(Communicator& communicator);
+
+ private:
+  Communicator communicator_;
+  std::vector<float> data_;
+  Request request_;
+  int started_ = 0;
+};
+
+/// The buffers of what is measured, and how it is started.
+struct Bench {
+  Communicator& communicator;
+  const PerfOptions& options;
+  std::string algorithm{};
+  std::size_t count = 0;
+  bool in_place = false;
+  Sampler sampler{};
+  std::vector<std::byte> input{}, output{};
+  std::vector<std::size_t> block_counts{};
+  Background* background = nullptr;
+
+  /// The call; of messages, the one whose result is what a rank receives.
+  Call call();
+  /// Puts the inputs where the call will read them.
+  Status prepare();
+  /// Makes the call or exchanges the messages, so many at a time.
+  Status round(const Call& now, int operations);
+
+ private:
+  Rank neighbour(Rank distance) const;
+  Status start(const Call& now, std::vector<Request>& requests);
+};
+
+}  // namespace lacuna::cli
