@@ -216,17 +216,19 @@ class Executor : public Watched, private Receiver {
   bool end_operation(Operation* operation, bool well);
   void violation(Communicator& communicator, Rank from, const MessageHeader& header, std::string_view what);
 
-  // Progress (executor_progress.cpp)
-  template <class Done>
-  bool wait_for(const Done& done, Clock::time_point until);
-  bool progress_locked();
-  void request_pump(Rank peer);
+  // Deadlines (executor_deadlines.cpp)
   void check_time();
   void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void trouble(Communicator& communicator, Trouble report);
   void flush_deferred();
   void flush_troubles();
+
+  // Progress (executor_progress.cpp)
+  template <class Done>
+  bool wait_for(const Done& done, Clock::time_point until);
+  bool progress_locked();
+  void request_pump(Rank peer);
   void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();
