@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks]
+# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [docs]
 # Debian and Ubuntu: by apt-get, as root or through sudo. Elsewhere: lists what is missing and stops.
 # The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22.
 set -euo pipefail
@@ -33,6 +33,7 @@ benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
+docs | doxygen | command doxygen
 '
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
@@ -99,7 +100,7 @@ Give access to PyPI, or unpack that wheel into $ucx_folder"
 
 groups=("${@:-build}")
 for group in "${groups[@]}"; do
-  [[ $group =~ ^(build|tests|benchmarks)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks"
+  [[ $group =~ ^(build|tests|benchmarks|docs)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks, docs"
 done
 
 found=$(missing "${groups[@]}")

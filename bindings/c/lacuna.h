@@ -2,20 +2,42 @@
 #define LACUNA_H
 
 /**
+ * @file
  * lacuna: collectives that send only what matters. The C interface (C99), for C and for bindings of other languages.
  *
  * Every function that can fail returns a lacuna_status; the text of the calling thread's last failure is at
- * lacuna_last_error(). Handles are opaque; they belong to the caller and end with their _free function. Structures
- * begin with their size: set it with the _INIT macro, so that a program goes on working with later versions, which may
- * have more members. No exception leaves the library.
+ * lacuna_last_error(). Pointers that are not said to be optional must not be null: LACUNA_INVALID_ARGUMENT. A call that
+ * fails stores nothing, unless said otherwise. No exception leaves the library.
  *
- * Thread rule: a communicator may be used from several threads; the calls of one communicator must be started in the
- * same order on all ranks. A request belongs to one thread at a time.
+ * Handles are opaque; they belong to the caller and end with their _free function. Structures belong to the caller and
+ * are read, or filled, during the call only. All but lacuna_sampler begin with their size: set it with the _INIT macro,
+ * so that a program goes on working with later libraries, whose structures may have more members. What may change in
+ * version 1 stands in docs/c_api.md.
+ *
+ * Who may use what at a time:
+ *
+ * | Object | Threads |
+ * |---|---|
+ * | lacuna_communicator | several, in any function. They start its collectives in one order, equal on all ranks |
+ * | lacuna_request | one at a time; different requests: several |
+ * | completions | several; each completion goes to one of them |
+ * | lacuna_world_options, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads them |
+ * | lacuna_counters and other results | the thread whose call fills them |
+ * | lacuna_sampler | one call at a time: a random call changes it when it starts |
+ * | memory of buffers, `received` of lacuna_blocks | the call's until its end; all may read the input |
+ * | lacuna_last_error() | each thread has its own |
+ * | log callback | any sets it; it runs on any, several at a time, lacuna's own too |
+ * | lacuna_version(), lacuna_status_text() | several |
+ * | the _free functions | one, once, when no other is in a call with this handle; different handles: several |
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
+/** Version of this interface, as in the library's name (liblacuna_c.so.1) and in its symbols' node (LACUNA_1). */
+#define LACUNA_API_VERSION 1
+
+/** Marks what the library exports. */
 #if defined(__GNUC__)
 #define LACUNA_EXPORT __attribute__((visibility("default")))
 #else
@@ -26,282 +48,435 @@
 extern "C" {
 #endif
 
+/** The outcome of a call. */
 typedef enum lacuna_status {
-  LACUNA_OK = 0,
-  LACUNA_INVALID_ARGUMENT = 1, /* the call can never work as given */
-  LACUNA_UNSUPPORTED = 2,      /* well-formed, but not offered */
-  LACUNA_MISMATCH = 3,         /* ranks asked for different things */
-  LACUNA_TIMED_OUT = 4,        /* a wait or a deadline ran out */
-  LACUNA_BUSY = 5,             /* too many calls in flight; nothing was sent */
-  LACUNA_PEER_FAILED = 6,      /* a rank died, stopped or left */
-  LACUNA_POISONED = 7,         /* an earlier failure ended this communicator */
-  LACUNA_TRANSPORT = 8,        /* the network layer reported an error */
-  LACUNA_IO = 9,               /* a file could not be read or written */
-  LACUNA_INTERNAL = 10         /* a defect of lacuna itself */
+  LACUNA_OK = 0,               /**< done, or started */
+  LACUNA_INVALID_ARGUMENT = 1, /**< the call can never work as given */
+  LACUNA_UNSUPPORTED = 2,      /**< well-formed, but not offered */
+  LACUNA_MISMATCH = 3,         /**< ranks asked for different things */
+  LACUNA_TIMED_OUT = 4,        /**< a wait or a deadline ran out */
+  LACUNA_BUSY = 5,             /**< too many calls in flight; nothing was sent */
+  LACUNA_PEER_FAILED = 6,      /**< a rank died, stopped or left */
+  LACUNA_POISONED = 7,         /**< an earlier failure ended this communicator */
+  LACUNA_TRANSPORT = 8,        /**< the network layer reported an error */
+  LACUNA_IO = 9,               /**< a file could not be read or written */
+  LACUNA_INTERNAL = 10         /**< a defect of lacuna itself, or no memory */
 } lacuna_status;
 
+/** Type of a buffer's elements. */
 typedef enum lacuna_dtype {
-  LACUNA_F32 = 0,
-  LACUNA_F64 = 1,
-  LACUNA_BF16 = 2,
-  LACUNA_F16 = 3,
-  LACUNA_I32 = 4,
-  LACUNA_I64 = 5,
-  LACUNA_U8 = 6
+  LACUNA_F32 = 0,  /**< IEEE 754, 4 bytes */
+  LACUNA_F64 = 1,  /**< IEEE 754, 8 bytes */
+  LACUNA_BF16 = 2, /**< the upper 2 bytes of an f32 */
+  LACUNA_F16 = 3,  /**< IEEE 754, 2 bytes */
+  LACUNA_I32 = 4,  /**< signed, 4 bytes */
+  LACUNA_I64 = 5,  /**< signed, 8 bytes */
+  LACUNA_U8 = 6    /**< unsigned, 1 byte */
 } lacuna_dtype;
 
+/** How elements of several ranks become one. */
 typedef enum lacuna_reduction {
-  LACUNA_SUM = 0,
-  LACUNA_AVG = 1, /* floating-point types only */
-  LACUNA_MIN = 2,
-  LACUNA_MAX = 3,
-  LACUNA_PROD = 4
+  LACUNA_SUM = 0, /**< their sum */
+  LACUNA_AVG = 1, /**< their mean; floating-point types only */
+  LACUNA_MIN = 2, /**< the least */
+  LACUNA_MAX = 3, /**< the largest */
+  LACUNA_PROD = 4 /**< their product */
 } lacuna_reduction;
 
-typedef enum lacuna_memory_kind { LACUNA_HOST = 0, LACUNA_CUDA = 1, LACUNA_CUDA_MANAGED = 2 } lacuna_memory_kind;
-typedef enum lacuna_skip_mode { LACUNA_SKIP_STATIC = 0, LACUNA_SKIP_RANDOM = 1 } lacuna_skip_mode;
-typedef enum lacuna_priority { LACUNA_HIGH = 0, LACUNA_NORMAL = 1, LACUNA_LOW = 2 } lacuna_priority;
-typedef enum lacuna_progress_mode { LACUNA_CALLER = 0, LACUNA_THREAD = 1 } lacuna_progress_mode;
+/** Where a buffer lies. Only host memory is served today; the others are refused with LACUNA_UNSUPPORTED. */
+typedef enum lacuna_memory_kind {
+  LACUNA_HOST = 0,        /**< ordinary memory */
+  LACUNA_CUDA = 1,        /**< memory of a CUDA device */
+  LACUNA_CUDA_MANAGED = 2 /**< CUDA's managed memory */
+} lacuna_memory_kind;
 
+/** Which contributions skip_ring leaves out. */
+typedef enum lacuna_skip_mode {
+  LACUNA_SKIP_STATIC = 0, /**< the same in every call */
+  LACUNA_SKIP_RANDOM = 1  /**< drawn anew for each part of each call */
+} lacuna_skip_mode;
+
+/** A call of a higher class overtakes the others at every step and on the wire. */
+typedef enum lacuna_priority {
+  LACUNA_HIGH = 0,   /**< before all others */
+  LACUNA_NORMAL = 1, /**< the default */
+  LACUNA_LOW = 2     /**< after all others */
+} lacuna_priority;
+
+/** Who makes progress. */
+typedef enum lacuna_progress_mode {
+  LACUNA_CALLER = 0, /**< the threads that call lacuna, while they do */
+  LACUNA_THREAD = 1  /**< a thread of lacuna's own */
+} lacuna_progress_mode;
+
+/** Form of lacuna_counters_text(). */
 typedef enum lacuna_counters_format {
-  LACUNA_JSON = 0,      /* one object */
-  LACUNA_PROMETHEUS = 1 /* Prometheus' text exposition format, version 0.0.4 */
+  LACUNA_JSON = 0,      /**< one object */
+  LACUNA_PROMETHEUS = 1 /**< Prometheus' text exposition format, version 0.0.4 */
 } lacuna_counters_format;
 
+/** A rank's place among ranks that call together: the job, or a part of it. Ends with lacuna_communicator_free(). */
 typedef struct lacuna_communicator lacuna_communicator;
+/** A call in flight, prepared, or ended. Ends with lacuna_request_free(). */
 typedef struct lacuna_request lacuna_request;
 
-/** How to join the job. rank and world_size of -1, and null texts, mean: from LACUNA_RANK, LACUNA_SIZE ... */
+/**
+ * How to join the job. What is left as LACUNA_WORLD_OPTIONS_INIT sets it comes from the environment; with nothing set
+ * anywhere the job has one rank.
+ */
 typedef struct lacuna_world_options {
-  size_t struct_size;
-  int32_t rank;
-  int32_t world_size;
-  const char* store; /* host:port where rank 0 listens */
-  const char* key;
-  int32_t progress; /* lacuna_progress_mode, or -1: from LACUNA_PROGRESS */
+  size_t struct_size; /**< sizeof(lacuna_world_options) */
+  int32_t rank;       /**< this process's number, 0 .. world_size-1; -1: LACUNA_RANK */
+  int32_t world_size; /**< number of ranks; -1: LACUNA_SIZE */
+  const char* store;  /**< host:port where rank 0 listens; null: LACUNA_STORE */
+  const char* key;    /**< secret that admits a process to the job; null: LACUNA_KEY */
+  int32_t progress;   /**< a lacuna_progress_mode; -1: LACUNA_PROGRESS */
 } lacuna_world_options;
+/** All from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
   { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1 }
 
-/** Elements in memory that the caller owns and keeps until the call has ended. Only host memory is served today. */
+/**
+ * Elements in memory that the caller owns and keeps until the call has ended; the structure itself is read when the
+ * call starts. Any alignment will do.
+ */
 typedef struct lacuna_buffer {
-  size_t struct_size;
-  void* data;
-  size_t count; /* elements, not bytes */
-  int32_t dtype;
-  int32_t memory; /* lacuna_memory_kind */
-  int32_t device;
-  void* stream; /* after which a device buffer is ready */
+  size_t struct_size; /**< sizeof(lacuna_buffer) */
+  void* data;         /**< the first element; may be null if there are none */
+  size_t count;       /**< elements, not bytes */
+  int32_t dtype;      /**< a lacuna_dtype */
+  int32_t memory;     /**< a lacuna_memory_kind */
+  int32_t device;     /**< number of the device; unused for host memory */
+  void* stream;       /**< stream after which a device buffer is ready; unused for host memory */
 } lacuna_buffer;
+/** No elements, of f32 in host memory. */
 #define LACUNA_BUFFER_INIT \
   { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
 
 /**
  * Blocks of different lengths in one buffer, one for each rank. The tables have as many entries as the communicator has
- * ranks, belong to the caller, and are read when a call starts, not later. Lengths and places are in elements.
+ * ranks and belong to the caller; counts and offsets are read when a call starts, not later. All are in elements.
  */
 typedef struct lacuna_blocks {
-  size_t struct_size;
-  const size_t* counts;  /* by rank; 0 is allowed */
-  const size_t* offsets; /* where each begins, ascending; null: one behind the other */
-  /* Of the output of gatherv and alltoallv, null elsewhere. If given, `counts` are what may come at most; how many
-   * elements have come from each rank stands here by the call's end, until which this memory must live. */
+  size_t struct_size;    /**< sizeof(lacuna_blocks) */
+  const size_t* counts;  /**< length of each block; 0 is allowed */
+  const size_t* offsets; /**< where each begins, ascending; null: one behind the other */
+  /**
+   * For the output of gatherv and alltoallv, null elsewhere. If given, counts are what may come at most; how many
+   * elements have come from each rank stands here by the call's end, until which this memory must live.
+   */
   size_t* received;
 } lacuna_blocks;
+/** No tables; at least counts must be set. */
 #define LACUNA_BLOCKS_INIT \
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
 
-/** Source of random choices; owned by the caller. A random call advances `draw` by one when it starts. */
+/**
+ * Source of random choices: a plain value that the caller owns. All ranks hold equal ones; save and restore the three
+ * numbers and the choices repeat. It has no struct_size and never changes.
+ */
 typedef struct lacuna_sampler {
-  uint64_t seed;
-  uint64_t key;
-  uint64_t draw;
+  uint64_t seed; /**< equal numbers give equal choices */
+  uint64_t key;  /**< the caller's, the number of a tensor, say */
+  uint64_t draw; /**< a random call advances it by one when it starts */
 } lacuna_sampler;
 
-/** How a call is carried out. Equal on all ranks but for priority, deadline and notify. A null pointer: all defaults.
- */
+/** How a call is carried out. Equal on all ranks but for priority, deadline, notify, token and prepare. */
 typedef struct lacuna_options {
-  size_t struct_size;
-  const char* algorithm;   /* null: lacuna chooses */
-  int32_t skip_steps;      /* skip_ring: reduce-scatter steps left out, 0 .. P-1 */
-  int32_t skip_mode;       /* lacuna_skip_mode */
-  lacuna_sampler* sampler; /* skip_ring, random; null: the communicator's own */
-  int32_t priority;        /* lacuna_priority */
-  double deadline;         /* seconds from the start; 0: LACUNA_DEADLINE */
-  int32_t notify;          /* not 0: the token enters the completion queue at the end */
-  uint64_t token;
-  int32_t prepare; /* not 0: make the request and start nothing; see lacuna_start */
+  size_t struct_size;      /**< sizeof(lacuna_options) */
+  const char* algorithm;   /**< its name, read when the call starts; null: lacuna chooses */
+  int32_t skip_steps;      /**< skip_ring: reduce-scatter steps left out, 0 .. P-1 of P ranks */
+  int32_t skip_mode;       /**< skip_ring: a lacuna_skip_mode */
+  lacuna_sampler* sampler; /**< skip_ring, random; null: the communicator's own */
+  int32_t priority;        /**< a lacuna_priority */
+  double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
+  int32_t notify;          /**< not 0: token enters the completion queue at the call's end */
+  uint64_t token;          /**< what lacuna_next_completion() gives back */
+  int32_t prepare;         /**< not 0: make the request and start nothing; see lacuna_start() */
 } lacuna_options;
+/** All defaults; a null pointer to options means the same. */
 #define LACUNA_OPTIONS_INIT \
   { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
 
 /** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
 typedef struct lacuna_counters {
-  size_t struct_size;
-  uint64_t payload_sent;
-  uint64_t header_sent;
-  uint64_t messages_sent;
-  uint64_t payload_received;
-  uint64_t messages_received;
+  size_t struct_size;         /**< sizeof(lacuna_counters) */
+  uint64_t payload_sent;      /**< bytes of data */
+  uint64_t header_sent;       /**< bytes of lacuna's headers, without what the network below adds */
+  uint64_t messages_sent;     /**< messages of the transport, several to a call */
+  uint64_t payload_received;  /**< bytes of data */
+  uint64_t messages_received; /**< messages of the transport */
 } lacuna_counters;
+/** Zeros. */
 #define LACUNA_COUNTERS_INIT \
   { sizeof(lacuna_counters), 0, 0, 0, 0, 0 }
 
-/** "0.1.0"; static. */
+/**
+ * @defgroup texts Texts and log
+ * From any thread.
+ * @{
+ */
+/** Version of the library, "0.1.0" say. @return static text */
 LACUNA_EXPORT const char* lacuna_version(void);
-/** The word for a status; static. */
+/** The word for a status, "timed out" say. @return static text, for any number */
 LACUNA_EXPORT const char* lacuna_status_text(lacuna_status status);
-/** What went wrong in the calling thread's last failed call; valid until its next failed call. Never null. */
+/**
+ * What went wrong in the calling thread's last failed call.
+ * @return never null, empty before the first failure; valid until this thread's next failed call
+ */
 LACUNA_EXPORT const char* lacuna_last_error(void);
-
-/** Receives the log lines that LACUNA_LOG lets through, from any thread; level 0 is error, 1 warning, 2 info, 3 debug.
+/**
+ * Receives a log line. Runs on any thread, lacuna's own too, and must not call lacuna.
+ * @param level 0 error, 1 warning, 2 info, 3 debug
+ * @param text  the line, led by its subsystem, without a line end; valid during the call
+ * @param user  what was given to lacuna_set_log_callback()
  */
 typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user);
-/** Sends log lines to a callback instead of standard error; null restores standard error. */
+/**
+ * Sends the log lines of this process that LACUNA_LOG lets through to a callback instead of standard error.
+ * @param callback null: standard error again. A line under way may reach the former one for a moment longer
+ * @param user     handed to the callback
+ */
 LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* user);
+/** @} */
 
-/** Joins the job; blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Null options: all defaults. */
+/**
+ * @defgroup communicators Communicators
+ * From any thread; each thread may use each communicator.
+ * @{
+ */
+/**
+ * Joins the job; blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT.
+ * @param options      null: all from the environment
+ * @param communicator becomes the communicator of all ranks, for lacuna_communicator_free()
+ */
 LACUNA_EXPORT lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator);
-/** Leaves the job. Free its requests first. Null is allowed. */
+/**
+ * Ends a handle; with the last of the job's communicators and requests the rank leaves the job, which the others see.
+ * Free the requests first, or at once after. Null is allowed.
+ */
 LACUNA_EXPORT void lacuna_communicator_free(lacuna_communicator* communicator);
+/** This process's number, 0 .. size-1. @return -1 if communicator is null */
 LACUNA_EXPORT int32_t lacuna_rank(const lacuna_communicator* communicator);
+/** Number of ranks. @return -1 if communicator is null */
 LACUNA_EXPORT int32_t lacuna_size(const lacuna_communicator* communicator);
-/** LACUNA_OK, or why the communicator is poisoned. */
+/** LACUNA_OK, or why the communicator is poisoned: after its first failure each call returns that. */
 LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator);
 /**
- * Communicators of some ranks each: those that give the same colour (0 or more) are together, numbered by key and,
- * where keys are equal, by their rank here. Called by all ranks, blocking. With a negative colour *part becomes NULL.
+ * Makes communicators of some ranks each: those that give the same colour are together. Called by all ranks, blocking.
+ * The parts progress independently of each other; a rank that dies poisons them all.
+ * @param communicator whose ranks are divided
+ * @param colour       0 or more; negative: this rank takes no part
+ * @param key          orders the ranks of a part; where keys are equal, their rank here does
+ * @param part         becomes this rank's part, for lacuna_communicator_free(), or null
  */
 LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int32_t colour, int32_t key,
                                          lacuna_communicator** part);
-/** One communicator of `count` ranks, in this order. Called by all ranks with the same list; else *part becomes NULL.
+/**
+ * Makes one communicator of some ranks. Called by all ranks with the same list, blocking.
+ * @param communicator whose ranks these are
+ * @param ranks        the list, in the new order
+ * @param count        its length
+ * @param part         becomes the new communicator, for lacuna_communicator_free(); null on ranks that are not listed
  */
 LACUNA_EXPORT lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* ranks, size_t count,
                                             lacuna_communicator** part);
+/** Fills counters, whose struct_size must be set, with this rank's traffic with the communicator's ranks. */
 LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters);
 /**
- * All that this rank counts, of its whole job, as text that ends with a zero byte: `format` is a
- * lacuna_counters_format. *length becomes the length of the text without the zero byte; if capacity is not larger, the
- * call fails with LACUNA_INVALID_ARGUMENT and stores nothing else. With capacity 0, text may be null.
+ * All that this rank counts, of its whole job, as text that ends with a zero byte.
+ * @param communicator any one of the job
+ * @param format       a lacuna_counters_format
+ * @param text         where it goes; with capacity 0 it may be null
+ * @param capacity     bytes of text
+ * @param length       becomes the text's length without the zero byte, also where capacity is not larger: then the call
+ *                     fails with LACUNA_INVALID_ARGUMENT and text stays as it is
  */
 LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int32_t format, char* text,
                                                  size_t capacity, size_t* length);
+/** @} */
 
 /**
- * The collectives. With `request` null they return at the call's end; else they start it and put a request there; with
- * options.prepare they only make the request, which counts as ended until lacuna_start.
- * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. An error
- * at the start means that nothing was sent. Buffers that only the root has may be null elsewhere; broadcast's is
- * everybody's.
- *   allreduce:      output = reduction of all inputs; counts equal
- *   reduce_scatter: output = block `rank` of the reduction; input has size * output count elements
- *   allgather:      output = all inputs by rank; output has size * input count elements
- *   broadcast:      data = the root's data
- *   reduce:         the root's output = reduction of all inputs; counts equal
- *   gather:         the root's output = all inputs by rank; it has size * input count elements
- *   scatter:        output = block `rank` of the root's input, which has size * output count elements
- *   alltoall:       block i of output = block `rank` of rank i's input; both have size blocks of equal length
- *   scan:           output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused
- *   exclusive_scan: the same of ranks 0 .. rank-1; rank 0's output stays as it is
- * With blocks of different lengths; their buffers may be longer than needed. In place, alltoallv's tables are equal.
- *   reduce_scatterv, allgatherv: all ranks give the same counts
- *   gatherv, scatterv: the root's blocks are looked at; elsewhere they may be null
- *   alltoallv: what a rank sends to another is as long as the other expects, or at most that where it asked for
- *              `received`
+ * @defgroup collectives Collectives
+ * Calls that all ranks of a communicator make, in the same order, with equal arguments but for pointers (and what
+ * lacuna_options names). From several threads only where these agree on that order.
+ *
+ * With `request` null they return at the call's end, with its outcome. Else they start it and put a request there, for
+ * lacuna_request_free(); with options.prepare they only make the request, which counts as ended until lacuna_start().
+ * `options` may be null.
+ *
+ * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. Both have
+ * the same dtype. Buffers and blocks that only the root has may be null elsewhere. The v forms have blocks of different
+ * lengths; their buffers may be longer than needed.
+ *
+ * An error at the start means that nothing was sent and the communicator is as before. One at the end poisons the
+ * communicator: LACUNA_MISMATCH where ranks asked for different things, LACUNA_TIMED_OUT at the deadline,
+ * LACUNA_PEER_FAILED, LACUNA_TRANSPORT.
+ * @{
  */
+/** output = reduction of all inputs; both have the same count, on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, lacuna_reduction reduction,
                                              const lacuna_options* options, lacuna_request** request);
+/** output = block `rank` of the reduction; input has size * output count elements. */
 LACUNA_EXPORT lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
+/** output = all inputs by rank; it has size * input count elements. */
 LACUNA_EXPORT lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, const lacuna_options* options,
                                              lacuna_request** request);
+/** data = the root's data, of equal count on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
                                              const lacuna_options* options, lacuna_request** request);
+/** The root's output = reduction of all inputs; counts are equal. */
 LACUNA_EXPORT lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                           const lacuna_buffer* output, lacuna_reduction reduction, int32_t root,
                                           const lacuna_options* options, lacuna_request** request);
+/** The root's output = all inputs by rank; it has size * input count elements. */
 LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input,
                                           const lacuna_buffer* output, int32_t root, const lacuna_options* options,
                                           lacuna_request** request);
+/** output = block `rank` of the root's input, which has size * output count elements. */
 LACUNA_EXPORT lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
                                            const lacuna_buffer* output, int32_t root, const lacuna_options* options,
                                            lacuna_request** request);
+/** Block i of output = block `rank` of rank i's input; both have size blocks of equal length. */
 LACUNA_EXPORT lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
                                             const lacuna_buffer* output, const lacuna_options* options,
                                             lacuna_request** request);
+/** output = reduction of the inputs of ranks 0 .. rank; counts are equal. LACUNA_AVG is refused. */
 LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                         const lacuna_buffer* output, lacuna_reduction reduction,
                                         const lacuna_options* options, lacuna_request** request);
+/** output = reduction of the inputs of ranks 0 .. rank-1; rank 0's stays as it is. LACUNA_AVG is refused. */
 LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
+/** output = block `rank` of the reduction; blocks divide the input, with the same counts on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                    const lacuna_blocks* blocks, const lacuna_buffer* output,
                                                    lacuna_reduction reduction, const lacuna_options* options,
                                                    lacuna_request** request);
+/** output = all inputs by rank; blocks divide the output, with the same counts on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                               const lacuna_buffer* output, const lacuna_blocks* blocks,
                                               const lacuna_options* options, lacuna_request** request);
+/** The root's output = all inputs by rank; blocks, of the root only, divide it. */
 LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                            const lacuna_buffer* output, const lacuna_blocks* blocks, int32_t root,
                                            const lacuna_options* options, lacuna_request** request);
+/** output = block `rank` of the root's input; blocks, of the root only, divide that. */
 LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                             const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
                                             const lacuna_options* options, lacuna_request** request);
+/**
+ * Block i of output = block `rank` of rank i's input. What a rank sends to another is as long as the other expects, or
+ * at most that where it asked for `received`. In place, both blocks are equal.
+ */
 LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_blocks* input_blocks, const lacuna_buffer* output,
                                              const lacuna_blocks* output_blocks, const lacuna_options* options,
                                              lacuna_request** request);
+/** Returns, or ends, after all ranks have called it. */
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
+/** @} */
 
 /**
- * Messages between two ranks, each of which calls its side only; those of one sender with one tag (0 or more) are
- * received in the order in which they were sent. With `request` null they return at the end, else they start and put a
- * request there. Options count as for collectives, but for algorithm and skip, which are refused; they may differ.
- *   send:    ends when the data may be rewritten, which may be before the receiver has asked for it
- *   receive: takes the next message of this sender and tag, of at most the buffer's count and of its dtype; one that
- *            does not fit ends the receive with LACUNA_MISMATCH and is dropped. *count becomes its elements; it may be
- *            null, and is only written where the call waits for the end (else see lacuna_received_bytes).
+ * @defgroup messages Messages
+ * Between two ranks, each of which calls its side only, in any order and from any thread; a rank may send to itself.
+ * Those of one sender with one tag are received in the order in which they were sent.
+ *
+ * With `request` null they return at the end, with the outcome; else they start and put a request there, for
+ * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; algorithm and
+ * skip_steps are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
+ * @{
  */
+/** Sends data to rank `to`; ends when data may be rewritten, which may be before the receiver has asked for it. */
 LACUNA_EXPORT lacuna_status lacuna_send(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t to,
                                         int32_t tag, const lacuna_options* options, lacuna_request** request);
+/**
+ * Takes the next message of this sender and tag. One of another dtype, or of more elements than data has, ends the
+ * receive with LACUNA_MISMATCH and is dropped; the communicator lives on.
+ * @param communicator whose ranks these are
+ * @param data         where the message goes; its count is the most that it takes
+ * @param from         rank of the sender
+ * @param tag          0 or more
+ * @param options      may be null
+ * @param count        becomes the elements received; may be null. Written only if request is null, else see
+ *                     lacuna_received_bytes()
+ * @param request      null: wait for the end
+ */
 LACUNA_EXPORT lacuna_status lacuna_receive(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t from,
                                            int32_t tag, const lacuna_options* options, size_t* count,
                                            lacuna_request** request);
-/** Makes progress; *found is 1 and *bytes its length if a message of this sender and tag waits to be received. */
+/**
+ * Makes progress, and looks for a message without taking it.
+ * @param communicator whose ranks these are
+ * @param from         rank of the sender
+ * @param tag          0 or more
+ * @param found        becomes 1 if a message of this sender and tag waits to be received, else 0
+ * @param bytes        becomes its length; 0 if there is none
+ */
 LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int32_t tag, int32_t* found,
                                          uint64_t* bytes);
-/** *bytes is what a receive that ended well has taken; 0 for anything else. */
+/** *bytes becomes what a receive that ended well has taken; 0 for anything else. */
 LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
+/** @} */
 
+/**
+ * @defgroup requests Requests
+ * A request belongs to one thread at a time; different requests may be used by different threads.
+ * @{
+ */
 /**
  * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
  * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
  * buffers, and a sampler that it was given, must live. On an error nothing was sent; after LACUNA_BUSY try again.
  */
 LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
-/** Makes progress; *finished is 1 once the call has ended, well or not, else 0. */
+/** Makes progress; *finished becomes 1 once the call has ended, well or not, else 0. lacuna_wait() says how it ended.
+ */
 LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finished);
-/** Waits for the end and returns the call's outcome; with timeout >= 0 (seconds) LACUNA_TIMED_OUT if it still runs. */
+/**
+ * Waits for the end; may be called again after it.
+ * @param request the call
+ * @param timeout seconds at most, rounded up to milliseconds; negative: until the call's deadline
+ * @return the call's outcome; LACUNA_TIMED_OUT if it still runs after the timeout (then lacuna_test() finds it
+ *         unfinished), or if its deadline has ended it
+ */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
-/** After a failure: *reclaimed is 1 once the buffers are no longer in use. */
+/** After a failure: *reclaimed becomes 1 once the buffers are no longer in use, else 0. */
 LACUNA_EXPORT lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed);
-/** Waits for an unfinished call, at most until its deadline. Null is allowed. */
+/** Ends a handle; waits for an unfinished call, at most until its deadline. Null is allowed. */
 LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
+/** @} */
 
-/** One round of progress, for programs with a loop of their own; *moved is 1 if anything happened. May be null. */
+/**
+ * @defgroup progress Progress and completions
+ * For programs with a loop of their own; of all communicators of the job, from any thread.
+ * @{
+ */
+/** One round of progress; *moved becomes 1 if anything happened, else 0. moved may be null. */
 LACUNA_EXPORT lacuna_status lacuna_progress(lacuna_communicator* communicator, int32_t* moved);
-/** A descriptor to poll: readable when progress or a completion waits. Call lacuna_arm before sleeping on it. */
+/**
+ * A descriptor to poll: readable when progress or a completion waits. Call lacuna_arm() before sleeping on it.
+ * @return the descriptor, which stays the library's: don't read or close it; -1 if communicator is null
+ */
 LACUNA_EXPORT int32_t lacuna_event_fd(const lacuna_communicator* communicator);
-/** *armed is 0 if something has arrived already: make progress before sleeping. */
+/** *armed becomes 1 if the descriptor may be slept on, 0 if something has arrived already: make progress first. */
 LACUNA_EXPORT lacuna_status lacuna_arm(lacuna_communicator* communicator, int32_t* armed);
-/** *found is 1 if a call with notify had ended; then its token and outcome are stored. */
+/**
+ * Takes the next ended call that had asked for it by options.notify, oldest first.
+ * @param communicator any one of the job
+ * @param found        becomes 1 if there was one, else 0, and the others are left as they are
+ * @param token        becomes the call's options.token
+ * @param outcome      becomes the call's outcome; lacuna_wait() gives its text too
+ */
 LACUNA_EXPORT lacuna_status lacuna_next_completion(lacuna_communicator* communicator, int32_t* found, uint64_t* token,
                                                    lacuna_status* outcome);
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -140,30 +140,6 @@ static void groups(lacuna_communicator* communicator) {
   expect(part == NULL, "no colour, no communicator");
 }
 
-/* What a program that knows only the first members of a structure sends. */
-static void older_clients(lacuna_communicator* communicator) {
-  float data[4] = {1, 1, 1, 1};
-  lacuna_buffer buffer = buffer_of(data, 4);
-  buffer.struct_size = offsetof(lacuna_buffer, dtype);
-  buffer.dtype = 99;
-  buffer.memory = 99;
-  lacuna_options options = LACUNA_OPTIONS_INIT;
-  options.struct_size = offsetof(lacuna_options, skip_steps);
-  options.algorithm = "ring";
-  options.skip_steps = 77;
-  options.priority = -5;
-  expect_status(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_OK,
-                "members beyond struct_size are not looked at");
-  expect(all_are(data, 4, (float)lacuna_size(communicator)), "an older client's result");
-
-  lacuna_counters counters = LACUNA_COUNTERS_INIT;
-  counters.struct_size = offsetof(lacuna_counters, messages_sent);
-  counters.messages_sent = 12345;
-  expect_status(lacuna_get_counters(communicator, &counters), LACUNA_OK, "an older client's counters");
-  expect(counters.messages_sent == 12345, "members beyond struct_size are not written");
-  expect(counters.struct_size == offsetof(lacuna_counters, messages_sent), "struct_size stays as it was");
-}
-
 static void requests(lacuna_communicator* communicator) {
   float data[elements];
   fill(data, elements, 1);
@@ -320,7 +296,6 @@ int main(void) {
   collectives(communicator);
   blocks_of_different_lengths(communicator);
   groups(communicator);
-  older_clients(communicator);
   requests(communicator);
   prepared_requests(communicator);
   notifications(communicator);

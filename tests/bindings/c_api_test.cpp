@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -27,19 +28,57 @@ std::set<std::string> declared_functions() {
   return names;
 }
 
-std::set<std::string> exported_symbols() {
-  FILE* pipe = ::popen("nm --dynamic --defined-only --format=posix '" LACUNA_C_LIBRARY "'", "r");
-  std::set<std::string> names;
+/// The first words of a command's lines.
+std::set<std::string> first_words(const std::string& command) {
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::set<std::string> words;
   char line[1024];
-  while (std::fgets(line, sizeof(line), pipe)) names.insert(std::string(line).substr(0, std::string(line).find(' ')));
+  while (std::fgets(line, sizeof(line), pipe)) words.insert(std::string(line).substr(0, std::string(line).find(' ')));
   EXPECT_EQ(::pclose(pipe), 0);
-  return names;
+  return words;
 }
 
-TEST(CApi, TheLibraryExportsExactlyTheFunctionsOfItsHeader) {
-  const std::set<std::string> declared = declared_functions();
-  EXPECT_GE(declared.size(), 20u);
-  EXPECT_EQ(exported_symbols(), declared);
+TEST(CApi, TheLibraryExportsExactlyTheFunctionsOfItsHeaderUnderTheirVersion) {
+  const std::string version = "LACUNA_" + std::to_string(LACUNA_API_VERSION);
+  std::set<std::string> versioned = {version};  // the node itself
+  for (const std::string& name : declared_functions()) versioned.insert(name + "@@" + version);
+  EXPECT_GE(versioned.size(), 40u);
+  EXPECT_EQ(first_words("nm --dynamic --defined-only --format=posix '" LACUNA_C_LIBRARY "'"), versioned);
+}
+
+TEST(CApi, TheLibrarysNameHasTheVersionOfItsHeader) {
+  const std::string name = "[liblacuna_c.so." + std::to_string(LACUNA_API_VERSION) + "]\n";
+  EXPECT_EQ(first_words("readelf --dynamic --wide '" LACUNA_C_LIBRARY "' | sed -n 's/.*Library soname: //p'"),
+            std::set<std::string>{name});
+}
+
+TEST(CApi, StructuresBeginWithTheMembersOfVersion1) {
+  static_assert(sizeof(void*) == 8);
+  EXPECT_EQ(offsetof(lacuna_world_options, rank), 8u);
+  EXPECT_EQ(offsetof(lacuna_world_options, world_size), 12u);
+  EXPECT_EQ(offsetof(lacuna_world_options, store), 16u);
+  EXPECT_EQ(offsetof(lacuna_world_options, key), 24u);
+  EXPECT_EQ(offsetof(lacuna_world_options, progress), 32u);
+  EXPECT_EQ(offsetof(lacuna_buffer, data), 8u);
+  EXPECT_EQ(offsetof(lacuna_buffer, count), 16u);
+  EXPECT_EQ(offsetof(lacuna_buffer, dtype), 24u);
+  EXPECT_EQ(offsetof(lacuna_buffer, memory), 28u);
+  EXPECT_EQ(offsetof(lacuna_buffer, device), 32u);
+  EXPECT_EQ(offsetof(lacuna_buffer, stream), 40u);
+  EXPECT_EQ(offsetof(lacuna_blocks, counts), 8u);
+  EXPECT_EQ(offsetof(lacuna_blocks, offsets), 16u);
+  EXPECT_EQ(offsetof(lacuna_blocks, received), 24u);
+  EXPECT_EQ(offsetof(lacuna_options, algorithm), 8u);
+  EXPECT_EQ(offsetof(lacuna_options, skip_steps), 16u);
+  EXPECT_EQ(offsetof(lacuna_options, skip_mode), 20u);
+  EXPECT_EQ(offsetof(lacuna_options, sampler), 24u);
+  EXPECT_EQ(offsetof(lacuna_options, priority), 32u);
+  EXPECT_EQ(offsetof(lacuna_options, deadline), 40u);
+  EXPECT_EQ(offsetof(lacuna_options, notify), 48u);
+  EXPECT_EQ(offsetof(lacuna_options, token), 56u);
+  EXPECT_EQ(offsetof(lacuna_options, prepare), 64u);
+  EXPECT_EQ(offsetof(lacuna_counters, messages_received), 40u);
+  EXPECT_EQ(sizeof(lacuna_sampler), 24u);
 }
 
 TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {

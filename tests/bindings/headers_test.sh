@@ -34,7 +34,9 @@ compile() {
 
 for header in "${headers[@]}"; do
   compile "$header" "$cxx" -std=c++20 -pedantic -x c++
-  if [[ $header == *.h ]]; then compile "$header" "$cc" -std=c99 -pedantic -x c; fi
+  [[ $header == *.h ]] || continue
+  for standard in c99 c11; do compile "$header" "$cc" -std=$standard -pedantic-errors -x c; done
+  for standard in c++11 c++20; do compile "$header" "$cxx" -std=$standard -pedantic-errors -x c++; done
 done
 ((failed == 0)) && echo "${#headers[@]} headers compile alone"
 exit "$failed"
