@@ -6,8 +6,9 @@
  * lacuna: collectives that send only what matters. The C interface (C99), for C and for bindings of other languages.
  *
  * Every function that can fail returns a lacuna_status; the text of the calling thread's last failure is at
- * lacuna_last_error(). Pointers that are not said to be optional must not be null: LACUNA_INVALID_ARGUMENT. A call that
- * fails stores nothing, unless said otherwise. No exception leaves the library.
+ * lacuna_last_error(). Pointers that are not said to be optional must not be null: LACUNA_INVALID_ARGUMENT. Unless said
+ * otherwise, a call that fails leaves its results as they were, but for the data of buffers. No exception leaves the
+ * library.
  *
  * Handles are opaque; they belong to the caller and end with their _free function. Structures belong to the caller and
  * are read, or filled, during the call only. All but lacuna_sampler begin with their size: set it with the _INIT macro,
@@ -253,7 +254,7 @@ LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* u
 LACUNA_EXPORT lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator);
 /**
  * Ends a handle; with the last of the job's communicators and requests the rank leaves the job, which the others see.
- * Free the requests first, or at once after. Null is allowed.
+ * Requests may be freed before or after. Null is allowed.
  */
 LACUNA_EXPORT void lacuna_communicator_free(lacuna_communicator* communicator);
 /** This process's number, 0 .. size-1. @return -1 if communicator is null */
