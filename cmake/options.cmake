@@ -1,4 +1,6 @@
 # How everything here is compiled. lacuna_options is linked privately by every target.
+include(CheckCXXCompilerFlag)
+
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(LACUNA_WERROR "Treat warnings as errors" OFF)
 set(LACUNA_ARCH "native" CACHE STRING "Value of -march; empty for the compiler's default")
@@ -37,4 +39,9 @@ if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
+  # g++ aligns the frames that it can check for use after return to 32 bytes, and expects 64 (GCC bug 110027).
+  check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)
+  if(LACUNA_CAN_LIMIT_VECTORS)
+    target_compile_options(lacuna_options INTERFACE -mprefer-vector-width=256 -mmove-max=256 -mstore-max=256)
+  endif()
 endif()
