@@ -149,6 +149,8 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
   run.in_place = is_in_place(run.call, rank());
+  run.peer = 0;
+  run.element = Dtype::U8;
   run.divisor = call.reduction == Reduction::Avg ? size() : 1;
   run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
 }

@@ -52,7 +52,7 @@ class Communicator {
   Result<Run*> post(const Send& message);
   Result<Run*> post(const Receive& message);
   /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
-  std::optional<std::size_t> probe(Rank from, int tag);
+  Result<std::optional<std::size_t>> probe(Rank from, int tag);
   /// Of a finished receive: the bytes that it took.
   std::size_t received(const Run& run) const;
 
@@ -100,6 +100,8 @@ class Communicator {
   };
 
   Result<Run*> post_message(const Message& message);
+  /// `what` the message is asked for: "send to".
+  Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
   void start_clock(Run& run, std::chrono::milliseconds deadline) const;

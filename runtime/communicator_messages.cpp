@@ -52,16 +52,18 @@ Result<Run*> Communicator::post_message(const Message& message) {
   return run;
 }
 
+Status Communicator::check_name(std::string_view what, Rank peer, int tag) const {
+  if (peer < 0 || peer >= size()) {
+    return {Code::InvalidArgument, fmt::format("{} rank {}, must be 0 .. {}", what, peer, size() - 1)};
+  }
+  if (tag < 0) return {Code::InvalidArgument, fmt::format("tag is {}, must be 0 .. {}", tag, largest_tag)};
+  return {};
+}
+
 Status Communicator::check(const Message& message) const {
   if (Status viable = executor_.viable(message.memory); !viable) return viable;
   const bool sends = message.kind == RunKind::Send;
-  if (message.peer < 0 || message.peer >= size()) {
-    return {Code::InvalidArgument,
-            fmt::format("{} rank {}, must be 0 .. {}", sends ? "send to" : "receive from", message.peer, size() - 1)};
-  }
-  if (message.tag < 0) {
-    return {Code::InvalidArgument, fmt::format("tag is {}, must be 0 .. {}", message.tag, largest_tag)};
-  }
+  if (Status valid = check_name(sends ? "send to" : "receive from", message.peer, message.tag); !valid) return valid;
   if (message.count > std::numeric_limits<std::size_t>::max() / size_of(message.dtype)) {
     return {Code::InvalidArgument,
             fmt::format("{} elements of {} can't be counted in bytes", message.count, to_string(message.dtype))};
@@ -96,13 +98,13 @@ void Communicator::fill(Run& run, const Message& message) {
   start_clock(run, message.options.deadline);
 }
 
-std::optional<std::size_t> Communicator::probe(Rank from, int tag) {
+Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
+  if (Status valid = check_name("probe of", from, tag); !valid) return valid;
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
-  if (from < 0 || from >= size() || tag < 0) return std::nullopt;
+  if (!poison_.is_ok()) return poison_;
   const Landing* message = mailbox_.unexpected(group_.process_of(from), static_cast<std::uint32_t>(tag));
-  if (!message) return std::nullopt;
-  return message->bytes;
+  return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
 }
 
 std::size_t Communicator::received(const Run& run) const {

@@ -76,7 +76,7 @@ std::optional<Executor::Place> Executor::place_message(Communicator& communicato
   const MessageName name{from, header.run, header.digest};
   Mailbox::Arriving* known = mailbox.arriving(name);
   if (!known) return place_first(communicator, name, header, bytes);
-  if (bytes > known->missing) {
+  if (bytes > known->missing || header.bytes != known->bytes) {
     violation(communicator, from, header, "all of it");
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ std::optional<Executor::Place> Executor::place_first(Communicator& communicator,
   Landing* landing = receive ? nullptr : new_landing(name.source, header);
   const Status fit = receive ? fits(*receive, name.source, header.bytes, header.dtype) : Status();
   if (bytes < header.bytes) {
-    mailbox.add_arriving({name, header.bytes - bytes, fit ? receive : nullptr, landing});
+    mailbox.add_arriving({name, header.bytes, header.bytes - bytes, fit ? receive : nullptr, landing});
   }
   if (landing) in_turn ? mailbox.add_unexpected(landing) : mailbox.hold(landing);
   Place place{.landing = landing};
@@ -160,9 +160,10 @@ void Executor::message_trouble(Trouble::Kind kind, const Run& run, std::string r
   Communicator& communicator = *run.communicator;
   std::string text = communicator.text_of(run);
   if (!reason.empty()) text += "; " + reason;
+  const std::uint64_t ranks = static_cast<std::uint64_t>(run.peer) << 32 | static_cast<std::uint32_t>(rank_);
   trouble(communicator,
           {.kind = kind,
-           .communicator = Digest().add(communicator.id_).add(static_cast<std::uint64_t>(run.peer)).value(),
+           .communicator = Digest().add(communicator.id_).add(ranks).value(),
            .run = run.number,
            .text = std::move(text),
            .members = {run.peer},

@@ -28,7 +28,8 @@ class Mailbox {
   /// A message of which something is still to come: who takes it, if anyone.
   struct Arriving {
     MessageName name;
-    std::uint64_t missing = 0;   ///< bytes
+    std::uint64_t bytes = 0;
+    std::uint64_t missing = 0;   ///< of these
     Run* receive = nullptr;      ///< that it fills
     Landing* landing = nullptr;  ///< where it waits for a receive
   };

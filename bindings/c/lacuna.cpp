@@ -449,8 +449,9 @@ lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int3
   return guarded([&]() -> Status {
     if (!communicator || !found || !bytes) return null_argument(communicator ? "found or bytes" : "communicator");
     const auto message = communicator->communicator.probe(from, tag);
-    *found = message ? 1 : 0;
-    *bytes = message.value_or(0);
+    if (!message) return message.status();
+    *found = message->has_value() ? 1 : 0;
+    *bytes = message->value_or(0);
     return {};
   });
 }

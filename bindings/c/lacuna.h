@@ -413,7 +413,7 @@ LACUNA_EXPORT lacuna_status lacuna_receive(lacuna_communicator* communicator, co
                                            int32_t tag, const lacuna_options* options, size_t* count,
                                            lacuna_request** request);
 /**
- * Makes progress, and looks for a message without taking it.
+ * Makes progress, and looks for a message without taking it. An error where a receive would be refused.
  * @param communicator whose ranks these are
  * @param from         rank of the sender
  * @param tag          0 or more

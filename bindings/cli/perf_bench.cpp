@@ -11,7 +11,11 @@ namespace lacuna::cli {
 Result<std::unique_ptr<Background>> Background::make(Communicator& communicator, std::size_t bytes) {
   auto own = communicator.split(0);
   if (!own) return own.status();
-  return std::make_unique<Background>(**std::move(own), bytes);
+  try {
+    return std::make_unique<Background>(**std::move(own), bytes);
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    return Status(Code::InvalidArgument, fmt::format("--beside {}: there is not so much memory", bytes));
+  }
 }
 
 Status Background::keep_in_flight() {

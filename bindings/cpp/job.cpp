@@ -30,15 +30,17 @@ class LocalJudge {
   }
   void leave(Rank rank, std::vector<runtime::Reach> reached) {
     const std::lock_guard lock(mutex_);
-    ranks_[static_cast<std::size_t>(rank)] = {.watched = nullptr, .reached = std::move(reached)};
+    ranks_[static_cast<std::size_t>(rank)] = {
+        .watched = nullptr, .reached = std::move(reached), .left_at = runtime::Clock::now()};
   }
   void report(Rank reporter, const runtime::Trouble& trouble) {
     if (decided_) return;  // also when a rank reports from within fail() below
     const std::lock_guard lock(mutex_);
+    const auto now = runtime::Clock::now();
     std::vector<runtime::Account> accounts;
     for (const Member& member : ranks_) {
       accounts.push_back(member.watched ? runtime::account_of(member.watched->posted(trouble.communicator, trouble.run))
-                                        : runtime::account_of(member.reached, {trouble.communicator, trouble.run}));
+                                        : runtime::account_of_leaver(trouble, member.reached, now - member.left_at));
     }
     const auto verdict = runtime::judge(trouble, reporter, accounts);
     if (!verdict || decided_.exchange(true)) return;
@@ -54,6 +56,7 @@ class LocalJudge {
   struct Member {
     runtime::Watched* watched = nullptr;
     std::vector<runtime::Reach> reached;
+    runtime::Clock::time_point left_at{};
   };
   std::mutex mutex_;
   std::vector<Member> ranks_;

@@ -173,7 +173,9 @@ Result<Request> Communicator::start(const Receive& message) {
   return Request(group_, *run);
 }
 
-std::optional<std::size_t> Communicator::probe(Rank from, int tag) { return group_->communicator.probe(from, tag); }
+Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
+  return group_->communicator.probe(from, tag);
+}
 
 namespace {
 

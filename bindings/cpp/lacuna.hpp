@@ -139,8 +139,8 @@ class Communicator : public TypedCollectives<Communicator> {
     return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
   }
   /// Makes progress, and does not wait: the bytes of the message that the next receive of this source and tag would
-  /// take, if it has come.
-  std::optional<std::size_t> probe(Rank from, int tag = 0);
+  /// take, if it has come. An error where that receive would be refused.
+  Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);
 
   /// Returns after all ranks have called it.
   Status barrier(Options options = {});

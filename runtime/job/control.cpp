@@ -149,6 +149,7 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Goodbye:
       from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
       from.has_left = true;
+      from.left_at = now_;
       log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {

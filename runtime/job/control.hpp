@@ -40,11 +40,13 @@ class Control {
     bool has_left = false;     // it has said goodbye
     bool has_stopped = false;  // it has heard the verdict
     std::vector<Reach> reached;
+    Clock::time_point left_at{};
   };
   struct Inquiry {
     std::uint32_t id = 0;
     Trouble trouble;
     Rank reporter = 0;
+    Clock::time_point raised{};
     Clock::time_point until;
     std::vector<std::optional<Account>> answers;
   };

@@ -33,6 +33,7 @@ void Control::inquire(Rank reporter, Trouble trouble) {
   Inquiry inquiry{.id = next_inquiry_++,
                   .trouble = std::move(trouble),
                   .reporter = reporter,
+                  .raised = now_,
                   .until = now_ + times_.gather,
                   .answers = std::vector<std::optional<Account>>(members_.size())};
   inquiry.answers[0] = account_of(watched_.posted(call.first, call.second));
@@ -58,12 +59,13 @@ bool Control::is_settled(const Inquiry& inquiry) const {
 }
 
 std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
-  const CallId call(inquiry.trouble.communicator, inquiry.trouble.run);
   std::vector<Account> accounts;
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
     const Member& one = members_[rank];
     Account account = inquiry.answers[rank].value_or(Account());
-    if (one.has_left && account.state != Account::State::Posted) account = account_of(one.reached, call);
+    if (one.has_left && account.state != Account::State::Posted) {
+      account = account_of_leaver(inquiry.trouble, one.reached, inquiry.raised - one.left_at);
+    }
     accounts.push_back(std::move(account));
   }
   return accounts;
@@ -84,9 +86,8 @@ void Control::settle() {
 }
 
 void Control::decide_alone(const Trouble& trouble) {
-  const CallId call(trouble.communicator, trouble.run);
   std::vector<Account> accounts(members_.size(), Account{.state = Account::State::Left, .posted = {}});
-  accounts[0] = account_of(member(0).reached, call);
+  accounts[0] = account_of_leaver(trouble, member(0).reached, now_ - member(0).left_at);
   const std::string reason = fmt::format("{} has left, so that nobody knows who is late", name_rank(0, member(0).host));
   if (trouble.concerns(0) && accounts[0].state == Account::State::LeftBefore) {
     if (const auto verdict = judge(trouble, rank_, accounts)) conclude(*verdict);

@@ -69,11 +69,12 @@ Account account_of(std::optional<Watched::Posted> posted) {
   return {.state = State::Posted, .posted = *std::move(posted)};
 }
 
-Account account_of(const std::vector<Reach>& reached, const CallId& call) {
+Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reached, Clock::duration gone_for) {
   const bool had_posted = std::any_of(reached.begin(), reached.end(), [&](const Reach& reach) {
-    return reach.communicator == call.first && call.second < reach.next_run;
+    return reach.communicator == trouble.communicator && trouble.run < reach.next_run;
   });
-  return {.state = had_posted ? State::Left : State::LeftBefore, .posted = {}};
+  const bool may_come = trouble.name.empty() ? had_posted : gone_for < longest_leave;
+  return {.state = may_come ? State::Left : State::LeftBefore, .posted = {}};
 }
 
 std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {

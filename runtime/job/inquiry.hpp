@@ -30,8 +30,9 @@ struct Account {
 
 /// The account of a rank that answered when asked for what it posted.
 Account account_of(std::optional<Watched::Posted> posted);
-/// The account of a rank that said goodbye.
-Account account_of(const std::vector<Reach>& reached, const CallId& call);
+/// The account of a rank that said goodbye this long before the trouble was raised. What it sent to a peer that is
+/// slow to take it may still be on its way for `longest_leave`: only then is a message that is missing not to come.
+Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reached, Clock::duration gone_for);
 
 /// The verdict on a trouble, from one account per rank, of which those of strangers do not count; nothing if the job
 /// may go on.

@@ -16,6 +16,7 @@ struct MessageOptions {
 };
 
 /// `count` elements for rank `to`. Ends when the buffer may be rewritten, which may be before anyone has asked for it.
+/// One that does not end by its deadline fails the job, as a call does.
 struct Send {
   const void* data = nullptr;
   std::size_t count = 0;
@@ -28,7 +29,8 @@ struct Send {
 
 /// The next message from rank `from` with this tag, of at most `count` elements. Ends when it lies in the buffer. One
 /// that is longer, or of another element type, ends the receive with Mismatch and is dropped. A receive that no message
-/// met until its deadline ends with TimedOut, and nothing else fails.
+/// met until its deadline ends with TimedOut, and nothing else fails; one of which a part has come by then fails the
+/// job.
 struct Receive {
   void* data = nullptr;
   std::size_t count = 0;

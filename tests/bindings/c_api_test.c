@@ -232,6 +232,7 @@ static void messages(lacuna_communicator* communicator) {
   uint64_t bytes = 0;
   int32_t found = 0;
   expect_status(lacuna_send(communicator, &data, to, 3, NULL, &send), LACUNA_OK, "start to send");
+  expect_status(lacuna_probe(communicator, ranks, 3, &found, &bytes), LACUNA_INVALID_ARGUMENT, "a probe of nobody");
   while (lacuna_probe(communicator, from, 3, &found, &bytes) == LACUNA_OK && !found) continue;
   expect(bytes == sizeof sent, "a probe knows the length");
   expect_status(lacuna_receive(communicator, &place, from, 3, NULL, &count, NULL), LACUNA_OK, "receive");

@@ -47,6 +47,22 @@ TEST_P(FacadeFailures, ARankThatLeftIsNamed) {
   expect_error(ranks[0].barrier(), Code::PeerFailed, "rank 1 left the job before call 0");
 }
 
+TEST(FacadeMessages, OneFromARankThatHasLeftArrivesAndOneThatItNeverSentIsAnError) {
+  setenv("LACUNA_STALL", "0.1", 1);
+  auto ranks = local(2, Progress::Thread);
+  unsetenv("LACUNA_STALL");
+  std::vector<float> data(1000, 3), got(1000);
+  Request send = *ranks[1].start_send<float>(data, 0, 7);
+  send = {};
+  ranks.pop_back();
+  std::this_thread::sleep_for(300ms);
+  const auto count = ranks[0].receive<float>(got, 1, 7);
+  ASSERT_TRUE(count) << count.status().to_string();
+  EXPECT_EQ(got, data);
+  const Status missing = ranks[0].receive<float>(got, 1, 7).status();
+  expect_error(missing, Code::PeerFailed, "rank 1 left the job before a message with tag 7 between ranks 0 and 1");
+}
+
 TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10, 1);

@@ -107,14 +107,14 @@ TEST(Messages, ProbeTellsTheBytesOfTheNextMessageAndTakesNothing) {
   const Ints data = numbers(12);
   must_post_message(ranks, 0, send_of(data, 1, 3));
   ranks.sweep_until([] { return false; });
-  EXPECT_EQ(ranks.communicator(1).probe(0, 3), 48u);
-  EXPECT_EQ(ranks.communicator(1).probe(0, 3), 48u);
-  EXPECT_EQ(ranks.communicator(1).probe(0, 4), std::nullopt);
+  EXPECT_EQ(*ranks.communicator(1).probe(0, 3), 48u);
+  EXPECT_EQ(*ranks.communicator(1).probe(0, 3), 48u);
+  EXPECT_EQ(*ranks.communicator(1).probe(0, 4), std::nullopt);
   Ints got(12);
   runtime::Run& receive = must_post_message(ranks, 1, receive_of(got, 0, 3));
   ASSERT_TRUE(ranks.sweep_until([&] { return receive.finished; }));
   EXPECT_EQ(got, data);
-  EXPECT_EQ(ranks.communicator(1).probe(0, 3), std::nullopt);
+  EXPECT_EQ(*ranks.communicator(1).probe(0, 3), std::nullopt);
 }
 
 TEST(Messages, OneThatIsTooLongOrOfAnotherTypeEndsItsReceiveAloneAndTheNextOneFitsAgain) {
@@ -185,6 +185,7 @@ TEST(Messages, ASendThatNobodyTakesUntilItsDeadlineFailsTheCommunicator) {
   EXPECT_EQ(late.status.code(), Code::TimedOut);
   EXPECT_TRUE(says(late.status, "send of 4000 bytes to rank 1 with tag 2: rank 1 has not taken it"));
   EXPECT_EQ(ranks.communicator(0).status().to_string(), late.status.to_string());
+  EXPECT_EQ(ranks.communicator(0).probe(1, 2).status().to_string(), late.status.to_string());
 }
 
 TEST(Messages, WhatCanNotWorkIsRefusedWithWhatWasGivenAndWhatIsAllowed) {
@@ -196,6 +197,10 @@ TEST(Messages, WhatCanNotWorkIsRefusedWithWhatWasGivenAndWhatIsAllowed) {
   EXPECT_EQ(refusal(send_of(data, 1, -7)), "invalid argument: tag is -7, must be 0 .. 2147483647");
   EXPECT_EQ(refusal(Receive{.data = nullptr, .count = 3, .from = 1}),
             "invalid argument: receive of 3 elements: the buffer is null");
+  EXPECT_EQ(ranks.communicator(0).probe(2, 0).status().to_string(),
+            "invalid argument: probe of rank 2, must be 0 .. 1");
+  EXPECT_EQ(ranks.communicator(0).probe(1, -1).status().to_string(),
+            "invalid argument: tag is -1, must be 0 .. 2147483647");
   Send on_device = send_of(data, 1);
   on_device.memory.kind = MemoryKind::Cuda;
   EXPECT_EQ(ranks.communicator(0).post(on_device).status().code(), Code::Unsupported);

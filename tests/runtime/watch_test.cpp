@@ -316,9 +316,25 @@ TEST(Judge, ACallWhoseDigestIsForgottenDiffersFromNone) {
 }
 
 TEST(Judge, ALeaverThatNeverCalledOnACommunicatorLeftBefore) {
-  EXPECT_EQ(account_of({{.communicator = 1, .next_run = 9}}, {2, 0}).state, Account::State::LeftBefore);
-  EXPECT_EQ(account_of({{.communicator = 1, .next_run = 9}}, {1, 9}).state, Account::State::LeftBefore);
-  EXPECT_EQ(account_of({{.communicator = 1, .next_run = 9}}, {1, 8}).state, Account::State::Left);
+  const auto state_for = [](std::uint64_t communicator, std::uint32_t run) {
+    Trouble missing = trouble(Kind::Stalled, run);
+    missing.communicator = communicator;
+    return account_of_leaver(missing, {{.communicator = 1, .next_run = 9}}, 1h).state;
+  };
+  EXPECT_EQ(state_for(2, 0), Account::State::LeftBefore);
+  EXPECT_EQ(state_for(1, 9), Account::State::LeftBefore);
+  EXPECT_EQ(state_for(1, 8), Account::State::Left);
+}
+
+TEST(Judge, WhatALeaverHasSentMayStillComeForAWhile) {
+  Trouble missing = trouble(Kind::Stalled, 1);
+  missing.name = "a message with tag 2 between ranks 0 and 1";
+  std::vector<Account> accounts(2);
+  accounts[1] = account_of_leaver(missing, {}, longest_leave - 1ms);
+  EXPECT_FALSE(judge(missing, 0, accounts));
+  accounts[1] = account_of_leaver(missing, {}, longest_leave);
+  EXPECT_EQ(judge(missing, 0, accounts)->to_string(),
+            "peer failed: rank 1 left the job before a message with tag 2 between ranks 0 and 1");
 }
 
 }  // namespace
