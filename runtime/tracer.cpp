@@ -66,7 +66,9 @@ void Tracer::sent(const ActivePart& part, StepId step, std::size_t bytes, bool e
 void Tracer::step_ended(const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   Event event = of_step(Kind::StepEnded, part, id);
-  event.bytes = resolve(part, step.sends() ? step.from : step.to).count * size_of(part.run->call.dtype);
+  const std::size_t width = size_of(part.run->call.dtype);
+  const std::size_t* told = step.writes() ? told_length(part, step.to) : nullptr;
+  event.bytes = (told ? *told : resolve(part, step.sends() ? step.from : step.to).count) * width;
   event.has_message = step.receives() && (event.bytes > 0 || sent_when_empty(part, step, step.to));
   add(event);
 }

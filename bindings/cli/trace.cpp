@@ -79,7 +79,8 @@ std::optional<std::uint64_t> copy_events(const RankTrace& from, std::FILE* to, b
   while (std::getline(stream, line)) {
     if (line == last_line) return events;
     if (line.ends_with(',')) line.pop_back();
-    fmt::print(to, "{}{}", first && events == 0 ? "" : ",\n", line);
+    put(to, first && events == 0 ? "" : ",\n");
+    put(to, line);
     ++events;
   }
   return std::nullopt;
@@ -116,21 +117,19 @@ Result<MergedTrace> merge_traces(const fs::path& folder, const fs::path& output)
   for (Rank rank = 0; rank < newest.size; ++rank) {
     if (!std::binary_search(merged.ranks.begin(), merged.ranks.end(), rank)) merged.missing.push_back(rank);
   }
-  Status complete;
-  const Status written = write_whole(merged.path, [&](std::FILE* file) {
-    fmt::print(file,
-               "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"job\": \"{}\", \"ranks\": [{}], \"dropped\": {}}}, "
-               "\"traceEvents\": [\n",
-               newest.job, joined(merged.ranks, ", "), merged.dropped);
+  const Status written = write_whole(merged.path, [&](std::FILE* file) -> Status {
+    put(file, fmt::format("{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"job\": \"{}\", \"ranks\": [{}], "
+                          "\"dropped\": {}}}, \"traceEvents\": [\n",
+                          newest.job, joined(merged.ranks, ", "), merged.dropped));
     for (const RankTrace& trace : *traces) {
       const auto events = copy_events(trace, file, merged.events == 0);
-      if (!events) complete = unusable(trace.path, "it is cut off");
-      merged.events += events.value_or(0);
+      if (!events) return unusable(trace.path, "it is cut off");
+      merged.events += *events;
     }
-    fmt::print(file, "\n{}\n", last_line);
+    put(file, fmt::format("\n{}\n", last_line));
+    return {};
   });
   if (!written) return written;
-  if (!complete) return complete;
   return merged;
 }
 

@@ -109,9 +109,13 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .trace_events = config.trace.empty() ? 0 : config.trace_events};
 }
 
-Status prepare_folders(const runtime::Config& config) {
-  if (Status writable = prepare_folder("LACUNA_METRICS", config.metrics); !writable) return writable;
-  return prepare_folder("LACUNA_TRACE", config.trace);
+/// Makes the folders, and lets the config name them whatever folder the program changes to.
+Status prepare_folders(runtime::Config& config) {
+  for (auto [variable, folder] : {std::pair("LACUNA_METRICS", &config.metrics), {"LACUNA_TRACE", &config.trace}}) {
+    if (Status writable = prepare_folder(variable, *folder); !writable) return writable;
+    if (!folder->empty()) *folder = std::filesystem::absolute(*folder).string();
+  }
+  return {};
 }
 
 Status check(const runtime::Config& config) {
@@ -169,7 +173,10 @@ void JobState::write_metrics() const {
   for (const auto& [format, ending] : {std::pair(CountersFormat::Json, "json"), {CountersFormat::Prometheus, "prom"}}) {
     const auto path = std::filesystem::path(config.metrics) / fmt::format("rank-{}.{}", all.rank, ending);
     const std::string text = counters_text(all, format);
-    const Status written = write_whole(path, [&](std::FILE* file) { std::fputs(text.c_str(), file); });
+    const Status written = write_whole(path, [&](std::FILE* file) {
+      put(file, text);
+      return Status::ok();
+    });
     if (!written) runtime::log_error(Subsystem::Trace, "{}", written.message());
   }
 }
@@ -186,7 +193,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
 
   auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
-  if (Status writable = prepare_folders(config); !writable) return writable;
+  if (Status writable = prepare_folders(job->config); !writable) return writable;
   auto transport = make_ucx({});
   if (!transport) return transport.status();
   auto membership = runtime::join({.rank = rank,

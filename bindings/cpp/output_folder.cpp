@@ -20,20 +20,25 @@ Status prepare_folder(std::string_view variable, const std::string& folder) {
                                 error ? error.message() : std::strerror(errno))};
 }
 
-Status write_whole(const std::filesystem::path& path, const std::function<void(std::FILE*)>& write) {
+Status write_whole(const std::filesystem::path& path, const std::function<Status(std::FILE*)>& write) {
   const std::filesystem::path unfinished = path.string() + fmt::format(".{}.tmp", ::getpid());
-  const auto failed = [&]() -> Status {
-    const Status status(Code::Io, fmt::format("{} could not be written: {}", path.string(), std::strerror(errno)));
+  const auto failed = [&](Status status) {
     std::error_code ignored;
     std::filesystem::remove(unfinished, ignored);
     return status;
   };
+  const auto system_error = [&]() -> Status {
+    return {Code::Io, fmt::format("{} could not be written: {}", path.string(), std::strerror(errno))};
+  };
   std::FILE* file = std::fopen(unfinished.c_str(), "w");
-  if (!file) return failed();
-  write(file);
-  const bool well = std::fflush(file) == 0 && std::ferror(file) == 0;
-  if (std::fclose(file) != 0 || !well || std::rename(unfinished.c_str(), path.c_str()) != 0) return failed();
-  return {};
+  if (!file) return failed(system_error());
+  Status written = write(file);
+  if (written && (std::fflush(file) != 0 || std::ferror(file) != 0)) written = system_error();
+  if (std::fclose(file) != 0 && written) written = system_error();
+  if (written && std::rename(unfinished.c_str(), path.c_str()) != 0) written = system_error();
+  return written ? written : failed(written);
 }
+
+void put(std::FILE* file, std::string_view text) { std::fwrite(text.data(), 1, text.size(), file); }
 
 }  // namespace lacuna

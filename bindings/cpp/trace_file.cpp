@@ -22,9 +22,9 @@ using runtime::Tracer;
 using Nanoseconds = std::int64_t;  // of rank 0's clock; whole ones, so that differences are exact
 
 constexpr int calls_track = 1;
-constexpr int waits_track = 10;      // and following, one for each thread
-constexpr int steps_track = 1000;    // and following, so many for each kind
-constexpr Nanoseconds shortest = 1;  // of a slice: arrows need something to hold on to
+constexpr int waits_track = 10;       // and following, one for each thread
+constexpr int steps_track = 1 << 20;  // and following, so many for each kind
+constexpr Nanoseconds shortest = 1;   // of a slice: arrows need something to hold on to
 
 constexpr std::array<std::string_view, 4> kind_names = {"send", "receive", "receive_reduce", "copy"};
 constexpr std::array<std::string_view, 4> track_names = {"sends", "receives", "receives and reduces", "copies"};
@@ -54,18 +54,18 @@ class TraceWriter {
       : file_(file), tracer_(tracer), origin_(origin), slices_(slices_of(tracer.events())) {}
 
   void write() {
-    fmt::print(file_,
-               "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"lacuna\": {}, \"job\": \"{:016x}\", \"rank\": {}, "
-               "\"size\": {}, \"dropped\": {}, \"clock_error_us\": {:.3f}}}, \"traceEvents\": [\n",
-               json_string(version()), origin_.job, origin_.rank, origin_.size, tracer_.dropped(),
-               origin_.clock.error.count() / 1000);
+    put(fmt::format(
+        "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"lacuna\": {}, \"job\": \"{:016x}\", \"rank\": {}, "
+        "\"size\": {}, \"dropped\": {}, \"clock_error_us\": {:.3f}}}, \"traceEvents\": [\n",
+        json_string(version()), origin_.job, origin_.rank, origin_.size, tracer_.dropped(),
+        origin_.clock.error.count() / 1000));
     write_names();
     for (const CallSlice& call : slices_.calls) write_call(call);
     for (const StepSlice& step : slices_.steps) write_step(step);
     for (const Tracer::Event& event : tracer_.events()) {
       if (event.kind == Tracer::Kind::Waited) write_wait(event);
     }
-    fmt::print(file_, "\n]}}\n");
+    put("\n]}\n");
   }
 
  private:
@@ -80,7 +80,7 @@ class TraceWriter {
     separator_ = ",\n";
     return text;
   }
-  void put(const std::string& text) const { std::fwrite(text.data(), 1, text.size(), file_); }
+  void put(std::string_view text) const { lacuna::put(file_, text); }
 
   void write_name(std::string_view what, int track, std::string_view name) {
     put(fmt::format("{}{{\"ph\": \"M\", \"pid\": {}, \"tid\": {}, \"name\": \"{}\", \"args\": {{\"name\": {}}}}}",
@@ -183,7 +183,10 @@ class TraceWriter {
 }  // namespace
 
 Status write_trace(const std::filesystem::path& path, const Tracer& tracer, const TraceOrigin& origin) {
-  return write_whole(path, [&](std::FILE* file) { TraceWriter(file, tracer, origin).write(); });
+  return write_whole(path, [&](std::FILE* file) {
+    TraceWriter(file, tracer, origin).write();
+    return Status::ok();
+  });
 }
 
 }  // namespace lacuna

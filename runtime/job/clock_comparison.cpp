@@ -21,13 +21,20 @@ void ClockComparison::add(Clock::time_point asked, Clock::time_point theirs, Clo
 
 std::optional<ClockRelation> ClockComparison::relation() const {
   if (!early_) return std::nullopt;
-  const Sample& late = late_ ? *late_ : *early_;
-  ClockRelation relation{.at = early_->at, .error = std::max(early_->error, late.error)};
-  if (may_be_equal(*early_) && may_be_equal(late)) return relation;
+  if (!late_) {
+    return ClockRelation{.at = early_->at,
+                         .offset = may_be_equal(*early_) ? Clock::duration(0) : early_->offset,
+                         .error = early_->error};
+  }
+  // A late sample that is less certain than what the clocks can have drifted apart by then says nothing.
+  const Clock::duration drifted = early_->error + (late_->at - early_->at) / most_drift;
+  const bool is_told = late_->error < drifted;
+  ClockRelation relation{.at = early_->at, .error = is_told ? std::max(early_->error, late_->error) : drifted};
+  if (may_be_equal(*early_) && may_be_equal(*late_)) return relation;
   relation.offset = early_->offset;
-  if (late_) {
+  if (is_told) {
     relation.drift =
-        ClockRelation::Nanoseconds(late.offset - early_->offset) / ClockRelation::Nanoseconds(late.at - early_->at);
+        ClockRelation::Nanoseconds(late_->offset - early_->offset) / ClockRelation::Nanoseconds(late_->at - early_->at);
   }
   return relation;
 }

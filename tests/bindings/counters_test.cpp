@@ -257,6 +257,18 @@ TEST(CountersText, EachRankLeavesItsCountersInTheFolder) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(inside), {}), 4) << "no unfinished files";
 }
 
+TEST(CountersText, ARelativeFolderIsMeantFromWhereTheProgramJoined) {
+  const Folder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  {
+    const test::Variable metrics("LACUNA_METRICS", "here");
+    auto ranks = local(1, Progress::Thread);
+    std::filesystem::current_path(before);
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "here/rank-0.json"));
+}
+
 TEST(CountersText, AFolderThatCannotBeIsAnErrorAtTheStart) {
   const test::Variable metrics("LACUNA_METRICS", "/proc/none");
   const auto ranks = Communicator::local(2);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "bindings/cli/perf_data.hpp"
+#include "bindings/cpp/output_folder.hpp"
 #include "bindings/cpp/trace_slices.hpp"
 #include "tests/bindings/facade_ranks.hpp"
 #include "tests/processes/executed.hpp"
@@ -101,6 +102,21 @@ TEST(Trace, EveryMessageOfEveryCollectiveIsAnArrowWithBothEnds) {
   EXPECT_EQ(trace.count('b', "send message"), 15u);
   EXPECT_EQ(trace.count('b', "receive message"), 15u);
   for (const auto& arrow : arrows) EXPECT_GE(arrow.received, arrow.sent - 0.0021) << arrow.from << ">" << arrow.to;
+}
+
+TEST(Trace, WhereTheSenderTellsTheLengthThatOneIsShown) {
+  const Folder folder;
+  const TraceJson trace = trace_of(2, folder, [](Communicator& rank) {
+    const std::vector<std::size_t> sent(2, 3), most(2, 1000);
+    std::vector<std::size_t> received(2);
+    const std::vector<float> in(6);
+    std::vector<float> out(2000);
+    EXPECT_TRUE(rank.alltoallv<float>(in, {.counts = sent}, out, {.counts = most, .received = received}));
+  });
+  for (const char* kind : {"send", "receive", "copy"}) {
+    ASSERT_EQ(trace.count('X', kind), 2u);
+    for (const auto& step : trace.events('X', kind)) EXPECT_EQ(step.at("args").at("bytes"), 12) << kind;
+  }
 }
 
 TEST(Trace, WaitsOfTheCallerAreSlices) {
@@ -218,6 +234,7 @@ TEST(TraceMerge, WhatIsNoWholeTraceIsAnError) {
   const std::string merged = folder.read("trace.json");
   const std::pair<std::string, std::string> damages[] = {
       {whole.substr(0, whole.size() - 4), "it is cut off"},
+      {whole.substr(0, whole.size() / 2), "it is cut off"},
       {"{}\n", "its first line is not as lacuna writes it"},
       {"{\"traceEvents\": [\n]}\n", "otherData"},
   };
@@ -229,6 +246,18 @@ TEST(TraceMerge, WhatIsNoWholeTraceIsAnError) {
     EXPECT_NE(result.status().message().find(reason), std::string::npos) << result.status().message();
     EXPECT_EQ(folder.read("trace.json"), merged) << "nothing is changed";
   }
+}
+
+TEST(WriteWhole, WithoutRoomItIsAnErrorAndNothingIsLeftBehind) {
+  const Folder folder;
+  const Status full = write_whole(folder / "full.json", [](std::FILE* file) {
+    EXPECT_TRUE(std::freopen("/dev/full", "w", file));
+    put(file, std::string(1 << 20, 'x'));
+    return Status::ok();
+  });
+  EXPECT_NE(full.message().find("full.json could not be written: No space left on device"), std::string::npos)
+      << full.message();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 const std::string measure = std::string(LACUNA_COMMAND) + " perf allreduce -b 1K -e 64K -n 5 -w 1 --algorithm ring";

@@ -75,6 +75,17 @@ TEST(ClockComparison, ADriftIsFollowed) {
   }
 }
 
+TEST(ClockComparison, ALateAnswerThatWasLongOnItsWayBendsNothing) {
+  const OtherClock other{.ahead = 1e15, .drift = 1e-5};
+  ClockComparison comparison;
+  exchange(comparison, other, Clock::time_point(100s), {40us, 40us});
+  exchange(comparison, other, Clock::time_point(102500ms), {20ms, 100us});
+  const ClockRelation relation = *comparison.relation();
+  const double off = relation.theirs(102.5e9) - other.at(Clock::time_point(102500ms));
+  EXPECT_LE(std::abs(off), relation.error.count());
+  EXPECT_LT(relation.error, 200us);
+}
+
 TEST(ClockComparison, ClocksThatMayBeOneAreTakenForOne) {
   const OtherClock same;
   ClockComparison comparison;
