@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -13,6 +15,9 @@ namespace lacuna::cli {
 namespace {
 
 using Json = nlohmann::json;
+
+/// What the two may have been asked for differently.
+constexpr std::array<std::string_view, 3> harmless = {"iterations", "warmup_iterations", "validation"};
 
 /// What makes two figures comparable: size, type, reduction, algorithm, placement.
 using Key = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
@@ -24,6 +29,7 @@ struct Figure {
 
 struct File {
   std::string title;  ///< collective, ranks
+  Json config;        ///< without what is harmless
   std::map<Key, Figure> figures;
 };
 
@@ -33,7 +39,9 @@ File read(const std::string& path) {
     const Json json = Json::parse(stream);
     File file{
         .title = fmt::format("{} on {} ranks", json.at("collective").get<std::string>(), json.at("ranks").get<int>()),
+        .config = json.value("config", Json::object()),
         .figures = {}};
+    for (std::string_view name : harmless) file.config.erase(std::string(name));
     for (const Json& row : json.value("results", Json::array())) {
       for (const char* placement : {"out_of_place", "in_place"}) {
         if (!row.contains(placement)) continue;  // messages are never in place
@@ -46,6 +54,15 @@ File read(const std::string& path) {
   } catch (const Json::exception& error) {
     throw std::runtime_error(fmt::format("{} is no result of `lacuna perf -J`: {}", path, error.what()));
   }
+}
+
+/// Where the two were asked for something else.
+std::optional<std::string> config_difference(const Json& before, const Json& after) {
+  for (const auto& [name, value] : before.items()) {
+    const Json other = after.value(name, Json());
+    if (value != other) return fmt::format("'{}' is {} in one and {} in the other", name, value.dump(), other.dump());
+  }
+  return before.size() == after.size() ? std::nullopt : std::optional<std::string>("the two know different options");
 }
 
 /// The number of figures that became worse; nothing was common if `common` stays 0.
@@ -77,6 +94,7 @@ int compare(const CompareOptions& options) {
     if (before.title != after.title) {
       throw std::runtime_error(fmt::format("one measures {}, the other {}", before.title, after.title));
     }
+    if (const auto difference = config_difference(before.config, after.config)) throw std::runtime_error(*difference);
     fmt::print("# {}; times in microseconds\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", before.title,
                "size", "type", "redop", "algorithm", "placement", "before", "after", "ratio");
     int common = 0;

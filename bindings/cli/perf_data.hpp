@@ -8,9 +8,9 @@
 
 namespace lacuna::cli {
 
-/// What `lacuna perf` puts into a rank's input: whole numbers so small that every result is exact in every dtype, and
-/// without a pattern, so that a result that lies elsewhere is wrong.
-double perf_value(Reduction reduction, Rank rank, std::size_t element);
+/// What `lacuna perf` puts into a rank's input of this call: whole numbers so small that the result of up to 4096 ranks
+/// is exact in every dtype, and without a pattern, so that a result that lies elsewhere is wrong.
+double perf_value(const Call& call, Rank rank, std::size_t element);
 
 /// Where blocks differ in length, `call` gets tables in `counts`, and its count, which came as the mean of the blocks,
 /// becomes that of this rank's: they grow from nothing to twice the mean, from block to block.

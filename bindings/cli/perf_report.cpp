@@ -99,6 +99,9 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"groups", options.groups},
                            {"priority", static_cast<int>(options.priority)},
                            {"beside_bytes", options.beside},
+                           {"root", options.root},
+                           {"skip_steps", options.skip_steps},
+                           {"skip_mode", to_string(options.skip_mode)},
                            {"validation", options.check}}}};
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;

@@ -19,6 +19,7 @@ Result<RunConfig> shared_config(Communicator& communicator, const std::filesyste
   ConfigSource source{.file = path.string(), .text = "", .ranks = communicator.size()};
   Status read;
   if (communicator.rank() == 0) {
+    errno = 0;
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {

@@ -2,11 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace lacuna {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metric, name, value, percent)
+/// JSON has no number that is not finite: such a value is a text.
+void to_json(nlohmann::json& json, const Metric& metric) {
+  json = {{"name", metric.name}, {"value", metric.value}, {"percent", metric.percent}};
+  if (!std::isfinite(metric.value)) json["value"] = fmt::to_string(metric.value);
+}
+
+void from_json(const nlohmann::json& json, Metric& metric) {
+  const nlohmann::json& value = json.at("value");
+  metric.value = value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  json.at("name").get_to(metric.name);
+  json.at("percent").get_to(metric.percent);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, fingerprint)
 
 namespace cli {

@@ -117,12 +117,13 @@ TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
 }
 
 /// A result of `lacuna perf -J` with one row of these times.
-std::string result_file(const std::string& name, double out_of_place, double in_place, int wrong = 0, int size = 8) {
+std::string result_file(const std::string& name, double out_of_place, double in_place, int wrong = 0, int size = 8,
+                        int skip = 0) {
   const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";
   std::ofstream(path) << fmt::format(
-      R"({{"collective": "allreduce", "ranks": 2, "results": [{{"size": {}, "type": "f32", "redop": "sum",
+      R"({{"collective": "allreduce", "ranks": 2, "config": {{"iterations": {}, "skip_steps": {}}}, "results": [{{"size": {}, "type": "f32", "redop": "sum",
           "algorithm": "ring", "out_of_place": {{"time": {}, "nwrong": {}}}, "in_place": {{"time": {}}}}}]}})",
-      size, out_of_place, wrong, in_place);
+      size, skip, size, out_of_place, wrong, in_place);
   return path;
 }
 
@@ -138,11 +139,15 @@ TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
   EXPECT_EQ(lacuna({"compare", before, slower, "--tolerance", "0.3"}).exit_code, 0);
   EXPECT_EQ(lacuna({"compare", before, wrong}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, other}).exit_code, 2);
+  const std::string skipping = result_file("skipping", 10, 20, 0, 8, 2);
+  const Outcome differs = lacuna({"compare", before, skipping});
+  EXPECT_EQ(differs.exit_code, 2);
+  EXPECT_EQ(count(differs.output, "'skip_steps' is 0 in one and 2 in the other"), 1u) << differs.output;
   std::ofstream(other) << "{}";
   const Outcome broken = lacuna({"compare", before, other});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_EQ(count(broken.output, "is no result of `lacuna perf -J`"), 1u) << broken.output;
-  for (const std::string& path : {before, slower, wrong, other}) std::remove(path.c_str());
+  for (const std::string& path : {before, slower, wrong, other, skipping}) std::remove(path.c_str());
 }
 
 TEST(Command, PerfShowsPercentilesAndMeasuresGroups) {

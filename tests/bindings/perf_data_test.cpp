@@ -129,5 +129,21 @@ TEST_P(PerfData, ALeftOutRankIsWrongUnlessItWasToBeLeftOut) {
   EXPECT_GT(dense.wrong(), count);
 }
 
+TEST(PerfValues, SumsOfThousandsOfRanksAreExactInTheNarrowTypes) {
+  for (const auto& [dtype, most] : {std::pair(Dtype::BF16, 256.0), {Dtype::F16, 2048.0}}) {
+    const Call call{.collective = Collective::Allreduce, .dtype = dtype};
+    for (std::size_t element = 0; element < 3000; ++element) {
+      double sum = 0;
+      for (Rank rank = 0; rank < 4096; ++rank) sum += perf_value(call, rank, element);
+      ASSERT_LE(sum, most) << to_string(dtype) << " " << element;
+    }
+    for (Rank rank = 0; rank < 4096; ++rank) {
+      double of_rank = 0;
+      for (std::size_t element = 0; element < 1024; ++element) of_rank += perf_value(call, rank, element);
+      ASSERT_GT(of_rank, 0) << "rank " << rank << " would not be missed";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::cli

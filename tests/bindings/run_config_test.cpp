@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "bindings/cli/run_display.hpp"
@@ -149,6 +150,17 @@ TEST(RunRecord, SurvivesItsJson) {
   ASSERT_TRUE(back);
   EXPECT_EQ(to_json(*back), text);
   EXPECT_EQ(back->front().evaluations.front().metrics.fingerprint, 0xfedcba9876543210U);
+}
+
+TEST(RunRecord, AMetricThatIsNoNumberSurvivesToo) {
+  for (double value : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    RunRecord record = sample_record();
+    record.front().evaluations.front().metrics.values.front().value = value;
+    const Result<RunRecord> back = record_from_json(to_json(record));
+    ASSERT_TRUE(back) << back.status().to_string();
+    const double read = back->front().evaluations.front().metrics.values.front().value;
+    EXPECT_TRUE(read == value || (std::isnan(read) && std::isnan(value))) << value;
+  }
 }
 
 TEST(RunRecord, DamagedJsonIsAnError) {
