@@ -92,8 +92,18 @@ void GraphBuilder::after(StepId step, StepId earlier) {
   if (!is_ancestor(earlier, step)) add_pruned_edges(step, {earlier});
 }
 
+/// Where a collective has blocks, a region is one of them: their lengths and places are the call's.
+void GraphBuilder::check_block(const Region& region) {
+  const bool is_block = region.end == region.begin + 1 && region.of == static_cast<std::uint32_t>(shape_.size);
+  if (!has_blocks(shape_.collective) || region.is_signal() || is_block) return;
+  refuse(fmt::format("{} has blocks: a region is one of {}, not [{}, {}) of {}", to_string(shape_.collective),
+                     shape_.size, region.begin, region.end, region.of));
+}
+
 StepId GraphBuilder::add(Step step) {
   const auto id = static_cast<StepId>(steps_.size());
+  if (step.reads()) check_block(step.from);
+  if (step.writes()) check_block(step.to);
   steps_.push_back(step);
   ancestors_.emplace_back(id);
   std::vector<StepId> earlier;

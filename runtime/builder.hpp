@@ -23,7 +23,7 @@ class GraphBuilder {
   /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
   const Hosts& hosts();
 
-  /// All data of the part.
+  /// All data of the part, of collectives without blocks.
   Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }
   Region output() const { return canonical({Buffer::Output, 0, 1, 0, 1}); }
   /// One of size() pieces. Where a collective has blocks (reduce_scatter's input, allgather's output), piece i is the
@@ -69,6 +69,7 @@ class GraphBuilder {
   bool is_ancestor(StepId ancestor, StepId step) const;
 
   void refuse(std::string what);
+  void check_block(const Region& region);
 
   GraphShape shape_;
   bool symmetric_;

@@ -50,6 +50,9 @@ Status check_tables(const Call& call, Rank rank, Rank size) {
   if (told && traits.lengths == Lengths::Agreed) {
     return {Code::InvalidArgument, fmt::format("{}: all ranks know all lengths; no counts are received", traits.name)};
   }
+  if (in && !call.input_blocks.received.empty()) {
+    return {Code::InvalidArgument, fmt::format("{}: counts are received with the output, not the input", traits.name)};
+  }
   const auto own = static_cast<std::size_t>(rank);
   const std::size_t given = in ? call.input_blocks.counts[own] : call.count;
   const std::size_t taken = out ? call.output_blocks.counts[own] : call.count;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -10,6 +11,12 @@
 namespace lacuna::runtime {
 
 using Clock = std::chrono::steady_clock;
+
+/// So much later than a time, at most decades: a clock's times wrap.
+inline Clock::time_point later(Clock::time_point time, std::chrono::milliseconds wait) {
+  constexpr std::chrono::milliseconds longest = std::chrono::seconds(1'000'000'000);
+  return time + std::min(wait, longest);
+}
 
 /// The cheapest clock there is, in a unit of its own; a third of what Clock::now() costs.
 inline std::uint64_t ticks_now() {

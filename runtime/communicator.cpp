@@ -116,12 +116,19 @@ Status Communicator::start(Run& run) {
 
 Status Communicator::check(const Call& call) const {
   if (Status viable = executor_.viable(call.memory); !viable) return viable;
+  if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
   return check_call(call, rank(), size());
 }
 
 Status Communicator::may_start() const {
   if (!poison_.is_ok()) return poison_;
-  if (unfinished_ < executor_.options().max_runs && !runs_[slot_of(next_run_)]) return {};
+  const Run* earlier = runs_[slot_of(next_run_)];
+  if (unfinished_ < executor_.options().max_runs && !earlier) return {};
+  if (unfinished_ < executor_.options().max_runs) {
+    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
+                                    "(LACUNA_MAX_RUNS)",
+                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
+  }
   return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
                                   executor_.options().max_runs)};
 }
@@ -179,7 +186,7 @@ void Communicator::launch(Run& run) {
 
 void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) const {
   run.next_part = run.parts_done = 0;
-  run.deadline = coarse_now() + (deadline.count() > 0 ? deadline : executor_.options().deadline);
+  run.deadline = later(coarse_now(), deadline.count() > 0 ? deadline : executor_.options().deadline);
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
@@ -251,11 +258,12 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     return run.finished;
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
-  if (executor_.wait(ended, timeout ? Clock::now() + *timeout : Clock::time_point::max())) {
+  if (executor_.wait(ended, timeout ? later(Clock::now(), *timeout) : Clock::time_point::max())) {
     kokkos_tools::stop_section(run.section);
     return status;
   }
   Executor::Lock lock(executor_);
+  if (run.finished) return run.status;
   return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
 }
 

@@ -100,6 +100,7 @@ class Communicator {
   };
 
   Result<Run*> post_message(const Message& message);
+  static Status check_deadline(std::chrono::milliseconds deadline);
   /// `what` the message is asked for: "send to".
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;

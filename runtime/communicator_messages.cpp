@@ -52,6 +52,11 @@ Result<Run*> Communicator::post_message(const Message& message) {
   return run;
 }
 
+Status Communicator::check_deadline(std::chrono::milliseconds deadline) {
+  if (deadline.count() >= 0) return {};
+  return {Code::InvalidArgument, fmt::format("deadline is {} ms, must be 0 or more", deadline.count())};
+}
+
 Status Communicator::check_name(std::string_view what, Rank peer, int tag) const {
   if (peer < 0 || peer >= size()) {
     return {Code::InvalidArgument, fmt::format("{} rank {}, must be 0 .. {}", what, peer, size() - 1)};
@@ -64,6 +69,7 @@ Status Communicator::check(const Message& message) const {
   if (Status viable = executor_.viable(message.memory); !viable) return viable;
   const bool sends = message.kind == RunKind::Send;
   if (Status valid = check_name(sends ? "send to" : "receive from", message.peer, message.tag); !valid) return valid;
+  if (Status valid = check_deadline(message.options.deadline); !valid) return valid;
   if (message.count > std::numeric_limits<std::size_t>::max() / size_of(message.dtype)) {
     return {Code::InvalidArgument,
             fmt::format("{} elements of {} can't be counted in bytes", message.count, to_string(message.dtype))};

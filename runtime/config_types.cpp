@@ -115,11 +115,14 @@ std::string Secret::format(const std::string& value) { return value.empty() ? "n
 std::string Secret::allowed() { return "any text"; }
 
 std::optional<std::string> HostName::parse(std::string_view text) {
-  if (has_white_space(text) || text.size() > 255) return std::nullopt;
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (has_white_space(text) || text.size() > 255 || std::any_of(text.begin(), text.end(), is_control)) {
+    return std::nullopt;
+  }
   return std::string(text);
 }
 std::string HostName::format(const std::string& value) { return value.empty() ? "the machine's name" : value; }
-std::string HostName::allowed() { return "a name of at most 255 characters without white space"; }
+std::string HostName::allowed() { return "a name of at most 255 characters without white space or control characters"; }
 
 std::optional<AlgorithmNames::Value> AlgorithmNames::parse(std::string_view text) {
   Value names;

@@ -56,7 +56,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
                          .run = part.run->number,
                          .index = step.index,
                          .digest = part.run->digest,
-                         .credits = static_cast<std::uint32_t>(std::exchange(to.owed, 0)),
+                         .credits = to.take_owed(),
                          .part = static_cast<std::uint16_t>(part.number),
                          .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
                          .dtype = part.run->element};
@@ -112,7 +112,7 @@ void Executor::return_credit(Rank peer) {
   Link& to = link(peer);
   if (to.owed < options_.credit_bytes / 2) return;
   Operation* operation = operations_.take();
-  operation->header = {.credits = static_cast<std::uint32_t>(std::exchange(to.owed, 0)), .kind = MessageKind::Credit};
+  operation->header = {.credits = to.take_owed(), .kind = MessageKind::Credit};
   operation->step = {};
   operation->peer = peer;
   operation->bytes = 0;

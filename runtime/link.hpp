@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "runtime/pool.hpp"
@@ -54,6 +56,13 @@ struct Link {
   Lanes<Fetch> fetches;
   std::optional<Clock::time_point> broken_since;
   Status broken;
+
+  /// As much of what is owed as fits into a header.
+  std::uint32_t take_owed() {
+    const auto taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(owed, UINT32_MAX));
+    owed -= taken;
+    return taken;
+  }
 };
 
 }  // namespace lacuna::runtime

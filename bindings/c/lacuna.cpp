@@ -209,7 +209,7 @@ struct LogTarget {
   lacuna_log_callback callback = nullptr;
   void* user = nullptr;
 };
-std::mutex log_mutex;
+std::mutex log_setting_mutex, log_mutex;
 LogTarget log_target;
 
 void log_to_target(lacuna::LogLevel level, std::string_view text, void*) {
@@ -224,11 +224,13 @@ void log_to_target(lacuna::LogLevel level, std::string_view text, void*) {
 }  // namespace
 
 void lacuna_set_log_callback(lacuna_log_callback callback, void* user) {
+  const std::lock_guard lock(log_setting_mutex);  // a line that is being logged needs the other one
+  if (!callback) lacuna::set_log_callback(nullptr, nullptr);
   {
-    const std::lock_guard lock(log_mutex);
+    const std::lock_guard target_lock(log_mutex);
     log_target = {callback, user};
   }
-  lacuna::set_log_callback(callback ? log_to_target : nullptr, nullptr);
+  if (callback) lacuna::set_log_callback(log_to_target, nullptr);
 }
 
 const char* lacuna_version(void) { return lacuna::version().data(); }
@@ -243,6 +245,13 @@ lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicat
     if (!communicator) return null_argument("communicator");
     if (Status valid = read(options, value); !valid) return valid;
     lacuna::WorldOptions world;
+    for (const auto& [name, given] :
+         {std::pair("rank", value.rank), {"world_size", value.world_size}, {"progress", value.progress}}) {
+      if (given < -1) {
+        return {Code::InvalidArgument,
+                std::string(name) + " is " + std::to_string(given) + ", must be 0 or more; -1: not set"};
+      }
+    }
     if (value.rank >= 0) world.rank = value.rank;
     if (value.world_size >= 0) world.size = value.world_size;
     if (value.store) world.store = value.store;

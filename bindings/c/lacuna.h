@@ -444,8 +444,8 @@ LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finish
  * Waits for the end; may be called again after it.
  * @param request the call
  * @param timeout seconds at most, rounded up to milliseconds; negative: until the call's deadline
- * @return the call's outcome; LACUNA_TIMED_OUT if it still runs after the timeout (then lacuna_test() finds it
- *         unfinished), or if its deadline has ended it
+ * @return the call's outcome; LACUNA_TIMED_OUT if it still runs after the timeout, or if its deadline has ended it:
+ * once lacuna_test() finds it finished, lacuna_wait() tells the outcome
  */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
 /** After a failure: *reclaimed becomes 1 once the buffers are no longer in use, else 0. */

@@ -105,8 +105,13 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
     Group group(std::move(members), group_->job->executor->size());
     made = Communicator(std::make_shared<GroupState>(group_->job, id, std::move(group)));
   }
-  // Nobody may send to a communicator that a peer does not have yet.
-  if (Status everywhere = barrier(); !everywhere) return everywhere;
+  // Nobody may send to a communicator that a peer does not have yet. What others do by now can't be put off.
+  Status everywhere = barrier();
+  while (everywhere.code() == Code::Busy) {
+    if (!progress()) std::this_thread::yield();
+    everywhere = barrier();
+  }
+  if (!everywhere) return everywhere;
   return made;
 }
 
@@ -222,6 +227,7 @@ Counters Communicator::counters() const {
 }
 
 Counters Communicator::counters(Rank peer) const {
+  if (peer < 0 || peer >= size()) return {};
   return group_->job->executor->counters(group_->communicator.group().process_of(peer));
 }
 JobCounters Communicator::job_counters() const { return group_->job->counters(); }

@@ -150,7 +150,7 @@ class Communicator : public TypedCollectives<Communicator> {
   /// The `count` of this call, which lacks it, with buffers of so many elements on this rank, or why they do not fit.
   Result<std::size_t> count_of(const Call& call, std::size_t input, std::size_t output) const;
 
-  /// What the transport has counted: with all peers together, or with one.
+  /// What the transport has counted: with all peers together, or with one; nothing with a rank that there is not.
   Counters counters() const;
   Counters counters(Rank peer) const;
   /// All that this rank counts, of its whole job: calls by communicator and collective, traffic by peer, waits.

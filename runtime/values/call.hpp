@@ -44,14 +44,16 @@ struct Sampler {
 
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
-  std::string algorithm{};                   ///< its name; empty: lacuna chooses
-  int skip_steps = 0;                        ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
-  SkipMode skip_mode = SkipMode::Static;     ///< skip_ring
-  Sampler* sampler = nullptr;                ///< skip_ring, random; null: the communicator's own
-  Priority priority = Priority::Normal;      ///< may differ between ranks
-  std::chrono::milliseconds deadline{0};     ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
-  std::optional<std::uint64_t> notify{};     ///< put this token into the completion queue at the end; this rank only
-  std::shared_ptr<const void> keep_alive{};  ///< released once the transport has let go of the buffers; this rank only
+  std::string algorithm{};                ///< its name; empty: lacuna chooses
+  int skip_steps = 0;                     ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
+  SkipMode skip_mode = SkipMode::Static;  ///< skip_ring
+  Sampler* sampler = nullptr;             ///< skip_ring, random; null: the communicator's own
+  Priority priority = Priority::Normal;   ///< may differ between ranks
+  std::chrono::milliseconds deadline{0};  ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
+  std::optional<std::uint64_t> notify{};  ///< put this token into the completion queue at the end; this rank only
+  /// Released once the transport has let go of the buffers, also by a thread of lacuna's: it owns neither a request nor
+  /// a communicator. This rank only.
+  std::shared_ptr<const void> keep_alive{};
 };
 
 /// One call of a collective. `count` is in elements, of a buffer that holds data or of each block of one that holds a

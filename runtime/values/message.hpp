@@ -12,7 +12,7 @@ struct MessageOptions {
   Priority priority = Priority::Normal;      ///< a higher one overtakes calls and other messages, but not its own tag
   std::chrono::milliseconds deadline{0};     ///< from the post; 0: LACUNA_DEADLINE
   std::optional<std::uint64_t> notify{};     ///< put this token into the completion queue at the end
-  std::shared_ptr<const void> keep_alive{};  ///< released once the transport has let go of the buffer
+  std::shared_ptr<const void> keep_alive{};  ///< as a call's: Options::keep_alive
 };
 
 /// `count` elements for rank `to`. Ends when the buffer may be rewritten, which may be before anyone has asked for it.

@@ -150,6 +150,8 @@ TEST(Blocks, TablesThatAreNoneAreRefusedWithWhatIsAllowed) {
   EXPECT_EQ(refusal(call), "alltoallv: the own block has 3 elements in the input and 2 in the output");
   call.output_blocks.received = received;
   EXPECT_EQ(refusal(call), "alltoallv: the own block has 3 elements in the input and at most 2 in the output");
+  call.input_blocks = {.counts = good, .offsets = {}, .received = received};
+  EXPECT_EQ(refusal(call), "alltoallv: counts are received with the output, not the input");
   call = Three(Collective::Allgatherv).calls[0];
   call.output_blocks = {.counts = good, .offsets = {}, .received = received};
   EXPECT_EQ(refusal(call), "allgatherv: all ranks know all lengths; no counts are received");

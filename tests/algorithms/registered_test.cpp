@@ -183,6 +183,22 @@ TEST(RegisteredAlgorithms, AProgramThatAsksForWhatCannotBeIsRefused) {
             "allreduce later on 1 ranks: position 0: after() of another step than the newest");
 }
 
+TEST(RegisteredAlgorithms, AProgramThatTakesSeveralBlocksAtOnceIsRefused) {
+  Algorithm halves = named("halves", [](GraphBuilder& g) {
+    g.copy(g.output(g.position()), g.input(g.position()));
+    if (g.size() < 4) return;
+    const Rank low = g.position() & 2;
+    g.send(g.output(low, low + 2, 4), g.position() ^ 2);
+  });
+  halves.collective = Collective::Allgather;
+  EXPECT_EQ(refusal(halves),
+            "allgather halves on 4 ranks: position 0: allgather has blocks: a region is one of 4, not [0, 2) of 4");
+  Algorithm all = named("all", [](GraphBuilder& g) { g.copy(g.output(), g.input()); });
+  all.collective = Collective::Alltoall;
+  EXPECT_EQ(refusal(all),
+            "alltoall all on 2 ranks: position 0: alltoall has blocks: a region is one of 2, not [0, 1) of 1");
+}
+
 TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   static const Algorithm late = named("late", [](GraphBuilder& g) {
     star(g);

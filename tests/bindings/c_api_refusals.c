@@ -15,7 +15,12 @@ void join_refuses(void) {
   options.world_size = -1;
   options.progress = 2;
   expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "progress is 2", "an unknown progress");
+  options.progress = -7;
+  expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "progress is -7", "a negative progress");
   options.progress = -1;
+  options.rank = options.world_size = -2;
+  expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "rank is -2", "a negative rank");
+  options.rank = options.world_size = -1;
   options.struct_size = sizeof options + 8;
   expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "struct_size", "a structure too large");
   options.struct_size = 0;

@@ -125,6 +125,46 @@ TEST_P(FacadeFailures, CountsWhoseBytesCannotBeCountedAreRefused) {
   EXPECT_TRUE(ranks[0].status());
 }
 
+TEST_P(FacadeFailures, TimesThatNobodyLivesToSeeAreTimesAndNegativeOnesAreRefused) {
+  auto ranks = local(2, GetParam());
+  std::vector<float> data(10, 1), other(10, 1);
+  const auto ever = std::chrono::milliseconds::max();
+  std::vector<Request> requests;
+  requests.push_back(*ranks[0].start_allreduce<float>(data, data, {}, {.deadline = ever}));
+  requests.push_back(*ranks[0].start_receive<float>(other, 1, 0, {.deadline = ever}));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(requests[0].test());
+    std::this_thread::sleep_for(2ms);
+  }
+  EXPECT_TRUE(ranks[0].status());
+  std::vector<float> mine(10, 1);
+  requests.push_back(*ranks[1].start_allreduce<float>(mine, mine));
+  requests.push_back(*ranks[1].start_send<float>(mine, 0));
+  finish(requests);
+  EXPECT_EQ(requests[0].wait(ever).to_string(), "ok");
+  expect_error(ranks[0].barrier({.deadline = -5ms}), Code::InvalidArgument, "deadline is -5 ms, must be 0 or more");
+  expect_error(ranks[0].send<float>(data, 1, 0, {.deadline = -5ms}), Code::InvalidArgument, "deadline is -5 ms");
+}
+
+TEST_P(FacadeFailures, ThereIsNoTrafficWithARankThatThereIsNot) {
+  auto ranks = local(2, GetParam());
+  for (Rank peer : {-1, 2}) EXPECT_EQ(ranks[0].counters(peer).messages_sent, 0u);
+}
+
+TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndASplitWaitsForIt) {
+  ::setenv("LACUNA_MAX_RUNS", "2", 1);
+  auto ranks = local(2, GetParam());
+  ::unsetenv("LACUNA_MAX_RUNS");
+  std::vector<std::vector<float>> data(2, std::vector<float>(4 << 20, 1));
+  on_each(ranks, [&](Communicator& rank) {
+    auto& mine = data[static_cast<std::size_t>(rank.rank())];
+    Request old = *rank.start_allreduce<float>(mine, mine, {}, {.priority = Priority::Low});
+    EXPECT_TRUE(rank.split(0));
+    EXPECT_TRUE(old.wait());
+    EXPECT_TRUE(rank.barrier());
+  });
+}
+
 TEST_P(FacadeFailures, TooManyCallsInFlightAreBusyAndSendNothing) {
   ::setenv("LACUNA_MAX_RUNS", "4", 1);
   auto ranks = local(2, GetParam());

@@ -144,6 +144,7 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_SLOTS", "0", "an integer from 1 to 1048576"},
       {"LACUNA_SPIN", "-5", "an integer number of microseconds"},
       {"LACUNA_HOST", "two words", "a name of at most 255 characters"},
+      {"LACUNA_HOST", "bell\a", "a name of at most 255 characters"},
       {"LACUNA_ALGORITHMS", "allreduc=ring", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce=", "collective=algorithm"},
