@@ -56,9 +56,10 @@ class TraceWriter {
   void write() {
     put(fmt::format(
         "{{\"displayTimeUnit\": \"ns\", \"otherData\": {{\"lacuna\": {}, \"job\": \"{:016x}\", \"rank\": {}, "
-        "\"size\": {}, \"dropped\": {}, \"clock_error_us\": {:.3f}}}, \"traceEvents\": [\n",
+        "\"size\": {}, \"dropped\": {}, \"clock_offset_us\": {:.3f}, \"clock_error_us\": {:.3f}}}, \"traceEvents\": "
+        "[\n",
         json_string(version()), origin_.job, origin_.rank, origin_.size, tracer_.dropped(),
-        origin_.clock.error.count() / 1000));
+        origin_.clock.offset.count() / 1000, origin_.clock.error.count() / 1000));
     write_names();
     for (const CallSlice& call : slices_.calls) write_call(call);
     for (const StepSlice& step : slices_.steps) write_step(step);

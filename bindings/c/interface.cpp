@@ -1,0 +1,67 @@
+#include "bindings/c/interface.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lacuna::c {
+namespace {
+
+thread_local std::string last_error_text;
+
+}  // namespace
+
+lacuna_status done(const Status& status) {
+  if (!status) last_error_text = status.message();
+  return static_cast<lacuna_status>(status.code());
+}
+
+const std::string& last_error() { return last_error_text; }
+
+Status check_range(const char* what, std::int32_t value, std::int32_t most) {
+  if (value >= 0 && value <= most) return {};
+  return {Code::InvalidArgument,
+          std::string(what) + " is " + std::to_string(value) + ", must be 0 .. " + std::to_string(most)};
+}
+
+Status null_argument(const char* what) { return {Code::InvalidArgument, std::string(what) + " is null"}; }
+
+Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
+  constexpr double most = 1e9;
+  if (!(seconds >= 0)) return {Code::InvalidArgument, std::string(what) + " must be 0 or more seconds"};
+  value = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(seconds, most) * 1000)));
+  return {};
+}
+
+Status read_options(const lacuna_options* given, Options& options) {
+  lacuna_options value = LACUNA_OPTIONS_INIT;
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_RANDOM); !valid) return valid;
+  if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
+  if (Status valid = read_seconds("deadline", value.deadline, options.deadline); !valid) return valid;
+  static_assert(sizeof(lacuna_sampler) == sizeof(Sampler));
+  if (value.algorithm) options.algorithm = value.algorithm;
+  options.skip_steps = value.skip_steps;
+  options.skip_mode = static_cast<SkipMode>(value.skip_mode);
+  options.sampler = reinterpret_cast<Sampler*>(value.sampler);
+  options.priority = static_cast<Priority>(value.priority);
+  if (value.notify) options.notify = value.token;
+  return {};
+}
+
+Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value) {
+  if (!given) return null_argument(name);
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("dtype", value.dtype, LACUNA_U8); !valid) return valid;
+  return check_range("memory", value.memory, LACUNA_CUDA_MANAGED);
+}
+
+Memory memory_of(const lacuna_buffer& buffer) {
+  return {static_cast<MemoryKind>(buffer.memory), buffer.device, buffer.stream};
+}
+
+bool prepares(const lacuna_options* given) {
+  lacuna_options value = LACUNA_OPTIONS_INIT;
+  return read(given, value) && value.prepare != 0;
+}
+
+}  // namespace lacuna::c

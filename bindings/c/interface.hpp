@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "bindings/c/lacuna.h"
+#include "bindings/cpp/lacuna.hpp"
+
+// What the files of the C interface share: one file for each group of lacuna.h.
+
+struct lacuna_communicator {
+  lacuna::Communicator communicator;
+};
+
+struct lacuna_request {
+  lacuna::Request request;
+};
+
+namespace lacuna::c {
+
+/// The status as C knows it; its text becomes the thread's last error.
+lacuna_status done(const Status& status);
+/// The text of the last error of this thread.
+const std::string& last_error();
+
+/// Nothing may fly out of the C interface, not even for lack of memory.
+template <class Body>
+lacuna_status guarded(Body body) noexcept {
+  try {
+    return done(body());
+  } catch (const std::bad_alloc&) {
+    return done({Code::Internal, "out of memory"});
+  } catch (const std::exception& error) {
+    return done({Code::Internal, error.what()});
+  }
+}
+
+/// Copies what the caller's version of a structure has; members that it lacks keep their defaults.
+template <class T>
+Status read(const T* given, T& value) {
+  if (!given) return {};
+  if (given->struct_size < sizeof(given->struct_size) || given->struct_size > sizeof(T)) {
+    return {Code::InvalidArgument, "struct_size is " + std::to_string(given->struct_size) + ", must be at most " +
+                                       std::to_string(sizeof(T)) + ": set it with the _INIT macro"};
+  }
+  std::memcpy(&value, given, given->struct_size);
+  return {};
+}
+
+Status check_range(const char* what, std::int32_t value, std::int32_t most);
+Status null_argument(const char* what);
+
+/// Whole milliseconds, rounded up; what is longer than decades is cut to that.
+Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value);
+Status read_options(const lacuna_options* given, Options& options);
+/// Is the call to be prepared? Options are valid here.
+bool prepares(const lacuna_options* given);
+Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);
+Memory memory_of(const lacuna_buffer& buffer);
+
+}  // namespace lacuna::c
