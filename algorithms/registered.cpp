@@ -30,11 +30,20 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
 }
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
-  const Rank size = hosts.size();
+  const auto graphs = graphs_of(algorithm, hosts, skip_steps, in_place);
+  if (!graphs) return graphs.status();
+  std::vector<const Graph*> all;
+  for (const Graph& graph : *graphs) all.push_back(&graph);
+  return verify(all);
+}
+
+}  // namespace
+
+Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
   std::vector<Graph> graphs;
-  for (Rank position = 0; position < size; ++position) {
+  for (Rank position = 0; position < hosts.size(); ++position) {
     GraphBuilder builder({.collective = algorithm.collective,
-                          .size = size,
+                          .size = hosts.size(),
                           .position = position,
                           .in_place = in_place,
                           .skip_steps = skip_steps,
@@ -44,12 +53,8 @@ Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_ste
     if (!builder.status()) return builder.status();
     graphs.push_back(std::move(builder).build());
   }
-  std::vector<const Graph*> all;
-  for (const Graph& graph : graphs) all.push_back(&graph);
-  return verify(all);
+  return graphs;
 }
-
-}  // namespace
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
   for (bool in_place : {false, true}) {

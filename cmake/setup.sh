@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [docs]
+# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks]
 # Debian and Ubuntu: by apt-get, as root or through sudo. Elsewhere: lists what is missing and stops.
 # The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22.
 set -euo pipefail
@@ -29,11 +29,11 @@ tests | libgtest-dev | header gtest/gtest.h
 tests | libbenchmark-dev | header benchmark/benchmark.h
 tests | clang-format | command clang-format
 tests | python3-pip | module pip
+tests | doxygen | command doxygen
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
-docs | doxygen | command doxygen
 '
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
@@ -100,7 +100,7 @@ Give access to PyPI, or unpack that wheel into $ucx_folder"
 
 groups=("${@:-build}")
 for group in "${groups[@]}"; do
-  [[ $group =~ ^(build|tests|benchmarks|docs)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks, docs"
+  [[ $group =~ ^(build|tests|benchmarks)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks"
 done
 
 found=$(missing "${groups[@]}")

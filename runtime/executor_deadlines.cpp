@@ -16,6 +16,8 @@ void Executor::check_time() {
   }
   const bool stalled = now >= last_movement_ + options_.stall && now >= last_stall_report_ + options_.stall;
   if (stalled) last_stall_report_ = now;
+  const auto waits = [](const Communicator* one) { return one->unfinished_ > 0 || !one->messages_.empty(); };
+  tally_.stalls += stalled && std::any_of(communicators_.begin(), communicators_.end(), waits);
   for (Communicator* communicator : communicators_) {
     if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
     if (communicator->look_at_messages(now, stalled)) check_messages(*communicator, now, stalled);
@@ -47,7 +49,6 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
                         communicator.text_of(*first)));
   }
   if (stalled) {
-    ++tally_.stalls;
     log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
     trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
   }

@@ -46,12 +46,13 @@ run_sanitized() {
   ctest --preset "$1" --parallel "$jobs" -R "$pattern"
 }
 
-# Three rounds of two calls, in each of which a rank sends 3/2 of its 4 MiB; then all algorithms once.
+# Three rounds of two calls, in each of which a rank sends 3/2 of its 4 MiB; then all algorithms, with one and with two ranks on a host.
 run_lab() {
   tests/lab/lab_test.py &&
     tests/lab/lab.py --hosts 4 --rate 1gbit --expect-bytes $((3 * 2 * 6 << 20)) -- \
       build/release/bin/lacuna perf allreduce -b 4M -e 4M -w 1 -n 3 &&
-    tests/lab/lab.py --hosts 4 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna
+    tests/lab/lab.py --hosts 4 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna &&
+    tests/lab/lab.py --hosts 2 --ranks-per-host 2 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna
 }
 
 quick=no

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "algorithms/registered.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/selection.hpp"
 
@@ -16,20 +17,6 @@ namespace lacuna::cli {
 namespace {
 
 constexpr std::size_t width = 4;  // bytes of an element
-
-std::vector<Graph> graphs_of(const Algorithm& algorithm, const Hosts& hosts) {
-  std::vector<Graph> graphs;
-  for (Rank position = 0; position < hosts.size(); ++position) {
-    GraphBuilder builder({.collective = algorithm.collective,
-                          .size = hosts.size(),
-                          .position = position,
-                          .hosts = algorithm.by_hosts ? hosts : Hosts()},
-                         algorithm.symmetric);
-    algorithm.build(builder);
-    graphs.push_back(std::move(builder).build());
-  }
-  return graphs;
-}
 
 std::uint64_t bytes_of(const Graph& graph, const Region& region, Rank position, std::size_t count) {
   if (region.is_signal()) return 0;
@@ -117,7 +104,7 @@ double Cost::seconds(double latency, double rate) const {
 }
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element) {
-  const std::vector<Graph> graphs = graphs_of(algorithm, hosts);
+  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts);  // select_algorithm() took it
   Cost cost{.steps = Chain(graphs).length()};
   struct Moved {
     std::uint64_t out = 0, in = 0;

@@ -107,6 +107,7 @@ Status measure_times(Bench& bench, Background* background, std::size_t bytes, Pe
 }
 
 Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes, PerfRow& row) {
+  const int started_before = background ? background->started() : 0;
   for (bool in_place : {false, true}) {
     if (in_place && bench.options.messages) break;
     bench.in_place = in_place;
@@ -116,6 +117,7 @@ Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes
     }
     if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
   }
+  if (background) row.beside = background->started() - started_before;
   return measure_payload(bench, row.payload_bytes);
 }
 

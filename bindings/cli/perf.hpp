@@ -54,6 +54,7 @@ struct PerfRow {
   std::string algorithm;
   PerfFigures out_of_place, in_place;  ///< messages are never in place
   std::uint64_t payload_bytes = 0;     ///< sent per call by the rank that sends most, counted by the transport
+  int beside = 0;                      ///< allreduces of --beside that rank 0 has started meanwhile
 };
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.

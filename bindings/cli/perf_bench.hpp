@@ -21,6 +21,7 @@ class Background {
 
   /// Starts the next one if the last has ended.
   Status keep_in_flight();
+  int started() const { return started_; }
   /// All ranks start as many as the one that started most, and wait for them.
   Status finish(Communicator& communicator);
 

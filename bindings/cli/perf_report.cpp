@@ -114,6 +114,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                                {"algorithm", row.algorithm},
                                {"out_of_place", json_of(options, row.out_of_place)},
                                {"payload_bytes_per_rank", row.payload_bytes}});
+    if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
     if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
   }
   std::ofstream file(options.json_path);

@@ -57,7 +57,7 @@ constexpr RankFigure rank_figures[] = {
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_bytes); }},
     {"descriptor_messages", "descriptor_messages_total", "Messages sent that their receiver had to fetch.",
      [](const JobCounters& rank) { return static_cast<double>(rank.descriptor_messages); }},
-    {"stalls", "stalls_total", "Times that nothing moved for long while a call was unfinished.",
+    {"stalls", "stalls_total", "Times that nothing moved for long while a call or a message was unfinished.",
      [](const JobCounters& rank) { return static_cast<double>(rank.stalls); }}};
 
 bool is_silent(const Counters& peer) { return peer.messages_sent == 0 && peer.messages_received == 0; }

@@ -54,7 +54,7 @@ struct JobCounters {
   std::uint64_t parked_messages = 0;                  ///< received before their step could take them
   std::uint64_t parked_bytes = 0;                     ///< of these, what had to be kept in memory of lacuna's
   std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
-  std::uint64_t stalls = 0;               ///< times that nothing moved for LACUNA_STALL while a call was unfinished
+  std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
 };
 
 /// A text form of JobCounters. The numbers are part of the C API.

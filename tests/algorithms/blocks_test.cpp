@@ -63,11 +63,22 @@ TEST(Blocks, ABlockLongerThanItsPlaceIsAnErrorAndWritesNothing) {
         if (collective == Collective::Scatterv) three.calls[1].input_blocks.counts = longer;
         if (collective == Collective::Alltoallv) three.calls[1].input_blocks.counts = longer;
         if (told) three.calls[collective == Collective::Gatherv ? 1 : 2].output_blocks.received = received;
+        const std::size_t sender = collective == Collective::Gatherv ? 2 : 1;
+        std::fill_n(three.inputs[sender].begin() + (sender == 1 ? 4 : 0), 3, 7.f);  // the long block
         const auto outcome = three.run();
         expect_somewhere(outcome, Code::Mismatch, "12 bytes");
         expect_somewhere(outcome, Code::Mismatch, told ? "at most 8" : "expects 8");
-        for (const auto& output : three.outputs) {
-          EXPECT_TRUE(std::all_of(output.begin() + 6, output.end(), [](float value) { return value == -1; }));
+        // The place of the long block, what lies behind it, and all beyond the blocks is as it was.
+        const std::size_t receiver = collective == Collective::Gatherv ? 1 : 2;
+        const std::size_t place = collective == Collective::Gatherv ? 4 : collective == Collective::Scatterv ? 0 : 2;
+        const std::size_t next = collective == Collective::Alltoallv ? 4 : 16;
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+          const std::vector<float>& output = three.outputs[rank];
+          for (std::size_t i = 0; i < output.size(); ++i) {
+            const bool untouched = i >= 6 || (rank == receiver && i >= place && i < next);
+            EXPECT_TRUE(!untouched || output[i] == -1) << "rank " << rank << " element " << i << " is " << output[i];
+            EXPECT_NE(output[i], 7) << "of the long block";
+          }
         }
       }
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/checkpoint/checkpoint.hpp"
+#include "tests/support/environment.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -24,13 +25,6 @@ inline testing::AssertionResult holds(std::string_view text, std::string_view pa
 class CheckpointTest : public testing::Test {
  protected:
   static constexpr Rank ranks = 2;
-
-  CheckpointTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "lacuna-checkpoint-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) directory_ = name;
-  }
-  ~CheckpointTest() override { std::filesystem::remove_all(directory_); }
-  void SetUp() override { ASSERT_FALSE(directory_.empty()); }
 
   static std::vector<float> content(std::int64_t step, Rank rank, std::size_t count = 1000) {
     std::vector<float> values(count);
@@ -72,7 +66,8 @@ class CheckpointTest : public testing::Test {
     return found;
   }
 
-  std::filesystem::path directory_;
+  const test::Folder folder_;
+  const std::filesystem::path directory_ = folder_.path();
 };
 
 }  // namespace lacuna::checkpoint

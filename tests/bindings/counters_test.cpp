@@ -81,6 +81,7 @@ TEST(JobCounters, TrafficIsTheTransports) {
 
 TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
   auto ranks = local(2, Progress::Thread);
+  const auto begin = std::chrono::steady_clock::now();
   on_each(ranks, [](Communicator& rank) {
     for (int i = 0; i < 80; ++i) {
       auto part = rank.split(0);
@@ -92,6 +93,7 @@ TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
   });
   const JobCounters all = ranks[0].job_counters();
   EXPECT_GE(all.wait_seconds, 0.045);
+  EXPECT_LE(all.wait_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   EXPECT_EQ(all.communicators.size(), 65u) << "what is kept is bounded";
   EXPECT_EQ(all.communicators[0].rank, -1);
   std::uint64_t completed = 0;
@@ -102,8 +104,13 @@ TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
 TEST(JobCounters, FailedCallsAndStallsAreCounted) {
   const test::Variable deadline("LACUNA_DEADLINE", "0.2"), stall("LACUNA_STALL", "0.05");
   auto ranks = local(2, Progress::Thread);
+  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(ranks[0].barrier().code(), Code::TimedOut);
   const JobCounters all = ranks[0].job_counters();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_GE(calls_of(all.communicators[0], Collective::Barrier).seconds, 0.15);
+  EXPECT_LE(calls_of(all.communicators[0], Collective::Barrier).seconds, seconds);
+  EXPECT_LE(static_cast<double>(all.stalls), seconds / 0.05);
   EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).started, 1u);
   EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).completed, 0u);
   EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).failed, 1u);
@@ -201,8 +208,15 @@ class PrometheusReader {
 
 JobCounters example() {
   JobCounters all{.rank = 1, .size = 3, .host = "a \"b\\c\"\nd", .wait_seconds = 0.125, .parked_messages = 7};
+  all.parked_bytes = 8;
+  all.descriptor_messages = 9;
+  all.stalls = 10;
   all.peers.resize(3);
-  all.peers[2] = {.payload_sent = 1'000'000'007, .header_sent = 48, .messages_sent = 1};
+  all.peers[2] = {.payload_sent = 1'000'000'007,
+                  .header_sent = 48,
+                  .messages_sent = 11,
+                  .payload_received = 12,
+                  .messages_received = 13};
   all.communicators = {{.id = 0, .rank = -1, .size = 0}, {.id = 0xabc, .rank = 1, .size = 3}};
   all.communicators[0].calls[0] = {.started = 4, .completed = 4, .failed = 0, .seconds = 2};
   all.communicators[1].calls[0] = {.started = 3, .completed = 2, .failed = 1, .seconds = 0.5};
@@ -215,6 +229,9 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
             1);
   EXPECT_EQ(read.value("lacuna_wait_seconds_total", {"rank=1"}), 0.125);
   EXPECT_EQ(read.value("lacuna_parked_messages_total", {"rank=1"}), 7);
+  EXPECT_EQ(read.value("lacuna_parked_bytes_total", {"rank=1"}), 8);
+  EXPECT_EQ(read.value("lacuna_descriptor_messages_total", {"rank=1"}), 9);
+  EXPECT_EQ(read.value("lacuna_stalls_total", {"rank=1"}), 10);
   const Labels calls = {"rank=1", "communicator=0000000000000abc", "call=allreduce"};
   EXPECT_EQ(read.value("lacuna_calls_started_total", calls), 3);
   EXPECT_EQ(read.value("lacuna_calls_completed_total", calls), 2);
@@ -222,6 +239,10 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_call_seconds_total", calls), 0.5);
   EXPECT_EQ(read.value("lacuna_calls_started_total", {"rank=1", "communicator=earlier", "call=allreduce"}), 4);
   EXPECT_EQ(read.value("lacuna_payload_sent_bytes_total", {"rank=1", "peer=2"}), 1'000'000'007);
+  EXPECT_EQ(read.value("lacuna_header_sent_bytes_total", {"rank=1", "peer=2"}), 48);
+  EXPECT_EQ(read.value("lacuna_messages_sent_total", {"rank=1", "peer=2"}), 11);
+  EXPECT_EQ(read.value("lacuna_payload_received_bytes_total", {"rank=1", "peer=2"}), 12);
+  EXPECT_EQ(read.value("lacuna_messages_received_total", {"rank=1", "peer=2"}), 13);
   EXPECT_EQ(read.count("lacuna_payload_sent_bytes_total"), 1u) << "peers without traffic are left out";
   for (const auto& [metric, type] : read.types()) EXPECT_GT(read.count(metric), 0u) << metric;
 }
@@ -236,6 +257,14 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("peers").size(), 1u);
   EXPECT_EQ(json.at("peers").at(0).at("rank"), 2);
   EXPECT_EQ(json.at("peers").at(0).at("payload_sent"), 1'000'000'007u);
+  EXPECT_EQ(json.at("peers").at(0).at("header_sent"), 48);
+  EXPECT_EQ(json.at("peers").at(0).at("messages_sent"), 11);
+  EXPECT_EQ(json.at("peers").at(0).at("payload_received"), 12);
+  EXPECT_EQ(json.at("peers").at(0).at("messages_received"), 13);
+  EXPECT_EQ(json.at("parked_messages"), 7);
+  EXPECT_EQ(json.at("parked_bytes"), 8);
+  EXPECT_EQ(json.at("descriptor_messages"), 9);
+  EXPECT_EQ(json.at("stalls"), 10);
 }
 
 TEST(CountersText, EachRankLeavesItsCountersInTheFolder) {
@@ -259,13 +288,13 @@ TEST(CountersText, EachRankLeavesItsCountersInTheFolder) {
 
 TEST(CountersText, ARelativeFolderIsMeantFromWhereTheProgramJoined) {
   const Folder folder;
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  const test::Variable metrics("LACUNA_METRICS", "here");
+  std::vector<Communicator> ranks;
   {
-    const test::Variable metrics("LACUNA_METRICS", "here");
-    auto ranks = local(1, Progress::Thread);
-    std::filesystem::current_path(before);
+    const test::CurrentFolder there(folder.path());
+    ranks = local(1, Progress::Thread);
   }
+  ranks.clear();
   EXPECT_TRUE(std::filesystem::exists(folder / "here/rank-0.json"));
 }
 

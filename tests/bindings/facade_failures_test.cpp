@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/bindings/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
 
 namespace lacuna {
 namespace {
@@ -48,9 +49,8 @@ TEST_P(FacadeFailures, ARankThatLeftIsNamed) {
 }
 
 TEST(FacadeMessages, OneFromARankThatHasLeftArrivesAndOneThatItNeverSentIsAnError) {
-  setenv("LACUNA_STALL", "0.1", 1);
+  const test::Variable changed("LACUNA_STALL", "0.1");
   auto ranks = local(2, Progress::Thread);
-  unsetenv("LACUNA_STALL");
   std::vector<float> data(1000, 3), got(1000);
   Request send = *ranks[1].start_send<float>(data, 0, 7);
   send = {};
@@ -151,10 +151,27 @@ TEST_P(FacadeFailures, ThereIsNoTrafficWithARankThatThereIsNot) {
   for (Rank peer : {-1, 2}) EXPECT_EQ(ranks[0].counters(peer).messages_sent, 0u);
 }
 
-TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndASplitWaitsForIt) {
-  ::setenv("LACUNA_MAX_RUNS", "2", 1);
+TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndKeepsItsPlace) {
+  const test::Variable changed("LACUNA_MAX_RUNS", "2");
   auto ranks = local(2, GetParam());
-  ::unsetenv("LACUNA_MAX_RUNS");
+  std::vector<float> data(10, 1), other(10, 1), word(10, 5), heard(10);
+  std::vector<Request> requests;
+  requests.push_back(*ranks[0].start_allreduce<float>(data, data));
+  auto eager = ranks[0].start_broadcast<float>(word, 0);
+  ASSERT_TRUE(eager) << eager.status().to_string();
+  const auto until = Clock::now() + 10s;
+  while (!eager->test() && Clock::now() < until) continue;
+  EXPECT_EQ(eager->wait(1ms).to_string(), "ok") << "the root's part needs nobody";
+  expect_error(ranks[0].start_barrier().status(), Code::Busy, "call 0 has not ended, and 1 were started after it");
+  requests.push_back(*ranks[1].start_allreduce<float>(other, other));
+  requests.push_back(*ranks[1].start_broadcast<float>(heard, 0));
+  finish(requests);
+  EXPECT_EQ(heard, word);
+}
+
+TEST_P(FacadeFailures, ASplitWaitsForAnOldCallThatHasNotEnded) {
+  const test::Variable changed("LACUNA_MAX_RUNS", "2");
+  auto ranks = local(2, GetParam());
   std::vector<std::vector<float>> data(2, std::vector<float>(4 << 20, 1));
   on_each(ranks, [&](Communicator& rank) {
     auto& mine = data[static_cast<std::size_t>(rank.rank())];
@@ -166,9 +183,8 @@ TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndASplitWaitsForIt) {
 }
 
 TEST_P(FacadeFailures, TooManyCallsInFlightAreBusyAndSendNothing) {
-  ::setenv("LACUNA_MAX_RUNS", "4", 1);
+  const test::Variable changed("LACUNA_MAX_RUNS", "4");
   auto ranks = local(2, GetParam());
-  ::unsetenv("LACUNA_MAX_RUNS");
   std::vector<float> data(10, 1);
   std::vector<Request> requests;
   for (int i = 0; i < 4; ++i) requests.push_back(*ranks[0].start_allreduce<float>(data, data));

@@ -6,6 +6,7 @@
 
 #include "bindings/cli/perf_data.hpp"
 #include "tests/bindings/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
 
 namespace lacuna {
 namespace {
@@ -166,9 +167,8 @@ TEST_P(Prepared, AStartOfAPoisonedCommunicatorReturnsWhy) {
 }
 
 TEST_P(Prepared, ABusyStartMayBeTriedAgain) {
-  ::setenv("LACUNA_MAX_RUNS", "2", 1);
+  const test::Variable changed("LACUNA_MAX_RUNS", "2");
   auto ranks = local(2, GetParam());
-  ::unsetenv("LACUNA_MAX_RUNS");
   std::vector<Floats> data(6, Floats(10, 1));
   std::vector<Request> requests;
   for (std::size_t i = 0; i < 3; ++i) requests.push_back(*ranks[0].prepare_allreduce<float>(data[i], data[i]));

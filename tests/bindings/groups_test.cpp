@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/bindings/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
 
 namespace lacuna {
 namespace {
@@ -127,9 +128,8 @@ TEST_P(Groups, AMismatchInAGroupNamesItsMembersByTheirRanksInTheJobAndPoisonsAll
 }
 
 TEST_P(Groups, ARankOutsideMayLeaveWhileAGroupGoesOn) {
-  ::setenv("LACUNA_STALL", "0.05", 1);
+  const test::Variable changed("LACUNA_STALL", "0.05");
   auto ranks = local(3, GetParam());
-  ::unsetenv("LACUNA_STALL");
   on_each(ranks, [](Communicator& world) {
     const Rank me = world.rank();
     auto made = world.subgroup(std::array{0, 1});

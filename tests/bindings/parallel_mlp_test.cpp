@@ -13,6 +13,7 @@
 #include "tests/bindings/facade_ranks.hpp"
 #include "tests/bindings/serial_training.hpp"
 #include "tests/bindings/training_fixture.hpp"
+#include "tests/support/environment.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -153,9 +154,8 @@ TEST_F(ParallelMlp, InAPipelineHasTheBitsOfOneRank) {
 
 TEST_F(ParallelMlp, InAPipelineWhoseMessagesWaitForTheirReceiverHasTheBitsOfOneRank) {
   const auto alone = trained_and_judged({.grid = {1, 1, 1}, .micro_batches = 12});
-  ::setenv("LACUNA_EAGER", "0", 1);
+  const test::Variable changed("LACUNA_EAGER", "0");
   const auto staged = trained_and_judged({.grid = {1, 1, 4}, .micro_batches = 12});
-  ::unsetenv("LACUNA_EAGER");
   EXPECT_EQ(staged, alone);
 }
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <map>
 
 #include "tests/bindings/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna {
@@ -11,22 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace test;
-
-/// Sets variables as long as it lives.
-class Variables {
- public:
-  explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
-    for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
-  }
-  Variables(const Variables&) = delete;
-  Variables& operator=(const Variables&) = delete;
-
- private:
-  std::map<std::string, std::string> values_;
-};
 
 /// What the constructor of the world throws.
 std::string thrown(const WorldOptions& options = {}) {
@@ -46,28 +30,28 @@ TEST(World, WithoutVariablesIsOneRank) {
 }
 
 TEST(World, ARankWithoutASizeIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "0"}}};
+  const Variable rank("LACUNA_RANK", "0");
   EXPECT_NE(thrown().find("LACUNA_RANK and LACUNA_SIZE go together"), std::string::npos) << thrown();
 }
 
 TEST(World, ARankBeyondTheSizeIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "2"}, {"LACUNA_SIZE", "2"}, {"LACUNA_STORE", "127.0.0.1:1"}}};
+  const Variable rank("LACUNA_RANK", "2"), size("LACUNA_SIZE", "2"), store("LACUNA_STORE", "127.0.0.1:1");
   EXPECT_NE(thrown().find("rank 2 of 2"), std::string::npos) << thrown();
 }
 
 TEST(World, AJobWithoutAStoreIsRefused) {
-  const Variables variables{{{"LACUNA_RANK", "0"}, {"LACUNA_SIZE", "2"}}};
+  const Variable rank("LACUNA_RANK", "0"), size("LACUNA_SIZE", "2");
   EXPECT_NE(thrown().find("needs LACUNA_STORE"), std::string::npos) << thrown();
 }
 
 TEST(World, AValueThatIsNoneIsRefusedByItsVariable) {
-  const Variables variables{{{"LACUNA_CHUNK", "huge"}}};
+  const Variable chunk("LACUNA_CHUNK", "huge");
   EXPECT_NE(thrown().find("LACUNA_CHUNK"), std::string::npos) << thrown();
 }
 
 TEST(World, AStoreThatNobodyServesIsGivenUpInTime) {
   const test::ReservedPort port;
-  const Variables variables{{{"LACUNA_BOOTSTRAP_TIMEOUT", "0.5"}}};
+  const Variable timeout("LACUNA_BOOTSTRAP_TIMEOUT", "0.5");
   const auto start = Clock::now();
   const std::string text = thrown({.rank = 1, .size = 2, .store = port.store(), .key = "key"});
   EXPECT_NE(text.find(port.store()), std::string::npos) << text;
@@ -76,7 +60,7 @@ TEST(World, AStoreThatNobodyServesIsGivenUpInTime) {
 
 TEST(World, RanksThatStayAwayAreNamedInTime) {
   const test::ReservedPort port;
-  const Variables variables{{{"LACUNA_BOOTSTRAP_TIMEOUT", "0.5"}}};
+  const Variable timeout("LACUNA_BOOTSTRAP_TIMEOUT", "0.5");
   const std::string text = thrown({.rank = 0, .size = 3, .store = port.store(), .key = "key"});
   EXPECT_NE(text.find("ranks 1, 2"), std::string::npos) << text;
 }

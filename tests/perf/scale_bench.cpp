@@ -100,17 +100,28 @@ class Ranks {
   std::vector<std::unique_ptr<runtime::Communicator>> communicators_;
 };
 
+/// Ranks on hosts of eight, of four where there are no more.
+Hosts hosts_of_eight(Rank size) {
+  std::vector<Rank> names;
+  for (Rank rank = 0; rank < size; ++rank) names.push_back(rank / std::min(8, size / 2));
+  return Hosts(names);
+}
+
 void time_builds(Rank size) {
   for (const Algorithm* algorithm : all_algorithms()) {
     if (algorithm->collective != Collective::Allreduce) continue;
     Call call{.collective = Collective::Allreduce};
     call.options.algorithm = algorithm->name;
-    if (!select_algorithm(call, size)) continue;
+    const Hosts hosts = hosts_of_eight(size);
+    if (!select_algorithm(call, hosts)) continue;
     double best = 1e300;
     for (int i = 0; i < repetitions; ++i) {
       const auto start = Clock::now();
-      GraphBuilder builder({.collective = Collective::Allreduce, .size = size}, algorithm->symmetric);
+      GraphBuilder builder(
+          {.collective = Collective::Allreduce, .size = size, .hosts = algorithm->by_hosts ? hosts : Hosts()},
+          algorithm->symmetric);
       algorithm->build(builder);
+      must(builder.status());
       const Graph graph = std::move(builder).build();
       best = std::min(best, microseconds_since(start));
     }

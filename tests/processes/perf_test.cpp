@@ -107,11 +107,15 @@ TEST(Perf, SendrecvSendsEachRanksDataToTheNextAlsoBesideALargeAllreduce) {
   EXPECT_NE(output.find("Out of bounds values : 0 OK"), std::string::npos) << output;
   const auto json = nlohmann::json::parse(std::ifstream(path));
   EXPECT_EQ(json.at("collective"), "sendrecv");
+  EXPECT_EQ(json.at("config").at("beside_bytes"), 2 << 20);
+  EXPECT_EQ(json.at("config").at("priority"), 0);
   ASSERT_EQ(json.at("results").size(), 2u);
   for (const auto& row : json.at("results")) {
     EXPECT_EQ(row.at("payload_bytes_per_rank"), row.at("size"));
     EXPECT_EQ(row.at("out_of_place").at("bus_bw"), row.at("out_of_place").at("alg_bw"));
     EXPECT_FALSE(row.contains("in_place"));
+    EXPECT_GT(row.at("beside_started"), 0);
+    EXPECT_GT(row.at("out_of_place").at("percentiles").at("p50"), 0);
   }
   EXPECT_NE(perf(2, {"sendrecv", "--algorithm", "ring"}, 1).find("neither --algorithm nor --skip"), std::string::npos);
 }

@@ -112,7 +112,7 @@ bool is_offered(const Case& what) {
   call.options.algorithm = what.algorithm->name;
   call.options.skip_steps = what.skip;
   call.options.skip_mode = what.mode;
-  return select_algorithm(call, what.size).is_ok();
+  return select_algorithm(call, what.hosts.empty() ? Hosts(what.size) : Hosts(what.hosts)).is_ok();
 }
 
 Case offered(Case what) {

@@ -4,22 +4,37 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 
 namespace lacuna::test {
 
-/// A variable of this process's environment while this object lives.
+/// A variable of this process's environment while this object lives; then it is as it was.
 class Variable {
  public:
   Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+    if (const char* before = std::getenv(name_.c_str())) before_ = before;
     setenv(name_.c_str(), value.c_str(), 1);
   }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
-  ~Variable() { unsetenv(name_.c_str()); }
+  ~Variable() { before_ ? setenv(name_.c_str(), before_->c_str(), 1) : unsetenv(name_.c_str()); }
 
  private:
   std::string name_;
+  std::optional<std::string> before_;
+};
+
+/// Another current folder while this object lives.
+class CurrentFolder {
+ public:
+  explicit CurrentFolder(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
+  CurrentFolder(const CurrentFolder&) = delete;
+  CurrentFolder& operator=(const CurrentFolder&) = delete;
+  ~CurrentFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
 };
 
 /// A folder of the test's own, removed with this object.
