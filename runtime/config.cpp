@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
+#include <set>
 
 #include "runtime/log.hpp"
 #include "runtime/values/digest.hpp"
@@ -46,6 +48,14 @@ Status read(std::string_view name, typename Type::Value& value) {
   return Status::ok();
 }
 
+/// Once for each name: a process may read its variables several times.
+bool is_first(std::string_view name) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> seen;
+  const std::lock_guard lock(mutex);
+  return seen.emplace(name).second;
+}
+
 void warn_of_unknown_variables() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     std::string_view name = *entry;
@@ -53,6 +63,7 @@ void warn_of_unknown_variables() {
     if (!name.starts_with(prefix)) continue;
     name.remove_prefix(prefix.size());
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    if (!is_first(name)) continue;
     const std::string_view meant = nearest(name, names);
     if (meant.empty()) {
       log_warning(Subsystem::Config, "{}{} is not a variable of lacuna; `lacuna info` lists them", prefix, name);

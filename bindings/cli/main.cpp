@@ -107,7 +107,12 @@ void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone) {
   ranks->check(CLI::Range(1, most));
   command
       .add_option_function<std::vector<Rank>>(
-          "--hosts", [&hosts](const std::vector<Rank>& on_each) { hosts = hosts_with(on_each); },
+          "--hosts",
+          [&hosts, most](const std::vector<Rank>& on_each) {
+            hosts = hosts_with(on_each);
+            if (hosts.size() <= most) return;
+            throw CLI::ValidationError("--hosts", fmt::format("{} ranks, must be at most {}", hosts.size(), most));
+          },
           "instead: how many ranks each host has, such as 4,4,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
@@ -126,6 +131,10 @@ void add_topology(CLI::App& graph, int& exit_code) {
       ->delimiter(',')
       ->expected(2);
   command->add_option("--lists", options->lists, "by position, such as \"1,2;3;;\"; of a ring, its order");
+  for (const char* size : {"--ranks", "--hosts"}) {  // these two say themselves how many positions there are
+    command->get_option("--sides")->excludes(command->get_option(size));
+    command->get_option("--lists")->excludes(command->get_option(size));
+  }
   command->add_flag("--dot", *dot, "in Graphviz's language");
   command->callback([options, dot, &exit_code] { exit_code = draw_topology(*options, *dot); });
 }
@@ -149,12 +158,14 @@ void add_graph(CLI::App& app, int& exit_code) {
   });
 }
 
+constexpr Rank most_explained = 512;  // ranks; all graphs of all algorithms are built
+
 void add_explain(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "show which algorithm is taken, why, and what each would cost");
   add_name(*command, "collective", options->collective, collective_names(), "what to explain")->required();
   add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
-  add_hosts(*command, options->hosts, 1024, true);
+  add_hosts(*command, options->hosts, most_explained, true);
   command->add_option("-a,--algorithm", options->algorithm, "ask for one");
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
   command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);

@@ -8,9 +8,11 @@
 #include <memory>
 #include <utility>
 
+#include "bindings/cli/agree.hpp"
 #include "bindings/cli/perf_bench.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "bindings/cpp/output_folder.hpp"
 #include "runtime/config.hpp"
 
 namespace lacuna::cli {
@@ -202,15 +204,18 @@ int perf(const PerfOptions& options) {
   if (!communicator) return fail(communicator.status());
   if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
   const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // one group for all
+  const bool writes = reports && !options.json_path.empty();
+  if (Status writable = agree(*communicator, writes ? check_writable(options.json_path) : Status()); !writable) {
+    return fail(writable);
+  }
   if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   const auto rows = measure_all(options, *communicator, config->chunk);
   if (!rows) return fail(rows.status());
   if (reports) {
     fmt::print("{}", perf_footer(*rows));
-    if (!options.json_path.empty()) {
-      Status written = write_perf_json(options, communicator->size(), communicator->hosts(), *rows);
-      if (!written) return fail(written);
-    }
+    Status written;
+    if (writes) written = write_perf_json(options, communicator->size(), communicator->hosts(), *rows);
+    if (!written) return fail(written);
   }
   const bool wrong = std::any_of(rows->begin(), rows->end(),
                                  [](const PerfRow& row) { return row.out_of_place.wrong + row.in_place.wrong > 0; });

@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "bindings/cpp/output_folder.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -117,11 +117,10 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
     if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
     if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
   }
-  std::ofstream file(options.json_path);
-  file << json.dump(2) << '\n';
-  file.close();
-  if (file.fail()) return {Code::Io, fmt::format("{} could not be written", options.json_path)};
-  return {};
+  return write_whole(options.json_path, [&](std::FILE* file) {
+    put(file, json.dump(2) + "\n");
+    return Status::ok();
+  });
 }
 
 }  // namespace lacuna::cli

@@ -111,6 +111,13 @@ std::vector<std::string> topology_names() {
 }
 
 Result<std::vector<Topology>> make_topologies(const TopologyOptions& options) {
+  const auto refuse = [&](std::string_view what) {
+    return Status(Code::InvalidArgument, fmt::format("{}: {}", options.name, what));
+  };
+  const bool holds_lists = options.name == "parents" || options.name == "children" || options.name == "neighbours";
+  if (holds_lists && options.lists.empty()) return refuse("--lists is needed");
+  if (!holds_lists && options.name != "ring" && !options.lists.empty()) return refuse("it takes no --lists");
+  if (options.name != "torus" && !options.sides.empty()) return refuse("only a torus has --sides");
   return makers().at(options.name)(options);
 }
 

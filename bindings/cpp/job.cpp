@@ -123,6 +123,11 @@ Status check(const runtime::Config& config) {
   if (config.rank.has_value() != config.size.has_value()) {
     return {Code::InvalidArgument, "LACUNA_RANK and LACUNA_SIZE go together: one of them is not set"};
   }
+  if (!config.rank && !config.store.empty()) {
+    return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
+                                               "of one rank needs no store",
+                                               config.store)};
+  }
   if (size < 1 || rank < 0 || rank >= size) {
     return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
   }

@@ -20,7 +20,19 @@ Status prepare_folder(std::string_view variable, const std::string& folder) {
                                 error ? error.message() : std::strerror(errno))};
 }
 
+Status check_writable(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    return {Code::Io, fmt::format("{} could not be written: it is no regular file", path.string())};
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return {Code::Io, fmt::format("{} could not be written: the folder {}: {}", path.string(), folder.string(),
+                                std::strerror(errno))};
+}
+
 Status write_whole(const std::filesystem::path& path, const std::function<Status(std::FILE*)>& write) {
+  if (Status writable = check_writable(path); !writable) return writable;
   const std::filesystem::path unfinished = path.string() + fmt::format(".{}.tmp", ::getpid());
   const auto failed = [&](Status status) {
     std::error_code ignored;

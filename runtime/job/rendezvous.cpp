@@ -165,10 +165,11 @@ bool Rendezvous::refuse(Guest& guest, const Status& reason, std::string text) {
 }
 
 void Rendezvous::note(std::string text) {
-  log_info(Subsystem::Job, "{}", text);
   if (notes_.size() < most_notes) {
+    log_warning(Subsystem::Job, "{}", text);
     notes_.push_back(std::move(text));
   } else {
+    log_info(Subsystem::Job, "{}", text);
     ++notes_left_out_;
   }
 }

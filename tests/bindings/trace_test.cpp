@@ -246,6 +246,19 @@ TEST(TraceMerge, WhatIsNoWholeTraceIsAnError) {
   }
 }
 
+TEST(WriteWhole, WhatIsNoFileIsNotReplaced) {
+  const Folder folder;
+  for (const std::filesystem::path& path : {folder.path(), std::filesystem::path("/dev/null")}) {
+    const Status refused = write_whole(path, [](std::FILE*) { return Status::ok(); });
+    EXPECT_EQ(refused.message(), path.string() + " could not be written: it is no regular file");
+  }
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_NE(write_whole("/proc/none/x", [](std::FILE*) { return Status::ok(); })
+                .message()
+                .find("/proc/none/x could not be written: the folder /proc/none: No such file"),
+            std::string::npos);
+}
+
 TEST(WriteWhole, WithoutRoomItIsAnErrorAndNothingIsLeftBehind) {
   const Folder folder;
   const Status full = write_whole(folder / "full.json", [](std::FILE* file) {

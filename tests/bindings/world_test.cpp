@@ -39,6 +39,13 @@ TEST(World, ARankBeyondTheSizeIsRefused) {
   EXPECT_NE(thrown().find("rank 2 of 2"), std::string::npos) << thrown();
 }
 
+TEST(World, AStoreWithoutARankIsRefused) {
+  const Variable store("LACUNA_STORE", "127.0.0.1:1");
+  EXPECT_NE(thrown().find("LACUNA_STORE is 127.0.0.1:1, but LACUNA_RANK and LACUNA_SIZE are not set"),
+            std::string::npos)
+      << thrown();
+}
+
 TEST(World, AJobWithoutAStoreIsRefused) {
   const Variable rank("LACUNA_RANK", "0"), size("LACUNA_SIZE", "2");
   EXPECT_NE(thrown().find("needs LACUNA_STORE"), std::string::npos) << thrown();
