@@ -86,6 +86,7 @@ class Network:
         call("ip", "-n", host, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", self.switch)
         call("ip", "-n", self.switch, "link", "set", port, "master", "bridge", "up")
         call("ip", "-n", host, "address", "add", f"{address(rank)}/24", "dev", "eth0")
+        call("ip", "-n", host, "link", "set", "eth0", "addrgenmode", "none")  # no IPv6, which talks by itself
         call("ip", "-n", host, "link", "set", "eth0", "up")
         for namespace, device in ((host, "eth0"), (self.switch, port)):
             call("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, "burst",
@@ -96,6 +97,16 @@ class Network:
         devices = [json.loads(call("ip", "-n", self.host(r), "-j", "-s", "link", "show", "eth0"))[0]
                    for r in range(self.hosts)]
         return [device["stats64"]["tx"]["bytes"] for device in devices]
+
+    def settled(self):
+        """sent(), once what was under way has come to rest."""
+        counts = None
+        for _ in range(20):
+            earlier, counts = counts, self.sent()
+            if counts == earlier:
+                break
+            time.sleep(0.1)
+        return counts
 
     def start(self, rank, command, **options):
         """Starts a command on a host, as the leader of a session of its own."""
@@ -281,7 +292,7 @@ def run(arguments):
         limit = probe(network, arguments.probe_seconds)
         say(f"{network.hosts} hosts, links of {network.rate}; a raw TCP ring moves {limit / 1e6:.1f} MB/s per host: "
             "that is the limit")
-        before = network.sent()
+        before = network.settled()
         command = Command(network, arguments)
         result = command.wait()
         sent = [after - start for after, start in zip(network.sent(), before)]
