@@ -6,7 +6,7 @@ namespace {
 
 void build(GraphBuilder& g) {
   const Topology cube = largest_hypercube(g);
-  if (g.position() >= cube.size()) return be_served(g, cube);
+  if (g.position() >= cube.size()) return be_served(g, cube, cube.size());
   const auto outside = partner_outside(g, cube);
   const int rounds = cube.dimensions();
 

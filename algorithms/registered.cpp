@@ -30,7 +30,7 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
 }
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
-  const auto graphs = graphs_of(algorithm, hosts, skip_steps, in_place);
+  const auto graphs = graphs_of(algorithm, hosts, {.in_place = in_place, .skip_steps = skip_steps});
   if (!graphs) return graphs.status();
   std::vector<const Graph*> all;
   for (const Graph& graph : *graphs) all.push_back(&graph);
@@ -39,16 +39,14 @@ Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_ste
 
 }  // namespace
 
-Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
+Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options) {
+  GraphShape shape = options;
+  shape.collective = algorithm.collective;
+  shape.size = hosts.size();
+  shape.hosts = algorithm.by_hosts ? hosts : Hosts();
   std::vector<Graph> graphs;
-  for (Rank position = 0; position < hosts.size(); ++position) {
-    GraphBuilder builder({.collective = algorithm.collective,
-                          .size = hosts.size(),
-                          .position = position,
-                          .in_place = in_place,
-                          .skip_steps = skip_steps,
-                          .hosts = algorithm.by_hosts ? hosts : Hosts()},
-                         algorithm.symmetric);
+  for (shape.position = 0; shape.position < shape.size; ++shape.position) {
+    GraphBuilder builder(shape, algorithm.symmetric);
     algorithm.build(builder);
     if (!builder.status()) return builder.status();
     graphs.push_back(std::move(builder).build());

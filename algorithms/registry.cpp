@@ -7,6 +7,7 @@
 
 #include "algorithms/registered.hpp"
 #include "algorithms/selection.hpp"
+#include "runtime/skip_plan.hpp"
 
 namespace lacuna {
 
@@ -25,7 +26,7 @@ constexpr std::array algorithms = {
 /// The name of the algorithm to take; empty: the collective's first.
 std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
-  if (!instead.empty()) return instead;
+  if (!instead.empty() && !call.options.skip.is_on()) return instead;
   const Preference* row = preference(call, hosts);
   return row ? row->algorithm : std::string_view();
 }
@@ -37,13 +38,8 @@ RegisteredAlgorithms& registered() {
 
 /// The algorithm, unless it refuses the call.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
-  if (algorithm.supports) {
-    if (Status refused = algorithm.supports(call, hosts); !refused) return refused;
-  } else if (call.options.skip_steps != 0) {
-    return Status(Code::InvalidArgument,
-                  fmt::format("{} {} skips no steps: skip_steps is {}, must be 0", to_string(call.collective),
-                              algorithm.name, call.options.skip_steps));
-  }
+  if (Status valid = runtime::check_skip(call, algorithm, hosts); !valid) return valid;
+  if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
   return &algorithm;
 }
 
@@ -70,7 +66,9 @@ Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, 
   if (const Algorithm* algorithm = registered().find(call.collective, wanted)) {
     const auto accepted = accept(*algorithm, call, hosts);
     if (!accepted) return accepted;
-    if (Status fits = registered().verified(*algorithm, hosts, call.options.skip_steps); !fits) return fits;
+    for (int steps : runtime::possible_steps(call, *algorithm, hosts)) {
+      if (Status fits = registered().verified(*algorithm, hosts, steps); !fits) return fits;
+    }
     return accepted;
   }
   std::string known;

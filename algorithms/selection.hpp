@@ -20,6 +20,9 @@ struct Preference {
   } where;
   std::string_view algorithm;
   std::string_view reason;
+  /// Steps are those of the ring, as SkipReduce counts them; a ratio means the same everywhere. So ByRatio takes calls
+  /// whose ratio says all, and for which any order of the ranks will do.
+  enum class Skips : std::uint8_t { Nothing, Anything, ByRatio } skips = Skips::Nothing;
 };
 
 /// Null if none fits.

@@ -1,29 +1,62 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "runtime/algorithm.hpp"
+#include "runtime/run.hpp"
 
 namespace lacuna {
 
-/// The turn of the ring that skip_ring gives to one part of a call: position = rank - shift.
-Rank skip_ring_shift(const Call& call, Rank size, const Sampler& sampler, std::uint32_t part);
-
-/// Which ranks' values reach an element of a skip_ring allreduce: all but the S ranks after the owner of its piece.
-/// A plain value for checks and reports; `sampler` is the one that the call was started with, before its draw advanced.
+/// Which ranks' values reach which elements of a call that skips, found by following the graphs of all positions. A
+/// plain value for checks and reports: what it costs grows with the cube of the number of ranks.
 class SkipMask {
  public:
-  SkipMask(const Call& call, Rank size, const Sampler& sampler, std::uint32_t parts);
+  /// The call, its sampler and its state as they are before it is started.
+  SkipMask(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
+           std::size_t chunk_bytes);
 
-  bool contributes(Rank rank, std::size_t element) const;
+  /// Of a run as it was last started.
+  SkipMask(const runtime::Run& run, const Hosts& hosts);
+
+  /// Is the value of rank `from` in this element of the output of rank `at`?
+  bool contributes(Rank from, Rank at, std::size_t element) const;
+  /// The number of ranks whose values are.
+  Rank contributors(Rank at, std::size_t element) const;
+  /// What the output of rank `at` lacks, ascending by rank, then by offset. In one that gathers, an element lacks its
+  /// owner's value only.
+  std::vector<SkipGap> gaps(Rank at) const;
 
  private:
-  Rank owner(std::size_t element) const;
+  using Ranks = std::vector<bool>;  // by position
 
-  const Call& call_;
+  /// A range of elements that fare alike, and by position whose values arrive there.
+  struct Cell {
+    std::pair<std::uint32_t, std::uint32_t> end;  // numerator and denominator of the place in a part's data
+    std::vector<Ranks> arrived;
+  };
+  struct Part {
+    runtime::Stretch data;
+    bool packed;
+    Order order;
+    std::shared_ptr<const std::vector<Cell>> cells;
+  };
+
+  SkipMask(const Call& call, Rank size);
+  void follow(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
+              const runtime::Plan& plan);
+  /// Follows values through the graphs of a part.
+  std::vector<Cell> cells_of(const std::vector<Graph>& graphs) const;
+  std::pair<const Part*, std::size_t> find(std::size_t element) const;
+
   Rank size_;
-  Sampler sampler_;
-  std::uint32_t parts_;
+  bool has_blocks_, gathers_;  // of the collective; does its output hold them?
+  std::size_t block_;          // elements
+  std::vector<Part> parts_;
+  std::vector<std::pair<runtime::Stretch, std::size_t>> packed_;  // and where each begins in the last part
 };
 
 }  // namespace lacuna

@@ -88,6 +88,18 @@ std::vector<Rank> Topology::children(Rank position) const {
   return all;
 }
 
+std::vector<int> Topology::heights() const {
+  std::vector<int> heights(static_cast<std::size_t>(size_), 0);
+  for (Rank leaf = 0; leaf < size_; ++leaf) {
+    int level = 1;
+    for (auto above = parent(leaf); above; above = parent(*above), ++level) {
+      int& height = heights[static_cast<std::size_t>(*above)];
+      height = std::max(height, level);
+    }
+  }
+  return heights;
+}
+
 std::vector<Rank> Topology::coordinates(Rank position) const {
   std::vector<Rank> all;
   for (int d = 0; d < dimensions_; ++d) all.push_back(coordinate(position, d));

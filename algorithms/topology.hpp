@@ -68,6 +68,8 @@ class Topology {
   std::optional<Rank> parent(Rank position) const;
   /// Ascending.
   std::vector<Rank> children(Rank position) const;
+  /// By position, the levels of a tree below it: 0 for a leaf, and where there are no trees.
+  std::vector<int> heights() const;
   std::vector<Rank> coordinates(Rank position) const;
   /// The positions that differ from this one in this coordinate only, ascending by it.
   Line line(Rank position, int dimension = 0) const;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "algorithms/topology.hpp"
 #include "runtime/builder.hpp"
 
@@ -8,15 +11,19 @@ namespace lacuna {
 /// The two phases of a tree, or of several that share no position.
 
 /// Every position adds what its children have summed to `own`, in `partial`, and sends it to its parent. Returns where
-/// the sum of its subtree lies: `own` at a leaf.
-inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Region partial) {
+/// the sum of its subtree lies: `own` at a leaf. Positions less than `skip` levels above their lowest leaf stay out.
+inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Region partial, int skip = 0) {
   const Rank me = g.position();
+  const auto takes_part = [heights = skip > 0 ? tree.heights() : std::vector<int>(), skip](Rank position) {
+    return heights.empty() || heights[static_cast<std::size_t>(position)] >= skip;
+  };
   Region sum = own;
   for (Rank child : tree.children(me)) {
+    if (!takes_part(child)) continue;
     g.receive_reduce(partial, sum, child);
     sum = partial;
   }
-  if (const auto parent = tree.parent(me)) g.send(sum, *parent);
+  if (const auto parent = tree.parent(me); parent && takes_part(me)) g.send(sum, *parent);
   return sum;
 }
 
@@ -28,12 +35,19 @@ inline void tree_broadcast(GraphBuilder& g, const Topology& tree, Region data) {
   for (auto child = children.rbegin(); child != children.rend(); ++child) g.send(data, *child);
 }
 
+/// The number of positions that contribute to a tree_reduce.
+inline Rank tree_contributors(const Topology& tree, int skip) {
+  const std::vector<int> heights = tree.heights();
+  return static_cast<Rank>(std::count_if(heights.begin(), heights.end(), [&](int height) { return height >= skip; }));
+}
+
 /// The sum of `input` up the tree, and down again in `output`.
-inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, Region output) {
-  const Region sum = tree_reduce(g, tree, input, output);
+inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, Region output, int skip = 0) {
+  tree_reduce(g, tree, input, output, skip);
   if (!tree.parent(g.position())) {
-    if (sum != output) g.copy(output, sum);
-    g.finish(output);
+    const Rank contributors = tree_contributors(tree, skip);
+    if (contributors == 1) g.copy(output, input);
+    g.finish(output, contributors);
   }
   tree_broadcast(g, tree, output);
 }

@@ -34,6 +34,7 @@ benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
+benchmarks | python3-h5py | module h5py
 '
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22

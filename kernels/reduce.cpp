@@ -13,74 +13,76 @@ struct Operands {
 };
 
 template <class T, class Operation>
-void reduce_by(double divisor, const Operands& on) {
+void reduce_by(Scale scale, const Operands& on) {
   using Wide = typename ReduceKernel<T, Operation, false>::Wide;
   if constexpr (!is_integer_element<T>) {
-    if (divisor != 1.0) {
-      dispatch(on.count, ReduceKernel<T, Operation, true>{on.out, on.a, on.b, static_cast<Wide>(divisor)});
+    if (!scale.is_one()) {
+      dispatch(on.count, ReduceKernel<T, Operation, true>{on.out, on.a, on.b, static_cast<Wide>(scale.multiplier),
+                                                          static_cast<Wide>(scale.divisor)});
       return;
     }
   }
-  dispatch(on.count, ReduceKernel<T, Operation, false>{on.out, on.a, on.b, Wide{1}});
+  dispatch(on.count, ReduceKernel<T, Operation, false>{on.out, on.a, on.b, Wide{1}, Wide{1}});
 }
 
 template <class T>
-void reduce_as(Reduction reduction, double divisor, const Operands& on) {
+void reduce_as(Reduction reduction, Scale scale, const Operands& on) {
   switch (reduction) {
     case Reduction::Sum:
     case Reduction::Avg:
-      return reduce_by<T, SumOf>(divisor, on);
+      return reduce_by<T, SumOf>(scale, on);
     case Reduction::Min:
-      return reduce_by<T, MinimumOf>(divisor, on);
+      return reduce_by<T, MinimumOf>(scale, on);
     case Reduction::Max:
-      return reduce_by<T, MaximumOf>(divisor, on);
+      return reduce_by<T, MaximumOf>(scale, on);
     case Reduction::Prod:
-      return reduce_by<T, ProductOf>(divisor, on);
+      return reduce_by<T, ProductOf>(scale, on);
   }
 }
 
 template <class T>
-void scale_as(double divisor, std::byte* out, const std::byte* in, std::size_t count) {
-  dispatch(count, ScaleKernel<T>{out, in, static_cast<typename ScaleKernel<T>::Wide>(divisor)});
+void scale_as(Scale scale, std::byte* out, const std::byte* in, std::size_t count) {
+  using Wide = typename ScaleKernel<T>::Wide;
+  dispatch(count, ScaleKernel<T>{out, in, static_cast<Wide>(scale.multiplier), static_cast<Wide>(scale.divisor)});
 }
 
 }  // namespace
 
-void reduce(Dtype dtype, Reduction reduction, double divisor, std::byte* out, const std::byte* a, const std::byte* b,
+void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const std::byte* a, const std::byte* b,
             std::size_t count) {
   const Operands on{out, a, b, count};
   switch (dtype) {
     case Dtype::F32:
-      return reduce_as<float>(reduction, divisor, on);
+      return reduce_as<float>(reduction, scale, on);
     case Dtype::F64:
-      return reduce_as<double>(reduction, divisor, on);
+      return reduce_as<double>(reduction, scale, on);
     case Dtype::BF16:
-      return reduce_as<bf16>(reduction, divisor, on);
+      return reduce_as<bf16>(reduction, scale, on);
     case Dtype::F16:
-      return reduce_as<f16>(reduction, divisor, on);
+      return reduce_as<f16>(reduction, scale, on);
     case Dtype::I32:
-      return reduce_as<std::int32_t>(reduction, divisor, on);
+      return reduce_as<std::int32_t>(reduction, scale, on);
     case Dtype::I64:
-      return reduce_as<std::int64_t>(reduction, divisor, on);
+      return reduce_as<std::int64_t>(reduction, scale, on);
     case Dtype::U8:
-      return reduce_as<std::uint8_t>(reduction, divisor, on);
+      return reduce_as<std::uint8_t>(reduction, scale, on);
   }
 }
 
-void scale(Dtype dtype, double divisor, std::byte* out, const std::byte* in, std::size_t count) {
-  if (divisor == 1.0 || is_integer(dtype)) {
+void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count) {
+  if (scale.is_one() || is_integer(dtype)) {
     if (out != in && count != 0) std::memmove(out, in, count * size_of(dtype));
     return;
   }
   switch (dtype) {
     case Dtype::F32:
-      return scale_as<float>(divisor, out, in, count);
+      return scale_as<float>(scale, out, in, count);
     case Dtype::F64:
-      return scale_as<double>(divisor, out, in, count);
+      return scale_as<double>(scale, out, in, count);
     case Dtype::BF16:
-      return scale_as<bf16>(divisor, out, in, count);
+      return scale_as<bf16>(scale, out, in, count);
     case Dtype::F16:
-      return scale_as<f16>(divisor, out, in, count);
+      return scale_as<f16>(scale, out, in, count);
     default:
       return;
   }

@@ -8,20 +8,21 @@
 
 #include "kernels/float16.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/scale.hpp"
 
 namespace lacuna::kernels {
 
-/// out[i] = round((a[i] op b[i]) / divisor) for i in [0, count). The operation and the division are carried out in the
-/// accumulation type (f32 for f32 and the 16-bit types, f64 for f64), then rounded once to the dtype; with divisor 1
-/// nothing is divided. Integers wrap and know no divisor. Avg is Sum: the divisor carries the rest. Min and Max are
-/// IEEE 754-2019 minimum and maximum: NaN wins over numbers, -0 < +0. `out` is `a`, `b` or both, or disjoint from
-/// them; addresses need no alignment. Any thread; allocates nothing.
-void reduce(Dtype dtype, Reduction reduction, double divisor, std::byte* out, const std::byte* a, const std::byte* b,
+/// out[i] = round((a[i] op b[i]) scaled) for i in [0, count). The operation and the scaling are carried out in the
+/// accumulation type (f32 for f32 and the 16-bit types, f64 for f64), then rounded once to the dtype. Integers wrap and
+/// are not scaled. Avg is Sum: the scale carries the rest. Min and Max are IEEE 754-2019 minimum and maximum: NaN wins
+/// over numbers, -0 < +0. `out` is `a`, `b` or both, or disjoint from them; addresses need no alignment. Any thread;
+/// allocates nothing.
+void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const std::byte* a, const std::byte* b,
             std::size_t count);
 
-/// out[i] = round(in[i] / divisor) for i in [0, count), divided in the accumulation type; with divisor 1, and for
-/// integers, a copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
-void scale(Dtype dtype, double divisor, std::byte* out, const std::byte* in, std::size_t count);
+/// out[i] = round(in[i] scaled) for i in [0, count), in the accumulation type; with a scale of one, and for integers, a
+/// copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
+void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count);
 
 /// Element i of an array of T that may lie at any address.
 template <class T>
@@ -136,42 +137,44 @@ struct ExtremeOf {
 using MinimumOf = ExtremeOf<false>;
 using MaximumOf = ExtremeOf<true>;
 
-/// Element i of out[i] = (a[i] op b[i]) / divisor; see reduce(). Without `divides` the divisor is not read.
-template <class T, class Operation, bool divides>
+/// Element i of out[i] = (a[i] op b[i]) * multiplier / divisor; see reduce(). Without `scales` these two are not read.
+template <class T, class Operation, bool scales>
 struct ReduceKernel {
   using Wide = decltype(widen(T()));
 
   std::byte* out;
   const std::byte* a;
   const std::byte* b;
+  Wide multiplier;
   Wide divisor;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
     const T x = load<T>(a, i);
     const T y = load<T>(b, i);
-    if constexpr (Operation::selects && !divides) {
+    if constexpr (Operation::selects && !scales) {
       store<T>(out, i, Operation::apply(x, y));
     } else if constexpr (Operation::selects) {
-      store<T>(out, i, narrow<T>(widen(Operation::apply(x, y)) / divisor));
-    } else if constexpr (divides) {
-      store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y)) / divisor));
+      store<T>(out, i, narrow<T>(widen(Operation::apply(x, y)) * multiplier / divisor));
+    } else if constexpr (scales) {
+      store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y)) * multiplier / divisor));
     } else {
       store<T>(out, i, narrow<T>(Operation::apply(widen(x), widen(y))));
     }
   }
 };
 
-/// Element i of out[i] = in[i] / divisor.
+/// Element i of out[i] = in[i] * multiplier / divisor.
 template <class T>
 struct ScaleKernel {
   using Wide = decltype(widen(T()));
 
   std::byte* out;
   const std::byte* in;
+  Wide multiplier;
   Wide divisor;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    store<T>(out, i, narrow<T>(widen(load<T>(in, i)) / divisor));
+    store<T>(out, i, narrow<T>(widen(load<T>(in, i)) * multiplier / divisor));
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/builder.hpp"
 #include "runtime/values/call.hpp"
@@ -10,13 +12,34 @@
 
 namespace lacuna {
 
-/// Which rank stands at which position of a part's graph: rank = position + shift, around the number of ranks.
-struct Order {
-  Rank size = 1;
-  Rank shift = 0;
+/// Which rank stands at which position of a part's graph: rank = position + shift, around the number of ranks, or as a
+/// list says.
+class Order {
+ public:
+  Order(Rank size = 1, Rank shift = 0) : size_(size), shift_(shift) {}  // NOLINT: implicit by design
+  /// The rank at each position: all of 0 .. P-1.
+  explicit Order(std::vector<Rank> ranks)
+      : size_(static_cast<Rank>(ranks.size())), ranks_(std::move(ranks)), positions_(ranks_.size()) {
+    for (Rank position = 0; position < size_; ++position) positions_[at(rank_of(position))] = position;
+  }
 
-  Rank rank_of(Rank position) const { return position + shift < size ? position + shift : position + shift - size; }
-  Rank position_of(Rank rank) const { return rank - shift >= 0 ? rank - shift : rank - shift + size; }
+  Rank size() const { return size_; }
+  /// Of an order without a list.
+  Rank shift() const { return shift_; }
+  Rank rank_of(Rank position) const {
+    if (!ranks_.empty()) return ranks_[at(position)];
+    return position + shift_ < size_ ? position + shift_ : position + shift_ - size_;
+  }
+  Rank position_of(Rank rank) const {
+    if (!positions_.empty()) return positions_[at(rank)];
+    return rank - shift_ >= 0 ? rank - shift_ : rank - shift_ + size_;
+  }
+
+ private:
+  static std::size_t at(Rank index) { return static_cast<std::size_t>(index); }
+
+  Rank size_, shift_ = 0;
+  std::vector<Rank> ranks_, positions_;  // by position, by rank
 };
 
 /// What an algorithm may look at to place the parts of a run: only values equal on all ranks.
@@ -24,10 +47,18 @@ struct Binding {
   const Call& call;
   const Hosts& hosts;      ///< of the ranks, whose number it knows
   const Sampler& sampler;  ///< with the draw of this call
+  bool skips = false;      ///< this part skips anything
 };
 
 /// The order in which the root stands at position 0, for Algorithm::bind.
 inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.hosts.size(), binding.call.root}; }
+
+/// What an algorithm that can skip leaves out when it skips S steps, 0 <= S <= most().
+struct Skipping {
+  int (*most)(const Hosts& hosts);
+  /// The share of all contributions.
+  double (*left_out)(const Hosts& hosts, int steps);
+};
 
 /// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
 struct Algorithm {
@@ -42,6 +73,8 @@ struct Algorithm {
   void (*build)(GraphBuilder& graph);
   /// The order of the ranks in one part; null: rank = position.
   Order (*bind)(const Binding& binding, std::uint32_t part);
+  /// Its program heeds skip_steps(); null: it skips nothing.
+  const Skipping* skipping = nullptr;
 };
 
 /// The same program for another collective: that of blocks of different lengths, say, which a program never sees.

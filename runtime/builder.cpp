@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace lacuna {
@@ -13,6 +14,45 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
       sent_(static_cast<std::size_t>(shape.size)),
       received_(static_cast<std::size_t>(shape.size)) {
   if (symmetric) shape_.position = 0;
+  if (shape.feedback) add_residual();
+}
+
+/// Piece by piece: a program starts with what it needs first.
+void GraphBuilder::add_residual() {
+  for (Rank piece = 0; piece < shape_.size; ++piece) {
+    const Region to = piece_of(Buffer::Residual, piece);
+    Region from = to;
+    from.buffer = Buffer::Input;
+    add({.kind = StepKind::Reduce, .to = to, .from = in_one_buffer(from)});
+  }
+}
+
+void GraphBuilder::clear_contributed() {
+  std::vector<Region> contributed;
+  for (const Step& step : steps_) {
+    const bool reads = step.reads() && step.from.buffer == Buffer::Residual;
+    if (reads && std::find(contributed.begin(), contributed.end(), step.from) == contributed.end()) {
+      contributed.push_back(step.from);
+    }
+  }
+  for (const Region& region : contributed) clear_but_left_out(region);
+}
+
+/// In pieces so small that each was left out or not.
+void GraphBuilder::clear_but_left_out(const Region& region) {
+  std::uint32_t of = region.of;
+  for (const Region& left : left_out_) of = std::lcm(of, left.of);
+  const auto is_left_out = [&](std::uint32_t piece) {
+    return std::any_of(left_out_.begin(), left_out_.end(), [&](const Region& left) {
+      return piece >= left.begin * (of / left.of) && piece < left.end * (of / left.of);
+    });
+  };
+  const std::uint32_t end = region.end * (of / region.of);
+  for (std::uint32_t begin = region.begin * (of / region.of), next = begin; begin < end; begin = next) {
+    const bool kept = is_left_out(begin);
+    while (next < end && is_left_out(next) == kept) ++next;
+    if (!kept) clear({Buffer::Residual, region.slot, of, begin, next});
+  }
 }
 
 const Hosts& GraphBuilder::hosts() {
@@ -26,7 +66,13 @@ const Hosts& GraphBuilder::hosts() {
 }
 
 Region GraphBuilder::canonical(Region region) const {
-  if (!shape_.in_place || region.buffer == Buffer::Scratch) return region;
+  if (shape_.feedback && region.buffer == Buffer::Input) region.buffer = Buffer::Residual;
+  return in_one_buffer(region);
+}
+
+/// In place, the two user buffers are one.
+Region GraphBuilder::in_one_buffer(Region region) const {
+  if (!shape_.in_place || region.buffer > Buffer::Output) return region;
   const CollectiveTraits& traits = traits_of(shape_.collective);
   const bool output_lies_in_input = traits.input == Holds::Blocks && traits.output == Holds::Data;
   region.buffer = output_lies_in_input ? Buffer::Input : Buffer::Output;
@@ -79,12 +125,22 @@ StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
 
 StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind::Copy, .to = to, .from = from}); }
 
-void GraphBuilder::finish(Region region) {
+StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
+
+void GraphBuilder::leave_out(Region partial) {
+  if (!shape_.feedback || partial.buffer == Buffer::Residual) return;
+  left_out_.push_back(partial);
+  left_out_.back().buffer = Buffer::Residual;
+  left_out_.back().slot = 0;
+  copy(left_out_.back(), partial);
+}
+
+void GraphBuilder::finish(Region region, Rank contributors) {
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                  [&](const Step& step) { return step.writes() && step.to == region; });
   if (last == steps_.rend() || last->kind == StepKind::Receive)
     return refuse("finish() of what no reduction or copy wrote");
-  last->finish = true;
+  last->contributors = contributors == 0 ? shape_.size : contributors;
 }
 
 void GraphBuilder::after(StepId step, StepId earlier) {
@@ -142,6 +198,9 @@ void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
 
 bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_[step][ancestor]; }
 
-Graph GraphBuilder::build() && { return Graph(shape_, symmetric_, std::move(steps_), edges_); }
+Graph GraphBuilder::build() && {
+  if (shape_.feedback) clear_contributed();
+  return Graph(shape_, symmetric_, std::move(steps_), edges_);
+}
 
 }  // namespace lacuna

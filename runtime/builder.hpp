@@ -14,12 +14,16 @@ namespace lacuna {
 class GraphBuilder {
  public:
   /// A symmetric program mentions its position only in sums of pieces and peers; it is written once, at position 0.
+  /// With feedback, what the program calls its input is the residual, to which the input is added first; what it has
+  /// read of it is contributed, and cleared at the end: the rest is left for the next call.
   GraphBuilder(const GraphShape& shape, bool symmetric);
 
   Rank size() const { return shape_.size; }
   Rank position() const { return shape_.position; }
   bool in_place() const { return shape_.in_place; }
   int skip_steps() const { return shape_.skip_steps; }
+  int gather_steps() const { return shape_.gather_steps; }
+  bool keeps_missing() const { return shape_.keep; }
   /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
   const Hosts& hosts();
 
@@ -43,8 +47,13 @@ class GraphBuilder {
   /// to = with op what arrives
   StepId receive_reduce(Region to, Region with, Rank from_peer);
   StepId copy(Region to, Region from);
-  /// The step that wrote exactly this region last gave its final value: there avg divides.
-  void finish(Region region);
+  StepId clear(Region region);
+  /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
+  /// It is kept for the next call. The own input, where it is not read, is kept anyway.
+  void leave_out(Region partial);
+  /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
+  /// There the result is scaled: avg divides.
+  void finish(Region region, Rank contributors = 0);
   /// An order that the regions do not show: `step` starts after `earlier` has ended.
   void after(StepId step, StepId earlier);
 
@@ -60,6 +69,7 @@ class GraphBuilder {
   };
 
   Region canonical(Region region) const;
+  Region in_one_buffer(Region region) const;
   Region piece_of(Buffer buffer, Rank piece) const;
   Region range_of(Buffer buffer, Rank begin, Rank end, Rank of);
   Rank wrap(Rank value) const;
@@ -70,6 +80,9 @@ class GraphBuilder {
 
   void refuse(std::string what);
   void check_block(const Region& region);
+  void add_residual();
+  void clear_contributed();
+  void clear_but_left_out(const Region& region);
 
   GraphShape shape_;
   bool symmetric_;
@@ -78,6 +91,7 @@ class GraphBuilder {
   std::vector<Graph::Edge> edges_;
   std::vector<Access> live_;                    // accesses that a later step may have to follow
   std::vector<std::vector<bool>> ancestors_;    // by step: every step that ends before it
+  std::vector<Region> left_out_;                // places of the residual that keep a sum
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/check_call.hpp"
 #include "runtime/log.hpp"
 #include "runtime/parts.hpp"
+#include "runtime/skip_plan.hpp"
 #include "runtime/tables.hpp"
 
 namespace lacuna::runtime {
@@ -65,7 +66,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   Run* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    if (Status may = may_start(); !may) return may;
+    if (Status may = may_start(call, algorithm); !may) return may;
     run = executor_.runs_.take();
     fill(*run, call, algorithm);
     launch(*run);
@@ -93,6 +94,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   Run* run = executor_.runs_.take();
   fill(*run, call, algorithm);
   start_clock(*run, run->call.options.deadline);
+  run->parts = 0;  // until it is started
   run->prepared = run->finished = true;
   run->section = kokkos_tools::no_section;
   return run;
@@ -105,7 +107,7 @@ Status Communicator::start(Run& run) {
     if (!run.finished) {
       return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
     }
-    if (Status may = may_start(); !may) return may;
+    if (Status may = may_start(run.call, *run.algorithm); !may) return may;
     launch(run);
   }
   executor_.flush_deferred();
@@ -120,8 +122,9 @@ Status Communicator::check(const Call& call) const {
   return check_call(call, rank(), size());
 }
 
-Status Communicator::may_start() const {
+Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
   if (!poison_.is_ok()) return poison_;
+  if (Status ready = algorithm.skipping ? check_state(call) : Status(); !ready) return ready;
   const Run* earlier = runs_[slot_of(next_run_)];
   if (unfinished_ < executor_.options().max_runs && !earlier) return {};
   if (unfinished_ < executor_.options().max_runs) {
@@ -148,8 +151,7 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.root = call.root;
   run.call.memory = call.memory;
   keep_tables(run, call, rank());
-  run.call.options.skip_steps = options.skip_steps;
-  run.call.options.skip_mode = options.skip_mode;
+  keep_skip(run, algorithm.skipping ? options.skip : Skip());
   run.call.options.sampler = options.sampler;
   run.call.options.priority = options.priority;
   run.call.options.deadline = options.deadline;
@@ -158,18 +160,23 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.in_place = is_in_place(run.call, rank());
   run.peer = 0;
   run.element = Dtype::U8;
-  run.divisor = call.reduction == Reduction::Avg ? size() : 1;
-  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
 }
 
 /// Numbers the run and starts it.
 void Communicator::launch(Run& run) {
   const Options& options = run.call.options;
+  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
   run.sampler = {};
-  if (options.skip_steps > 0 && options.skip_mode == SkipMode::Random) {
-    Sampler& sampler = options.sampler ? *options.sampler : sampler_;
-    run.sampler = sampler;
-    ++sampler.draw;
+  forget_skips(run);
+  if (run.algorithm->skipping) {
+    plan_skips(run, hosts_, executor_.options().chunk_bytes);
+    if (run.residual) executor_.feeding_.push_back(options.skip.state);
+    if (run.skips() && options.skip.mode != SkipMode::Static) {
+      Sampler& sampler = sampler_of(options);
+      run.sampler = sampler;
+      ++sampler.draw;
+    }
+    begin_report(run);
   }
   tell_own_length(run, rank());
   run.number = next_run_++;
@@ -202,10 +209,9 @@ std::uint32_t Communicator::digest_of(const Run& run) {
   Digest digest = name_digest_;
   digest
       .add(word(call.collective) | word(call.dtype) << 8 | word(call.reduction) << 16 | word(run.parts) << 24 |
-           word(call.options.skip_mode) << 32)
-      .add(agreed_lengths(call).digest)
-      .add(word(call.root) << 32 | word(call.options.skip_steps));
-  if (call.options.skip_steps > 0) digest.add(run.sampler.seed).add(run.sampler.key).add(run.sampler.draw);
+           word(call.root) << 32)
+      .add(agreed_lengths(call).digest);
+  if (run.algorithm->skipping) add_skips(digest, run);
   return static_cast<std::uint32_t>(digest.value() ^ digest.value() >> 32);
 }
 
@@ -214,13 +220,20 @@ Run* Communicator::find(std::uint32_t number) {
   return run && run->number == number ? run : nullptr;
 }
 
-const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Order& order) {
-  return graphs_.get(*run.algorithm, {.collective = run.call.collective,
-                                      .size = size(),
-                                      .position = order.position_of(rank()),
-                                      .in_place = run.in_place,
-                                      .skip_steps = run.call.options.skip_steps,
-                                      .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift) : Hosts()});
+GraphShape Communicator::graph_shape(const Run& run, const PartShape& shape, const Order& order) const {
+  return {.collective = run.call.collective,
+          .size = size(),
+          .position = order.position_of(rank()),
+          .in_place = shape.in_place,
+          .skip_steps = shape.skip_steps,
+          .gather_steps = shape.gather_steps,
+          .keep = shape.keep,
+          .feedback = shape.feedback,
+          .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift()) : Hosts()};
+}
+
+const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const PartShape& shape, const Order& order) {
+  return graphs_.get(*run.algorithm, graph_shape(run, shape, order));
 }
 
 Communicator::CallTally& Communicator::tally(const Run& run) {
@@ -239,6 +252,7 @@ void Communicator::ended(Run& run) {
   }
   runs_[slot_of(run.number)] = nullptr;
   --unfinished_;
+  if (run.algorithm->skipping) end_skips(run);
 }
 
 bool Communicator::test(Run& run) {

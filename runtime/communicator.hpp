@@ -7,6 +7,7 @@
 
 #include "runtime/executor.hpp"
 #include "runtime/graph_cache.hpp"
+#include "runtime/graph_cost.hpp"
 #include "runtime/mailbox.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/message.hpp"
@@ -53,6 +54,8 @@ class Communicator {
   Result<Run*> post(const Receive& message);
   /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
   Result<std::optional<std::size_t>> probe(Rank from, int tag);
+  /// What a run that has ended has left out; nothing of one that could not.
+  SkipReport skip_report(const Run& run) const;
   /// Of a finished receive: the bytes that it took.
   std::size_t received(const Run& run) const;
 
@@ -122,10 +125,25 @@ class Communicator {
   };
 
   Status check(const Call& call) const;
-  /// Ok, or why no call can start now.
-  Status may_start() const;
+  /// Ok, or why this call can't start now.
+  Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   void launch(Run& run);
+
+  // Calls that skip (communicator_skip.cpp)
+  static void keep_skip(Run& run, const Skip& skip);
+  Sampler& sampler_of(const Options& options);
+  static void add_skips(Digest& digest, const Run& run);
+  /// Ok, or why what the call keeps does not allow it to start now.
+  Status check_state(const Call& call) const;
+  void end_skips(Run& run);
+  static void begin_report(Run& run);
+  /// Adds what this part skips to its run's report.
+  void report(const ActivePart& part);
+  void count_skips(const Run& run);
+  void end_audit(Run& run);
+  const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
+
   std::uint32_t digest_of(const Run& run);
   void keep_record(const Run& run);
   static std::string text_of(const Record& record);
@@ -137,7 +155,8 @@ class Communicator {
   /// The run of this number if it was posted and has not finished.
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
-  const std::shared_ptr<const Graph>& graph(const Run& run, const Order& order);
+  GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
+  const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
   CallTally& tally(const Run& run);
   CommunicatorCounters counters(const TickScale::Line& scale) const;
   void ended(Run& run);
@@ -157,9 +176,11 @@ class Communicator {
   Clock::time_point messages_looked_at_;
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   GraphCache graphs_;
+  CostCache costs_;
   std::vector<Record> records_;
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
+  SkipCounters skips_;
   const Algorithm* named_ = nullptr;  // whose name's digest is kept
   Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none

@@ -99,7 +99,6 @@ void Communicator::fill(Run& run, const Message& message) {
   run.peer = group_.process_of(message.peer);
   run.digest = message.kind == RunKind::Send ? mailbox_.next_number(run.peer, run.number) : 0;
   run.element = message.dtype;
-  run.divisor = 1;
   run.parts = 1;
   start_clock(run, message.options.deadline);
 }

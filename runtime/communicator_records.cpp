@@ -14,10 +14,10 @@ void Communicator::keep_record(const Run& run) {
                                    .table = static_cast<std::uint32_t>(lengths.digest),
                                    .draw = run.sampler.draw,
                                    .root = run.call.root,
-                                   .skip_steps = run.call.options.skip_steps,
+                                   .skip_steps = run.skip_steps,
                                    .dtype = run.call.dtype,
                                    .reduction = run.call.reduction,
-                                   .skip_mode = run.call.options.skip_mode};
+                                   .skip_mode = run.call.options.skip.mode};
 }
 
 std::string Communicator::text_of(const Record& record) {
@@ -31,7 +31,7 @@ std::string Communicator::text_of(const Record& record) {
   if (traits_of(collective).reduces) text += fmt::format(" {}", to_string(record.reduction));
   if (has_root(collective)) text += fmt::format(" root {}", record.root);
   if (record.skip_steps > 0) text += fmt::format(" skip {} {}", record.skip_steps, to_string(record.skip_mode));
-  if (record.skip_steps > 0 && record.skip_mode == SkipMode::Random) text += fmt::format(" draw {}", record.draw);
+  if (record.skip_steps > 0 && record.skip_mode != SkipMode::Static) text += fmt::format(" draw {}", record.draw);
   return text;
 }
 

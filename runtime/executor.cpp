@@ -38,17 +38,32 @@ void Executor::prepare(ActivePart& part) {
   if (part.scratch_bytes > 0) part.scratch = blocks_.take(part.scratch_bytes);
 }
 
+void Executor::give_back_memory(ActivePart& part) {
+  if (part.scratch) blocks_.give_back(std::exchange(part.scratch, nullptr), part.scratch_bytes);
+  if (part.packed) {
+    blocks_.give_back(std::exchange(part.packed, nullptr), part.count * size_of(part.run->call.dtype));
+  }
+}
+
 void Executor::activate_part(Run& run) {
   ActivePart& part = add_part(run);
-  part.order = {part.group->size(), 0};
+  const PartShape shape = shape_of(run, part.number);
+  part.order = part.group->size();
   if (run.algorithm->bind) {
-    part.order = run.algorithm->bind({run.call, run.communicator->hosts(), run.sampler}, part.number);
+    part.order = run.algorithm->bind({run.call, run.communicator->hosts(), run.sampler, shape.skips()}, part.number);
   }
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
-  if (const auto& planned = run.communicator->graph(run, part.order); part.graph != planned) part.graph = planned;
+  if (const auto& planned = run.communicator->graph(run, shape, part.order); part.graph != planned) {
+    part.graph = planned;
+  }
   cut(part);
+  if (run.reported) run.communicator->report(part);
   prepare(part);
+  if (is_packed(run, part.number)) {
+    part.packed = blocks_.take(part.count * size_of(run.call.dtype));
+    pack(part);
+  }
   adopt_early_messages(part);
   for (StepId root : part.graph->roots()) ready_.push(run.call.options.priority, {&part, root});
   if (part.remaining == 0) finish_part(part);
@@ -82,20 +97,30 @@ void Executor::start(ActivePart& part, StepId step) {
     case StepKind::ReceiveReduce:
       return start_receive(part, step);
     case StepKind::Copy:
-      copy(part, step);
+    case StepKind::Reduce:
+    case StepKind::Clear:
+      compute(part, step);
       return complete(part, step);
   }
 }
 
-void Executor::copy(ActivePart& part, StepId id) {
+void Executor::compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
+  const Call& call = part.run->call;
   const Extent to = resolve(part, step.to);
+  if (step.kind == StepKind::Clear) {
+    if (to.count > 0) std::memset(to.data, 0, to.count * size_of(call.dtype));
+    return;
+  }
   const Extent from = resolve(part, step.from);
+  if (step.kind == StepKind::Reduce) {
+    return kernels::reduce(call.dtype, call.reduction, {}, to.data, to.data, from.data, to.count);
+  }
   std::size_t count = to.count;
   if (std::size_t* told = told_length(part, step.to); told && step.from != step.to) {
     count = *told = std::min(from.count, to.count);
   }
-  kernels::scale(part.run->call.dtype, step.finish ? part.run->divisor : 1, to.data, from.data, count);
+  kernels::copy(call.dtype, scale_of(part, step), to.data, from.data, count);
 }
 
 void Executor::complete(ActivePart& part, StepId step) {
@@ -109,7 +134,8 @@ void Executor::complete(ActivePart& part, StepId step) {
 
 void Executor::finish_part(ActivePart& part) {
   Run& run = *part.run;
-  if (part.scratch) blocks_.give_back(std::exchange(part.scratch, nullptr), part.scratch_bytes);
+  if (part.packed) unpack(part);
+  give_back_memory(part);
   const auto at = std::find_if(run.active.begin(), run.active.end(), [&](const auto& p) { return p.get() == &part; });
   run.spare.push_back(std::move(*at));
   run.active.erase(at);
@@ -146,11 +172,11 @@ void Executor::let_go(Run& run) {
 
 void Executor::recycle(Run& run) {
   for (auto& part : run.active) {
-    if (part->scratch) blocks_.give_back(std::exchange(part->scratch, nullptr), part->scratch_bytes);
+    give_back_memory(*part);
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
-  run.prepared = false;
+  run.prepared = run.reported = run.audited = false;
   runs_.give_back(&run);
 }
 

@@ -160,6 +160,7 @@ class Executor : public Watched, private Receiver {
   void activate_part(Run& run);
   ActivePart& add_part(Run& run);
   void prepare(ActivePart& part);
+  void give_back_memory(ActivePart& part);
   void settle();
   void start(ActivePart& part, StepId step);
   void complete(ActivePart& part, StepId step);
@@ -167,7 +168,7 @@ class Executor : public Watched, private Receiver {
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
   void recycle(Run& run);
-  void copy(ActivePart& part, StepId step);
+  void compute(ActivePart& part, StepId step);
 
   // Messages (executor_messages.cpp)
   void begin_message(Run& run);
@@ -252,7 +253,8 @@ class Executor : public Watched, private Receiver {
   std::vector<Communicator*> communicators_;
   std::vector<Reach> retired_;  // of communicators that were destroyed
   std::vector<CommunicatorCounters> retired_counters_;
-  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
+  std::vector<SkipState*> feeding_;  // whose residual a call is using
+  ObjectPool<Run> runs_;             // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;

@@ -234,8 +234,8 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
     if (step.kind == StepKind::Receive) {
       if (to != bytes.data()) std::memcpy(to, bytes.data(), bytes.size());
     } else {
-      kernels::reduce(call.dtype, call.reduction, step.finish ? part.run->divisor : 1, to,
-                      resolve(part, step.from).data + offset, bytes.data(), bytes.size() / size_of(call.dtype));
+      kernels::reduce(call.dtype, call.reduction, scale_of(part, step), to, resolve(part, step.from).data + offset,
+                      bytes.data(), bytes.size() / size_of(call.dtype));
     }
   }
   state.consumed += bytes.size();

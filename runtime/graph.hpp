@@ -19,7 +19,10 @@ struct GraphShape {
   Rank position = 0;  ///< in the order of the ranks that a part uses; 0 for a symmetric graph
   bool in_place = false;
   int skip_steps = 0;
-  Hosts hosts = {};  ///< by position, if its algorithm asks for them
+  int gather_steps = 0;   ///< of an allgather, left out
+  bool keep = false;      ///< what is not gathered stays as it is; else it becomes zero
+  bool feedback = false;  ///< the input is added to the residual, which stands for it
+  Hosts hosts = {};       ///< by position, if its algorithm asks for them
 
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };
@@ -30,21 +33,23 @@ enum class StepKind : std::uint8_t {
   Receive,        ///< to = the peer's bytes
   ReceiveReduce,  ///< to = from op the peer's bytes
   Copy,           ///< to = from
+  Reduce,         ///< to = to op from
+  Clear,          ///< to = 0
 };
 
 using StepId = std::uint32_t;
 
 struct Step {
   StepKind kind = StepKind::Copy;
-  bool finish = false;      ///< the result is final: avg divides here, before the last rounding
-  Rank peer = 0;            ///< how many positions after the own one, 0 .. size-1
+  Rank contributors = 0;  ///< the result is final, of so many ranks: it is scaled before the last rounding; 0: not yet
+  Rank peer = 0;          ///< how many positions after the own one, 0 .. size-1
   std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver
   Region to;
   Region from;
 
   bool sends() const { return kind == StepKind::Send; }
   bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }
-  bool reads() const { return kind != StepKind::Receive; }
+  bool reads() const { return kind != StepKind::Receive && kind != StepKind::Clear; }
   bool writes() const { return kind != StepKind::Send; }
 };
 

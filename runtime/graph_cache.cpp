@@ -16,7 +16,7 @@ const std::shared_ptr<const Graph>& GraphCache::get(const Algorithm& algorithm, 
   GraphBuilder builder(shape, algorithm.symmetric);
   algorithm.build(builder);
   entries_.push_front({&algorithm, shape, std::make_shared<const Graph>(std::move(builder).build())});
-  if (entries_.size() > capacity) entries_.pop_back();
+  if (entries_.size() > capacity(shape)) entries_.pop_back();
   return entries_.front().graph;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -15,7 +16,10 @@ class GraphCache {
   const std::shared_ptr<const Graph>& get(const Algorithm& algorithm, GraphShape shape);
 
  private:
-  static constexpr std::size_t capacity = 64;
+  /// Where positions are drawn, each may come.
+  static std::size_t capacity(const GraphShape& shape) {
+    return std::max<std::size_t>(64, 2 * static_cast<std::size_t>(shape.size));
+  }
 
   struct Entry {
     const Algorithm* algorithm;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "runtime/clock.hpp"
 #include "runtime/kokkos_tools.hpp"
 #include "runtime/values/group.hpp"
+#include "runtime/values/scale.hpp"
+#include "runtime/values/skip_report.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
@@ -51,6 +54,29 @@ struct StepState {
   Landing* landing = nullptr;
 };
 
+/// A stretch of a call's data, in elements.
+struct Stretch {
+  std::size_t offset = 0;
+  std::size_t count = 0;
+};
+
+/// What one part of a run takes and how, where the parts are not all alike.
+struct PartPlan {
+  Stretch data{};  ///< of a packed part, only its length counts
+  int skip_steps = 0;
+  int gather_steps = 0;
+  bool feedback = false;
+  SkipOutcome outcome = SkipOutcome::Dense;    ///< of one that skips nothing
+  bool audits = false;                         ///< it reduces the run's sample densely
+  std::uint32_t first_packed = 0, packed = 0;  ///< the stretches that travel together in it, of Plan::packed
+};
+
+/// The parts of a run; none: equal shares, as many as Run::parts says.
+struct Plan {
+  std::vector<PartPlan> parts;
+  std::vector<Stretch> packed;
+};
+
 /// One graph on one segment of a run's data, being executed.
 struct ActivePart {
   Run* run = nullptr;
@@ -66,15 +92,16 @@ struct ActivePart {
   std::uint32_t remaining = 0;       ///< steps that have not ended
   std::byte* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+  std::byte* packed = nullptr;  ///< the data, where it has been gathered from several places
 
   /// The process so many positions after the own one, 0 .. size-1; and the inverse, for a member.
   Rank process_at(Rank distance) const {
     const Rank there = position + distance;
-    return group->process_of(order.rank_of(there < order.size ? there : there - order.size));
+    return group->process_of(order.rank_of(there < order.size() ? there : there - order.size()));
   }
   Rank distance_of(Rank process) const {
     const Rank distance = order.position_of(group->rank_of(process)) - position;
-    return distance >= 0 ? distance : distance + order.size;
+    return distance >= 0 ? distance : distance + order.size();
   }
 };
 
@@ -95,8 +122,18 @@ struct Run {
   Rank peer = 0;              ///< of a message: the other rank of the job
   Dtype element = Dtype::U8;  ///< of a message
   std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
+  std::vector<SkipSegment> segments;
+  std::vector<SkipStage> schedule;
+  std::byte* residual = nullptr;
+  int skip_steps = 0, gather_steps = 0;  ///< of all parts, unless the plan says otherwise
   bool in_place = false;
-  double divisor = 1;
+  bool feedback = false;
+  bool audited = false;         ///< its last part reduces the sample
+  std::uint64_t state_run = 0;  ///< of an audited one: which run of its state it is, from 1
+  std::vector<std::byte> sample;
+  bool reported = false;  ///< what its parts skip is noted as they begin
+  SkipReport report;
+  Plan plan;
   std::uint32_t parts = 1;
   std::uint32_t next_part = 0;
   std::uint32_t parts_done = 0;
@@ -113,6 +150,11 @@ struct Run {
   bool expiry_reported = false;
   std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 
+  bool skips() const {
+    return std::any_of(plan.parts.begin(), plan.parts.end(),
+                       [](const PartPlan& part) { return part.skip_steps > 0 || part.gather_steps > 0; }) ||
+           (plan.parts.empty() && (skip_steps > 0 || gather_steps > 0));
+  }
   /// The part of this number if it is in flight.
   ActivePart* find(std::uint32_t part) {
     for (auto& candidate : active) {
@@ -132,6 +174,28 @@ Extent resolve(const ActivePart& part, const Region& region);
 
 /// Sets the segment that a part of its number takes.
 void cut(ActivePart& part);
+
+/// What the result of this step is scaled by.
+Scale scale_of(const ActivePart& part, const Step& step);
+
+/// What the graph of a part depends on besides its algorithm and the place of its rank.
+struct PartShape {
+  bool in_place = false;
+  int skip_steps = 0;
+  int gather_steps = 0;
+  bool keep = false;
+  bool feedback = false;
+
+  bool skips() const { return skip_steps > 0 || gather_steps > 0; }
+};
+PartShape shape_of(const Run& run, std::uint32_t part);
+inline bool is_packed(const Run& run, std::uint32_t part) {
+  return !run.plan.parts.empty() && (run.plan.parts[part].packed > 0 || run.plan.parts[part].audits);
+}
+inline bool is_audit(const Run& run, std::uint32_t part) { return run.audited && part + 1 == run.parts; }
+/// Between the caller's buffers, or the run's sample, and the memory of a packed part.
+void pack(ActivePart& part);
+void unpack(const ActivePart& part);
 
 /// Where the sender's word about the length of what lands in this region counts, up to the region's own length: the
 /// caller's place for it. Else null.

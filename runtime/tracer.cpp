@@ -32,7 +32,7 @@ Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
   return {.call = part.run->traced,
           .step = id,
           .index = part.run->kind == RunKind::Collective ? step.index : part.run->digest,
-          .peer = step.kind == StepKind::Copy ? Rank{0} : part.process_at(step.peer),
+          .peer = !step.sends() && !step.receives() ? Rank{0} : part.process_at(step.peer),
           .part = static_cast<std::uint16_t>(part.number),
           .kind = kind,
           .step_kind = step.kind};

@@ -94,10 +94,7 @@ lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int3
     if (Status valid = check_range("format", format, LACUNA_PROMETHEUS); !valid) return valid;
     const std::string all = communicator->communicator.counters_text(static_cast<lacuna::CountersFormat>(format));
     *length = all.size();
-    if (capacity <= all.size()) {
-      return {Code::InvalidArgument,
-              "capacity is " + std::to_string(capacity) + ", must be at least " + std::to_string(all.size() + 1)};
-    }
+    if (capacity <= all.size()) return too_small(capacity, all.size() + 1);
     std::memcpy(text, all.c_str(), all.size() + 1);
     return {};
   });

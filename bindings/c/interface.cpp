@@ -25,6 +25,11 @@ Status check_range(const char* what, std::int32_t value, std::int32_t most) {
 
 Status null_argument(const char* what) { return {Code::InvalidArgument, std::string(what) + " is null"}; }
 
+Status too_small(std::size_t capacity, std::size_t needed) {
+  return {Code::InvalidArgument,
+          "capacity is " + std::to_string(capacity) + ", must be at least " + std::to_string(needed)};
+}
+
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
   constexpr double most = 1e9;
   if (!(seconds >= 0)) return {Code::InvalidArgument, std::string(what) + " must be 0 or more seconds"};
@@ -32,20 +37,20 @@ Status read_seconds(const char* what, double seconds, std::chrono::milliseconds&
   return {};
 }
 
-Status read_options(const lacuna_options* given, Options& options) {
+Status read_options(const lacuna_options* given, Options& options, SkipLists& lists) {
   lacuna_options value = LACUNA_OPTIONS_INIT;
   if (Status valid = read(given, value); !valid) return valid;
-  if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_RANDOM); !valid) return valid;
+  if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_SHUFFLED); !valid) return valid;
   if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
   if (Status valid = read_seconds("deadline", value.deadline, options.deadline); !valid) return valid;
   static_assert(sizeof(lacuna_sampler) == sizeof(Sampler));
   if (value.algorithm) options.algorithm = value.algorithm;
-  options.skip_steps = value.skip_steps;
-  options.skip_mode = static_cast<SkipMode>(value.skip_mode);
+  options.skip.steps = value.skip_steps;
+  options.skip.mode = static_cast<SkipMode>(value.skip_mode);
   options.sampler = reinterpret_cast<Sampler*>(value.sampler);
   options.priority = static_cast<Priority>(value.priority);
   if (value.notify) options.notify = value.token;
-  return {};
+  return read_skip(value.skip, options.skip, lists);
 }
 
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value) {

@@ -5,12 +5,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "bindings/c/lacuna.h"
 #include "bindings/cpp/lacuna.hpp"
 
-// What the files of the C interface share: one file for each group of lacuna.h.
+// What the files of the C interface share: one file for each group of lacuna.h and lacuna_skip.h.
 
 struct lacuna_communicator {
   lacuna::Communicator communicator;
@@ -18,6 +20,14 @@ struct lacuna_communicator {
 
 struct lacuna_request {
   lacuna::Request request;
+};
+
+struct lacuna_skip_state {
+  lacuna::SkipState state;
+};
+
+struct lacuna_skip_importance {
+  lacuna::SkipImportance importance;
 };
 
 namespace lacuna::c {
@@ -53,10 +63,20 @@ Status read(const T* given, T& value) {
 
 Status check_range(const char* what, std::int32_t value, std::int32_t most);
 Status null_argument(const char* what);
+/// Where the caller gives memory: it must have room for `needed`.
+Status too_small(std::size_t capacity, std::size_t needed);
 
 /// Whole milliseconds, rounded up; what is longer than decades is cut to that.
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value);
-Status read_options(const lacuna_options* given, Options& options);
+/// What Options::skip points to; lives until the call has been started or prepared.
+struct SkipLists {
+  std::vector<SkipStage> schedule;
+  std::vector<SkipSegment> segments;
+};
+
+Status read_options(const lacuna_options* given, Options& options, SkipLists& lists);
+/// What lacuna_options::skip adds.
+Status read_skip(const lacuna_skip* given, Skip& skip, SkipLists& lists);
 /// Is the call to be prepared? Options are valid here.
 bool prepares(const lacuna_options* given);
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);

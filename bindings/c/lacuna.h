@@ -11,9 +11,10 @@
  * library.
  *
  * Handles are opaque; they belong to the caller and end with their _free function. Structures belong to the caller and
- * are read, or filled, during the call only. All but lacuna_sampler begin with their size: set it with the _INIT macro,
- * so that a program goes on working with later libraries, whose structures may have more members. What may change in
- * version 1 stands in docs/c_api.md.
+ * are read, or filled, during the call only. All but lacuna_sampler and the elements of lists begin with their size:
+ * set it with the _INIT macro, so that a program goes on working with later libraries, whose structures may have more
+ * members. What may change in version 1 stands in docs/c_api.md. Skipping has a file of its own, lacuna_skip.h, which
+ * is included here.
  *
  * Who may use what at a time:
  *
@@ -91,10 +92,11 @@ typedef enum lacuna_memory_kind {
   LACUNA_CUDA_MANAGED = 2 /**< CUDA's managed memory */
 } lacuna_memory_kind;
 
-/** Which contributions skip_ring leaves out. */
+/** Which ranks' contributions a call that skips leaves out. P ranks. */
 typedef enum lacuna_skip_mode {
-  LACUNA_SKIP_STATIC = 0, /**< the same in every call */
-  LACUNA_SKIP_RANDOM = 1  /**< drawn anew for each part of each call */
+  LACUNA_SKIP_STATIC = 0,  /**< the same in every call */
+  LACUNA_SKIP_RANDOM = 1,  /**< the ranks are turned by a draw for each part of each call: P patterns */
+  LACUNA_SKIP_SHUFFLED = 2 /**< their order is drawn for each part of each call: P! orders */
 } lacuna_skip_mode;
 
 /** A call of a higher class overtakes the others at every step and on the wire. */
@@ -120,6 +122,8 @@ typedef enum lacuna_counters_format {
 typedef struct lacuna_communicator lacuna_communicator;
 /** A call in flight, prepared, or ended. Ends with lacuna_request_free(). */
 typedef struct lacuna_request lacuna_request;
+/** What a call leaves out, beyond lacuna_options. Its members stand in lacuna_skip.h. */
+typedef struct lacuna_skip lacuna_skip;
 
 /**
  * How to join the job. What is left as LACUNA_WORLD_OPTIONS_INIT sets it comes from the environment; with nothing set
@@ -186,18 +190,19 @@ typedef struct lacuna_sampler {
 typedef struct lacuna_options {
   size_t struct_size;      /**< sizeof(lacuna_options) */
   const char* algorithm;   /**< its name, read when the call starts; null: lacuna chooses */
-  int32_t skip_steps;      /**< skip_ring: reduce-scatter steps left out, 0 .. P-1 of P ranks */
-  int32_t skip_mode;       /**< skip_ring: a lacuna_skip_mode */
-  lacuna_sampler* sampler; /**< skip_ring, random; null: the communicator's own */
+  int32_t skip_steps;      /**< S: steps left out, as the algorithm counts them; skip_ring: 0 .. P-1 of P ranks */
+  int32_t skip_mode;       /**< a lacuna_skip_mode */
+  lacuna_sampler* sampler; /**< of random choices; null: that of skip.state, or the communicator's own */
   int32_t priority;        /**< a lacuna_priority */
   double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
   int32_t notify;          /**< not 0: token enters the completion queue at the call's end */
   uint64_t token;          /**< what lacuna_next_completion() gives back */
   int32_t prepare;         /**< not 0: make the request and start nothing; see lacuna_start() */
+  const lacuna_skip* skip; /**< more about what is left out, read when the call starts; null: nothing more */
 } lacuna_options;
 /** All defaults; a null pointer to options means the same. */
 #define LACUNA_OPTIONS_INIT \
-  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
+  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0, NULL }
 
 /** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
 typedef struct lacuna_counters {
@@ -390,8 +395,8 @@ LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, co
  * Those of one sender with one tag are received in the order in which they were sent.
  *
  * With `request` null they return at the end, with the outcome; else they start and put a request there, for
- * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; algorithm and
- * skip_steps are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
+ * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; an algorithm, and
+ * what skips, are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
  * @{
  */
 /** Sends data to rank `to`; ends when data may be rewritten, which may be before the receiver has asked for it. */
@@ -434,7 +439,8 @@ LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request,
 /**
  * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
  * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
- * buffers, and a sampler that it was given, must live. On an error nothing was sent; after LACUNA_BUSY try again.
+ * buffers, and a sampler, state or importance that it was given, must live. On an error nothing was sent; after
+ * LACUNA_BUSY try again.
  */
 LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
 /** Makes progress; *finished becomes 1 once the call has ended, well or not, else 0. lacuna_wait() says how it ended.
@@ -482,5 +488,7 @@ LACUNA_EXPORT lacuna_status lacuna_next_completion(lacuna_communicator* communic
 #ifdef __cplusplus
 }
 #endif
+
+#include "lacuna_skip.h"
 
 #endif /* LACUNA_H */

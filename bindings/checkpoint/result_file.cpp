@@ -14,7 +14,7 @@ namespace {
 
 const std::string methods_group = "/methods";
 const std::string summary_table = "/summary";
-const std::string epoch_column = "epoch";
+const std::string step_column = "step";
 
 Attributes schema() { return {{"schema", "lacuna-run"}, {"schema_version", std::int64_t{1}}}; }
 
@@ -27,9 +27,9 @@ std::string names_of(const std::vector<Metric>& metrics) {
 void write_method(hdf5::Output& output, const MethodResults& results) {
   const std::string group = methods_group + "/" + results.method;
   output.group(group);
-  std::vector<std::int64_t> epochs;
-  for (const ResultRow& row : results.rows) epochs.push_back(row.epoch);
-  output.array(group, {epoch_column, Dtype::I64, epochs.data(), epochs.size()});
+  std::vector<std::int64_t> steps;
+  for (const ResultRow& row : results.rows) steps.push_back(row.step);
+  output.array(group, {step_column, Dtype::I64, steps.data(), steps.size()});
   for (std::size_t column = 0; column < results.rows.front().metrics.size(); ++column) {
     std::vector<double> values;
     for (const ResultRow& row : results.rows) values.push_back(row.metrics[column].value);
@@ -62,19 +62,19 @@ Status read_column(const hdf5::Input& input, const std::string& name, MethodResu
   const std::string group = methods_group + "/" + results.method;
   Result<StateItem> item = input.describe(group, name);
   if (!item) return item.status();
-  const bool is_epoch = name == epoch_column;
-  if (is_epoch) results.rows.resize(item->count);
-  if (item->count != results.rows.size() || item->dtype != (is_epoch ? Dtype::I64 : Dtype::F64)) {
-    return Status(Code::Io, fmt::format("{}/{}: {} elements of {} do not fit {} epochs", group, name, item->count,
+  const bool is_step = name == step_column;
+  if (is_step) results.rows.resize(item->count);
+  if (item->count != results.rows.size() || item->dtype != (is_step ? Dtype::I64 : Dtype::F64)) {
+    return Status(Code::Io, fmt::format("{}/{}: {} elements of {} do not fit {} steps", group, name, item->count,
                                         to_string(item->dtype), results.rows.size()));
   }
-  std::vector<std::int64_t> epochs(is_epoch ? item->count : 0);
-  std::vector<double> values(is_epoch ? 0 : item->count);
-  item->data = is_epoch ? static_cast<void*>(epochs.data()) : values.data();
+  std::vector<std::int64_t> steps(is_step ? item->count : 0);
+  std::vector<double> values(is_step ? 0 : item->count);
+  item->data = is_step ? static_cast<void*>(steps.data()) : values.data();
   const Status read = input.read(group, *item);
   for (std::size_t row = 0; row < results.rows.size(); ++row) {
-    if (is_epoch) {
-      results.rows[row].epoch = epochs[row];
+    if (is_step) {
+      results.rows[row].step = steps[row];
     } else {
       results.rows[row].metrics.push_back({name, values[row]});
     }
@@ -104,13 +104,13 @@ Status ResultFile::append(const std::string& method, std::span<const ResultRow> 
   const auto same_method = [&](const MethodResults& results) { return results.method == method; };
   const auto place = std::find_if(methods_.begin(), methods_.end(), same_method);
   MethodResults results = place == methods_.end() ? MethodResults{method, {}} : *place;
-  std::erase_if(results.rows, [&](const ResultRow& row) { return row.epoch >= rows.front().epoch; });
+  std::erase_if(results.rows, [&](const ResultRow& row) { return row.step >= rows.front().step; });
   if (const Status named = hdf5::check_name(path_, method); !named) return named;
   for (const ResultRow& row : rows) {
-    const std::string name = fmt::format("epoch {} of '{}'", row.epoch, method);
-    if (!results.rows.empty() && row.epoch <= results.rows.back().epoch) {
-      return Status(Code::InvalidArgument, fmt::format("{}: {} comes after epoch {}; epochs ascend", path_.string(),
-                                                       name, results.rows.back().epoch));
+    const std::string name = fmt::format("step {} of '{}'", row.step, method);
+    if (!results.rows.empty() && row.step <= results.rows.back().step) {
+      return Status(Code::InvalidArgument, fmt::format("{}: {} comes after step {}; steps ascend", path_.string(), name,
+                                                       results.rows.back().step));
     }
     results.rows.push_back(row);
     if (const Status fits = check(row.metrics, results.rows.front().metrics, name); !fits) return fits;
@@ -137,11 +137,11 @@ Status ResultFile::check(const std::vector<Metric>& metrics, const std::vector<M
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (const Status named = hdf5::check_name(path_, metrics[i].name); !named) return named;
     const auto same_name = [&](const Metric& other) { return other.name == metrics[i].name; };
-    if (metrics[i].name != epoch_column && metrics[i].name != "method" &&
+    if (metrics[i].name != step_column && metrics[i].name != "method" &&
         std::count_if(metrics.begin(), metrics.end(), same_name) == 1) {
       continue;
     }
-    return Status(Code::InvalidArgument, fmt::format("{}: {} has the metric '{}' twice; 'epoch' and 'method' are taken",
+    return Status(Code::InvalidArgument, fmt::format("{}: {} has the metric '{}' twice; 'step' and 'method' are taken",
                                                      path_.string(), row, metrics[i].name));
   }
   if (names_of(metrics) == names_of(model)) return Status::ok();
@@ -182,7 +182,7 @@ Status ResultFile::load() {
       if (const Status read = read_column(*input, column, results); !read) return read;
     }
     if (results.rows.empty()) {
-      return Status(Code::Io, fmt::format("{}: the method '{}' has no epochs", path_.string(), method));
+      return Status(Code::Io, fmt::format("{}: the method '{}' has no steps", path_.string(), method));
     }
   }
   const Result<std::vector<std::string>> members = input->names("/");

@@ -17,9 +17,9 @@ struct Metric {
   double value = 0;
 };
 
-/// What one epoch of one method gave.
+/// How a method stood after some of its steps.
 struct ResultRow {
-  std::int64_t epoch = 0;
+  std::int64_t step = 0;
   std::vector<Metric> metrics;
 };
 
@@ -39,7 +39,7 @@ struct MethodResults {
 ///
 ///     /                    attributes schema = "lacuna-run", schema_version = 1, then the provenance
 ///     /methods/<method>    a group per method, in the order of their first rows, with datasets of equal length:
-///         epoch            int64
+///         step             int64
 ///         <metric>         float64, one dataset per metric
 ///     /summary             a table: the column "method" (UTF-8, padded with zero bytes) and a float64 column per
 ///     metric;
@@ -47,7 +47,7 @@ struct MethodResults {
 ///
 /// The file is small: it is held in memory and replaced as a whole with each change (temporary file, fsync, rename), so
 /// that it can be opened and read at any moment, whatever happens to its writer. One writer only (rank 0); one thread
-/// at a time. Names of methods and metrics are not empty and hold no '/'; the metric "epoch" is taken. Errors are Io,
+/// at a time. Names of methods and metrics are not empty and hold no '/'; the metric "step" is taken. Errors are Io,
 /// or InvalidArgument for rows that don't fit. After an Io error the old file stands and the next change writes
 /// everything.
 class ResultFile {
@@ -59,8 +59,8 @@ class ResultFile {
   /// Continues a file; its provenance stays.
   static Result<ResultFile> open(std::filesystem::path path);
 
-  /// Adds rows to a method, in ascending order of epochs. Rows that it already has from the first of these epochs on
-  /// are replaced: a run that continues from a checkpoint repeats epochs.
+  /// Adds rows to a method, in ascending order of steps. Rows that it already has from the first of these steps on
+  /// are replaced: a run that continues from a checkpoint repeats steps.
   Status append(const std::string& method, std::span<const ResultRow> rows);
   /// Sets the summary. All rows have the same metrics in the same order.
   Status summarise(std::vector<SummaryRow> rows);

@@ -22,6 +22,21 @@ std::string shown(const std::string& value) { return fmt::format("\"{}\"", value
 std::string shown(std::int64_t value) { return fmt::format("{}", value); }
 std::string shown(double value) { return fmt::format("{}", value); }
 
+std::string list_text(const std::vector<std::int64_t>& list) { return fmt::format("[{}]", joined(list, ", ")); }
+
+/// Nothing if the node is no list of integers from `low` to `high`.
+std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node, std::int64_t low, std::int64_t high) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const toml::value<std::int64_t>* value = list->get_as<std::int64_t>(i);
+    if (value == nullptr || value->get() < low || value->get() > high) return std::nullopt;
+    values.push_back(value->get());
+  }
+  return values;
+}
+
 }  // namespace
 
 void ConfigReport::error(const toml::source_region& where, std::string_view text) {
@@ -96,25 +111,53 @@ double ConfigSection::number(Key key, double low, double high, std::optional<dou
   return given.value_or(low);
 }
 
+bool ConfigSection::flag(Key key, bool fallback) {
+  const toml::node* node = find(key, false);
+  bool given = fallback;
+  if (node != nullptr) {
+    if (!node->is_boolean()) wrong(key.name, *node, "true or false");
+    given = node->value_or(fallback);
+  }
+  keep(key, given ? "true" : "false");
+  return given;
+}
+
 std::vector<std::int64_t> ConfigSection::integers(Key key, std::int64_t low, std::int64_t high,
                                                   std::vector<std::int64_t> fallback) {
   const toml::node* node = find(key, false);
   std::vector<std::int64_t> given = fallback;
   if (node != nullptr) {
-    given.clear();
-    const toml::array* list = node->as_array();
-    bool good = list != nullptr;
-    for (std::size_t i = 0; good && i < list->size(); ++i) {
-      const toml::value<std::int64_t>* value = list->get_as<std::int64_t>(i);
-      good = value != nullptr && value->get() >= low && value->get() <= high;
-      if (good) given.push_back(value->get());
-    }
-    if (!good) {
+    const auto list = integers_of(*node, low, high);
+    if (!list) {
       wrong(key.name, *node, fmt::format("a list of integers from {} to {}", low, high));
       return fallback;
     }
+    given = *list;
   }
-  keep(key, fmt::format("[{}]", joined(given, ", ")));
+  keep(key, list_text(given));
+  return given;
+}
+
+std::vector<std::array<std::int64_t, 2>> ConfigSection::pairs(Key key, std::int64_t low, std::int64_t high) {
+  const toml::node* node = find(key, false);
+  std::vector<std::array<std::int64_t, 2>> given;
+  std::vector<std::string> texts;
+  if (node != nullptr) {
+    const toml::array* list = node->as_array();
+    bool good = list != nullptr;
+    for (std::size_t i = 0; good && i < list->size(); ++i) {
+      const auto pair = integers_of(*list->get(i), low, high);
+      good = pair && pair->size() == 2;
+      if (!good) break;
+      given.push_back({(*pair)[0], (*pair)[1]});
+      texts.push_back(list_text(*pair));
+    }
+    if (!good) {
+      wrong(key.name, *node, fmt::format("a list of pairs [first, second] of integers from {} to {}", low, high));
+      return {};
+    }
+  }
+  keep(key, fmt::format("[{}]", joined(texts, ", ")));
   return given;
 }
 
@@ -146,15 +189,18 @@ void ConfigSection::error(std::string_view key, std::string_view text) {
   report_.error(node != nullptr ? node->source() : table_.source(), text);
 }
 
-void ConfigSection::finish() {
+bool ConfigSection::finish() {
+  bool known = true;
   for (const auto& [key, node] : table_) {
     if (std::find(asked_.begin(), asked_.end(), key.str()) != asked_.end()) continue;
     const std::string_view meant = nearest(key.str(), asked_);
     const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
     const std::string hint =
         meant.empty() ? fmt::format("allowed are {}", joined(asked_, ", ")) : fmt::format("did you mean '{}'?", meant);
+    known = false;
     report_.error(key.source(), fmt::format("unknown key '{}' {}; {}", key.str(), place, hint));
   }
+  return known;
 }
 
 const toml::node* ConfigSection::find(Key key, bool needed) {

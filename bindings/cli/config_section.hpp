@@ -2,7 +2,9 @@
 
 #include <toml++/toml.h>
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,11 +55,24 @@ class ConfigSection {
 
   std::string text(Key key, std::optional<std::string> fallback = std::nullopt);
   std::string one_of(Key key, const std::vector<std::string>& allowed, std::optional<std::string> fallback);
+  /// The value whose to_string() is given; the first one without the key.
+  template <class Value>
+  Value choice(Key key, std::initializer_list<Value> values) {
+    std::vector<std::string> names;
+    for (const Value value : values) names.emplace_back(to_string(value));
+    const std::string given = one_of(key, names, names.front());
+    for (const Value value : values) {
+      if (to_string(value) == given) return value;
+    }
+    return *values.begin();
+  }
   std::int64_t integer(Key key, std::int64_t low, std::int64_t high,
                        std::optional<std::int64_t> fallback = std::nullopt);
   double number(Key key, double low, double high, std::optional<double> fallback = std::nullopt);
-  /// A list of at most `most` integers.
+  bool flag(Key key, bool fallback);
   std::vector<std::int64_t> integers(Key key, std::int64_t low, std::int64_t high, std::vector<std::int64_t> fallback);
+  /// A list of pairs of integers, empty unless it is given.
+  std::vector<std::array<std::int64_t, 2>> pairs(Key key, std::int64_t low, std::int64_t high);
   /// A table; nothing, and an error, if it is missing.
   std::optional<ConfigSection> section(const char* key);
   /// A list of tables, written as [[key]]; an error if it is missing or empty.
@@ -66,7 +81,8 @@ class ConfigSection {
   bool has(std::string_view key) const { return table_.contains(key); }
   /// An error at a key, or at the section where it is missing.
   void error(std::string_view key, std::string_view text);
-  void finish();
+  /// True if all keys of the section have been asked for.
+  bool finish();
 
  private:
   const toml::node* find(Key key, bool needed);

@@ -5,79 +5,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <map>
-#include <tuple>
 #include <vector>
 
 #include "algorithms/registered.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/selection.hpp"
+#include "runtime/graph_cost.hpp"
+#include "runtime/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {
 
 constexpr std::size_t width = 4;  // bytes of an element
-
-std::uint64_t bytes_of(const Graph& graph, const Region& region, Rank position, std::size_t count) {
-  if (region.is_signal()) return 0;
-  if (has_blocks(graph.shape().collective)) return count;
-  const Region there = placed(graph, region, position);
-  return boundary(there.end, count, there.of) - boundary(there.begin, count, there.of);
-}
-
-/// Steps of all positions in an order in which each comes after those that it waits for; and what each waits for.
-class Chain {
- public:
-  explicit Chain(const std::vector<Graph>& graphs) : graphs_(graphs), lengths_(graphs.size()), waits_(graphs.size()) {
-    for (std::size_t me = 0; me < graphs.size(); ++me) {
-      const Graph& graph = graphs[me];
-      lengths_[me].assign(graph.steps().size(), 0);
-      waits_[me].assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
-      for (StepId id = 0; id < graph.steps().size(); ++id) {
-        const Step& step = graph.steps()[id];
-        if (!step.receives()) continue;
-        ++waits_[me][id];  // for its message
-        receives_[{peer(me, step), me, step.index}] = id;
-      }
-      for (StepId root : graph.roots()) release(me, root);
-    }
-  }
-
-  /// The number of messages in the longest one.
-  int length() {
-    int longest = 0;
-    while (!ready_.empty()) {
-      const auto [me, id] = ready_.back();
-      ready_.pop_back();
-      const Step& step = graphs_[me].steps()[id];
-      longest = std::max(longest, lengths_[me][id]);
-      for (StepId next : graphs_[me].successors(id)) follow(me, next, lengths_[me][id]);
-      if (!step.sends()) continue;
-      const std::size_t to = peer(me, step);
-      follow(to, receives_.at({me, to, step.index}), lengths_[me][id] + 1);
-    }
-    return longest;
-  }
-
- private:
-  std::size_t peer(std::size_t me, const Step& step) const {
-    return (me + static_cast<std::size_t>(step.peer)) % graphs_.size();
-  }
-  void release(std::size_t me, StepId id) {
-    if (waits_[me][id] == 0) ready_.emplace_back(me, id);
-  }
-  void follow(std::size_t me, StepId id, int length) {
-    lengths_[me][id] = std::max(lengths_[me][id], length);
-    --waits_[me][id];
-    release(me, id);
-  }
-
-  const std::vector<Graph>& graphs_;
-  std::vector<std::vector<int>> lengths_;          // by position and step: messages up to its end
-  std::vector<std::vector<std::uint32_t>> waits_;  // likewise: steps and messages that have not come
-  std::map<std::tuple<std::size_t, std::size_t, std::uint32_t>, StepId> receives_;  // by sender, receiver, index
-  std::vector<std::pair<std::size_t, StepId>> ready_;
-};
 
 std::string name_bytes(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
@@ -103,9 +42,9 @@ double Cost::seconds(double latency, double rate) const {
   return steps * latency + static_cast<double>(host_bytes) / rate;
 }
 
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element) {
-  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts);  // select_algorithm() took it
-  Cost cost{.steps = Chain(graphs).length()};
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element, int skip_steps) {
+  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts, {.skip_steps = skip_steps});  // a call that is taken
+  Cost cost{.steps = runtime::rounds_of(graphs)};
   struct Moved {
     std::uint64_t out = 0, in = 0;
   };
@@ -115,7 +54,7 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
     for (const Step& step : graph.steps()) {
       if (!step.sends()) continue;
       const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
-      const std::uint64_t bytes = element * bytes_of(graph, step.from, me, count);
+      const std::uint64_t bytes = element * runtime::elements_in(graph, step.from, me, count);
       by_rank[static_cast<std::size_t>(me)].out += bytes;
       by_rank[static_cast<std::size_t>(to)].in += bytes;
       if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
@@ -128,9 +67,68 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
   return cost;
 }
 
+Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, int skip_steps) {
+  runtime::GraphCost graphs(algorithm, {.collective = algorithm.collective,
+                                        .size = hosts.size(),
+                                        .skip_steps = skip_steps,
+                                        .hosts = algorithm.by_hosts ? hosts : Hosts()});
+  const runtime::PartCost& cost = graphs.of(0, count);
+  if (cost.reduced == 0) return {};
+  return {cost.fewest, static_cast<double>(cost.contributions) / static_cast<double>(cost.reduced)};
+}
+
+namespace {
+
+void show_dense(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
+  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "busiest host",
+             "all ranks", "predicted");
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (algorithm->collective != options.collective) continue;
+    if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
+    const Cost cost = cost_of(*algorithm, options.hosts, call.count, width);
+    fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>14} {:>9.1f} us\n", algorithm == taken ? ">" : " ", algorithm->name,
+               cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.host_bytes), name_bytes(cost.total_bytes),
+               cost.seconds(options.latency, options.rate) * 1e6);
+  }
+}
+
+/// One that can skip, against itself with S = 0; or why it can't so much.
+void show_skipping(const ExplainOptions& options, const Call& call, const Algorithm& algorithm, bool taken) {
+  const char mark = taken ? '>' : ' ';
+  if (const Status valid = runtime::check_skip(call, algorithm, options.hosts); !valid) {
+    return fmt::print("{} {:<22} {}\n", mark, algorithm.name, valid.message());
+  }
+  const int steps = runtime::steps_of(call, algorithm, options.hosts);
+  const Cost cost = cost_of(algorithm, options.hosts, call.count, width, steps);
+  const Cost dense = cost_of(algorithm, options.hosts, call.count, width);
+  const Contributors there = contributors_of(algorithm, options.hosts, call.count, steps);
+  const double saved = static_cast<double>(dense.total_bytes - cost.total_bytes);
+  const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
+  fmt::print("{} {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, algorithm.name,
+             steps, cost.steps, dense.steps - cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.total_bytes),
+             100 * share, there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
+             there.fewest > 0 ? fmt::format("{:.2f}", there.mean) : "-",
+             cost.seconds(options.latency, options.rate) * 1e6);
+}
+
+void show_skips(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
+  fmt::print("  {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", "", "", "steps", "", "", "bytes",
+             "contributors", "");
+  fmt::print("  {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm", "S", "steps", "saved",
+             "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (algorithm->collective != options.collective || !algorithm->skipping) continue;
+    if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
+    show_skipping(options, call, *algorithm, algorithm == taken);
+  }
+}
+
+}  // namespace
+
 int explain(const ExplainOptions& options) {
   Call call{.collective = options.collective, .count = options.bytes / width};
   call.options.algorithm = options.algorithm;
+  call.options.skip = options.skip;
   const Hosts& hosts = options.hosts;
   const auto taken = select_algorithm(call, hosts);
   if (!taken) {
@@ -140,16 +138,7 @@ int explain(const ExplainOptions& options) {
   fmt::print("{} of {}{} on {} ranks of {} hosts: {}\n  {}\n\n", to_string(options.collective),
              name_bytes(options.bytes), has_blocks(options.collective) ? " per block" : "", hosts.size(), hosts.count(),
              (*taken)->name, reason(options, call));
-  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "busiest host",
-             "all ranks", "predicted");
-  for (const Algorithm* algorithm : all_algorithms()) {
-    if (algorithm->collective != options.collective) continue;
-    if (algorithm->supports && !algorithm->supports(call, hosts)) continue;
-    const Cost cost = cost_of(*algorithm, hosts, call.count, width);
-    fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>14} {:>9.1f} us\n", algorithm == *taken ? ">" : " ", algorithm->name,
-               cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.host_bytes), name_bytes(cost.total_bytes),
-               cost.seconds(options.latency, options.rate) * 1e6);
-  }
+  call.options.skip.is_on() ? show_skips(options, call, *taken) : show_dense(options, call, *taken);
   fmt::print("\n  predicted: steps x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
              options.latency * 1e6, options.rate / 1e6);
   return 0;

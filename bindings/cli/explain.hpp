@@ -11,7 +11,8 @@ struct ExplainOptions {
   Collective collective = Collective::Allreduce;
   std::size_t bytes = 1 << 20;                 ///< count times element size
   Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< of the ranks
-  std::string algorithm;
+  std::string algorithm{};
+  Skip skip{};             ///< what the call leaves out
   double latency = 20e-6;  ///< seconds from one rank to another
   double rate = 125e6;     ///< bytes per second and host, each way
 };
@@ -27,8 +28,16 @@ struct Cost {
   double seconds(double latency, double rate) const;
 };
 
-/// Of one call of `count` elements of `width` bytes, in one part.
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width);
+/// Of one call of `count` elements of `width` bytes, in one part, without S steps.
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width, int skip_steps = 0);
+
+/// Whose values are in the result of such a call.
+struct Contributors {
+  Rank fewest = 0;  ///< to an element; 0: nothing is reduced
+  double mean = 0;
+};
+
+Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, int skip_steps);
 
 int explain(const ExplainOptions& options);
 

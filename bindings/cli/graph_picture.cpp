@@ -37,7 +37,7 @@ Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
 std::string text_of(const Picture& picture, const Region& region) {
   if (region.is_signal()) return "signal";
   const Region there = placed(picture.graph, region, picture.position);
-  static constexpr const char* names[] = {"input", "output", "scratch"};
+  static constexpr const char* names[] = {"input", "output", "scratch", "residual"};
   std::string text = names[static_cast<std::size_t>(region.buffer)];
   if (region.buffer == Buffer::Scratch) text += fmt::format(" {}", region.slot);
   if (there.of == 1) return text;
@@ -48,7 +48,10 @@ std::string text_of(const Picture& picture, const Region& region) {
 std::string text_of(const Picture& picture, const Step& step) {
   const Rank peer = (picture.position + step.peer) % picture.graph.shape().size;
   const std::string to = text_of(picture, step.to), from = text_of(picture, step.from);
-  const char* finish = step.finish ? "  (final: avg divides)" : "";
+  const std::string finish = step.contributors == 0 ? ""
+                             : step.contributors == picture.graph.shape().size
+                                 ? "  (final: avg divides)"
+                                 : fmt::format("  (final, of {} ranks: avg divides)", step.contributors);
   switch (step.kind) {
     case StepKind::Send:
       return fmt::format("send     {} -> position {}", from, peer);
@@ -58,6 +61,10 @@ std::string text_of(const Picture& picture, const Step& step) {
       return fmt::format("reduce   {} = {} op position {}{}", to, from, peer, finish);
     case StepKind::Copy:
       return fmt::format("copy     {} = {}{}", to, from, finish);
+    case StepKind::Reduce:
+      return fmt::format("reduce   {} = {} op {}", to, to, from);
+    case StepKind::Clear:
+      return fmt::format("clear    {}", to);
   }
   return {};
 }

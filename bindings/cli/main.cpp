@@ -16,6 +16,7 @@
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cli/trace.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "runtime/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -43,11 +44,12 @@ int draw_graph(const GraphOptions& options) {
   }
   const auto algorithm = select_algorithm(options.call, options.hosts);
   if (!algorithm) return fail(algorithm.status());
+  const int steps = (*algorithm)->skipping ? runtime::steps_of(options.call, **algorithm, options.hosts) : 0;
   const GraphShape shape{.collective = options.call.collective,
                          .size = ranks,
                          .position = options.position,
                          .in_place = options.in_place,
-                         .skip_steps = options.call.options.skip_steps,
+                         .skip_steps = steps,
                          .hosts = (*algorithm)->by_hosts ? options.hosts : Hosts()};
   fmt::print("{}", options.dot ? graph_dot(**algorithm, shape) : graph_table(**algorithm, shape));
   return 0;
@@ -91,9 +93,15 @@ void add_size(CLI::App& command, const std::string& option, std::size_t& target,
       ->transform(CLI::AsSizeValue(false));
 }
 
-CLI::Option* add_skip_options(CLI::App& command, int& steps, SkipMode& mode) {
-  add_name(command, "--skip-mode", mode, skip_mode_names(), "static, or random: redrawn for each part of each call");
-  return command.add_option("--skip", steps, "skip_ring: reduce-scatter steps left out, 0 .. P-1");
+void add_skip_options(CLI::App& command, Skip& skip) {
+  command.add_option("--skip", skip.steps, "what a skip_... algorithm leaves out, in its own measure");
+  command.add_option("--skip-ratio", skip.ratio, "instead: the share of contributions left out at most")
+      ->check(CLI::Range(0.0, 1.0));
+  add_name(command, "--skip-mode", skip.mode, skip_mode_names(),
+           "static; random: who is left out turns with each part of each call; shuffled: in a drawn order");
+  add_name(command, "--skip-scale", skip.scale, skip_scale_names(),
+           "what stands for it: zero_fill, or renormalised: the mean of the rest");
+  command.add_flag("--incomplete", skip.incomplete, "an allgather may leave blocks out");
 }
 
 /// Ranks by their number (`alone`: each on a host of its own) or by those on each host.
@@ -150,7 +158,7 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "in Graphviz's language");
-  add_skip_options(*command, options->call.options.skip_steps, options->call.options.skip_mode);
+  add_skip_options(*command, options->call.options.skip);
   command->callback([=, &exit_code] {
     if (!command->get_subcommands().empty()) return;
     if (collective->empty()) throw CLI::RequiredError("collective");
@@ -167,6 +175,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
   add_hosts(*command, options->hosts, most_explained, true);
   command->add_option("-a,--algorithm", options->algorithm, "ask for one");
+  add_skip_options(*command, options->skip);
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
   command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });
@@ -207,7 +216,7 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
   command->add_option("-r,--root", options->root, "root of a broadcast");
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
-  add_skip_options(*command, options->skip_steps, options->skip_mode);
+  add_skip_options(*command, options->skip);
   command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
   command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
       ->check(CLI::PositiveNumber);

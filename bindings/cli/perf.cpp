@@ -42,9 +42,9 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
   const Call call = bench.call();
   const Sampler before = bench.sampler;
   if (Status status = bench.round(call, 1); !status) return status;
-  double total =
-      static_cast<double>(count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(), chunk_bytes},
-                                      {static_cast<const std::byte*>(call.output), bench.output.size()}));
+  double total = static_cast<double>(count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(),
+                                                  chunk_bytes, Hosts(bench.communicator.hosts())},
+                                                 {static_cast<const std::byte*>(call.output), bench.output.size()}));
   if (Status status = add_over_ranks(bench.communicator, Reduction::Sum, total); !status) return status;
   wrong = static_cast<std::size_t>(total);
   return {};
@@ -87,14 +87,36 @@ Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   return {};
 }
 
-Status measure_payload(Bench& bench, std::uint64_t& payload) {
+PerfSkips skips_of(const SkipReport& mine, double sent, double dense_sent) {
+  PerfSkips skips{.steps = mine.steps, .steps_saved = mine.rounds_saved()};
+  if (dense_sent > 0) skips.bytes_saved = 1 - sent / dense_sent;
+  double elements = 0, contributions = 0;
+  for (const SkippedPart& part : mine.parts) {
+    if (part.count == 0) continue;
+    skips.fewest = elements == 0 ? part.fewest : std::min(skips.fewest, part.fewest);
+    elements += static_cast<double>(part.count);
+    contributions += static_cast<double>(part.count) * part.mean;
+  }
+  if (elements > 0) skips.contributors = contributions / elements;
+  return skips;
+}
+
+Status measure_skips(Bench& bench, const SkipReport& mine, PerfSkips& skips) {
+  double bytes[] = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent)};
+  if (Status added = bench.communicator.allreduce<double>(bytes, bytes); !added) return added;
+  skips = skips_of(mine, bytes[0], bytes[1]);
+  return {};
+}
+
+Status measure_payload(Bench& bench, std::uint64_t& payload, PerfSkips& skips) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
-  if (Status status = bench.round(bench.call(), 1); !status) return status;
+  SkipReport report;
+  if (Status status = bench.round(bench.call(), report); !status) return status;
   double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
   if (Status status = add_over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
   payload = static_cast<std::uint64_t>(sent);
-  return {};
+  return bench.options.shows_skips() ? measure_skips(bench, report, skips) : Status::ok();
 }
 
 /// The times, with the background in flight if there is one.
@@ -120,7 +142,7 @@ Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes
     if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
   }
   if (background) row.beside = background->started() - started_before;
-  return measure_payload(bench, row.payload_bytes);
+  return measure_payload(bench, row.payload_bytes, row.skips);
 }
 
 Status check_options(const PerfOptions& options, Communicator& communicator) {
@@ -128,19 +150,19 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
     return {Code::InvalidArgument,
             fmt::format("sizes from {} to {} bytes: -b must be at most -e", options.begin_bytes, options.end_bytes)};
   }
-  if (options.messages && (!options.algorithms.empty() || options.skip_steps != 0)) {
+  if (options.messages && (!options.algorithms.empty() || options.skip.is_on())) {
     return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --skip"};
   }
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
-  if (options.skip_steps != 0 && std::find(names.begin(), names.end(), "skip_ring") == names.end()) {
-    return {Code::InvalidArgument,
-            fmt::format("--skip is {}, but skip_ring is not among the algorithms", options.skip_steps)};
+  const auto skips = [&](const std::string& name) { return may_skip(options.collective, name); };
+  if (options.skip.is_on() && std::none_of(names.begin(), names.end(), skips)) {
+    return {Code::InvalidArgument, "--skip is given, but none of the algorithms skips; see `lacuna list`"};
   }
   for (const std::string& name : names) {
     Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
     call.options.algorithm = name;
-    if (name == "skip_ring") call.options.skip_steps = options.skip_steps;
+    if (skips(name)) call.options.skip = options.skip;
     if (const auto found = communicator.algorithm_name(call); !found) return found.status();
   }
   return {};

@@ -23,14 +23,15 @@ struct PerfOptions {
   Reduction reduction = Reduction::Sum;  ///< -o
   bool check = true;                     ///< -c
   Rank root = 0;                         ///< -r
-  int skip_steps = 0;                    ///< --skip: for skip_ring
-  SkipMode skip_mode = SkipMode::Static;
+  Skip skip{};                           ///< --skip ...: for the algorithms that do
   bool percentiles = false;              ///< --percentiles: also time each iteration
   int groups = 1;                        ///< --groups: the ranks split into so many, which measure at the same time
   Priority priority = Priority::Normal;  ///< --priority: of what is measured
   std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
   std::string json_path;                 ///< -J
 
+  /// Is anything asked for that may skip? The table then says what was left out.
+  bool shows_skips() const;
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
 
@@ -48,6 +49,15 @@ struct PerfFigures {
   Percentiles percentiles;         ///< where they were asked for
 };
 
+/// What one call has left out, over all ranks, beside the dense call of the same algorithm.
+struct PerfSkips {
+  int steps = 0;            ///< S
+  int steps_saved = 0;      ///< in the longest chain of messages
+  double bytes_saved = 0;   ///< share of the dense call's
+  Rank fewest = 0;          ///< contributors to an element
+  double contributors = 0;  ///< on average; 0: nothing is reduced, or nothing was to be left out
+};
+
 struct PerfRow {
   std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together where there are blocks
   std::size_t count = 0;
@@ -55,6 +65,7 @@ struct PerfRow {
   PerfFigures out_of_place, in_place;  ///< messages are never in place
   std::uint64_t payload_bytes = 0;     ///< sent per call by the rank that sends most, counted by the transport
   int beside = 0;                      ///< allreduces of --beside that rank 0 has started meanwhile
+  PerfSkips skips{};
 };
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.

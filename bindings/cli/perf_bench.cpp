@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
+#include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 
 namespace lacuna::cli {
@@ -39,6 +41,18 @@ Status Background::finish(Communicator& communicator) {
   return request_.wait();
 }
 
+bool may_skip(Collective collective, std::string_view algorithm) {
+  const auto all = all_algorithms();
+  return std::any_of(all.begin(), all.end(), [&](const Algorithm* one) {
+    return one->collective == collective && one->skipping && (algorithm.empty() || one->name == algorithm);
+  });
+}
+
+bool PerfOptions::shows_skips() const {
+  return skip.is_on() || std::any_of(algorithms.begin(), algorithms.end(),
+                                     [&](const std::string& name) { return may_skip(collective, name); });
+}
+
 Call Bench::call() {
   Call result{.collective = options.collective,
               .input = input.data(),
@@ -57,9 +71,8 @@ Call Bench::call() {
   result.options.algorithm = algorithm;
   result.options.priority = options.priority;
   if (options.messages) result.root = neighbour(-1);  // what a rank receives is what that one's broadcast would bring
-  if (algorithm == "skip_ring") {
-    result.options.skip_steps = options.skip_steps;
-    result.options.skip_mode = options.skip_mode;
+  if (may_skip(options.collective, algorithm)) {
+    result.options.skip = options.skip;
     result.options.sampler = &sampler;
   }
   return result;
@@ -100,6 +113,15 @@ Status Bench::start(const Call& now, std::vector<Request>& requests) {
   }
   return keep(communicator.start(
       Send{.data = input.data(), .count = count, .dtype = options.dtype, .to = neighbour(1), .options = as_asked}));
+}
+
+Status Bench::round(const Call& now, SkipReport& report) {
+  if (options.messages) return round(now, 1);
+  auto request = communicator.start(now);
+  if (!request) return request.status();
+  Status ended = request->wait();
+  report = request->skip_report();
+  return ended;
 }
 
 Status Bench::round(const Call& now, int operations) {

@@ -32,6 +32,9 @@ class Background {
   int started_ = 0;
 };
 
+/// Can an algorithm of this name skip; any, where the name is empty?
+bool may_skip(Collective collective, std::string_view algorithm);
+
 /// The buffers of what is measured, and how it is started.
 struct Bench {
   Communicator& communicator;
@@ -50,6 +53,8 @@ struct Bench {
   Status prepare();
   /// Makes the call or exchanges the messages, so many at a time.
   Status round(const Call& now, int operations);
+  /// Makes the call once and tells what it has left out.
+  Status round(const Call& now, SkipReport& report);
 
  private:
   Rank neighbour(Rank distance) const;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "algorithms/registry.hpp"
 #include "algorithms/skip_mask.hpp"
 #include "kernels/float16.hpp"
-#include "runtime/parts.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"
 
@@ -58,10 +59,10 @@ double combine(Reduction reduction, double a, double b) {
   }
 }
 
-/// avg divides in the accumulation type.
-double divided(Dtype dtype, double sum, Rank size) {
-  if (dtype == Dtype::F64) return sum / size;
-  return static_cast<double>(static_cast<float>(sum) / static_cast<float>(size));
+/// In the accumulation type.
+double scaled(Dtype dtype, double sum, double multiplier, double divisor) {
+  if (dtype == Dtype::F64) return sum * multiplier / divisor;
+  return static_cast<double>(static_cast<float>(sum) * static_cast<float>(multiplier) / static_cast<float>(divisor));
 }
 
 /// Length of a block whose table give_tables made; over all blocks the mean is `mean`.
@@ -112,18 +113,41 @@ Rank reduced_ranks(const PerfResult& result) {
   return result.call.collective == Collective::ExclusiveScan ? result.rank : result.size;
 }
 
-double reduced_value(const PerfResult& result, const SkipMask& mask, std::size_t element) {
+double reduced_value(const PerfResult& result, const SkipMask* mask, std::size_t element) {
   const Call& call = result.call;
-  const bool skips = call.options.skip_steps > 0;
   const std::size_t place = block_in_input(result, result.rank) + element;
   double value = call.reduction == Reduction::Prod ? 1 : 0;
   bool first = true;
   for (Rank rank = 0; rank < reduced_ranks(result); ++rank) {
-    if (skips && !mask.contributes(rank, element)) continue;
+    if (mask && !mask->contributes(rank, result.rank, element)) continue;
     const double mine = perf_value(call, rank, place);
     value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
   }
-  return call.reduction == Reduction::Avg ? divided(call.dtype, value, result.size) : value;
+  const bool averages = call.reduction == Reduction::Avg;
+  switch (call.options.skip.scale) {
+    case SkipScale::ZeroFill:
+      break;
+    case SkipScale::Renormalised:
+      return scaled(call.dtype, value, averages ? 1 : result.size,
+                    mask ? mask->contributors(result.rank, element) : result.size);
+    case SkipScale::Factor:
+      return scaled(call.dtype, value, call.options.skip.factor, 1);
+  }
+  return averages ? scaled(call.dtype, value, 1, result.size) : value;
+}
+
+double expected_value(const PerfResult& result, const SkipMask* mask, std::size_t element) {
+  if (traits_of(result.call.collective).reduces) return reduced_value(result, mask, element);
+  const bool is_there = !mask || mask->contributors(result.rank, element) > 0;
+  return is_there ? moved_value(result, element) : 0;
+}
+
+std::optional<SkipMask> mask_of(const PerfResult& result) {
+  if (!result.call.options.skip.is_on()) return std::nullopt;
+  const Hosts hosts = result.hosts.size() > 0 ? result.hosts : Hosts(result.size);
+  const auto algorithm = select_algorithm(result.call, hosts);
+  if (!algorithm) return std::nullopt;
+  return SkipMask(result.call, **algorithm, hosts, result.sampler, result.chunk_bytes);
 }
 
 }  // namespace
@@ -157,12 +181,12 @@ std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> out
   const Call& call = result.call;
   const bool reduces = traits_of(call.collective).reduces;
   if (!writes_output(call.collective, result.rank, call.root) || (reduces && reduced_ranks(result) == 0)) return 0;
-  const SkipMask mask(call, result.size, result.sampler, number_of_parts(call, result.size, result.chunk_bytes));
+  const std::optional<SkipMask> mask = mask_of(result);
   const std::size_t width = size_of(call.dtype);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < output.size() / width; ++i) {
     std::byte expected[8];
-    put_element(call.dtype, expected, reduces ? reduced_value(result, mask, i) : moved_value(result, i));
+    put_element(call.dtype, expected, expected_value(result, mask ? &*mask : nullptr, i));
     if (std::memcmp(expected, output.data() + i * width, width) != 0) ++wrong;
   }
   return wrong;

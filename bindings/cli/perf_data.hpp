@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/values/call.hpp"
+#include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {
 
@@ -25,6 +26,7 @@ struct PerfResult {
   Rank rank;
   Rank size;
   std::size_t chunk_bytes;
+  Hosts hosts{};  ///< none: all ranks on one
 };
 
 /// How many elements of the output are not exactly what the inputs of all ranks give. None where the rank has no

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/perf.hpp"
@@ -35,6 +36,18 @@ std::string percentile_columns(const PerfOptions& options, const std::string& a,
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
 }
 
+/// Likewise, of one call: steps and bytes against the dense call, and who is in the result.
+std::string skip_columns(const PerfOptions& options, const std::array<std::string, 4>& cells) {
+  if (!options.shows_skips()) return {};
+  return fmt::format("  {:>4} {:>6} {:>6} {:>8}", cells[0], cells[1], cells[2], cells[3]);
+}
+
+std::string skip_cells(const PerfOptions& options, const PerfSkips& skips) {
+  const auto contributors = skips.contributors > 0 ? fmt::format("{:.2f}", skips.contributors) : "-";
+  return skip_columns(options, {fmt::to_string(skips.steps), fmt::to_string(skips.steps_saved),
+                                fmt::format("{:.1f}", 100 * skips.bytes_saved), contributors});
+}
+
 }  // namespace
 
 Percentiles percentiles_of(std::vector<double> microseconds) {
@@ -55,10 +68,12 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
   const std::string units = fmt::format("{:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {:^33}  {:^33} {:>14}\n", "", "", "", "", "", "out-of-place",
                       "in-place", "");
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", "size", "count", "type", "redop",
-                      "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"));
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", "(B)", "(elements)", "", "", "", units,
-                      units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"));
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "size", "count", "type", "redop",
+                      "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"),
+                      skip_columns(options, {"S", "steps", "bytes", "contrib"}));
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "(B)", "(elements)", "", "", "", units,
+                      units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"),
+                      skip_columns(options, {"", "saved", "-%", "(mean)"}));
   return text;
 }
 
@@ -66,10 +81,10 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const bool reduces = !options.messages && traits_of(options.collective).reduces;
   const Percentiles& p = row.out_of_place.percentiles;
   const auto us = [](double time) { return fmt::format("{:.2f}", time); };
-  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}\n", row.bytes, row.count,
+  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes,
-                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)));
+                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)), skip_cells(options, row.skips));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
@@ -100,8 +115,10 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"priority", static_cast<int>(options.priority)},
                            {"beside_bytes", options.beside},
                            {"root", options.root},
-                           {"skip_steps", options.skip_steps},
-                           {"skip_mode", to_string(options.skip_mode)},
+                           {"skip_steps", options.skip.steps},
+                           {"skip_ratio", options.skip.ratio},
+                           {"skip_mode", to_string(options.skip.mode)},
+                           {"skip_scale", to_string(options.skip.scale)},
                            {"validation", options.check}}}};
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;
@@ -114,6 +131,13 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                                {"algorithm", row.algorithm},
                                {"out_of_place", json_of(options, row.out_of_place)},
                                {"payload_bytes_per_rank", row.payload_bytes}});
+    if (options.shows_skips()) {
+      json["results"].back()["skipped"] = {{"steps", row.skips.steps},
+                                           {"steps_saved", row.skips.steps_saved},
+                                           {"bytes_saved_share", row.skips.bytes_saved},
+                                           {"contributors_fewest", row.skips.fewest},
+                                           {"contributors_mean", row.skips.contributors}};
+    }
     if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
     if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
   }

@@ -69,6 +69,7 @@ Status RunSession::read_set(std::int64_t set) {
     const Result<Attributes> attributes =
         checkpoint::read_rank_file({config_.output, set, communicator_.rank(), communicator_.size()}, items);
     if (!attributes) return attributes.status();
+    if (Status taken = config_.workload->restored(); !taken) return taken;
     const std::string* text = find_attribute<std::string>(*attributes, "record");
     Result<RunRecord> record = record_from_json(text == nullptr ? "" : *text);
     if (!record) return record.status();

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <set>
 
-#include "algorithms/registry.hpp"
 #include "bindings/cli/config_section.hpp"
+#include "bindings/cli/run_config_method.hpp"
 #include "bindings/cli/workloads.hpp"
 
 namespace lacuna::cli {
@@ -30,6 +29,7 @@ void read_run(ConfigSection& section, RunConfig& config) {
   config.epochs = optional("epochs");
   config.steps = optional("steps");
   config.checkpoint_every = static_cast<std::uint64_t>(section.integer({"checkpoint_every", true}, 0, most_steps, 0));
+  config.evaluate_every = static_cast<std::uint64_t>(section.integer({"evaluate_every", true}, 0, most_steps, 0));
   section.finish();
 }
 
@@ -39,30 +39,13 @@ void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
   if (config.workload) section.finish();
 }
 
-void read_method(ConfigSection& section, Rank ranks, RunConfig& config) {
-  Method method;
-  method.algorithm = section.text({"algorithm"});
-  method.label = section.text({"label"}, method.algorithm);
-  method.skip_steps = static_cast<int>(section.integer({"skip_steps"}, 0, std::numeric_limits<int>::max(), 0));
-  const std::string mode = section.one_of({"skip_mode"}, {"static", "random"}, "static");
-  method.skip_mode = mode == "random" ? SkipMode::Random : SkipMode::Static;
-  section.finish();
-
-  if (method.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
+void add_method(ConfigSection& section, Rank ranks, RunConfig& config) {
+  Method method = read_method(section, ranks);
   for (const Method& earlier : config.methods) {
     if (earlier.label == method.label) {
       section.error("label", fmt::format("there is a method '{}' already; labels must differ", method.label));
     }
   }
-  Call call;
-  call.collective = Collective::Allreduce;
-  call.count = 1;
-  call.reduction = Reduction::Avg;
-  call.options.algorithm = method.algorithm;
-  call.options.skip_steps = method.skip_steps;
-  call.options.skip_mode = method.skip_mode;
-  const Result<const Algorithm*> algorithm = select_algorithm(call, ranks);
-  if (!method.algorithm.empty() && !algorithm) section.error("algorithm", algorithm.status().message());
   config.methods.push_back(std::move(method));
 }
 
@@ -76,7 +59,7 @@ Result<RunConfig> read_run_config(ConfigSource source) {
     ConfigSection root(root_table, "", report);
     if (std::optional<ConfigSection> section = root.section("run")) read_run(*section, config);
     if (std::optional<ConfigSection> section = root.section("workload")) read_workload(*section, source.ranks, config);
-    for (ConfigSection& section : root.sections("method")) read_method(section, source.ranks, config);
+    for (ConfigSection& section : root.sections("method")) add_method(section, source.ranks, config);
     root.finish();
   } catch (const toml::parse_error& error) {
     report.error(error.source(), error.description());

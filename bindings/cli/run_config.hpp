@@ -19,6 +19,7 @@ struct RunConfig {
   std::optional<std::uint64_t> epochs;  ///< one of the two is there
   std::optional<std::uint64_t> steps;
   std::uint64_t checkpoint_every = 0;  ///< steps; 0: only at the end of each method
+  std::uint64_t evaluate_every = 0;    ///< steps, beside the end of each epoch; 0: only there
   std::vector<Method> methods;         ///< at least one; labels differ
   std::unique_ptr<Workload> workload;  ///< not loaded yet
   std::string text;                    ///< the file's

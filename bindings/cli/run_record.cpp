@@ -21,7 +21,7 @@ void from_json(const nlohmann::json& json, Metric& metric) {
   json.at("percent").get_to(metric.percent);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, fingerprint)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, fingerprint, details)
 
 namespace cli {
 

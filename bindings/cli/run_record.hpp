@@ -19,17 +19,17 @@ struct Cost {
 struct Evaluation {
   std::uint64_t steps = 0;
   double epochs = 0;  ///< the same in epochs
-  Cost cost;
+  Cost cost;          ///< the mean over the ranks
   Metrics metrics;
 };
 
 /// What is known of one method.
 struct MethodRecord {
   std::string label;
-  bool dense = false;  ///< a ring without skipped steps: what the others are compared with
+  bool dense = false;  ///< it skips nothing: what the others are compared with
   bool finished = false;
   Cost cost = {};                            ///< this rank's; once finished, the mean over the ranks
-  std::vector<Evaluation> evaluations = {};  ///< one per epoch begun
+  std::vector<Evaluation> evaluations = {};  ///< ascending
 };
 
 /// What is known of a run: the methods begun, in the config's order. It is saved with every checkpoint.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -67,12 +66,14 @@ std::string environment() {
 
 checkpoint::ResultRow row_of(const Evaluation& evaluation) {
   checkpoint::ResultRow row;
-  row.epoch = static_cast<std::int64_t>(std::ceil(evaluation.epochs));
-  row.metrics = {{"steps", static_cast<double>(evaluation.steps)},
+  row.step = static_cast<std::int64_t>(evaluation.steps);
+  row.metrics = {{"epochs", evaluation.epochs},
                  {"seconds", evaluation.cost.seconds},
                  {"waited_seconds", evaluation.cost.waited},
                  {"payload_bytes", evaluation.cost.payload}};
-  for (const Metric& metric : evaluation.metrics.values) row.metrics.push_back({metric.name, metric.value});
+  for (const auto* metrics : {&evaluation.metrics.values, &evaluation.metrics.details}) {
+    for (const Metric& metric : *metrics) row.metrics.push_back({metric.name, metric.value});
+  }
   return row;
 }
 

@@ -56,14 +56,14 @@ Status RunSession::train(std::size_t method) {
   if (record_.size() == method) {
     const Method& wanted = config_.methods[method];
     if (Status ready = set_up(method); !ready) return ready;
-    record_.push_back({.label = wanted.label, .dense = wanted.algorithm == "ring"});
+    record_.push_back({.label = wanted.label, .dense = !wanted.skips()});
   }
   if (current().finished) return Status::ok();
   display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);
   while (step_ < steps_) {
     if (Status trained = train_until(next_stop()); !trained) return trained;
     const bool last = step_ == steps_;
-    if (last || step_ % steps_per_epoch_ == 0) {
+    if (evaluates_now()) {
       if (Status evaluated = evaluate(); !evaluated) return evaluated;
     }
     if (last) {
@@ -79,8 +79,15 @@ Status RunSession::train(std::size_t method) {
 std::uint64_t RunSession::next_stop() const {
   const auto next_multiple = [&](std::uint64_t of) { return (step_ / of + 1) * of; };
   std::uint64_t stop = std::min(steps_, next_multiple(steps_per_epoch_));
-  if (config_.checkpoint_every > 0) stop = std::min(stop, next_multiple(config_.checkpoint_every));
+  for (const std::uint64_t every : {config_.checkpoint_every, config_.evaluate_every}) {
+    if (every > 0) stop = std::min(stop, next_multiple(every));
+  }
   return stop;
+}
+
+bool RunSession::evaluates_now() const {
+  if (step_ == steps_ || step_ % steps_per_epoch_ == 0) return true;
+  return config_.evaluate_every > 0 && step_ % config_.evaluate_every == 0;
 }
 
 Status RunSession::train_until(std::uint64_t stop) {
@@ -104,20 +111,24 @@ Status RunSession::train_until(std::uint64_t stop) {
 Status RunSession::evaluate() {
   Result<Metrics> metrics = config_.workload->evaluate();
   if (!metrics) return metrics.status();
+  const Result<Cost> cost = mean_cost();
+  if (!cost) return cost.status();
   const double epochs = static_cast<double>(step_) / static_cast<double>(steps_per_epoch_);
   display_.line(fmt::format("{}: epoch {:.2f}: {}, fingerprint {:016x}", current().label, epochs, to_text(*metrics),
                             metrics->fingerprint));
-  current().evaluations.push_back({.steps = step_, .epochs = epochs, .cost = current().cost, .metrics = *metrics});
+  current().evaluations.push_back({.steps = step_, .epochs = epochs, .cost = *cost, .metrics = *metrics});
   return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
 }
 
-/// The costs become their means over the ranks.
-Status RunSession::finish_method() {
-  Cost& cost = current().cost;
+Result<Cost> RunSession::mean_cost() {
+  const Cost& cost = current().cost;
   std::array<double, 3> costs = {cost.seconds, cost.waited, cost.payload};
   if (Status averaged = communicator_.allreduce<double>(costs, costs, Reduction::Avg); !averaged) return averaged;
-  cost = {.seconds = costs[0], .waited = costs[1], .payload = costs[2]};
-  current().evaluations.back().cost = cost;
+  return Cost{.seconds = costs[0], .waited = costs[1], .payload = costs[2]};
+}
+
+Status RunSession::finish_method() {
+  current().cost = current().evaluations.back().cost;
   current().finished = true;
   return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
 }

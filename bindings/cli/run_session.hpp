@@ -31,8 +31,10 @@ class RunSession {
   Status read_set(std::int64_t set);
   Status train(std::size_t method);
   std::uint64_t next_stop() const;
+  bool evaluates_now() const;
   Status train_until(std::uint64_t stop);
   Status evaluate();
+  Result<Cost> mean_cost();
   Status finish_method();
   Status save();
   Status write_manifest(std::int64_t set, const Status& written, const checkpoint::FileSum& sum);

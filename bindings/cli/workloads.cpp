@@ -6,23 +6,36 @@
 namespace lacuna::cli {
 namespace {
 
+using workloads::Decay;
+using workloads::Shards;
+
+constexpr std::int64_t most_images = 1'000'000'000;
+
+std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vector<std::int64_t> fallback) {
+  std::vector<std::size_t> all;
+  for (const std::int64_t size : section.integers({key}, 1, 65536, std::move(fallback))) {
+    all.push_back(static_cast<std::size_t>(size));
+  }
+  return all;
+}
+
 workloads::FashionMnistOptions model_of(ConfigSection& section) {
   workloads::FashionMnistOptions options;
   options.folder = section.text({"path"}, options.folder.string());
+  options.images = static_cast<std::size_t>(section.integer({"images"}, 0, most_images, 0));
+  options.shards = section.choice({"shards"}, {Shards::Mixed, Shards::Own, Shards::ByClass});
   options.batch = static_cast<std::size_t>(section.integer({"batch"}, 1, 65536, 16));
-  options.hidden.clear();
-  for (std::int64_t width : section.integers({"hidden"}, 1, 65536, {512, 256})) {
-    options.hidden.push_back(static_cast<std::size_t>(width));
-  }
+  options.hidden = sizes(section, "hidden", {512, 256});
   options.learning_rate = section.number({"learning_rate"}, 0, 100, options.learning_rate);
   options.momentum = section.number({"momentum"}, 0, 1, options.momentum);
-  const std::string decay = section.one_of({"decay"}, {"none", "linear"}, "none");
-  options.decay = decay == "linear" ? workloads::Decay::Linear : workloads::Decay::None;
+  options.decay = section.choice({"decay"}, {Decay::None, Decay::Linear});
   return options;
 }
 
 std::unique_ptr<Workload> fashion_mnist(ConfigSection& section, Rank) {
-  return workloads::make_fashion_mnist(model_of(section));
+  workloads::FashionMnistOptions options = model_of(section);
+  options.filters = sizes(section, "filters", {});
+  return workloads::make_fashion_mnist(options);
 }
 
 std::unique_ptr<Workload> parallel_mlp(ConfigSection& section, Rank ranks) {

@@ -60,6 +60,25 @@ constexpr RankFigure rank_figures[] = {
     {"stalls", "stalls_total", "Times that nothing moved for long while a call or a message was unfinished.",
      [](const JobCounters& rank) { return static_cast<double>(rank.stalls); }}};
 
+struct SkipFigure {
+  const char* name;
+  const char* metric;
+  const char* help;
+  std::uint64_t SkipCounters::*of;
+};
+constexpr SkipFigure skip_figures[] = {
+    {"calls", "skip_calls_total", "Calls that have left anything out and have ended well.", &SkipCounters::calls},
+    {"steps_saved", "skip_steps_saved_total", "Steps that they took less than dense calls.",
+     &SkipCounters::steps_saved},
+    {"sent", "skip_sent_bytes_total", "Payload of this rank in these calls.", &SkipCounters::sent},
+    {"dense_sent", "skip_dense_bytes_total", "What it would have been in dense calls in their place.",
+     &SkipCounters::dense_sent},
+    {"left_out", "skip_contributions_left_out_total", "Contributions that they left out, elements times ranks.",
+     &SkipCounters::left_out},
+    {"contributions", "skip_contributions_total", "Contributions to the results of dense calls in their place.",
+     &SkipCounters::contributions},
+    {"audits", "skip_audits_total", "Audits of calls that skip, with a finite error.", &SkipCounters::audits}};
+
 bool is_silent(const Counters& peer) { return peer.messages_sent == 0 && peer.messages_received == 0; }
 
 std::string id_of(const CommunicatorCounters& communicator) {
@@ -92,16 +111,24 @@ std::string json_calls(const CommunicatorCounters& communicator) {
   return text;
 }
 
+std::string json_skips(const SkipCounters& skips) {
+  std::string text = "{";
+  for (const SkipFigure& figure : skip_figures) text += fmt::format("\"{}\": {}, ", figure.name, skips.*figure.of);
+  return text + fmt::format("\"audit_errors\": {}, \"bytes_saved\": {}}}", skips.audit_errors, skips.bytes_saved());
+}
+
 std::string json(const JobCounters& all) {
   std::string text = fmt::format("{{\n  \"lacuna\": {}, \"rank\": {}, \"size\": {}, \"host\": {}",
                                  json_string(version()), all.rank, all.size, json_string(all.host));
   for (const RankFigure& figure : rank_figures) {
     text += fmt::format(",\n  \"{}\": {}", figure.name, fmt::to_string(figure.of(all)));
   }
+  text += fmt::format(",\n  \"skips\": {}", json_skips(all.skips()));
   text += ",\n  \"communicators\": [";
   for (const CommunicatorCounters& one : all.communicators) {
-    text += fmt::format("{}\n    {{\"id\": \"{}\", \"rank\": {}, \"size\": {}, \"calls\": {{{}}}}}",
-                        &one == all.communicators.data() ? "" : ",", id_of(one), one.rank, one.size, json_calls(one));
+    text += fmt::format("{}\n    {{\"id\": \"{}\", \"rank\": {}, \"size\": {}, \"calls\": {{{}}}, \"skips\": {}}}",
+                        &one == all.communicators.data() ? "" : ",", id_of(one), one.rank, one.size, json_calls(one),
+                        json_skips(one.skips));
   }
   text += "\n  ],\n  \"peers\": [";
   std::string separator;
@@ -167,6 +194,16 @@ std::string prometheus(const JobCounters& all) {
         out.add(fmt::format(",communicator=\"{}\",call=\"{}\"", id_of(one), name), fmt::to_string(figure.of(calls)));
       });
     }
+  }
+  for (const SkipFigure& figure : skip_figures) {
+    out.begin(figure.metric, "counter", figure.help);
+    for (const CommunicatorCounters& one : all.communicators) {
+      out.add(fmt::format(",communicator=\"{}\"", id_of(one)), fmt::to_string(one.skips.*figure.of));
+    }
+  }
+  out.begin("skip_audit_errors_total", "counter", "Their relative errors, added up.");
+  for (const CommunicatorCounters& one : all.communicators) {
+    out.add(fmt::format(",communicator=\"{}\"", id_of(one)), fmt::to_string(one.skips.audit_errors));
   }
   for (const TrafficFigure& figure : traffic_figures) {
     out.begin(figure.metric, "counter", figure.help);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/skip_mask.hpp"
 #include "bindings/cpp/counters_text.hpp"
 #include "bindings/cpp/job.hpp"
 #include "runtime/log.hpp"
@@ -34,6 +35,21 @@ bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_
 Status Request::start() {
   if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
   return group_->communicator.start(*run_);
+}
+
+SkipReport Request::skip_report() const { return run_ ? group_->communicator.skip_report(*run_) : SkipReport(); }
+
+Result<std::vector<SkipGap>> Request::skip_mask(Rank at) const {
+  if (!run_ || run_->kind != runtime::RunKind::Collective) {
+    return Status(Code::InvalidArgument, "skip_mask: only of a collective");
+  }
+  if (run_->parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no mask yet");
+  const Hosts& hosts = group_->communicator.hosts();
+  if (at < 0 || at >= hosts.size()) {
+    return Status(Code::InvalidArgument, fmt::format("rank is {}, must be 0 .. {}", at, hosts.size() - 1));
+  }
+  if (!run_->algorithm->skipping) return std::vector<SkipGap>();
+  return SkipMask(*run_, hosts).gaps(at);
 }
 
 std::size_t Request::received_bytes() const { return run_ ? group_->communicator.received(*run_) : 0; }

@@ -26,8 +26,9 @@ constexpr int waits_track = 10;       // and following, one for each thread
 constexpr int steps_track = 1 << 20;  // and following, so many for each kind
 constexpr Nanoseconds shortest = 1;   // of a slice: arrows need something to hold on to
 
-constexpr std::array<std::string_view, 4> kind_names = {"send", "receive", "receive_reduce", "copy"};
-constexpr std::array<std::string_view, 4> track_names = {"sends", "receives", "receives and reduces", "copies"};
+constexpr std::array<std::string_view, 6> kind_names = {"send", "receive", "receive_reduce", "copy", "reduce", "clear"};
+constexpr std::array<std::string_view, 6> track_names = {"sends",  "receives", "receives and reduces",
+                                                         "copies", "reduces",  "clears"};
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
 
@@ -144,7 +145,7 @@ class TraceWriter {
     const Tracer::Event& call = calls_[step.call];
     std::string args = fmt::format("{}, \"part\": {}, \"step\": {}, \"bytes\": {}", call_arguments(call), step.part,
                                    step.step, step.bytes);
-    if (step.step_kind != StepKind::Copy && call.call_kind == RunKind::Collective) {
+    if (step.step_kind <= StepKind::ReceiveReduce && call.call_kind == RunKind::Collective) {
       args += fmt::format(", \"peer\": {}", step.peer);
     }
     if (slice.sent) args += fmt::format(", \"delivery\": \"{}\"", step.eager ? "eager" : "descriptor");

@@ -7,15 +7,21 @@
 
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/cpp/state.hpp"
+#include "runtime/skip_importance.hpp"
 
 namespace lacuna {
 
 /// One way to communicate; a run of the `lacuna` command compares several on the same work.
 struct Method {
-  std::string label;      ///< its name in tables and files
-  std::string algorithm;  ///< of the allreduce; empty: lacuna chooses
-  int skip_steps = 0;
-  SkipMode skip_mode = SkipMode::Static;
+  std::string label{};                   ///< its name in tables and files
+  std::string algorithm{};               ///< of the allreduce; empty: lacuna chooses
+  Skip skip{};                           ///< of the gradients; its lists, state and importance are left to the workload
+  SkipPolicy policy = SkipPolicy::Skip;  ///< of a layer's weights; its biases are skipped unless they are small
+  std::vector<SkipStage> schedule{};     ///< of skip.steps
+  SkipImportance::Options importance{};  ///< of SkipPolicy::Automatic
+
+  /// Does it leave anything out, in some step at least?
+  bool skips() const { return skip.is_on() || !schedule.empty(); }
 };
 
 /// What a workload is asked to do from its first step to its last. Equal on all ranks.
@@ -35,6 +41,7 @@ struct Metric {
 struct Metrics {
   std::vector<Metric> values;     ///< the first one stands in tables
   std::uint64_t fingerprint = 0;  ///< of the bits of the state that the ranks share
+  std::vector<Metric> details{};  ///< for the result file only; other methods may have others
 };
 
 /// Something that `lacuna run` trains or solves. All ranks call the same functions in the same order, from one thread.
@@ -58,6 +65,8 @@ class Workload {
   virtual Result<Metrics> evaluate() = 0;
   /// What a checkpoint must save. The items stay valid until the next set_up().
   virtual std::vector<StateItem> state() = 0;
+  /// To be called after the items of state() have been filled. An error if they cannot be such a state.
+  virtual Status restored() = 0;
   /// Time that this rank has spent in steps waiting for communication since set_up().
   virtual std::chrono::nanoseconds waited() const = 0;
 };

@@ -11,6 +11,8 @@
 #include "runtime/values/blocks.hpp"
 #include "runtime/values/collective.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/sampler.hpp"
+#include "runtime/values/skip.hpp"
 
 namespace lacuna {
 
@@ -23,31 +25,16 @@ struct Memory {
   void* stream = nullptr;  ///< the stream after which a device buffer is ready; unused for host memory
 };
 
-/// Which contributions SkipReduce leaves out: the same in every call, or redrawn for each part of each call.
-enum class SkipMode : std::uint8_t { Static = 0, Random = 1 };
-
-constexpr std::string_view to_string(SkipMode mode) { return mode == SkipMode::Static ? "static" : "random"; }
-
 /// Priority class of a call; a higher one overtakes at every step and on the wire.
 enum class Priority : std::uint8_t { High = 0, Normal = 1, Low = 2 };
 
 inline constexpr std::size_t priorities = 3;
 
-/// The source of a lossy algorithm's random choices: a plain value that the caller owns, under a key of the caller's
-/// (a tensor's number, say). Each random call advances `draw` by one when it is posted. All ranks hold equal samplers,
-/// so that no message is needed to agree; save and restore the three numbers and the choices repeat.
-struct Sampler {
-  std::uint64_t seed = 0;
-  std::uint64_t key = 0;
-  std::uint64_t draw = 0;
-};
-
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
   std::string algorithm{};                ///< its name; empty: lacuna chooses
-  int skip_steps = 0;                     ///< skip_ring: S, the reduce-scatter steps left out, 0 .. P-1
-  SkipMode skip_mode = SkipMode::Static;  ///< skip_ring
-  Sampler* sampler = nullptr;             ///< skip_ring, random; null: the communicator's own
+  Skip skip{};                            ///< what is left out
+  Sampler* sampler = nullptr;             ///< of random choices; null: that of skip.state, or the communicator's own
   Priority priority = Priority::Normal;   ///< may differ between ranks
   std::chrono::milliseconds deadline{0};  ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
   std::optional<std::uint64_t> notify{};  ///< put this token into the completion queue at the end; this rank only

@@ -42,6 +42,9 @@ class Hosts {
   /// Number of hosts.
   Rank count() const { return count_; }
   Rank host_of(Rank rank) const { return numbers_ ? (*numbers_)[static_cast<std::size_t>(rank)] : 0; }
+  Rank ranks_on(Rank host) const {
+    return numbers_ ? static_cast<Rank>(std::count(numbers_->begin(), numbers_->end(), host)) : size_;
+  }
   /// The number of ranks on each host; 0: they differ.
   Rank ranks_on_each() const { return on_each_; }
 

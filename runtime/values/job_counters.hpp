@@ -27,6 +27,30 @@ struct CallCounters {
   }
 };
 
+/// Calls that have left anything out and have ended well, as one rank counts them; see SkipReport.
+struct SkipCounters {
+  std::uint64_t calls = 0;
+  std::uint64_t steps_saved = 0;
+  std::uint64_t sent = 0, dense_sent = 0;  ///< payload, bytes: of these calls, and of the dense ones in their place
+  std::uint64_t left_out = 0;              ///< contributions: elements times ranks
+  std::uint64_t contributions = 0;         ///< of the dense calls
+  std::uint64_t audits = 0;                ///< with a finite error
+  double audit_errors = 0;                 ///< their relative errors, added up
+
+  std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
+  SkipCounters& operator+=(const SkipCounters& other) {
+    calls += other.calls;
+    steps_saved += other.steps_saved;
+    sent += other.sent;
+    dense_sent += other.dense_sent;
+    left_out += other.left_out;
+    contributions += other.contributions;
+    audits += other.audits;
+    audit_errors += other.audit_errors;
+    return *this;
+  }
+};
+
 struct CommunicatorCounters {
   std::uint64_t id = 0;  ///< equal on all its ranks; 0: earlier communicators, together
   Rank rank = 0;         ///< in it; -1 for earlier ones, together
@@ -34,11 +58,13 @@ struct CommunicatorCounters {
   std::array<CallCounters, all_collectives.size()> calls{};  ///< by Collective
   CallCounters sends{};                                      ///< point-to-point
   CallCounters receives{};
+  SkipCounters skips{};
 
   CommunicatorCounters& operator+=(const CommunicatorCounters& other) {
     for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
     sends += other.sends;
     receives += other.receives;
+    skips += other.skips;
     return *this;
   }
 };
@@ -55,6 +81,13 @@ struct JobCounters {
   std::uint64_t parked_bytes = 0;                     ///< of these, what had to be kept in memory of lacuna's
   std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
+
+  /// Of all communicators.
+  SkipCounters skips() const {
+    SkipCounters all;
+    for (const CommunicatorCounters& one : communicators) all += one.skips;
+    return all;
+  }
 };
 
 /// A text form of JobCounters. The numbers are part of the C API.

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/values/call.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/sampler.hpp"
 
 namespace lacuna {
 
@@ -22,13 +22,14 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
 }
 
 /// A uniform integer in [0, bound) for one part of one random call: the same on all ranks that hold equal samplers, and
-/// independent between parts, draws, keys and seeds. The key is Digest(seed, key), the counter (draw, part); the first
-/// 64 bits of the result times the bound, divided by 2^64: no value is off its share by more than bound / 2^64.
-/// `bound` is at least 1.
-constexpr std::uint32_t bounded_draw(const Sampler& sampler, std::uint32_t part, std::uint32_t bound) {
+/// independent between parts, draws, keys and seeds. The key is Digest(seed, key), the counter (draw, part, which), for
+/// parts that need several; the first 64 bits of the result times the bound, divided by 2^64: no value is off its share
+/// by more than bound / 2^64. `bound` is at least 1.
+constexpr std::uint32_t bounded_draw(const Sampler& sampler, std::uint32_t part, std::uint32_t bound,
+                                     std::uint32_t which = 0) {
   const std::uint64_t key = Digest().add(sampler.seed).add(sampler.key).value();
   const std::array words =
-      philox({static_cast<std::uint32_t>(sampler.draw), static_cast<std::uint32_t>(sampler.draw >> 32), part, 0u},
+      philox({static_cast<std::uint32_t>(sampler.draw), static_cast<std::uint32_t>(sampler.draw >> 32), part, which},
              {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)});
   const std::uint64_t low = std::uint64_t{words[0]} * bound;
   const std::uint64_t high = std::uint64_t{words[1]} * bound;

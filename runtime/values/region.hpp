@@ -5,10 +5,9 @@
 
 namespace lacuna {
 
-/// The buffers that a graph knows: the caller's two, and temporary blocks of the run.
-enum class Buffer : std::uint8_t { Input = 0, Output = 1, Scratch = 2 };
-
-inline constexpr std::size_t buffers = 3;
+/// The buffers that a graph knows: the caller's two, temporary blocks of the run, and what earlier calls have left out
+/// of the input, which has the input's layout.
+enum class Buffer : std::uint8_t { Input = 0, Output = 1, Scratch = 2, Residual = 3 };
 
 /// The range [begin, end) of the pieces that come from cutting a part's data evenly into `of` pieces, in one buffer.
 /// Boundary i of n elements lies at floor(i n / of), so 1 of 2 and 2 of 4 are the same place. A scratch block (number

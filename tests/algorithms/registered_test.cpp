@@ -209,7 +209,7 @@ TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   EXPECT_TRUE(select_algorithm(call, 19));
   const Status refused = select_algorithm(call, 20).status();
   EXPECT_NE(refused.message().find("late on 20 ranks: position 7 step 2"), std::string::npos) << refused.to_string();
-  call.options.skip_steps = 1;
+  call.options.skip.steps = 1;
   EXPECT_NE(select_algorithm(call, 19).status().message().find("skips no steps"), std::string::npos);
 }
 

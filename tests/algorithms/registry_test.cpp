@@ -75,9 +75,32 @@ TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
 }
 
+TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne) {
+  const Hosts even(std::vector<Rank>{0, 0, 1, 1});
+  const auto name = [&](const Skip& skip, const Hosts& hosts) {
+    Call call = call_of(Collective::Allreduce, "");
+    call.options.skip = skip;
+    const auto selected = select_algorithm(call, hosts);
+    return selected ? (*selected)->name : selected.status().message();
+  };
+  EXPECT_EQ(name({.steps = 3}, even), "skip_ring");
+  EXPECT_EQ(name({.ratio = 0.5}, even), "skip_two_level");
+  EXPECT_EQ(name({.ratio = 0.5}, 4), "skip_ring");
+  EXPECT_EQ(name({.steps = 1, .mode = SkipMode::Shuffled}, even), "skip_ring");
+  EXPECT_EQ(name({.ratio = 0.5, .mode = SkipMode::Shuffled}, even), "skip_ring");
+  SkipState state;
+  EXPECT_EQ(name({.feedback = true, .state = &state}, 4), "skip_ring") << "what was kept comes in";
+  EXPECT_EQ(name({}, 4), "recursive_doubling");
+  for (Collective collective : {Collective::ReduceScatter, Collective::Allgather}) {
+    Call call = call_of(collective, "");
+    call.options.skip = {.steps = 1, .incomplete = true};
+    EXPECT_EQ((*select_algorithm(call, even))->name, "skip_ring");
+  }
+}
+
 TEST(Registry, SkippedStepsAreRefusedByAlgorithmsThatSkipNone) {
   Call call = call_of(Collective::Allreduce, "ring");
-  call.options.skip_steps = 1;
+  call.options.skip.steps = 1;
   const Status refused = select_algorithm(call, 4).status();
   EXPECT_EQ(refused.code(), Code::InvalidArgument);
   EXPECT_NE(refused.message().find("skip_steps is 1, must be 0"), std::string::npos) << refused.message();

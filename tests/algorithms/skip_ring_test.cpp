@@ -3,12 +3,11 @@
 #include <cstring>
 #include <random>
 
-#include "algorithms/skip_mask.hpp"
-#include "tests/algorithms/skip_ring_rig.hpp"
+#include "tests/algorithms/skip_rig.hpp"
 
-// The acceptance properties of SkipReduce: who contributes to which element. Counts, sizes and exact sums of any input
-// are the conformance suite's.
-namespace lacuna::test::skip_ring {
+// The acceptance properties of SkipReduce: who contributes to which element. Counts, skip_sizes and exact sums of any
+// input are the conformance suite's.
+namespace lacuna::test {
 namespace {
 
 /// The bits of the ranks that contribute to a piece of this owner.
@@ -19,9 +18,9 @@ std::int64_t contributors(Rank size, Rank owner, int skip) {
 }
 
 TEST(SkipRing, WithoutSkippedStepsEqualsTheDenseRingBitForBitUnderAnySeed) {
-  for (Rank size : sizes) {
+  for (Rank size : skip_sizes) {
     for (Dtype dtype : all_dtypes) {
-      Rig<unsigned char> rig(size);
+      SkipRig<unsigned char> rig(size);
       std::mt19937 random(static_cast<unsigned>(size));
       for (auto& input : rig.inputs) {
         input.resize(64 * size_of(dtype));
@@ -42,7 +41,7 @@ TEST(SkipRing, WithoutSkippedStepsEqualsTheDenseRingBitForBitUnderAnySeed) {
 }
 
 /// The sum of one element in the order of its way around the ring, starting behind the ranks that are left out.
-float ring_sum(const Rig<float>& rig, std::size_t element, Rank owner, int skip) {
+float ring_sum(const SkipRig<float>& rig, std::size_t element, Rank owner, int skip) {
   const Rank size = rig.ranks.size();
   const auto input = [&](Rank rank) { return rig.inputs[static_cast<std::size_t>(rank % size)][element]; };
   if (skip == size - 1) return input(owner);
@@ -53,8 +52,8 @@ float ring_sum(const Rig<float>& rig, std::size_t element, Rank owner, int skip)
 
 TEST(SkipRing, FloatsEqualTheSumInRingOrderOnAllRanks) {
   const Sampler sampler{.seed = 4, .key = 2, .draw = 9};
-  for (Rank size : sizes) {
-    Rig<float> rig(size);
+  for (Rank size : skip_sizes) {
+    SkipRig<float> rig(size);
     std::mt19937 random(5);
     for (auto& input : rig.inputs) {
       for (int i = 0; i < 331; ++i) input.push_back(std::normal_distribution<float>()(random));
@@ -77,32 +76,13 @@ TEST(SkipRing, FloatsEqualTheSumInRingOrderOnAllRanks) {
 }
 
 TEST(SkipRing, ExactlyTheRanksBehindTheOwnerAreMissing) {
-  for (Rank size : sizes) {
+  for (Rank size : skip_sizes) {
     DecodingRig rig(size, 203);
     for (int skip = 0; skip < size; ++skip) {
       rig.run(rig.calls(Dtype::I64, "skip_ring", skip));
       each_element(203, sizeof(std::int64_t), size, nullptr, [&](std::size_t i, Rank owner) {
         for (const auto& output : rig.outputs) ASSERT_EQ(output[i], contributors(size, owner, skip));
       });
-    }
-  }
-}
-
-TEST(SkipRing, TheMaskSaysWhoContributed) {
-  const Sampler sampler{.seed = 8, .key = 1, .draw = 3};
-  for (Rank size : sizes) {
-    DecodingRig rig(size, 203);
-    for (int skip = 0; skip < size; ++skip) {
-      const auto calls = rig.calls(Dtype::I64, "skip_ring", skip, SkipMode::Random, sampler);
-      rig.run(calls);
-      const auto parts = static_cast<std::uint32_t>(expected_parts(Collective::Allreduce, 203 * 8, size, chunk_bytes));
-      const SkipMask mask(calls[0], size, sampler, parts);
-      for (std::size_t i = 0; i < 203; ++i) {
-        for (Rank rank = 0; rank < size; ++rank) {
-          ASSERT_EQ(mask.contributes(rank, i), (rig.outputs[0][i] >> rank & 1) == 1)
-              << size << " ranks, skip " << skip << ", rank " << rank << ", element " << i;
-        }
-      }
     }
   }
 }
@@ -125,7 +105,7 @@ TEST(SkipRing, WithoutAnyReduceScatterStepEachPieceIsItsOwners) {
 }
 
 TEST(SkipRing, AverageOfWhatIsLeftStillDividesByAllRanks) {
-  Rig<double> rig(4);
+  SkipRig<double> rig(4);
   for (auto& input : rig.inputs) input.assign(40, 8.0);
   for (int skip = 0; skip < 4; ++skip) {
     auto calls = rig.calls(Dtype::F64, "skip_ring", skip);
@@ -136,4 +116,4 @@ TEST(SkipRing, AverageOfWhatIsLeftStillDividesByAllRanks) {
 }
 
 }  // namespace
-}  // namespace lacuna::test::skip_ring
+}  // namespace lacuna::test

@@ -44,6 +44,16 @@ typedef struct {
   older_sampler* sampler;
 } older_options;
 
+/* As it was before lacuna_skip. */
+typedef struct {
+  older_options first;
+  int32_t priority;
+  double deadline;
+  int32_t notify;
+  uint64_t token;
+  int32_t prepare;
+} newer_options;
+
 typedef struct {
   size_t struct_size;
   uint64_t payload_sent;
@@ -77,6 +87,7 @@ typedef struct {
     older_buffer buffer;
     older_blocks blocks;
     older_options options;
+    newer_options newer;
     older_counters counters;
     unsigned char bytes[256];
   } is;
@@ -133,6 +144,29 @@ static void skips(void* communicator) {
          "the sampler, which has no size, is what it always was");
 }
 
+/* What lies where later options have more, padding included, is not looked at. */
+static void skips_with_all_options(void* communicator) {
+  float data[elements];
+  for (int i = 0; i < elements; ++i) data[i] = 1;
+  newer_options skipping;
+  memset(&skipping, rubbish, sizeof skipping);
+  skipping.first.struct_size = sizeof skipping;
+  skipping.first.algorithm = "skip_ring";
+  skipping.first.skip_steps = lacuna_size(communicator) - 1;
+  skipping.first.skip_mode = 0;
+  skipping.first.sampler = NULL;
+  skipping.priority = 1;
+  skipping.deadline = 0;
+  skipping.notify = 0;
+  skipping.prepare = 0;
+  const placed options = place(&skipping, sizeof skipping), buffer = place_buffer(data, elements, 0);
+  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, NULL) == ok,
+         "skips with options without skip");
+  int right = 1;
+  for (int i = 0; i < elements; ++i) right = right && (int)data[i] == 1;
+  expect(right, "all but the owner's was skipped");
+}
+
 /* Rank r has r + 1 bytes of value r. */
 static void gathers(void* communicator) {
   const size_t ranks = (size_t)lacuna_size(communicator), me = (size_t)lacuna_rank(communicator);
@@ -173,6 +207,7 @@ int main(void) {
   if (!communicator) return EXIT_FAILURE;
   reduces(communicator);
   skips(communicator);
+  skips_with_all_options(communicator);
   gathers(communicator);
   expect(lacuna_barrier(communicator, NULL, NULL) == ok, "barrier");
   counts(communicator);

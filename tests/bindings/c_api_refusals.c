@@ -103,8 +103,8 @@ void bad_arguments(lacuna_communicator* communicator) {
   options.algorithm = "nonsense";
   expect_error(lacuna_barrier(communicator, &options, NULL), bad, "there are: dissemination", "an unknown algorithm");
   options.algorithm = NULL;
-  options.skip_mode = 2;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "skip_mode is 2", "an unknown mode");
+  options.skip_mode = 3;
+  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "skip_mode is 3", "an unknown mode");
   options.skip_mode = LACUNA_SKIP_STATIC;
   options.priority = 3;
   expect_error(lacuna_barrier(communicator, &options, NULL), bad, "priority is 3", "an unknown priority");

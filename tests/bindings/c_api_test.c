@@ -303,6 +303,8 @@ int main(void) {
   null_arguments(communicator);
   bad_arguments(communicator);
   skipping(communicator);
+  skipping_options(communicator);
+  skipping_keeps(communicator);
   messages(communicator);
   counting(communicator);
   lacuna_communicator_free(communicator);

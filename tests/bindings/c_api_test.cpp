@@ -16,9 +16,10 @@ namespace lacuna {
 namespace {
 
 std::set<std::string> declared_functions() {
-  std::ifstream file(LACUNA_SOURCE "/bindings/c/lacuna.h");
   std::stringstream text;
-  text << file.rdbuf();
+  for (const char* name : {"lacuna.h", "lacuna_skip.h"}) {
+    text << std::ifstream(std::string(LACUNA_SOURCE "/bindings/c/") + name).rdbuf();
+  }
   const std::string header = text.str();
   const std::regex declaration(R"(LACUNA_EXPORT [^(;]*?(lacuna_\w+)\()");
   std::set<std::string> names;
@@ -38,11 +39,11 @@ std::set<std::string> first_words(const std::string& command) {
   return words;
 }
 
-TEST(CApi, TheLibraryExportsExactlyTheFunctionsOfItsHeaderUnderTheirVersion) {
+TEST(CApi, TheLibraryExportsExactlyTheFunctionsOfItsHeadersUnderTheirVersion) {
   const std::string version = "LACUNA_" + std::to_string(LACUNA_API_VERSION);
   std::set<std::string> versioned = {version};  // the node itself
   for (const std::string& name : declared_functions()) versioned.insert(name + "@@" + version);
-  EXPECT_GE(versioned.size(), 40u);
+  EXPECT_GE(versioned.size(), 50u);
   EXPECT_EQ(first_words("nm --dynamic --defined-only --format=posix '" LACUNA_C_LIBRARY "'"), versioned);
 }
 
@@ -77,8 +78,81 @@ TEST(CApi, StructuresBeginWithTheMembersOfVersion1) {
   EXPECT_EQ(offsetof(lacuna_options, notify), 48u);
   EXPECT_EQ(offsetof(lacuna_options, token), 56u);
   EXPECT_EQ(offsetof(lacuna_options, prepare), 64u);
+  EXPECT_EQ(offsetof(lacuna_options, skip), 72u);
   EXPECT_EQ(offsetof(lacuna_counters, messages_received), 40u);
   EXPECT_EQ(sizeof(lacuna_sampler), 24u);
+}
+
+TEST(CApi, StructuresOfSkippingBeginWithTheMembersThatTheyHadAtFirst) {
+  EXPECT_EQ(offsetof(lacuna_skip, ratio), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip, factor), 16u);
+  EXPECT_EQ(offsetof(lacuna_skip, scale), 24u);
+  EXPECT_EQ(offsetof(lacuna_skip, feedback), 28u);
+  EXPECT_EQ(offsetof(lacuna_skip, incomplete), 32u);
+  EXPECT_EQ(offsetof(lacuna_skip, gather_steps), 36u);
+  EXPECT_EQ(offsetof(lacuna_skip, keep), 40u);
+  EXPECT_EQ(offsetof(lacuna_skip, reversed), 44u);
+  EXPECT_EQ(offsetof(lacuna_skip, warm_up), 48u);
+  EXPECT_EQ(offsetof(lacuna_skip, schedule), 56u);
+  EXPECT_EQ(offsetof(lacuna_skip, stages), 64u);
+  EXPECT_EQ(offsetof(lacuna_skip, segments), 72u);
+  EXPECT_EQ(offsetof(lacuna_skip, segment_count), 80u);
+  EXPECT_EQ(offsetof(lacuna_skip, small), 88u);
+  EXPECT_EQ(offsetof(lacuna_skip, state), 96u);
+  EXPECT_EQ(offsetof(lacuna_skip, importance), 104u);
+  EXPECT_EQ(offsetof(lacuna_skip, audit), 112u);
+  EXPECT_EQ(offsetof(lacuna_skip, audit_samples), 120u);
+  EXPECT_EQ(offsetof(lacuna_skip_stage, steps), 8u);
+  EXPECT_EQ(sizeof(lacuna_skip_stage), 16u);
+  EXPECT_EQ(offsetof(lacuna_skip_segment, count), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip_segment, policy), 16u);
+  EXPECT_EQ(offsetof(lacuna_skip_segment, key), 24u);
+  EXPECT_EQ(sizeof(lacuna_skip_segment), 32u);
+  EXPECT_EQ(offsetof(lacuna_skip_gap, count), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip_gap, from), 16u);
+  EXPECT_EQ(sizeof(lacuna_skip_gap), 24u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, sampler), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, runs), 32u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, residual), 40u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, residual_bytes), 48u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_run), 56u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_error), 64u);
+  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_cosine), 72u);
+  EXPECT_EQ(offsetof(lacuna_skip_report, steps), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip_report, dense_rounds), 20u);
+  EXPECT_EQ(offsetof(lacuna_skip_report, sent), 24u);
+  EXPECT_EQ(offsetof(lacuna_skip_report, lacking), 72u);
+  EXPECT_EQ(offsetof(lacuna_skip_importance_options, every), 8u);
+  EXPECT_EQ(offsetof(lacuna_skip_importance_options, threshold), 16u);
+  EXPECT_EQ(offsetof(lacuna_skip_importance_options, samples), 24u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, key), 8u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, runs), 16u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, count), 24u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, share), 32u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, important), 40u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, measured), 44u);
+}
+
+TEST(CApi, DefaultsOfSkippingAreThoseOfTheCore) {
+  const lacuna_skip skip = LACUNA_SKIP_INIT;
+  const Skip core;
+  EXPECT_EQ(skip.ratio, core.ratio);
+  EXPECT_EQ(skip.factor, core.factor);
+  EXPECT_EQ(skip.scale, static_cast<int>(core.scale));
+  EXPECT_EQ(skip.feedback != 0, core.feedback);
+  EXPECT_EQ(skip.incomplete != 0, core.incomplete);
+  EXPECT_EQ(skip.gather_steps, core.gather_steps);
+  EXPECT_EQ(skip.keep != 0, core.keep);
+  EXPECT_EQ(skip.reversed != 0, core.reversed);
+  EXPECT_EQ(skip.warm_up, core.warm_up);
+  EXPECT_EQ(skip.stages, core.schedule.size());
+  EXPECT_EQ(skip.segment_count, core.segments.size());
+  EXPECT_EQ(skip.small, core.small);
+  const lacuna_skip_importance_options options = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
+  const SkipImportance::Options measured;
+  EXPECT_EQ(options.every, measured.every);
+  EXPECT_EQ(options.threshold, measured.threshold);
+  EXPECT_EQ(options.samples, measured.samples);
 }
 
 TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
@@ -90,6 +164,11 @@ TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
   EXPECT_EQ(LACUNA_PROD, static_cast<int>(Reduction::Prod));
   EXPECT_EQ(LACUNA_CUDA_MANAGED, static_cast<int>(MemoryKind::CudaManaged));
   EXPECT_EQ(LACUNA_SKIP_RANDOM, static_cast<int>(SkipMode::Random));
+  EXPECT_EQ(LACUNA_SKIP_SHUFFLED, static_cast<int>(SkipMode::Shuffled));
+  EXPECT_EQ(LACUNA_SKIP_RENORMALISED, static_cast<int>(SkipScale::Renormalised));
+  EXPECT_EQ(LACUNA_SKIP_FACTOR, static_cast<int>(SkipScale::Factor));
+  EXPECT_EQ(LACUNA_POLICY_NEVER, static_cast<int>(SkipPolicy::Never));
+  EXPECT_EQ(LACUNA_POLICY_AUTOMATIC, static_cast<int>(SkipPolicy::Automatic));
   EXPECT_EQ(LACUNA_LOW, static_cast<int>(Priority::Low));
   EXPECT_EQ(LACUNA_THREAD, static_cast<int>(Progress::Thread));
 }

@@ -13,6 +13,8 @@ lacuna_buffer buffer_of(float* data, size_t count);
 /* Parts of the test that stand in files of their own. */
 void blocks_of_different_lengths(lacuna_communicator* communicator);
 void prepared_requests(lacuna_communicator* communicator);
+void skipping_options(lacuna_communicator* communicator);
+void skipping_keeps(lacuna_communicator* communicator);
 
 /* What the interface refuses. */
 void join_refuses(void);

@@ -179,7 +179,7 @@ void for_each_shape(Body body) {
       for (int skip = 0; skip < size; ++skip) {
         Call call{.collective = algorithm->collective};
         call.options.algorithm = algorithm->name;
-        call.options.skip_steps = skip;
+        call.options.skip.steps = skip;
         if (!select_algorithm(call, size)) continue;
         for (Rank position = 0; position < size; ++position) {
           for (bool in_place : {false, true}) {
@@ -290,7 +290,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
       {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
       {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--skip", "4"}, "skip_steps is 4, must be 0 .. 3"},
-      {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,static}"},
+      {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,shuffled,static}"},
       {{"graph", "allreduce", "--ranks", "2", "--hosts", "1,1"}, "--ranks"},
       {{"graph", "allreduce", "--hosts", "2,0"}, "1 to 1024"},
       {{"graph", "topology"}, "name is required"},
@@ -320,7 +320,9 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"perf", "allreduce", "--algorithm", "ring,rings"}, "there are: ring, recursive_doubling"},
       {{"perf", "allreduce", "--algorithm", "skip_ring", "--skip", "1"}, "skip_steps is 1, must be 0 .. 0"},
       {{"perf", "allreduce", "-e", "8", "-J", "/tmp"}, "/tmp could not be written: it is no regular file"},
-      {{"perf", "allreduce", "--skip", "1"}, "skip_ring is not among the algorithms"},
+      {{"perf", "allreduce", "--skip", "1"}, "skip_steps is 1, must be 0 .. 0 on 1 ranks"},
+      {{"perf", "allreduce", "--skip", "1", "--algorithm", "ring"}, "none of the algorithms skips"},
+      {{"perf", "allreduce", "--skip-ratio", "1.5"}, "--skip-ratio"},
       {{"perf", "allreduce", "-o", "avg", "-d", "i32"}, "avg of i32"},
       {{"perf", "broadcast", "-r", "1"}, "root is 1, must be 0 .. 0"},
       {{"perf", "allreduce", "-e", "8", "-J", "/nonexistent/x.json"}, "/nonexistent/x.json could not be written"},

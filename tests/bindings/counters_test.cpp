@@ -132,6 +132,81 @@ TEST(JobCounters, MessagesThatComeEarlyAreParked) {
   EXPECT_EQ(ranks[0].job_counters().descriptor_messages, 0u);
 }
 
+TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
+  constexpr std::size_t count = 1003;
+  for (const char* algorithm : {"skip_ring", "skip_halving_doubling", "skip_double_tree", "skip_torus"}) {
+    for (Rank size : {2, 3, 5, 8}) {
+      auto ranks = local(size, Progress::Thread);
+      const auto payload_of = [&](Communicator& rank, int steps) {
+        std::vector<float> values(count, 1.0f);
+        Call call{.collective = Collective::Allreduce, .input = values.data(), .output = values.data(), .count = count};
+        call.options.algorithm = algorithm;
+        call.options.skip.steps = steps;
+        const std::uint64_t before = rank.counters().payload_sent;
+        EXPECT_TRUE(rank.run(call));
+        EXPECT_TRUE(rank.barrier());
+        return rank.counters().payload_sent - before;
+      };
+      std::uint64_t left_out = 0;
+      on_each(ranks, [&](Communicator& rank) {
+        const std::uint64_t dense = payload_of(rank, 0);
+        EXPECT_EQ(rank.job_counters().skips().calls, 0u) << "a dense call";
+        const std::uint64_t once = payload_of(rank, 1);
+        const std::uint64_t twice = payload_of(rank, 1);
+        const SkipCounters counted = rank.job_counters().communicators[0].skips;
+        EXPECT_EQ(counted.calls, 2u);
+        EXPECT_GE(counted.steps_saved, 2u) << "more where a rank beyond a power of two waits less";
+        EXPECT_EQ(counted.sent, once + twice);
+        EXPECT_EQ(counted.dense_sent, 2 * dense);
+        EXPECT_EQ(static_cast<std::int64_t>(2 * dense) - counted.bytes_saved(),
+                  static_cast<std::int64_t>(once + twice));
+        EXPECT_EQ(counted.contributions, 2 * count * static_cast<std::uint64_t>(size));
+        if (rank.rank() == 0) left_out = counted.left_out;
+      });
+      if (std::string(algorithm) == "skip_ring") {
+        EXPECT_EQ(left_out, 2 * count);
+      } else {
+        EXPECT_GE(left_out, 2 * count);
+      }
+    }
+  }
+}
+
+TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
+  auto ranks = local(4, Progress::Thread);
+  on_each(ranks, [](Communicator& rank) {
+    std::vector<float> values(100, 1.0f);
+    Options options{.algorithm = "skip_ring"};
+    options.skip.steps = 2;
+    auto request = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    ASSERT_TRUE(request);
+    EXPECT_TRUE(request->skip_report().parts.empty()) << "not started yet";
+    EXPECT_TRUE(request->start());
+    EXPECT_TRUE(request->wait());
+    const SkipReport report = request->skip_report();
+    EXPECT_EQ(report.steps, 2);
+    EXPECT_EQ(report.rounds_saved(), 2);
+    EXPECT_EQ(report.bytes_saved(), 200);
+    EXPECT_EQ(report.left_out(), 0.5);
+    EXPECT_EQ(report.parts, (std::vector<SkippedPart>{
+                                {.offset = 0, .count = 100, .outcome = SkipOutcome::Skipped, .fewest = 2, .mean = 2}}));
+    EXPECT_TRUE(Request().skip_report().parts.empty());
+    request = Request();  // what comes next takes its memory
+    auto next = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    EXPECT_TRUE(next->skip_report().parts.empty()) << "not started yet";
+    next = Request();
+    auto dense = rank.start_allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+    EXPECT_TRUE(dense->wait());
+    EXPECT_TRUE(dense->skip_report().parts.empty());
+    dense = Request();
+    float one = 1;
+    auto message = rank.rank() % 2 == 0 ? rank.start_send<float>(std::span<const float>(&one, 1), rank.rank() + 1)
+                                        : rank.start_receive<float>(std::span(&one, 1), rank.rank() - 1);
+    EXPECT_TRUE(message->wait());
+    EXPECT_TRUE(message->skip_report().parts.empty());
+  });
+}
+
 /// A sample's labels, as a set of "name=value" with the escapes resolved.
 using Labels = std::set<std::string>;
 
@@ -220,6 +295,15 @@ JobCounters example() {
   all.communicators = {{.id = 0, .rank = -1, .size = 0}, {.id = 0xabc, .rank = 1, .size = 3}};
   all.communicators[0].calls[0] = {.started = 4, .completed = 4, .failed = 0, .seconds = 2};
   all.communicators[1].calls[0] = {.started = 3, .completed = 2, .failed = 1, .seconds = 0.5};
+  all.communicators[0].skips = {.calls = 1, .steps_saved = 2, .sent = 30, .dense_sent = 40};
+  all.communicators[1].skips = {.calls = 5,
+                                .steps_saved = 6,
+                                .sent = 7,
+                                .dense_sent = 20,
+                                .left_out = 80,
+                                .contributions = 160,
+                                .audits = 4,
+                                .audit_errors = 1.5};
   return all;
 }
 
@@ -238,6 +322,16 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_calls_failed_total", calls), 1);
   EXPECT_EQ(read.value("lacuna_call_seconds_total", calls), 0.5);
   EXPECT_EQ(read.value("lacuna_calls_started_total", {"rank=1", "communicator=earlier", "call=allreduce"}), 4);
+  const Labels communicator = {"rank=1", "communicator=0000000000000abc"};
+  EXPECT_EQ(read.value("lacuna_skip_calls_total", communicator), 5);
+  EXPECT_EQ(read.value("lacuna_skip_steps_saved_total", communicator), 6);
+  EXPECT_EQ(read.value("lacuna_skip_sent_bytes_total", communicator), 7);
+  EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", communicator), 20);
+  EXPECT_EQ(read.value("lacuna_skip_contributions_left_out_total", communicator), 80);
+  EXPECT_EQ(read.value("lacuna_skip_contributions_total", communicator), 160);
+  EXPECT_EQ(read.value("lacuna_skip_audits_total", communicator), 4);
+  EXPECT_EQ(read.value("lacuna_skip_audit_errors_total", communicator), 1.5);
+  EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", {"rank=1", "communicator=earlier"}), 40);
   EXPECT_EQ(read.value("lacuna_payload_sent_bytes_total", {"rank=1", "peer=2"}), 1'000'000'007);
   EXPECT_EQ(read.value("lacuna_header_sent_bytes_total", {"rank=1", "peer=2"}), 48);
   EXPECT_EQ(read.value("lacuna_messages_sent_total", {"rank=1", "peer=2"}), 11);
@@ -254,6 +348,17 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("wait_seconds"), 0.125);
   EXPECT_EQ(json.at("communicators").at(1).at("id"), "0000000000000abc");
   EXPECT_EQ(json.at("communicators").at(1).at("calls").at("allreduce").at("completed"), 2);
+  EXPECT_EQ(json.at("communicators").at(1).at("skips"), Json({{"calls", 5},
+                                                              {"steps_saved", 6},
+                                                              {"sent", 7},
+                                                              {"dense_sent", 20},
+                                                              {"left_out", 80},
+                                                              {"contributions", 160},
+                                                              {"audits", 4},
+                                                              {"audit_errors", 1.5},
+                                                              {"bytes_saved", 13}}));
+  EXPECT_EQ(json.at("skips").at("calls"), 6);
+  EXPECT_EQ(json.at("skips").at("bytes_saved"), 23);
   EXPECT_EQ(json.at("peers").size(), 1u);
   EXPECT_EQ(json.at("peers").at(0).at("rank"), 2);
   EXPECT_EQ(json.at("peers").at(0).at("payload_sent"), 1'000'000'007u);

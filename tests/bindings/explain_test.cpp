@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <regex>
 
 #include "algorithms/registry.hpp"
 
@@ -74,6 +75,58 @@ TEST(Cost, OfTwoLevelsIsTheLeastBetweenHosts) {
 TEST(Cost, PredictsTheChainAndTheBusiestHost) {
   EXPECT_DOUBLE_EQ((Cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000}.seconds(1e-5, 1e6)),
                    6e-5 + 3e-3);
+}
+
+const Algorithm& skipping(const char* name, Collective collective = Collective::Allreduce) {
+  Call call{.collective = collective};
+  call.options.algorithm = name;
+  return **select_algorithm(call, 2);
+}
+
+TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {
+  const std::size_t count = 1 << 10;
+  for (Rank p : {2, 4, 8}) {
+    const auto ranks = static_cast<std::uint64_t>(p);
+    for (int s = 0; s < p; ++s) {
+      const std::uint64_t sent = (2 * (ranks - 1) - static_cast<std::uint64_t>(s)) * 4096 / ranks;
+      expect_cost(cost_of(skipping("skip_ring"), p, count, 4, s), 2 * (p - 1) - s, sent, ranks * sent);
+      const Contributors there = contributors_of(skipping("skip_ring"), p, count, s);
+      EXPECT_EQ(there.fewest, p - s);
+      EXPECT_EQ(there.mean, p - s);
+    }
+    for (int s = 0; 1 << s <= p; ++s) {
+      EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), p, count, s).fewest, p >> s);
+    }
+  }
+  EXPECT_EQ(contributors_of(skipping("skip_ring", Collective::Allgather), 4, count, 1).fewest, 0);
+  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, 1).fewest, 2);
+  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, 1).mean, 2.5) << "2 of 4 pieces have 3";
+}
+
+std::string explained(const ExplainOptions& options) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(explain(options), 0);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(Explain, OfACallThatSkipsShowsWhatEachAlgorithmLeavesOut) {
+  const Hosts alone(std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7});
+  const std::string text = explained({.hosts = alone, .skip = {.steps = 4, .mode = SkipMode::Random}});
+  EXPECT_NE(text.find("8 ranks of 8 hosts: skip_ring\n  any size: the call skips"), std::string::npos) << text;
+  const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
+  EXPECT_TRUE(has("\n> skip_ring +4 +10 +4 +1.25 MiB +10 MiB +28.6% +4 +4.00 +10685.8 us\n")) << text;
+  EXPECT_TRUE(has("\n  skip_halving_doubling +skip_steps is 4, must be 0 .. 3 on 8 ranks")) << text;
+  EXPECT_TRUE(has("\n  skip_torus +4 +4 +4 ")) << text;
+  EXPECT_EQ(text.find("  ring "), std::string::npos) << "what can't skip is left out";
+}
+
+TEST(Explain, ARatioGivesEachAlgorithmItsOwnS) {
+  const std::string text =
+      explained({.hosts = Hosts(std::vector<Rank>{0, 0, 1, 1, 2, 2, 3, 3}), .skip = {.ratio = 0.5}});
+  const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
+  EXPECT_TRUE(has("\n> skip_two_level +2 +6 +2 ")) << text;
+  EXPECT_TRUE(has("\n  skip_ring +4 ")) << text;
+  EXPECT_TRUE(has("\n  skip_halving_doubling +1 ")) << text;
 }
 
 }  // namespace

@@ -82,11 +82,12 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
                  "input is null");
     expect_error(refused({.collective = Collective::Allreduce, .input = data.data(), .count = 10}), bad,
                  "output is null");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = 2}), bad,
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip = {.steps = 2}}), bad,
                  "skip_steps is 2, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip_steps = -1}), bad,
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip = {.steps = -1}}), bad,
                  "skip_steps is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip_steps = 1}), bad, "skips no steps");
+    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip = {.steps = 1}}), bad,
+                 "skips no steps");
     expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
                  "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling");
     expect_error(rank.scan<float>(data, data, Reduction::Avg), bad, "scan has no avg");

@@ -100,7 +100,7 @@ TEST_P(Prepared, SkipRingDrawsAtEveryStartAsSeparateCallsDo) {
     }
     Sampler one{.seed = 5, .key = 6, .draw = 7}, other = one;
     const auto options = [](Sampler& sampler) {
-      return Options{.algorithm = "skip_ring", .skip_steps = 1, .skip_mode = SkipMode::Random, .sampler = &sampler};
+      return Options{.algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}, .sampler = &sampler};
     };
     auto prepared = rank.prepare_allreduce<float>(data, again, Reduction::Sum, options(other));
     ASSERT_TRUE(prepared);

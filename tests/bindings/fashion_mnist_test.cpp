@@ -4,31 +4,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "examples/workloads/fashion_mnist/batches.hpp"
 #include "examples/workloads/fashion_mnist/idx.hpp"
 #include "examples/workloads/fashion_mnist/layer.hpp"
 #include "examples/workloads/fashion_mnist/matrix.hpp"
-#include "examples/workloads/fashion_mnist/network.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
 #include "tests/bindings/idx_fixture.hpp"
+#include "tests/bindings/small_integers.hpp"
 
 namespace lacuna::workloads {
 namespace {
-
-const Pause no_pause = [] {};
-
-std::vector<float> small_integers(std::size_t count, std::uint64_t seed) {
-  std::vector<float> values(count);
-  SplitMix random(seed, 0);
-  for (float& value : values) value = static_cast<float>(random.below(9)) - 4;
-  return values;
-}
 
 class Product3 : public testing::TestWithParam<std::array<std::size_t, 3>> {};
 
@@ -59,102 +51,59 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product3,
                                          std::array<std::size_t, 3>{17, 47, 5}, std::array<std::size_t, 3>{8, 64, 7},
                                          std::array<std::size_t, 3>{9, 31, 16}, std::array<std::size_t, 3>{3, 8, 2}));
 
-double loss_of(Network& network, const std::vector<float>& inputs, const std::vector<std::uint8_t>& labels) {
-  std::copy(inputs.begin(), inputs.end(), network.inputs().begin());
-  network.forward(labels.size());
-  return network.score(labels).loss / static_cast<double>(labels.size());
-}
-
-/// The loss of the same network, computed in double precision by the definition.
-double exact_loss(const Network& network, const std::vector<float>& inputs, const std::vector<std::uint8_t>& labels) {
-  double total = 0;
-  const std::size_t width = network.layers().front().inputs;
-  for (std::size_t s = 0; s < labels.size(); ++s) {
-    std::vector<double> values(inputs.begin() + static_cast<std::ptrdiff_t>(s * width),
-                               inputs.begin() + static_cast<std::ptrdiff_t>((s + 1) * width));
-    for (const Layer& layer : network.layers()) {
-      std::vector<double> next(layer.outputs);
-      for (std::size_t j = 0; j < layer.outputs; ++j) {
-        next[j] = static_cast<double>(layer.parameters[layer.weights() + j]);
-        for (std::size_t k = 0; k < layer.inputs; ++k) {
-          next[j] += values[k] * static_cast<double>(layer.parameters[k * layer.outputs + j]);
-        }
-        if (&layer != &network.layers().back()) next[j] = std::max(next[j], 0.0);
-      }
-      values = next;
-    }
-    double sum = 0;
-    for (double value : values) sum += std::exp(value);
-    total += std::log(sum) - values[labels[s]];
-  }
-  return total / static_cast<double>(labels.size());
-}
-
-struct Sample {
-  Network network{{6, 19, 11, 10}, 8};
-  std::vector<float> inputs;
-  std::vector<std::uint8_t> labels = {3, 0, 9, 9, 5};
-
-  Sample() {
-    network.initialise(7);
-    SplitMix random(3, 0);
-    for (std::size_t i = 0; i < labels.size() * 6; ++i) inputs.push_back(random.signed_unit());
-    for (Layer& layer : network.layers()) {
-      for (std::size_t i = layer.weights(); i < layer.parameters.size(); ++i) {
-        layer.parameters[i] = 0.3F * random.signed_unit();
-      }
-    }
-  }
-
-  void backward() {
-    loss_of(network, inputs, labels);
-    network.begin_backward(labels);
-    for (std::size_t l = network.layers().size(); l-- > 0;) {
-      network.parameter_gradient(l, no_pause);
-      if (l > 0) network.input_gradient(l, no_pause);
-    }
-  }
-};
-
-TEST(Network, LossEqualsItsDefinition) {
-  Sample sample;
-  EXPECT_NEAR(loss_of(sample.network, sample.inputs, sample.labels),
-              exact_loss(sample.network, sample.inputs, sample.labels), 1e-5);
-}
-
-TEST(Network, GradientEqualsTheFiniteDifferencesOfTheExactLoss) {
-  Sample sample;
-  sample.backward();
-  for (Layer& layer : sample.network.layers()) {
-    const std::vector<float> gradient = layer.gradient;
-    for (std::size_t i = 0; i < gradient.size(); i += 3) {
-      const float kept = layer.parameters[i];
-      constexpr float step = 1.0F / 1024;
-      layer.parameters[i] = kept + step;
-      const double above = exact_loss(sample.network, sample.inputs, sample.labels);
-      layer.parameters[i] = kept - step;
-      const double below = exact_loss(sample.network, sample.inputs, sample.labels);
-      layer.parameters[i] = kept;
-      ASSERT_NEAR(static_cast<double>(gradient[i]), (above - below) / (2.0 * static_cast<double>(step)), 2e-4)
-          << "parameter " << i << " of the layer with " << layer.inputs << " inputs";
-    }
-  }
-}
-
-TEST(Network, ScoreCountsTheSamplesWhoseLabelHasTheHighestOutput) {
-  Sample sample;
-  Layer& last = sample.network.layers().back();
-  std::fill(last.parameters.begin(), last.parameters.end(), 0.0F);
-  last.parameters[last.weights() + 9] = 1;
-  loss_of(sample.network, sample.inputs, sample.labels);
-  EXPECT_EQ(sample.network.score(sample.labels).correct, 2U);
-}
-
 TEST(Update, MovesAgainstTheGatheredMomentum) {
   Layer layer{.inputs = 1, .outputs = 1, .parameters = {1, 2}, .gradient = {4, -8}, .momentum = {2, 0}};
   update(layer, 0.5F, 0.25F);
   EXPECT_EQ(layer.momentum, (std::vector<float>{4.5F, -8}));
   EXPECT_EQ(layer.parameters, (std::vector<float>{1 - 2.25F, 2 + 4}));
+}
+
+/// What all replicas take in an epoch, replica by replica.
+std::vector<std::vector<std::uint32_t>> taken(const BatchSizes& sizes, Shards shards, std::uint64_t epoch,
+                                              std::span<const std::uint8_t> labels = {}) {
+  const std::uint64_t steps = *steps_per_epoch(sizes);
+  std::vector<std::vector<std::uint32_t>> all(sizes.replicas);
+  for (std::size_t replica = 0; replica < sizes.replicas; ++replica) {
+    Batches batches(sizes, replica, 5, shards, labels);
+    for (std::uint64_t step = epoch * steps; step < (epoch + 1) * steps; ++step) {
+      const auto batch = batches.take(step);
+      all[replica].insert(all[replica].end(), batch.begin(), batch.end());
+    }
+  }
+  return all;
+}
+
+TEST(Batches, HoldNoImageTwiceInAnEpoch) {
+  const std::vector<std::uint8_t> labels(50, 1);
+  for (const Shards shards : {Shards::Mixed, Shards::Own, Shards::ByClass}) {
+    std::vector<std::uint32_t> all;
+    for (const auto& replica : taken({50, 4, 3}, shards, 1, labels))
+      all.insert(all.end(), replica.begin(), replica.end());
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all.size(), 48U) << to_string(shards);
+    EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << to_string(shards);
+    EXPECT_LT(all.back(), 50U) << to_string(shards);
+  }
+}
+
+TEST(Batches, OfItsOwnImagesAReplicaTakesTheSameInEveryEpochInAnotherOrder) {
+  const auto sorted = [](std::vector<std::vector<std::uint32_t>> all) {
+    for (auto& replica : all) std::sort(replica.begin(), replica.end());
+    return all;
+  };
+  const BatchSizes sizes{48, 4, 3};
+  EXPECT_NE(taken(sizes, Shards::Own, 0), taken(sizes, Shards::Own, 1));
+  EXPECT_EQ(sorted(taken(sizes, Shards::Own, 0)), sorted(taken(sizes, Shards::Own, 1)));
+  EXPECT_NE(sorted(taken(sizes, Shards::Mixed, 0)), sorted(taken(sizes, Shards::Mixed, 1)));
+}
+
+TEST(Batches, ByClassHaveNeighbouringClasses) {
+  std::vector<std::uint8_t> labels;
+  for (std::uint8_t i = 0; i < 48; ++i) labels.push_back(static_cast<std::uint8_t>(i * 7 % 6));
+  const auto all = taken({48, 4, 3}, Shards::ByClass, 2, labels);
+  for (std::size_t replica = 0; replica < 3; ++replica) {
+    for (const std::uint32_t image : all[replica]) EXPECT_EQ(labels[image] / 2U, replica);
+  }
 }
 
 TEST(Permutation, HoldsEveryNumberOnce) {

@@ -192,11 +192,15 @@ TEST_F(ParallelMlp, InAnyGridStaysWithinRoundingOfOneRank) {
   }
 }
 
-const Method skipping{.label = "skip", .algorithm = "skip_ring", .skip_steps = 1, .skip_mode = SkipMode::Random};
+const Method automatic{.label = "automatic",
+                       .skip = {.steps = 1, .mode = SkipMode::Random, .feedback = true, .small = 64},
+                       .policy = SkipPolicy::Automatic,
+                       .importance = {.every = 5, .threshold = 0.25}};
+const Method skipping{.label = "skip", .algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}};
 
 TEST_F(ParallelMlp, ContinuedFromItsSavedStateHasTheSameBits) {
   const Case what{.grid = {2, 2, 2}, .micro_batches = 2};
-  for (const Method& method : {dense, skipping}) {
+  for (const Method& method : {dense, skipping, automatic}) {
     on_ranks(8, make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
       return continue_from_middle(communicator, workload, task_of(method));
     });
@@ -219,6 +223,8 @@ TEST_F(ParallelMlp, EvaluatesAsOneRankDoes) {
   EXPECT_EQ(found[0].values[1].value, found[1].values[1].value);
   EXPECT_EQ(found[0].values[0].value, found[2].values[0].value);
   EXPECT_NEAR(found[0].values[1].value, found[2].values[1].value, 1e-5);
+  EXPECT_EQ(found[0].details[0].name, "gradient_norm");
+  EXPECT_NEAR(found[0].details[0].value, found[2].details[0].value, 1e-5);
 }
 
 TEST_F(ParallelMlp, FirstStageShowsTheLossOfTheLast) {
@@ -304,7 +310,7 @@ TEST_F(ParallelMlp, WithMoreSamplesPerStepThanThereAreIsRefused) {
 }
 
 TEST_F(ParallelMlp, WithAMethodThatItsReplicasCannotRunIsRefused) {
-  const Method method{.label = "skip 3", .algorithm = "skip_ring", .skip_steps = 3};
+  const Method method{.label = "skip 3", .algorithm = "skip_ring", .skip = {.steps = 3}};
   auto world = test::local(4, Progress::Thread);
   test::on_each(world, [&](Communicator& rank) {
     const auto workload = make_parallel_mlp(options_of({.grid = {2, 1, 2}}));

@@ -88,7 +88,7 @@ TEST_P(PerfData, RightResultsOfSkipRingHaveNoWrongElement) {
     for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
       const Carried carried({.collective = Collective::Allreduce,
                              .dtype = GetParam(),
-                             .options = {.algorithm = "skip_ring", .skip_steps = skip, .skip_mode = mode}});
+                             .options = {.algorithm = "skip_ring", .skip = {.steps = skip, .mode = mode}}});
       EXPECT_EQ(carried.wrong(), 0u) << skip << " " << to_string(mode);
     }
   }
@@ -122,7 +122,7 @@ TEST_P(PerfData, AResultThatLiesElsewhereIsWrong) {
 TEST_P(PerfData, ALeftOutRankIsWrongUnlessItWasToBeLeftOut) {
   Carried without({.collective = Collective::Allreduce,
                    .dtype = GetParam(),
-                   .options = {.algorithm = "skip_ring", .skip_steps = 1}});
+                   .options = {.algorithm = "skip_ring", .skip = {.steps = 1}}});
   Carried dense({.collective = Collective::Allreduce, .dtype = GetParam()});
   without.outputs.swap(dense.outputs);
   EXPECT_GT(without.wrong(), count);

@@ -12,14 +12,14 @@ namespace {
 
 class ResultFileTest : public CheckpointTest {
  protected:
-  static ResultRow row(std::int64_t epoch, double accuracy) {
-    return {epoch, {{"accuracy", accuracy}, {"seconds", static_cast<double>(epoch) * 2}}};
+  static ResultRow row(std::int64_t step, double accuracy) {
+    return {step, {{"accuracy", accuracy}, {"seconds", static_cast<double>(step) * 2}}};
   }
   static std::string text_of(const MethodResults& results) {
     std::ostringstream text;
     text << results.method << ":";
     for (const ResultRow& each : results.rows) {
-      text << " " << each.epoch;
+      text << " " << each.step;
       for (const Metric& metric : each.metrics) text << "/" << metric.name << "=" << metric.value;
     }
     return text.str();
@@ -58,7 +58,7 @@ TEST_F(ResultFileTest, ProvenanceRowsAndSummaryComeBackInOrder) {
   EXPECT_EQ(again->summary()[1].metrics[1].value, 2e9);
 }
 
-TEST_F(ResultFileTest, RepeatedEpochsReplaceTheOldOnesAfterReopening) {
+TEST_F(ResultFileTest, RepeatedStepsReplaceTheOldOnesAfterReopening) {
   ASSERT_TRUE(ResultFile::create(path_, provenance_)->append("dense", std::array{row(1, 1), row(2, 2), row(3, 3)}));
   Result<ResultFile> file = ResultFile::open(path_);
   ASSERT_TRUE(file) << file.status().to_string();
@@ -74,7 +74,7 @@ TEST_F(ResultFileTest, RowsThatDoNotFitAreRefusedAndChangeNothing) {
   EXPECT_TRUE(holds(other.message(), "[accuracy], the rows before have [accuracy, seconds]"));
   EXPECT_FALSE(file->append("dense", std::array{row(3, 1), row(2, 1)}));
   EXPECT_FALSE(file->append("a/b", std::array{row(1, 1)}));
-  EXPECT_FALSE(file->append("new", std::array{ResultRow{1, {{"epoch", 1}}}}));
+  EXPECT_FALSE(file->append("new", std::array{ResultRow{1, {{"step", 1}}}}));
   EXPECT_FALSE(file->append("new", std::array{ResultRow{1, {{"x", 1}, {"x", 1}}}}));
   EXPECT_FALSE(file->summarise({{"a", {{"x", 1}}}, {"b", {{"y", 1}}}}));
   EXPECT_EQ(reopened(), before);

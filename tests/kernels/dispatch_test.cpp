@@ -48,14 +48,14 @@ TEST(Dispatch, TheSameKernelGivesTheSameBitsUnderKokkos) {
   const auto kernel_into = [&](std::vector<f16>& out) {
     return ReduceKernel<f16, SumOf, true>{reinterpret_cast<std::byte*>(out.data()),
                                           reinterpret_cast<const std::byte*>(a.data()),
-                                          reinterpret_cast<const std::byte*>(b.data()), 3.0f};
+                                          reinterpret_cast<const std::byte*>(b.data()), 5.0f, 3.0f};
   };
   dispatch(count, kernel_into(plain));
   Kokkos::parallel_for(Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, count), kernel_into(parallel));
   Kokkos::fence();
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(parallel[i].bits, plain[i].bits) << i;
-    ASSERT_EQ(plain[i].bits, to_f16((to_float(a[i]) + to_float(b[i])) / 3.0f).bits) << i;
+    ASSERT_EQ(plain[i].bits, to_f16((to_float(a[i]) + to_float(b[i])) * 5.0f / 3.0f).bits) << i;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/scale.hpp"
 
 /// What the kernels should compute, element by element on bits, in arithmetic that shares nothing with theirs: decimal
 /// scaling by ldexp, rounding by nearbyint, wide integers.
@@ -125,12 +126,13 @@ std::uint64_t reduce_integers(Reduction reduction, std::uint64_t a_bits, std::ui
   }
 }
 
-inline std::uint64_t divided(Dtype dtype, double value, double divisor) {
-  return encode(dtype, accumulated(dtype, value / divisor));
+inline std::uint64_t scaled(Dtype dtype, double value, Scale scale) {
+  const double multiplied = accumulated(dtype, value * accumulated(dtype, scale.multiplier));
+  return encode(dtype, accumulated(dtype, multiplied / scale.divisor));
 }
 
-/// The bits of round((a op b) / divisor), from and to bits of the dtype.
-inline std::uint64_t reduce(Dtype dtype, Reduction reduction, double divisor, std::uint64_t a, std::uint64_t b) {
+/// The bits of round((a op b) scaled), from and to bits of the dtype.
+inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::uint64_t a, std::uint64_t b) {
   switch (dtype) {
     case Dtype::I32:
       return reduce_integers<std::int32_t>(reduction, a, b);
@@ -139,7 +141,7 @@ inline std::uint64_t reduce(Dtype dtype, Reduction reduction, double divisor, st
     case Dtype::U8:
       return reduce_integers<std::uint8_t>(reduction, a, b);
     default:
-      return divided(dtype, accumulated(dtype, combined(reduction, decode(dtype, a), decode(dtype, b))), divisor);
+      return scaled(dtype, accumulated(dtype, combined(reduction, decode(dtype, a), decode(dtype, b))), scale);
   }
 }
 

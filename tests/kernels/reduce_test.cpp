@@ -70,10 +70,15 @@ void fill(Dtype dtype, std::byte* array, std::size_t count, std::mt19937_64& ran
 enum class Alias { None, OutIsA, OutIsB, All };
 constexpr std::array aliases = {Alias::None, Alias::OutIsA, Alias::OutIsB, Alias::All};
 
+std::vector<Scale> scales_of(Dtype dtype) {
+  if (is_integer(dtype)) return {{}};
+  return {{}, {.divisor = 3}, {.divisor = 8}, {.multiplier = 5, .divisor = 3}, {.multiplier = 0.1}};
+}
+
 struct Case {
   Dtype dtype;
   Reduction reduction;
-  double divisor;
+  Scale scale;
   std::size_t count;
   std::array<std::size_t, 3> offsets;  // of out, a, b
   Alias alias;
@@ -90,16 +95,17 @@ void expect_as_oracle(const Case& c) {
   std::byte* out = c.alias == Alias::None ? third.data() : c.alias == Alias::OutIsB ? b : a;
   std::vector<std::uint64_t> expected(c.count);
   for (std::size_t i = 0; i < c.count; ++i) {
-    expected[i] = oracle::reduce(c.dtype, c.reduction, c.divisor, element(c.dtype, a, i), element(c.dtype, b, i));
+    expected[i] = oracle::reduce(c.dtype, c.reduction, c.scale, element(c.dtype, a, i), element(c.dtype, b, i));
   }
   const std::vector<std::byte> a_before(a, a + bytes), b_before(b, b + bytes);
 
-  reduce(c.dtype, c.reduction, c.divisor, out, a, b, c.count);
+  reduce(c.dtype, c.reduction, c.scale, out, a, b, c.count);
 
   for (std::size_t i = 0; i < c.count; ++i) {
     ASSERT_TRUE(oracle::same(c.dtype, element(c.dtype, out, i), expected[i]))
-        << "element " << i << " of " << c.count << ", alias " << static_cast<int>(c.alias) << ", divisor " << c.divisor
-        << std::hex << ": " << element(c.dtype, out, i) << " instead of " << expected[i];
+        << "element " << i << " of " << c.count << ", alias " << static_cast<int>(c.alias) << ", scale "
+        << c.scale.multiplier << "/" << c.scale.divisor << std::hex << ": " << element(c.dtype, out, i)
+        << " instead of " << expected[i];
   }
   ASSERT_TRUE(out == a || std::equal(a, a + bytes, a_before.begin()));
   ASSERT_TRUE(out == b || std::equal(b, b + bytes, b_before.begin()));
@@ -114,13 +120,12 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Dtype, Reduction>>
 
 TEST_P(Reduce, EqualsTheOracleForAllCountsAlignmentsAndAliases) {
   const auto [dtype, reduction] = GetParam();
-  const std::vector<double> divisors = is_integer(dtype) ? std::vector<double>{1} : std::vector<double>{1, 3, 8};
-  for (double divisor : divisors) {
+  for (const Scale& scale : scales_of(dtype)) {
     for (std::size_t count : counts) {
       for (const std::array<std::size_t, 3> offsets :
            {std::array<std::size_t, 3>{0, 0, 0}, {1, 1, 1}, {3, 0, 5}, {0, 7, 2}}) {
         for (Alias alias : aliases) {
-          ASSERT_NO_FATAL_FAILURE(expect_as_oracle({dtype, reduction, divisor, count, offsets, alias}));
+          ASSERT_NO_FATAL_FAILURE(expect_as_oracle({dtype, reduction, scale, count, offsets, alias}));
         }
       }
     }
@@ -138,7 +143,7 @@ class ReduceFloats : public ::testing::TestWithParam<Dtype> {
     std::array<std::byte, 8> x{}, y{}, out{};
     set_element(GetParam(), x.data(), 0, oracle::encode(GetParam(), a));
     set_element(GetParam(), y.data(), 0, oracle::encode(GetParam(), b));
-    reduce(GetParam(), reduction, 1.0, out.data(), x.data(), y.data(), 1);
+    reduce(GetParam(), reduction, {}, out.data(), x.data(), y.data(), 1);
     return oracle::decode(GetParam(), element(GetParam(), out.data(), 0));
   }
 };
@@ -166,7 +171,7 @@ TEST_P(ReduceFloats, NegativeNansWinToo) {
   for (Reduction reduction : {Reduction::Min, Reduction::Max}) {
     std::array<std::byte, 8> x{}, y{}, out{};
     set_element(GetParam(), x.data(), 0, sign | oracle::encode(GetParam(), std::numeric_limits<double>::quiet_NaN()));
-    reduce(GetParam(), reduction, 1.0, out.data(), x.data(), y.data(), 1);
+    reduce(GetParam(), reduction, {}, out.data(), x.data(), y.data(), 1);
     EXPECT_TRUE(std::isnan(oracle::decode(GetParam(), element(GetParam(), out.data(), 0)))) << to_string(reduction);
   }
 }
@@ -177,19 +182,19 @@ TEST(ReduceAverage, SixteenBitSumsAreRoundedOnlyAfterTheDivision) {
   // bf16 has no 257: rounded to it before the division, the sum would be 256.
   const bf16 a = to_bf16(256.0f), b = to_bf16(1.0f);
   bf16 out{};
-  reduce(Dtype::BF16, Reduction::Avg, 257.0, reinterpret_cast<std::byte*>(&out), reinterpret_cast<const std::byte*>(&a),
-         reinterpret_cast<const std::byte*>(&b), 1);
+  reduce(Dtype::BF16, Reduction::Avg, {.divisor = 257}, reinterpret_cast<std::byte*>(&out),
+         reinterpret_cast<const std::byte*>(&a), reinterpret_cast<const std::byte*>(&b), 1);
   EXPECT_EQ(to_float(out), 1.0f);
   const f16 large = to_f16(65504.0f);
   f16 mean{};
-  reduce(Dtype::F16, Reduction::Avg, 2.0, reinterpret_cast<std::byte*>(&mean),
+  reduce(Dtype::F16, Reduction::Avg, {.divisor = 2}, reinterpret_cast<std::byte*>(&mean),
          reinterpret_cast<const std::byte*>(&large), reinterpret_cast<const std::byte*>(&large), 1);
   EXPECT_EQ(to_float(mean), 65504.0f);
 }
 
-TEST(Scale, EqualsTheOracleForAllDtypesCountsAndAlignments) {
+TEST(Copy, EqualsTheOracleForAllDtypesCountsAndAlignments) {
   for (Dtype dtype : all_dtypes) {
-    for (double divisor : {1.0, 3.0}) {
+    for (const Scale& scale : scales_of(Dtype::F32)) {  // integers are copied all the same
       for (std::size_t count : counts) {
         for (std::size_t offset : {0u, 1u, 5u}) {
           for (bool in_place : {false, true}) {
@@ -199,12 +204,12 @@ TEST(Scale, EqualsTheOracleForAllDtypesCountsAndAlignments) {
             fill(dtype, source.data(), count, random);
             const std::vector<std::byte> before(source.data(), source.data() + bytes);
             std::byte* out = in_place ? source.data() : target.data();
-            scale(dtype, divisor, out, source.data(), count);
+            copy(dtype, scale, out, source.data(), count);
             for (std::size_t i = 0; i < count; ++i) {
               const std::uint64_t given = element(dtype, before.data(), i);
-              const bool copied = is_integer(dtype) || divisor == 1.0;
+              const bool copied = is_integer(dtype) || scale.is_one();
               const std::uint64_t expected =
-                  copied ? given : oracle::divided(dtype, oracle::decode(dtype, given), divisor);
+                  copied ? given : oracle::scaled(dtype, oracle::decode(dtype, given), scale);
               ASSERT_TRUE(oracle::same(dtype, element(dtype, out, i), expected)) << to_string(dtype) << " " << i;
             }
             ASSERT_TRUE(source.guards_hold() && target.guards_hold());
@@ -215,12 +220,12 @@ TEST(Scale, EqualsTheOracleForAllDtypesCountsAndAlignments) {
   }
 }
 
-TEST(Scale, ACopyMayOverlap) {
+TEST(Copy, MayOverlap) {
   std::array<std::byte, 100> data{}, expected{};
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i);
   expected = data;
   std::memmove(expected.data() + 4, expected.data(), 80);
-  scale(Dtype::F32, 1.0, data.data() + 4, data.data(), 20);
+  copy(Dtype::F32, {}, data.data() + 4, data.data(), 20);
   EXPECT_EQ(data, expected);
 }
 

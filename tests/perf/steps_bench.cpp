@@ -94,7 +94,7 @@ void reduce(benchmark::State& state) {
   const std::vector<std::byte> a(bytes, std::byte{1});
   std::vector<std::byte> out(bytes, std::byte{2});
   for (auto _ : state) {
-    kernels::reduce(dtype, Reduction::Sum, 1, out.data(), a.data(), out.data(), bytes / size_of(dtype));
+    kernels::reduce(dtype, Reduction::Sum, {}, out.data(), a.data(), out.data(), bytes / size_of(dtype));
     benchmark::ClobberMemory();
   }
   state.SetLabel(std::string(to_string(dtype)));

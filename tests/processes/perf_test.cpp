@@ -92,6 +92,35 @@ TEST(Perf, SkippedStepsShowInThePayload) {
   EXPECT_EQ(rows[1].payload, 65536 * (6 - 2) / 4);
 }
 
+TEST(Perf, WhatSkippingSavesStandsBehindTheOtherColumns) {
+  const std::string path = testing::TempDir() + "lacuna_skips_" + std::to_string(::getpid()) + ".json";
+  const std::string output =
+      perf(4, {"allreduce", "-b", "64K", "-e", "64K", "-n", "1", "-w", "0", "--algorithm",
+               "ring,skip_ring,skip_halving_doubling", "--skip", "2", "--skip-mode", "random", "-J", path});
+  std::vector<std::vector<std::string>> cells;  // S, steps saved, percent of the bytes saved, contributors
+  std::istringstream stream(output);
+  for (std::string line; std::getline(stream, line);) {
+    if (line[0] == '#') continue;
+    std::istringstream fields(line);
+    std::vector<std::string> all;
+    for (std::string field; fields >> field;) all.push_back(field);
+    ASSERT_EQ(all.size(), 18u) << line;
+    cells.emplace_back(all.begin() + 14, all.end());
+  }
+  using Cells = std::vector<std::string>;
+  EXPECT_EQ(cells, (std::vector<Cells>{{"0", "0", "0.0", "-"}, {"2", "2", "33.3", "2.00"}, {"2", "2", "50.0", "1.00"}}))
+      << output;
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  const auto& ring = json.at("results").at(1).at("skipped");
+  EXPECT_EQ(ring.at("steps"), 2);
+  EXPECT_EQ(ring.at("steps_saved"), 2);
+  EXPECT_DOUBLE_EQ(ring.at("bytes_saved_share").get<double>(), 1.0 / 3);
+  EXPECT_EQ(ring.at("contributors_fewest"), 2);
+  EXPECT_EQ(ring.at("contributors_mean"), 2);
+  EXPECT_EQ(perf(2, {"allreduce", "-b", "8", "-e", "8", "-n", "1"}).find("contrib"), std::string::npos);
+}
+
 TEST(Perf, OneRankAloneMeasuresItself) {
   Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "1K", "-f", "4", "-n", "2"}, {});
   EXPECT_EQ(alone.wait(), 0) << alone.output();

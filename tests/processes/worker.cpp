@@ -155,7 +155,7 @@ class Worker {
               .reduction = parse_reduction(words[2]).value(),
               .root = std::stoi(words[4])};
     call.options.algorithm = words[5];
-    call.options.skip_steps = std::stoi(words[6]);
+    call.options.skip.steps = std::stoi(words[6]);
     const std::size_t bytes = call.count * size_of(call.dtype) * static_cast<std::size_t>(communicator_.size());
     memory_.push_back(std::vector<std::byte>(2 * bytes));
     call.input = memory_.back().data();

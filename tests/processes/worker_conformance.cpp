@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -54,7 +55,7 @@ class Case {
   std::string text() const {
     return fmt::format("{} {} {} {} count {} root {} skip {} {}{}", to_string(call_.collective),
                        call_.options.algorithm, to_string(call_.dtype), to_string(call_.reduction), call_.count,
-                       call_.root, call_.options.skip_steps, to_string(call_.options.skip_mode),
+                       call_.root, call_.options.skip.steps, to_string(call_.options.skip.mode),
                        in_place_ ? " in place" : "");
   }
 
@@ -126,24 +127,24 @@ class Suite {
   }
 
  private:
-  /// All skips and modes that the algorithm takes.
+  /// Without skipping, and with few and many steps left out in all modes that the algorithm takes.
   Status run(const Algorithm& algorithm) {
     Call call{.collective = algorithm.collective};
     call.options.algorithm = algorithm.name;
-    for (int skip = 0; skip < communicator_.size(); ++skip) {
-      for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
-        call.options.skip_steps = skip;
-        call.options.skip_mode = mode;
-        if (!select_algorithm(call, communicator_.size()) || (skip == 0 && mode == SkipMode::Random)) continue;
-        if (Status status = run_kinds(call); !status) return status;
+    const int most = algorithm.skipping ? algorithm.skipping->most(communicator_.size()) : 0;
+    for (int skip : std::set{0, std::min(1, most), most}) {
+      for (SkipMode mode : {SkipMode::Static, SkipMode::Random, SkipMode::Shuffled}) {
+        call.options.skip = {.steps = skip, .mode = mode, .incomplete = true};
+        if (!select_algorithm(call, communicator_.size()) || (skip == 0 && mode != SkipMode::Static)) continue;
+        if (Status status = run_kinds(call, algorithm.skipping ? 1 : kinds.size()); !status) return status;
       }
     }
     return {};
   }
 
-  /// A dense call in all kinds that it takes; with skipped steps in the next two of them.
-  Status run_kinds(Call call) {
-    const std::size_t first = number_, most = call.options.skip_steps == 0 ? kinds.size() : 2;
+  /// A call in the next kinds that it takes, at most so many.
+  Status run_kinds(Call call, std::size_t most) {
+    const std::size_t first = number_;
     for (std::size_t i = 0, taken = 0; i < kinds.size() && taken < most; ++i) {
       std::tie(call.dtype, call.reduction) = kinds[(first + i) % kinds.size()];
       if (!is_offered(call)) continue;

@@ -147,10 +147,11 @@ TEST(Builder, FinishMarksTheLastStepThatWroteTheRegion) {
   g.receive_reduce(g.output(1), g.output(1), 2);
   g.receive_reduce(g.output(2), g.input(2), 2);
   g.finish(g.output(1));
+  g.finish(g.output(2), 2);
   const Graph graph = std::move(g).build();
-  EXPECT_FALSE(graph.steps()[0].finish);
-  EXPECT_TRUE(graph.steps()[1].finish);
-  EXPECT_FALSE(graph.steps()[2].finish);
+  EXPECT_EQ(graph.steps()[0].contributors, 0);
+  EXPECT_EQ(graph.steps()[1].contributors, graph.shape().size);
+  EXPECT_EQ(graph.steps()[2].contributors, 2);
 }
 
 /// Builds an algorithm that says it is symmetric once for position 0 and once for the position itself.
@@ -167,7 +168,7 @@ void expect_same_at(Rank position, const Algorithm& algorithm, GraphShape shape)
     const Step &a = symmetric.steps()[id], &b = fixed.steps()[id];
     EXPECT_EQ(placed(symmetric, a.to, position), b.to) << algorithm.name << " step " << id;
     EXPECT_EQ(placed(symmetric, a.from, position), b.from) << algorithm.name << " step " << id;
-    EXPECT_TRUE(a.kind == b.kind && a.peer == b.peer && a.index == b.index && a.finish == b.finish);
+    EXPECT_TRUE(a.kind == b.kind && a.peer == b.peer && a.index == b.index && a.contributors == b.contributors);
   }
   EXPECT_EQ(edges_of(symmetric), edges_of(fixed)) << algorithm.name;
 }

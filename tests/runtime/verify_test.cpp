@@ -69,16 +69,8 @@ bool nowhere(Rank) { return false; }
 bool everywhere(Rank) { return true; }
 bool on_odd_positions(Rank position) { return position % 2 == 1; }
 
-int most_skipped(const Algorithm& algorithm, Rank size) {
-  Call call;
-  call.collective = algorithm.collective;
-  call.options.algorithm = algorithm.name;
-  int skip = 0;
-  while (true) {
-    call.options.skip_steps = skip + 1;
-    if (!select_algorithm(call, size)) return skip;
-    ++skip;
-  }
+int most_skipped(const Algorithm& algorithm, const Hosts& hosts) {
+  return algorithm.skipping ? algorithm.skipping->most(hosts) : 0;
 }
 
 TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
@@ -89,6 +81,34 @@ TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
           const Status status = Plan(*algorithm, size, in_place, skip).verify();
           ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << skip << ": " << status.to_string();
         }
+      }
+    }
+  }
+}
+
+TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!algorithm->skipping) continue;
+    for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
+      std::vector<Hosts> all = {size};
+      for (const std::vector<Rank>& layout : test::host_layouts(size)) all.emplace_back(layout);
+      for (const Hosts& hosts : all) {
+        for (int steps = 0; steps <= algorithm->skipping->most(hosts); ++steps) {
+          for (int options = 0; options < 8; ++options) {
+            GraphShape shape{.in_place = (options & 1) != 0, .skip_steps = steps, .keep = (options & 2) != 0};
+            shape.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
+            shape.gather_steps = algorithm->name == "skip_ring" ? steps / 2 : 0;
+            const auto graphs = graphs_of(*algorithm, hosts, shape);
+            ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
+                                << ": " << graphs.status().message();
+            std::vector<const Graph*> pointers;
+            for (const Graph& graph : *graphs) pointers.push_back(&graph);
+            const Status status = verify(pointers);
+            ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << steps << " options " << options
+                                << ": " << status.to_string();
+          }
+        }
+        if (!algorithm->by_hosts) break;
       }
     }
   }

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "algorithms/registry.hpp"
-#include "runtime/values/philox.hpp"
+#include "tests/support/skip_definition.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -29,23 +29,58 @@ bool leaves_lengths(const Case& what) {
   return what.told && traits_of(what).lengths == Lengths::Told && traits_of(what).output == Holds::Blocks;
 }
 
-/// All elements of an allreduce in which each piece lacks the ranks that follow its owner.
-void write_skipped(const Case& what, const Oracle& oracle, std::size_t chunk_bytes, std::byte* to) {
-  const std::size_t p = static_cast<std::size_t>(what.size), width = size_of(what.dtype);
-  const std::size_t parts = expected_parts(Collective::Allreduce, what.bytes(), what.size, chunk_bytes);
+/// A part of a case whose blocks, or data, have `count` elements.
+struct PartOfCase {
+  std::size_t begin, end;
+  std::vector<Rank> order;
+};
+
+std::vector<PartOfCase> parts_of(const Case& what, std::size_t chunk_bytes) {
+  std::vector<PartOfCase> all;
+  const std::size_t parts = expected_parts(what.algorithm->collective, what.bytes(), what.size, chunk_bytes);
   for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = exact_boundary(part, what.count, parts);
-    const std::size_t length = exact_boundary(part + 1, what.count, parts) - begin;
-    const Rank turn = ring_turn(what, static_cast<std::uint32_t>(part));
-    for (std::size_t piece = 0; piece < p; ++piece) {
-      const Rank owner = (static_cast<Rank>(piece) + turn) % what.size;
-      std::vector<Rank> left_out;
-      for (int k = 1; k <= what.skip; ++k) left_out.push_back((owner + k) % what.size);
-      const std::size_t end = begin + exact_boundary(piece + 1, length, p);
-      for (std::size_t i = begin + exact_boundary(piece, length, p); i < end; ++i) {
-        oracle.write_sum_without(left_out, i, to + i * width);
+    all.push_back({exact_boundary(part, what.count, parts), exact_boundary(part + 1, what.count, parts),
+                   skip_order(what, static_cast<std::uint32_t>(part))});
+  }
+  return all;
+}
+
+Rank position_of(const std::vector<Rank>& order, Rank rank) {
+  return static_cast<Rank>(std::find(order.begin(), order.end(), rank) - order.begin());
+}
+
+void write_skipped_allreduce(const Case& what, const Oracle& oracle, std::size_t chunk_bytes, std::byte* to) {
+  const std::size_t width = size_of(what.dtype);
+  for (const PartOfCase& part : parts_of(what, chunk_bytes)) {
+    const auto cells = static_cast<std::size_t>(skip_cells(what, part.order));
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const std::vector<Rank> without = left_out(what, part.order, static_cast<Rank>(cell));
+      const std::size_t end = part.begin + exact_boundary(cell + 1, part.end - part.begin, cells);
+      for (std::size_t i = part.begin + exact_boundary(cell, part.end - part.begin, cells); i < end; ++i) {
+        oracle.write_sum_without(without, i, to + i * width);
       }
     }
+  }
+}
+
+/// The own block of a reduce_scatter, which begins at element `block` of the inputs.
+void write_skipped_block(const Case& what, Rank rank, const Oracle& oracle, std::size_t block, std::size_t chunk_bytes,
+                         std::byte* to) {
+  for (const PartOfCase& part : parts_of(what, chunk_bytes)) {
+    const std::vector<Rank> without = left_out(what, part.order, position_of(part.order, rank));
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      oracle.write_sum_without(without, block + i, to + i * size_of(what.dtype));
+    }
+  }
+}
+
+/// Zeros where the block of `source` does not reach a rank.
+void clear_skipped_block(const Case& what, Rank rank, Rank source, std::size_t chunk_bytes, std::byte* block) {
+  const std::size_t width = size_of(what.dtype);
+  for (const PartOfCase& part : parts_of(what, chunk_bytes)) {
+    const std::vector<Rank> without = left_out(what, part.order, position_of(part.order, source));
+    if (std::find(without.begin(), without.end(), rank) == without.end()) continue;
+    std::fill(block + part.begin * width, block + part.end * width, std::byte{0});
   }
 }
 
@@ -110,8 +145,7 @@ bool is_offered(const Case& what) {
   call.reduction = what.reduction;
   call.root = what.root;
   call.options.algorithm = what.algorithm->name;
-  call.options.skip_steps = what.skip;
-  call.options.skip_mode = what.mode;
+  call.options.skip = {.steps = what.skip, .mode = what.mode, .incomplete = true};
   return select_algorithm(call, what.hosts.empty() ? Hosts(what.size) : Hosts(what.hosts)).is_ok();
 }
 
@@ -185,8 +219,7 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
            .reduction = what.reduction,
            .root = what.root};
   call_.options.algorithm = what.algorithm->name;
-  call_.options.skip_steps = what.skip;
-  call_.options.skip_mode = what.mode;
+  call_.options.skip = {.steps = what.skip, .mode = what.mode, .incomplete = true};
   call_.options.sampler = &sampler;
   sampler = what.sampler;
   size_ = what.size;
@@ -232,11 +265,15 @@ void RankBuffers::write_expected(const Case& what, Rank rank, const Oracle& orac
   const auto own = static_cast<std::size_t>(rank);
   switch (what.algorithm->collective) {
     case Collective::Allreduce:
-      if (what.skip > 0) return write_skipped(what, oracle, chunk_bytes, expected_.data());
+      if (what.skip > 0) return write_skipped_allreduce(what, oracle, chunk_bytes, expected_.data());
       [[fallthrough]];
     case Collective::Reduce:
       return put(0, oracle.reduced(), 0, what.count);
     case Collective::ReduceScatter:
+      if (what.skip > 0) {
+        return write_skipped_block(what, rank, oracle, in_.offsets[own], chunk_bytes, expected_.data());
+      }
+      [[fallthrough]];
     case Collective::ReduceScatterv:
       return put(0, oracle.reduced(), in_.offsets[own], in_.counts[own]);
     case Collective::Allgather:
@@ -244,7 +281,9 @@ void RankBuffers::write_expected(const Case& what, Rank rank, const Oracle& orac
     case Collective::Gather:
     case Collective::Gatherv:
       for (Rank source = 0; source < what.size; ++source) {
-        put(out_.offsets[static_cast<std::size_t>(source)], oracle.input(source), 0, what.block(source, rank));
+        const std::size_t begin = out_.offsets[static_cast<std::size_t>(source)];
+        put(begin, oracle.input(source), 0, what.block(source, rank));
+        if (what.skip > 0) clear_skipped_block(what, rank, source, chunk_bytes, expected_.data() + begin * width);
       }
       return;
     case Collective::Alltoall:
@@ -291,11 +330,6 @@ std::string RankBuffers::check(const Case& what, Rank rank, const Oracle& oracle
                        what.block(source, rank));
   }
   return {};
-}
-
-Rank ring_turn(const Case& what, std::uint32_t part) {
-  if (what.mode == SkipMode::Static || what.skip == 0) return 0;
-  return static_cast<Rank>(bounded_draw(what.sampler, part, static_cast<std::uint32_t>(what.size)));
 }
 
 }  // namespace lacuna::test

@@ -105,7 +105,4 @@ struct Traffic {
 std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t chunk_bytes,
                                         std::size_t message_bytes);
 
-/// The turn of the ring in one part, as skip_ring documents it: position = rank - turn.
-Rank ring_turn(const Case& what, std::uint32_t part);
-
 }  // namespace lacuna::test

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/support/collective_case.hpp"
+#include "tests/support/skip_definition.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -45,6 +46,7 @@ struct Part {
 struct RingOf {
   Rank size, own;
   Rank first_piece, of;
+  int skip = 0;
 };
 
 /// Position i of a ring sends piece c on the way to its owner c if the piece has started before or at i, S + 1 or more
@@ -55,7 +57,7 @@ void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
     const Rank piece = ring.first_piece + (ring.own - behind + 2 * ring.size) % ring.size;
     sum.add(part.bytes(piece, piece + 1, ring.of), std::exchange(first, false));
   };
-  for (Rank behind = part.what.skip + 1; behind < ring.size; ++behind) add(behind);
+  for (Rank behind = ring.skip + 1; behind < ring.size; ++behind) add(behind);
   for (Rank behind = 0; behind < ring.size - 1; ++behind) add(behind);
 }
 
@@ -64,16 +66,20 @@ void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
 struct Place {
   Rank row, column;
 };
-void add_grid(const Part& part, Rank rows, Rank columns, Place own, Sum& sum) {
-  add_ring(part, {columns, own.column, 0, columns}, sum);
-  add_ring(part, {rows, own.row, own.column * rows, rows * columns}, sum);
+struct Grid {
+  Rank rows, columns;
+  int skip_in_rows = 0, skip_in_columns = 0;
+};
+void add_grid(const Part& part, const Grid& grid, Place own, Sum& sum) {
+  const auto [rows, columns, skip_in_rows, skip_in_columns] = grid;
+  add_ring(part, {columns, own.column, 0, columns, skip_in_rows}, sum);
+  add_ring(part, {rows, own.row, own.column * rows, rows * columns, skip_in_columns}, sum);
 }
 
 void add_torus(const Part& part, Rank rank, Sum& sum) {
-  Rank rows = 1;
-  for (Rank i = 1; i * i <= part.what.size; ++i) rows = part.what.size % i == 0 ? i : rows;
-  const Rank columns = part.what.size / rows;
-  add_grid(part, rows, columns, {rank / columns, rank % columns}, sum);
+  const Rank rows = torus_rows(part.what.size), columns = part.what.size / rows;
+  const int in_rows = skips_in_rows(part.what.skip, columns);
+  add_grid(part, {rows, columns, in_rows, part.what.skip - in_rows}, {rank / columns, rank % columns}, sum);
 }
 
 /// Even hosts are rows of a grid. Otherwise all but the leaders send the data to those above them in a binomial tree on
@@ -94,12 +100,12 @@ void add_two_level(const Part& part, Rank rank, Sum& sum) {
   const auto k = static_cast<Rank>(hosts[static_cast<std::size_t>(own.row)].size());
   const bool even =
       std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.size() == hosts[0].size(); });
-  if (even) return add_grid(part, h, k, own, sum);
+  if (even) return add_grid(part, {h, k, 0, part.what.skip}, own, sum);
   if (own.column != 0) sum.add(part.bytes(0, 1, 1), part.first);
   for (Rank below = 1; below < k; ++below) {
     if ((below & (below - 1)) == own.column) sum.add(part.bytes(0, 1, 1), part.first);
   }
-  if (own.column == 0) add_ring(part, {h, own.row, 0, h}, sum);
+  if (own.column == 0) add_ring(part, {h, own.row, 0, h, part.what.skip}, sum);
 }
 
 int log2_floor(Rank p) { return p < 2 ? 0 : 1 + log2_floor(p / 2); }
@@ -129,6 +135,10 @@ std::optional<WholeSends> whole_sends(const Case& what, Rank rank) {
   if (name == "alltoall pairwise" || name == "reduce_scatter ring" || name == "allgather ring") {
     const bool one_peer = what.algorithm->name == "ring" && p > 1;
     return one_peer ? WholeSends{1, p - 2} : WholeSends{p - 1};
+  }
+  if (name == "reduce_scatter skip_ring" || name == "allgather skip_ring") {
+    const int steps = p - 1 - what.skip;
+    return steps > 0 ? WholeSends{1, steps - 1} : WholeSends{};
   }
   if (name == "scan recursive_doubling") return WholeSends{log2_ceil(p - rank)};
   if (name == "exclusive_scan recursive_doubling") {
@@ -170,16 +180,18 @@ void add_told_blocks(const Case& what, Rank rank, Sum& sum) {
 }
 
 /// Of 2^k first ranks, rank r sends in the round of distance d the half of its group of 2 d pieces in which it is not,
-/// and in the round back its own half. The others send all to a partner, which sends it all back.
+/// and in the round back its own half. The others send all to a partner, which sends it all back. Without the S largest
+/// distances on the way there, only what a block of 2^k / 2^S pieces sums up is sent to a partner.
 void add_halving_doubling(const Part& part, Rank rank, Sum& sum) {
-  const Rank core = 1 << log2_floor(part.what.size);
+  const Rank core = 1 << log2_floor(part.what.size), block = core >> part.what.skip;
   const auto bytes = [&](Rank begin, Rank end) { return part.bytes(begin, end, core); };
-  if (rank >= core || rank + core < part.what.size) sum.add(bytes(0, core), part.first);
-  if (rank >= core) return;
+  const Rank first_of_block = rank % core / block * block;
+  if (rank >= core) return sum.add(bytes(first_of_block, first_of_block + block), part.first);
+  if (rank + core < part.what.size) sum.add(bytes(0, core), part.first);
   for (Rank distance = 1; distance < core; distance *= 2) {
     const Rank own = rank / distance * distance, other = own ^ distance;
-    sum.add(bytes(other, other + distance), part.first);
-    sum.add(bytes(own, own + distance), false);
+    if (distance < block) sum.add(bytes(other, other + distance), part.first);
+    sum.add(bytes(own, own + distance), part.first && distance >= block);
   }
 }
 
@@ -194,20 +206,39 @@ void add_tree_neighbours(Rank before, Rank count, Rank parent, Rank me, std::vec
 }
 
 /// In each of two trees, a rank sends half the data to each neighbour; the second tree's numbers are turned by one.
+/// Those less than S levels above their lowest leaf send nothing up.
 void add_double_tree(const Part& part, Rank rank, Sum& sum) {
   const Rank p = part.what.size;
   std::vector<Rank> met;
   for (Rank half = 0; half < 2; ++half) {
     const std::size_t bytes = part.bytes(half, half + 1, 2);
+    const std::vector<int> heights = tree_heights(p, half);
     std::vector<Rank> neighbours;
     add_tree_neighbours(0, p, 0, (rank + half) % p + 1, neighbours);
     for (Rank number : neighbours) {
       const Rank peer = (number - 1 - half + p) % p;
+      const auto height = [&](Rank position) { return heights[static_cast<std::size_t>(position)]; };
+      if (height(peer) > height(rank) && height(rank) < part.what.skip) continue;
       const bool first = std::find(met.begin(), met.end(), peer) == met.end();
       if (first) met.push_back(peer);
       sum.add(bytes, part.first && first);
     }
   }
+}
+
+void add_whole_ring(const Part& part, Rank rank, Sum& sum) {
+  add_ring(part, {part.what.size, rank, 0, part.what.size, part.what.skip}, sum);
+}
+
+/// What an allreduce sends for a part, from one position; null if there is no formula here.
+using Sends = void (*)(const Part&, Rank, Sum&);
+Sends sends_of(std::string_view name) {
+  if (name.starts_with("skip_")) name.remove_prefix(5);
+  if (name == "ring") return add_whole_ring;
+  if (name == "halving_doubling") return add_halving_doubling;
+  if (name == "double_tree") return add_double_tree;
+  if (name == "torus") return add_torus;
+  return name == "two_level" ? add_two_level : nullptr;
 }
 
 }  // namespace
@@ -231,23 +262,19 @@ std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t
     const std::size_t length =
         exact_boundary(number + 1, what.count, parts) - exact_boundary(number, what.count, parts);
     const bool first = number == 0;
-    const Part part{what, length, first};
     if (const auto sends = whole_sends(what, rank)) {
       for (int i = 0; i < sends->first; ++i) sum.add(length * size_of(what.dtype), first);
       for (int i = 0; i < sends->later; ++i) sum.add(length * size_of(what.dtype), false);
     } else if (collective != Collective::Allreduce) {
       return std::nullopt;
-    } else if (name == "ring" || name == "skip_ring") {
-      const Rank turn = ring_turn(what, static_cast<std::uint32_t>(number));
-      add_ring(part, {what.size, (rank - turn + what.size) % what.size, 0, what.size}, sum);
-    } else if (name == "halving_doubling") {
-      add_halving_doubling(part, rank, sum);
-    } else if (name == "double_tree") {
-      add_double_tree(part, rank, sum);
-    } else if (name == "torus") {
-      add_torus(part, rank, sum);
-    } else if (name == "two_level") {
-      add_two_level(part, rank, sum);
+    } else if (const auto add = sends_of(name)) {
+      const std::vector<Rank> order = skip_order(what, static_cast<std::uint32_t>(number));
+      Case placed = what;  // its ranks are positions
+      for (std::size_t i = 0; i < what.hosts.size(); ++i) {
+        placed.hosts[i] = what.hosts[static_cast<std::size_t>(order[i])];
+      }
+      const auto position = static_cast<Rank>(std::find(order.begin(), order.end(), rank) - order.begin());
+      add({placed, length, first}, position, sum);
     } else {
       return std::nullopt;
     }

@@ -60,7 +60,7 @@ std::int64_t combine(Reduction reduction, std::int64_t a, std::int64_t b) {
 
 std::uint64_t bits_of(Dtype dtype, std::int64_t value, double divisor) {
   if (is_integer(dtype)) return static_cast<std::uint64_t>(value);
-  return oracle::divided(dtype, static_cast<double>(value), divisor);
+  return oracle::scaled(dtype, static_cast<double>(value), {.divisor = divisor});
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ struct FashionMnistData {
   LabelledImages test;
 };
 
-/// Reads the four files of Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017). An error says where they come from.
-Result<FashionMnistData> read_fashion_mnist(const std::filesystem::path& folder);
+/// Reads the four files of Fashion-MNIST (Xiao, Rasul and Vollgraf, 2017). An error says where they come from. Of the
+/// training images the first `images` count, all of them for 0; it is an error if there are fewer.
+Result<FashionMnistData> read_fashion_mnist(const std::filesystem::path& folder, std::size_t images = 0);
 
 /// A pixel as networks see it: the training images' have mean 0 and deviation 1.
 inline float normalised(std::uint8_t pixel) {

@@ -6,10 +6,12 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "examples/workloads/fashion_mnist/averages.hpp"
 #include "examples/workloads/fashion_mnist/batches.hpp"
 #include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/network.hpp"
@@ -30,6 +32,7 @@ class FashionMnist final : public Workload {
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
   std::vector<StateItem> state() override;
+  Status restored() override { return averages_->restored(); }
   std::chrono::nanoseconds waited() const override { return waited_; }
 
  private:
@@ -39,7 +42,6 @@ class FashionMnist final : public Workload {
   void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
   void take_batch(std::uint64_t step);
   Result<std::vector<Request>> backward();
-  Result<Request> start_average(std::size_t layer);
   Status finish(std::vector<Request> averages, float rate);
   Score score_share();
   Status check_equal(std::uint64_t fingerprint);
@@ -49,7 +51,7 @@ class FashionMnist final : public Workload {
   FashionMnistData data_;
   std::optional<Network> network_;
   std::vector<std::uint8_t> labels_;
-  std::vector<Sampler> samplers_;  // one per layer
+  std::optional<Averages> averages_;
   Communicator* communicator_ = nullptr;
   Task task_;
   Batches batches_;
@@ -57,10 +59,15 @@ class FashionMnist final : public Workload {
 };
 
 Status FashionMnist::load() {
-  Result<FashionMnistData> data = read_fashion_mnist(options_.folder);
+  Result<FashionMnistData> data = read_fashion_mnist(options_.folder, options_.images);
   if (!data) return data.status();
   data_ = *std::move(data);
-  network_.emplace(widths_of(options_, data_.training.pixels), options_.batch);
+  NetworkShape shape{.image = {data_.training.height, data_.training.width, 1},
+                     .filters = options_.filters,
+                     .widths = options_.hidden};
+  shape.widths.push_back(classes);
+  if (Status possible = check(shape); !possible) return possible;
+  network_.emplace(shape, options_.batch);
   return Status::ok();
 }
 
@@ -72,14 +79,15 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
   if (Status enough = steps_per_epoch(communicator.size()).status(); !enough) return enough;
   communicator_ = &communicator;
   task_ = task;
-  batches_ = Batches(batch_sizes(ranks()), task.seed);
+  batches_ = Batches(batch_sizes(ranks()), rank(), task.seed, options_.shards, data_.training.labels);
   waited_ = {};
   network_->initialise(task.seed);
-  samplers_.clear();
-  for (std::size_t l = 0; l < network_->layers().size(); ++l) {
-    samplers_.push_back({.seed = task.seed, .key = l, .draw = 0});
+  std::vector<AveragedLayer> layers;
+  for (const Layer& layer : network_->layers()) {
+    layers.push_back({.number = layers.size(), .weights = layer.weights(), .parameters = layer.parameters.size()});
   }
-  return Status::ok();
+  averages_.emplace(task, layers);
+  return averages_->check(communicator);
 }
 
 void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, std::size_t slot) {
@@ -90,7 +98,7 @@ void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, st
 }
 
 void FashionMnist::take_batch(std::uint64_t step) {
-  const std::span<const std::uint32_t> samples = batches_.take(step, rank());
+  const std::span<const std::uint32_t> samples = batches_.take(step);
   for (std::size_t i = 0; i < samples.size(); ++i) take_sample(data_.training, samples[i], i);
 }
 
@@ -112,18 +120,12 @@ Result<std::vector<Request>> FashionMnist::backward() {
   network_->begin_backward(labels_);
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
     network_->parameter_gradient(layer, pause);
-    Result<Request> average = start_average(layer);
+    Result<Request> average = averages_->start(*communicator_, layer, network_->layers()[layer].gradient);
     if (!average) return average.status();
     averages.push_back(*std::move(average));
     if (layer > 0) network_->input_gradient(layer, pause);
   }
   return averages;
-}
-
-Result<Request> FashionMnist::start_average(std::size_t layer) {
-  const std::span<float> gradient = network_->layers()[layer].gradient;
-  return communicator_->start_allreduce<float>(gradient, gradient, Reduction::Avg,
-                                               averaging(task_.method, samplers_[layer]));
 }
 
 Status FashionMnist::finish(std::vector<Request> averages, float rate) {
@@ -159,7 +161,11 @@ Result<Metrics> FashionMnist::evaluate() {
   if (Status equal = check_equal(shared); !equal) return equal;
   Result<std::vector<Metric>> metrics = test_metrics(*communicator_, score_share(), data_.test.count);
   if (!metrics) return metrics.status();
-  return Metrics{.values = *std::move(metrics), .fingerprint = shared};
+  double squares = 0;
+  for (const Layer& layer : network_->layers()) squares += squared_norm(layer.gradient);
+  std::vector<Metric> details = averages_->importance();
+  details.insert(details.begin(), {.name = "gradient_norm", .value = std::sqrt(squares)});
+  return Metrics{.values = *std::move(metrics), .fingerprint = shared, .details = std::move(details)};
 }
 
 Status FashionMnist::check_equal(std::uint64_t fingerprint) {
@@ -187,8 +193,8 @@ std::vector<StateItem> FashionMnist::state() {
     const std::string name = fmt::format("layer{}.", l);
     items.push_back({name + "parameters", Dtype::F32, layer.parameters.data(), layer.parameters.size()});
     items.push_back({name + "momentum", Dtype::F32, layer.momentum.data(), layer.momentum.size()});
-    items.push_back({name + "sampler", Dtype::I64, &samplers_[l], sizeof(Sampler) / sizeof(std::int64_t)});
   }
+  for (StateItem& item : averages_->state()) items.push_back(std::move(item));
   return items;
 }
 

@@ -99,6 +99,8 @@ Result<LabelledImages> read_images(const std::filesystem::path& folder, const st
   }
   return LabelledImages{.count = images->shape[0],
                         .pixels = images->shape[1] * images->shape[2],
+                        .height = images->shape[1],
+                        .width = images->shape[2],
                         .images = std::move(images->values),
                         .labels = std::move(labels->values)};
 }

@@ -23,7 +23,9 @@ Result<IdxArray> read_idx(const std::filesystem::path& path, std::size_t dimensi
 /// Images and their labels; image i is values [i * pixels, (i + 1) * pixels).
 struct LabelledImages {
   std::size_t count = 0;
-  std::size_t pixels = 0;
+  std::size_t pixels = 0;  ///< height x width
+  std::size_t height = 0;
+  std::size_t width = 0;
   std::vector<std::uint8_t> images;
   std::vector<std::uint8_t> labels;
 };

@@ -14,7 +14,7 @@ constexpr std::size_t width = 8;
 #endif
 constexpr std::size_t tile_vectors = 2;
 constexpr std::size_t tile_columns = tile_vectors * width;
-constexpr std::size_t rows_between_pauses = 8 * row_tile;
+constexpr std::size_t products_between_pauses = 1 << 17;  // some ten microseconds
 
 using Vector [[gnu::vector_size(width * sizeof(float))]] = float;
 
@@ -87,8 +87,10 @@ void multiply(const Product& product, std::size_t begin, std::size_t end) {
 }
 
 void multiply(const Product& product, const Pause& pause) {
-  for (std::size_t row = 0; row < product.rows; row += rows_between_pauses) {
-    multiply(product, row, std::min(row + rows_between_pauses, product.rows));
+  const std::size_t tiles = products_between_pauses / (row_tile * product.columns * product.depth);
+  const std::size_t rows = std::max<std::size_t>(tiles, 1) * row_tile;
+  for (std::size_t row = 0; row < product.rows; row += rows) {
+    multiply(product, row, std::min(row + rows, product.rows));
     pause();
   }
 }

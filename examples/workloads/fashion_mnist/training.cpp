@@ -5,13 +5,10 @@
 
 namespace lacuna::workloads {
 
-Options averaging(const Method& method, Sampler& sampler) {
-  Options options;
-  options.algorithm = method.algorithm;
-  options.skip_steps = method.skip_steps;
-  options.skip_mode = method.skip_mode;
-  if (method.skip_mode == SkipMode::Random) options.sampler = &sampler;
-  return options;
+double squared_norm(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum;
 }
 
 Result<std::vector<Metric>> test_metrics(Communicator& communicator, const Score& share, std::size_t count) {

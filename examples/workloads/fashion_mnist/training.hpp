@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "bindings/cpp/workload.hpp"
@@ -8,8 +9,8 @@
 
 namespace lacuna::workloads {
 
-/// How a method averages a gradient, whose random choices come from that sampler.
-Options averaging(const Method& method, Sampler& sampler);
+/// The sum of the squares.
+double squared_norm(std::span<const float> values);
 
 /// Accuracy and loss on `count` test images, of which each rank has scored its share. Called by all ranks.
 Result<std::vector<Metric>> test_metrics(Communicator& communicator, const Score& share, std::size_t count);

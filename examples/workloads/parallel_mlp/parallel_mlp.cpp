@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "examples/workloads/fashion_mnist/averages.hpp"
 #include "examples/workloads/fashion_mnist/batches.hpp"
 #include "examples/workloads/fashion_mnist/data.hpp"
 #include "examples/workloads/fashion_mnist/loss.hpp"
@@ -34,6 +36,7 @@ class ParallelMlp final : public Workload {
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
   std::vector<StateItem> state() override;
+  Status restored() override { return averages_->restored(); }
   std::chrono::nanoseconds waited() const override { return waited_ + stage_->waited(); }
 
  private:
@@ -52,6 +55,7 @@ class ParallelMlp final : public Workload {
   Status finish_averages(float rate);
   Result<double> share_loss();
   Result<Score> score_share();
+  Result<double> gradient_norm();
   Result<std::uint64_t> shared_fingerprint();
 
   ParallelMlpOptions options_;
@@ -66,14 +70,14 @@ class ParallelMlp final : public Workload {
   std::vector<std::vector<std::uint8_t>> labels_;  // of each slot
   std::vector<float> by_samples_;                  // the outputs, a row per sample
   std::vector<float> delta_by_samples_;
-  std::vector<Sampler> samplers_;  // one per layer of the stage
-  std::vector<Request> averages_;  // from the stage's last layer to its first
-  double loss_ = 0;                // of this replica's batch
+  std::optional<Averages> averages_;
+  std::vector<Request> averaging_;  // from the stage's last layer to its first
+  double loss_ = 0;                 // of this replica's batch
   std::chrono::nanoseconds waited_{0};
 };
 
 Status ParallelMlp::load() {
-  Result<FashionMnistData> data = read_fashion_mnist(options_.model.folder);
+  Result<FashionMnistData> data = read_fashion_mnist(options_.model.folder, options_.model.images);
   if (!data) return data.status();
   data_ = *std::move(data);
   return Status::ok();
@@ -90,12 +94,12 @@ Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
   if (Status fits = steps_per_epoch(communicator.size()).status(); !fits) return fits;
   world_ = &communicator;
   task_ = task;
-  batches_ = Batches(batch_sizes(), task.seed);
-  averages_.clear();
+  averaging_.clear();
   stage_.reset();
   Result<Grid> grid = make_grid(communicator, options_.grid);
   if (!grid) return grid.status();
   grid_ = *std::move(grid);
+  batches_ = Batches(batch_sizes(), replica(), task.seed, options_.model.shards, data_.training.labels);
 
   const auto stage = static_cast<std::size_t>(grid_->place.pipeline);
   const auto stages = static_cast<std::size_t>(options_.grid.pipeline);
@@ -107,20 +111,19 @@ Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
                                                 .slots = slots_});
   stage_->initialise(task.seed);
   waited_ = {};
-  samplers_.clear();
+  std::vector<AveragedLayer> layers;
   for (const SplitLayer& layer : stage_->layers()) {
-    samplers_.push_back({.seed = task.seed, .key = layer.shape().index, .draw = 0});
+    layers.push_back({.number = layer.shape().index,
+                      .weights = layer.part().weights(),
+                      .parameters = layer.part().parameters.size()});
   }
+  averages_.emplace(task, layers);
   return check_method();
 }
 
 /// The config has been checked for all ranks; the gradients are averaged by groups of them.
 Status ParallelMlp::check_method() {
-  Call call{.collective = Collective::Allreduce,
-            .count = 1,
-            .reduction = Reduction::Avg,
-            .options = averaging(task_.method, samplers_.front())};
-  const Status served = grid_->data.algorithm_name(call).status();
+  const Status served = averages_->check(grid_->data);
   if (served) return served;
   return {served.code(), fmt::format("method '{}': gradients are averaged by groups of data = {} ranks: {}",
                                      task_.method.label, options_.grid.data, served.message())};
@@ -143,14 +146,14 @@ void ParallelMlp::enter(const LabelledImages& from, std::span<const std::uint32_
 }
 
 Result<double> ParallelMlp::step(std::uint64_t step) {
-  if (Status passed = run_passes(batches_.take(step, replica())); !passed) return passed;
+  if (Status passed = run_passes(batches_.take(step)); !passed) return passed;
   if (Status finished = finish_averages(rate_at(options_.model, step, task_.steps)); !finished) return finished;
   return share_loss();
 }
 
 Status ParallelMlp::run_passes(std::span<const std::uint32_t> batch) {
   stage_->clear_gradients();
-  averages_.clear();
+  averaging_.clear();
   loss_ = 0;
   for (const PipelineStep& pass : schedule_) {
     if (pass.direction == Direction::Forward) {
@@ -187,17 +190,15 @@ void ParallelMlp::judge(std::size_t slot) {
 }
 
 Status ParallelMlp::start_average(std::size_t layer) {
-  const std::span<float> gradient = stage_->layers()[layer].part().gradient;
-  Result<Request> average =
-      grid_->data.start_allreduce<float>(gradient, gradient, Reduction::Avg, averaging(task_.method, samplers_[layer]));
+  Result<Request> average = averages_->start(grid_->data, layer, stage_->layers()[layer].part().gradient);
   if (!average) return average.status();
-  averages_.push_back(*std::move(average));
+  averaging_.push_back(*std::move(average));
   return Status::ok();
 }
 
 Status ParallelMlp::finish_averages(float rate) {
   std::size_t layer = stage_->layers().size();
-  for (Request& average : averages_) {
+  for (Request& average : averaging_) {
     const Clock::time_point begin = Clock::now();
     const Status done = average.wait();
     waited_ += Clock::now() - begin;
@@ -248,7 +249,24 @@ Result<Metrics> ParallelMlp::evaluate() {
   if (!share) return share.status();
   Result<std::vector<Metric>> metrics = test_metrics(*world_, *share, data_.test.count);
   if (!metrics) return metrics.status();
-  return Metrics{.values = *std::move(metrics), .fingerprint = *fingerprint};
+  const Result<double> norm = gradient_norm();
+  if (!norm) return norm.status();
+  return Metrics{.values = *std::move(metrics),
+                 .fingerprint = *fingerprint,
+                 .details = {{.name = "gradient_norm", .value = *norm}}};
+}
+
+/// Of the whole network. The ranks that share the last layer all have its biases.
+Result<double> ParallelMlp::gradient_norm() {
+  double own = 0;
+  for (const SplitLayer& layer : stage_->layers()) {
+    const std::span<const float> gradient = layer.part().gradient;
+    const bool repeated = layer.shape().last() && grid_->place.tensor > 0;
+    own += squared_norm(repeated ? gradient.first(layer.part().weights()) : gradient);
+  }
+  std::array<double, 1> squares = {own};
+  if (Status summed = world_->allreduce<double>(squares, squares); !summed) return summed;
+  return std::sqrt(squares[0] / static_cast<double>(replicas()));
 }
 
 /// Of one replica's parameters: a sum over layers, so that it does not depend on which stage has them.
@@ -281,8 +299,8 @@ std::vector<StateItem> ParallelMlp::state() {
     const std::string name = fmt::format("layer{}.", layer.shape().index);
     items.push_back({name + "parameters", Dtype::F32, part.parameters.data(), part.parameters.size()});
     items.push_back({name + "momentum", Dtype::F32, part.momentum.data(), part.momentum.size()});
-    items.push_back({name + "sampler", Dtype::I64, &samplers_[l], sizeof(Sampler) / sizeof(std::int64_t)});
   }
+  for (StateItem& item : averages_->state()) items.push_back(std::move(item));
   return items;
 }
 

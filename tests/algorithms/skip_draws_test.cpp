@@ -4,65 +4,13 @@
 #include <set>
 
 #include "algorithms/registry.hpp"
-#include "tests/algorithms/skip_ring_rig.hpp"
+#include "tests/algorithms/skip_rig.hpp"
 
 // The acceptance properties of SkipReduce: what is refused, how ranks agree on their draws, and what is sent.
-namespace lacuna::test::skip_ring {
+namespace lacuna::test {
 namespace {
 
-TEST(SkipRingDraws, RefusesStepsBeyondTheRingAndReductionsThatAreNoSums) {
-  Call call;
-  call.collective = Collective::Allreduce;
-  call.options.algorithm = "skip_ring";
-  for (int skip : {-1, 4, 100}) {
-    call.options.skip_steps = skip;
-    const auto refused = select_algorithm(call, 4);
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.status().message().find("must be 0 .. 3"), std::string::npos) << refused.status().message();
-  }
-  for (Reduction reduction : {Reduction::Min, Reduction::Max, Reduction::Prod}) {
-    call.options.skip_steps = 1;
-    call.reduction = reduction;
-    const auto refused = select_algorithm(call, 4);
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.status().message().find("must be sum or avg"), std::string::npos);
-  }
-}
-
-/// Rank 1 of three asks for something else: nobody's call ends well, and rank 2, whose neighbour it is, says mismatch.
-void expect_mismatch(void (*change)(Call&)) {
-  DecodingRig rig(3, 50);
-  auto calls = rig.calls(Dtype::I64, "skip_ring", 1, SkipMode::Random);
-  for (Call& call : calls) call.options.deadline = std::chrono::milliseconds(200);
-  change(calls[1]);
-  std::vector<runtime::Run*> runs;
-  for (Rank rank = 0; rank < 3; ++rank) runs.push_back(*rig.ranks.post(rank, calls[static_cast<std::size_t>(rank)]));
-  ASSERT_TRUE(rig.ranks.sweep_for(std::chrono::seconds(20), [&] {
-    return std::all_of(runs.begin(), runs.end(), [](const runtime::Run* run) { return run->finished; });
-  }));
-  for (const runtime::Run* run : runs) EXPECT_FALSE(run->status);
-  EXPECT_EQ(runs[2]->status.code(), Code::Mismatch);
-  EXPECT_NE(runs[2]->status.message().find("rank 1 asked for something else than rank 2"), std::string::npos)
-      << runs[2]->status.to_string();
-}
-
-TEST(SkipRingDraws, DifferingStepsEndInAnErrorOnAllRanks) {
-  expect_mismatch([](Call& call) { call.options.skip_steps = 2; });
-}
-
-TEST(SkipRingDraws, DifferingModesEndInAnErrorOnAllRanks) {
-  expect_mismatch([](Call& call) { call.options.skip_mode = SkipMode::Static; });
-}
-
-TEST(SkipRingDraws, DifferingSeedsEndInAnErrorOnAllRanks) {
-  expect_mismatch([](Call& call) { call.options.sampler->seed = 1; });
-}
-
-TEST(SkipRingDraws, DifferingDrawsEndInAnErrorOnAllRanks) {
-  expect_mismatch([](Call& call) { ++call.options.sampler->draw; });
-}
-
-TEST(SkipRingDraws, EqualSamplersRepeatTheirPatternsAndAdvanceByOneDraw) {
+TEST(SkipDraws, EqualSamplersRepeatTheirPatternsAndAdvanceByOneDraw) {
   const Sampler start{.seed = 6, .key = 7, .draw = 100};
   DecodingRig first(5, 203);
   DecodingRig second(5, 203);
@@ -80,7 +28,84 @@ TEST(SkipRingDraws, EqualSamplersRepeatTheirPatternsAndAdvanceByOneDraw) {
   EXPECT_GT(patterns.size(), 4u);
 }
 
-TEST(SkipRingDraws, StaticRepeatsOnePatternAndLeavesTheSamplerAlone) {
+TEST(SkipDraws, PartsOfACallTurnIndependently) {
+  constexpr Rank size = 4;
+  constexpr std::size_t count = 2 * size * skip_chunk_bytes / 8;  // two parts
+  constexpr int calls = 800;
+  DecodingRig rig(size, count);
+  Sampler sampler{.seed = 1, .key = 2};
+  int turns[size][size] = {};
+  const auto missing = [&](std::size_t element) {
+    return std::countr_one(static_cast<std::uint64_t>(rig.outputs[0][element]));
+  };
+  for (int k = 0; k < calls; ++k) {
+    rig.run(rig.calls(Dtype::I64, "skip_ring", 1, SkipMode::Random, sampler));
+    sampler = rig.samplers[0];
+    ++turns[missing(0)][missing(count / 2)];
+  }
+  constexpr double expected = 1.0 * calls / (size * size);
+  double chi_square = 0;
+  for (const auto& row : turns) {
+    for (int times : row) chi_square += (times - expected) * (times - expected) / expected;
+  }
+  EXPECT_LT(chi_square, 37.7);  // 15 degrees of freedom, p = 0.001
+}
+
+TEST(SkipDraws, OtherTrafficChangesNoDrawOfAKey) {
+  DecodingRig quiet(4, 203), busy(4, 203);
+  std::vector<SkipState> states(4), others(4);
+  const auto run = [](DecodingRig& rig, std::vector<SkipState>& own) {
+    Call call{.collective = Collective::Allreduce, .dtype = Dtype::I64};
+    call.options.algorithm = "skip_ring";
+    call.options.skip = {.steps = 2, .mode = SkipMode::Shuffled};
+    rig.run(rig.calls_with(
+        call, [&](Call& one, Rank rank) { one.options.skip.state = &own[static_cast<std::size_t>(rank)]; }));
+  };
+  std::vector<SkipState> noise(4, SkipState{.sampler = {.seed = 1, .key = 9}});
+  for (int k = 0; k < 6; ++k) {
+    run(quiet, states);
+    for (int more = 0; more < k; ++more) {
+      run(busy, noise);
+      busy.run(busy.calls(Dtype::I64, "ring", 0));
+    }
+    run(busy, others);
+    EXPECT_EQ(quiet.outputs, busy.outputs) << "call " << k;
+  }
+}
+
+TEST(SkipDraws, ShuffledHasMorePatternsThanTurns) {
+  DecodingRig rig(5, 5);
+  std::set<std::vector<std::int64_t>> turned, shuffled;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    rig.run(rig.calls(Dtype::I64, "skip_ring", 2, SkipMode::Random, {.draw = draw}));
+    turned.insert(rig.outputs[0]);
+    rig.run(rig.calls(Dtype::I64, "skip_ring", 2, SkipMode::Shuffled, {.draw = draw}));
+    shuffled.insert(rig.outputs[0]);
+  }
+  EXPECT_EQ(turned.size(), 5u);
+  EXPECT_GT(shuffled.size(), 60u);  // of 120
+}
+
+TEST(SkipDraws, GatherStepsOfSegmentsAreDrawnToo) {
+  DecodingRig rig(4, 203);
+  const SkipSegment segments[] = {{.offset = 0, .count = 150},
+                                  {.offset = 150, .count = 53, .policy = SkipPolicy::Never}};
+  std::set<std::vector<std::int64_t>> patterns;
+  std::vector<SkipState> states(4);
+  Call call{.collective = Collective::Allreduce, .dtype = Dtype::I64};
+  call.options.algorithm = "skip_ring";
+  call.options.skip = {.mode = SkipMode::Shuffled, .incomplete = true, .gather_steps = 1, .segments = segments};
+  call.options.skip.small = 8;
+  for (int k = 0; k < 10; ++k) {
+    rig.run(rig.calls_with(
+        call, [&](Call& one, Rank rank) { one.options.skip.state = &states[static_cast<std::size_t>(rank)]; }));
+    patterns.insert(rig.outputs[0]);
+  }
+  EXPECT_GT(patterns.size(), 1u);
+  EXPECT_EQ(states[0].sampler.draw, 10u);
+}
+
+TEST(SkipDraws, StaticRepeatsOnePatternAndLeavesTheSamplerAlone) {
   DecodingRig rig(5, 203);
   std::set<std::vector<std::int64_t>> patterns;
   for (std::uint64_t draw = 0; draw < 5; ++draw) {
@@ -91,14 +116,14 @@ TEST(SkipRingDraws, StaticRepeatsOnePatternAndLeavesTheSamplerAlone) {
   EXPECT_EQ(patterns.size(), 1u);
 }
 
-TEST(SkipRingDraws, OverManyCallsEachRankLosesEachPieceEquallyOften) {
+void expect_equal_losses(SkipMode mode) {
   constexpr Rank size = 5;
   constexpr int skip = 2, calls = 500;
   DecodingRig rig(size, size);  // one part, one element a piece
   Sampler sampler{.seed = 1, .key = 2};
   std::int64_t lost[size][size] = {};
   for (int k = 0; k < calls; ++k) {
-    rig.run(rig.calls(Dtype::I64, "skip_ring", skip, SkipMode::Random, sampler));
+    rig.run(rig.calls(Dtype::I64, "skip_ring", skip, mode, sampler));
     sampler = rig.samplers[0];
     for (Rank rank = 0; rank < size; ++rank) {
       for (std::size_t piece = 0; piece < size; ++piece) lost[rank][piece] += 1 - (rig.outputs[0][piece] >> rank & 1);
@@ -115,7 +140,12 @@ TEST(SkipRingDraws, OverManyCallsEachRankLosesEachPieceEquallyOften) {
   }
 }
 
-TEST(SkipRingDraws, SendsExactlyTheBytesAndRoundsThatRemain) {
+TEST(SkipDraws, OverManyCallsEachRankLosesEachPieceEquallyOften) {
+  expect_equal_losses(SkipMode::Random);
+  expect_equal_losses(SkipMode::Shuffled);
+}
+
+TEST(SkipDraws, SendsExactlyTheBytesAndRoundsThatRemain) {
   for (Rank size : {2, 3, 5, 8}) {
     const std::size_t count = 12 * static_cast<std::size_t>(size);
     DecodingRig rig(size, count);
@@ -137,7 +167,7 @@ TEST(SkipRingDraws, SendsExactlyTheBytesAndRoundsThatRemain) {
   }
 }
 
-TEST(SkipRingDraws, ReducesOncePerRemainingStep) {
+TEST(SkipDraws, ReducesOncePerRemainingStep) {
   Call call;
   call.options.algorithm = "skip_ring";
   call.collective = Collective::Allreduce;
@@ -154,4 +184,4 @@ TEST(SkipRingDraws, ReducesOncePerRemainingStep) {
 }
 
 }  // namespace
-}  // namespace lacuna::test::skip_ring
+}  // namespace lacuna::test

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "bindings/cli/config_section.hpp"
+#include "bindings/cpp/workload.hpp"
+
+namespace lacuna::cli {
+
+/// Reads a section [[method]] of a config for so many ranks. Errors go to the section's report; that labels differ is
+/// the caller's to check.
+Method read_method(ConfigSection& section, Rank ranks);
+
+}  // namespace lacuna::cli
