@@ -13,14 +13,7 @@ const Algorithm allreduce_double_tree = {
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank on average; for medium data on many ranks",
     .symmetric = false,
     .supports = nullptr,
-    .build =
-        [](GraphBuilder& g) {
-          const auto trees = Topology::double_binary_tree(g.size());
-          for (Rank half = 0; half < 2; ++half) {
-            tree_allreduce(g, trees[static_cast<std::size_t>(half)], g.input(half, half + 1, 2),
-                           g.output(half, half + 1, 2));
-          }
-        },
+    .build = [](GraphBuilder& g) { double_tree_allreduce(g); },
     .bind = nullptr,
 };
 

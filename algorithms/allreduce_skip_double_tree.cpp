@@ -36,14 +36,7 @@ const Algorithm allreduce_skip_double_tree = {
     .summary = "the lowest S levels of both trees left out: about 1 rank in 2^S contributes",
     .symmetric = false,
     .supports = nullptr,
-    .build =
-        [](GraphBuilder& g) {
-          const auto trees = Topology::double_binary_tree(g.size());
-          for (Rank half = 0; half < 2; ++half) {
-            tree_allreduce(g, trees[static_cast<std::size_t>(half)], g.input(half, half + 1, 2),
-                           g.output(half, half + 1, 2), g.skip_steps());
-          }
-        },
+    .build = [](GraphBuilder& g) { double_tree_allreduce(g, g.skip_steps()); },
     .bind = skip_order,
     .skipping = &skipping,
 };

@@ -52,4 +52,13 @@ inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, 
   tree_broadcast(g, tree, output);
 }
 
+/// Two trees, of which each position is a leaf in one at least, carry half of the data each.
+inline void double_tree_allreduce(GraphBuilder& g, int skip = 0) {
+  const auto trees = Topology::double_binary_tree(g.size());
+  for (Rank half = 0; half < 2; ++half) {
+    const Topology& tree = trees[static_cast<std::size_t>(half)];
+    tree_allreduce(g, tree, g.input(half, half + 1, 2), g.output(half, half + 1, 2), skip);
+  }
+}
+
 }  // namespace lacuna
