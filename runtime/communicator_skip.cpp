@@ -108,7 +108,7 @@ void Communicator::report(const ActivePart& part) {
 
 SkipReport Communicator::skip_report(const Run& run) const {
   Executor::Lock lock(executor_);
-  return run.reported && run.finished ? run.report : SkipReport();
+  return run.reported && run.finished && run.status ? run.report : SkipReport();
 }
 
 void Communicator::count_skips(const Run& run) {

@@ -9,8 +9,8 @@
  * | Object | Threads |
  * |---|---|
  * | lacuna_skip and the lists that it points to | several: the library only reads them, when a call starts |
- * | lacuna_skip_state | one call at a time: a call changes it when it starts, and with feedback until it has ended |
- * | lacuna_skip_importance | several; saved and restored while no call that has it runs |
+ * | lacuna_skip_state | one call at a time: a call changes it when it starts, and with feedback or an audit until it
+ * has ended | | lacuna_skip_importance | several; saved and restored while no call that has it runs |
  */
 
 #include "lacuna.h"

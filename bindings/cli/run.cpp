@@ -16,7 +16,7 @@ namespace {
 
 /// Rank 0 reads the file; all ranks get the same text and so the same verdict on it.
 Result<RunConfig> shared_config(Communicator& communicator, const std::filesystem::path& path) {
-  ConfigSource source{.file = path.string(), .text = "", .ranks = communicator.size()};
+  ConfigSource source{.file = path.string(), .text = "", .hosts = Hosts(communicator.hosts())};
   Status read;
   if (communicator.rank() == 0) {
     errno = 0;

@@ -39,8 +39,8 @@ void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
   if (config.workload) section.finish();
 }
 
-void add_method(ConfigSection& section, Rank ranks, RunConfig& config) {
-  Method method = read_method(section, ranks);
+void add_method(ConfigSection& section, const Hosts& hosts, RunConfig& config) {
+  Method method = read_method(section, hosts);
   for (const Method& earlier : config.methods) {
     if (earlier.label == method.label) {
       section.error("label", fmt::format("there is a method '{}' already; labels must differ", method.label));
@@ -58,15 +58,16 @@ Result<RunConfig> read_run_config(ConfigSource source) {
     const toml::table root_table = toml::parse(source.text, source.file);
     ConfigSection root(root_table, "", report);
     if (std::optional<ConfigSection> section = root.section("run")) read_run(*section, config);
-    if (std::optional<ConfigSection> section = root.section("workload")) read_workload(*section, source.ranks, config);
-    for (ConfigSection& section : root.sections("method")) add_method(section, source.ranks, config);
+    if (std::optional<ConfigSection> section = root.section("workload"))
+      read_workload(*section, source.hosts.size(), config);
+    for (ConfigSection& section : root.sections("method")) add_method(section, source.hosts, config);
     root.finish();
   } catch (const toml::parse_error& error) {
     report.error(error.source(), error.description());
   }
   if (report.has_errors()) return Status(Code::InvalidArgument, report.errors());
   config.text = std::move(source.text);
-  config.values = report.values() + fmt::format("ranks = {}\n", source.ranks);
+  config.values = report.values() + fmt::format("ranks = {}\n", source.hosts.size());
   return config;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/cpp/workload.hpp"
+#include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {
 
@@ -26,11 +27,11 @@ struct RunConfig {
   std::string values;                  ///< of all keys that results depend on and the number of ranks; see ConfigReport
 };
 
-/// Where a config comes from and on how many ranks it is to run.
+/// Where a config comes from and on which ranks it is to run.
 struct ConfigSource {
   std::string file;  ///< for errors
   std::string text;
-  Rank ranks = 1;
+  Hosts hosts = 1;
 };
 
 /// Reads a config. Its errors are found together: the status is InvalidArgument with a line "file:line:column: what is

@@ -59,8 +59,8 @@ void read_policy(ConfigSection& section, Method& method) {
   }
 }
 
-/// Whether an algorithm serves the method on that many ranks.
-Status served(const Method& method, Rank ranks) {
+/// Whether an algorithm serves the method on these ranks.
+Status served(const Method& method, const Hosts& hosts) {
   SkipState state;
   Call call;
   call.collective = Collective::Allreduce;
@@ -70,12 +70,12 @@ Status served(const Method& method, Rank ranks) {
   call.options.skip = method.skip;
   call.options.skip.schedule = method.schedule;
   call.options.skip.state = &state;
-  return select_algorithm(call, ranks).status();
+  return select_algorithm(call, hosts).status();
 }
 
 }  // namespace
 
-Method read_method(ConfigSection& section, Rank ranks) {
+Method read_method(ConfigSection& section, const Hosts& hosts) {
   Method method;
   method.algorithm = section.text({"algorithm"}, "");
   method.label = section.text({"label"}, method.algorithm.empty() ? std::nullopt : std::optional(method.algorithm));
@@ -89,7 +89,7 @@ Method read_method(ConfigSection& section, Rank ranks) {
     refuse(section, {"skip_mode", "skip_scale", "skip_feedback", "skip_policy", "skip_warm_up", "skip_small"},
            "changes nothing without 'skip_steps', 'skip_ratio' or 'skip_schedule'");
   }
-  if (const Status status = served(method, ranks); !status) section.error("algorithm", status.message());
+  if (const Status status = served(method, hosts); !status) section.error("algorithm", status.message());
   return method;
 }
 

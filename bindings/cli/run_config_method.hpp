@@ -2,11 +2,12 @@
 
 #include "bindings/cli/config_section.hpp"
 #include "bindings/cpp/workload.hpp"
+#include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {
 
-/// Reads a section [[method]] of a config for so many ranks. Errors go to the section's report; that labels differ is
+/// Reads a section [[method]] of a config for these ranks. Errors go to the section's report; that labels differ is
 /// the caller's to check.
-Method read_method(ConfigSection& section, Rank ranks);
+Method read_method(ConfigSection& section, const Hosts& hosts);
 
 }  // namespace lacuna::cli

@@ -148,6 +148,10 @@ TEST(CApi, DefaultsOfSkippingAreThoseOfTheCore) {
   EXPECT_EQ(skip.stages, core.schedule.size());
   EXPECT_EQ(skip.segment_count, core.segments.size());
   EXPECT_EQ(skip.small, core.small);
+  EXPECT_EQ(skip.state, nullptr);
+  EXPECT_EQ(skip.importance, nullptr);
+  EXPECT_EQ(skip.audit, core.audit);
+  EXPECT_EQ(skip.audit_samples, core.audit_samples);
   const lacuna_skip_importance_options options = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
   const SkipImportance::Options measured;
   EXPECT_EQ(options.every, measured.every);

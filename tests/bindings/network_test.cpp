@@ -94,6 +94,7 @@ double exact_loss(const NetworkShape& shape, const Network& network, const std::
 }
 
 const NetworkShape dense_only{.image = {1, 6, 1}, .filters = {}, .widths = {19, 11, 10}};
+const NetworkShape many_filters{.image = {4, 4, 1}, .filters = {16, 96}, .widths = {10}};
 const NetworkShape convolutional{.image = {9, 6, 1}, .filters = {3, 5}, .widths = {7, 10}};
 
 struct Sample {
@@ -172,7 +173,7 @@ TEST(Convolution, MaximaGoBackToWhereTheyCameFrom) {
 }
 
 TEST(Network, LossEqualsItsDefinition) {
-  for (const NetworkShape& shape : {dense_only, convolutional}) {
+  for (const NetworkShape& shape : {dense_only, convolutional, many_filters}) {
     Sample sample(shape);
     EXPECT_NEAR(loss_of(sample.network, sample.inputs, sample.labels), sample.exact(), 1e-5);
   }
@@ -200,7 +201,7 @@ TEST(Network, GradientEqualsTheFiniteDifferencesOfTheExactLoss) {
 }
 
 TEST(Network, OfFewerSamplesHasTheGradientOfItsPassAlone) {
-  for (const NetworkShape& shape : {dense_only, convolutional}) {
+  for (const NetworkShape& shape : {dense_only, convolutional, many_filters}) {
     Sample fresh(shape), used(shape);
     used.backward();
     for (Sample* sample : {&fresh, &used}) {

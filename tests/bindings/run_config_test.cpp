@@ -40,16 +40,16 @@ std::string replaced(const std::string& from, const std::string& to) {
 }
 
 std::string errors_of(const std::string& text, Rank ranks = 4) {
-  return std::string(read_run_config({.file = "a.toml", .text = text, .ranks = ranks}).status().message());
+  return std::string(read_run_config({.file = "a.toml", .text = text, .hosts = ranks}).status().message());
 }
 
 std::string values_of(const std::string& text) {
-  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = text, .ranks = 4});
+  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = text, .hosts = 4});
   return config ? config->values : std::string(config.status().message());
 }
 
 TEST(RunConfig, HoldsWhatTheFileSays) {
-  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = good, .ranks = 4});
+  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = good, .hosts = 4});
   ASSERT_TRUE(config) << config.status().to_string();
   EXPECT_EQ(config->name, "small");
   EXPECT_EQ(config->output, "out");
@@ -73,7 +73,7 @@ skip_schedule = [[20, 1], [40, 3]]
 skip_small = 100
 importance_every = 30
 importance_threshold = 0.4)");
-  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = text, .ranks = 4});
+  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = text, .hosts = 4});
   ASSERT_TRUE(config) << config.status().to_string();
   const Method& method = config->methods[1];
   EXPECT_EQ(method.skip.mode, SkipMode::Shuffled);
@@ -93,7 +93,7 @@ importance_threshold = 0.4)");
 TEST(RunConfig, AMethodThatSkipsNeedsNoAlgorithmButThenALabel) {
   const std::string chosen =
       replaced("algorithm = \"skip_ring\"\nskip_steps = 2", "skip_ratio = 0.5\nskip_feedback = true");
-  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = chosen, .ranks = 4});
+  const Result<RunConfig> config = read_run_config({.file = "a.toml", .text = chosen, .hosts = 4});
   ASSERT_TRUE(config) << config.status().to_string();
   EXPECT_EQ(config->methods[1].algorithm, "");
   EXPECT_EQ(config->methods[1].skip.ratio, 0.5);
@@ -125,11 +125,21 @@ TEST(RunConfig, OptionsOfSkippingThatDoNotFitTogetherAreRefusedAtTheirPlace) {
   }
 }
 
+TEST(RunConfig, AMethodIsJudgedOnTheHostsOfItsRanks) {
+  std::string text = replaced("skip_steps = 2", "skip_steps = 1");
+  text.replace(text.find("skip_ring"), std::string("skip_ring").size(), "skip_two_level");
+  EXPECT_NE(errors_of(text).find("skip_steps is 1, must be 0 .. 0"), std::string::npos) << errors_of(text);
+  const Hosts hosts(std::vector<Rank>{0, 0, 1, 1});
+  const Status read = read_run_config({.file = "a.toml", .text = text, .hosts = hosts}).status();
+  EXPECT_TRUE(read) << read.message();
+}
+
 TEST(RunConfig, TheExamplesAreAccepted) {
   const std::filesystem::path folder = std::filesystem::path(LACUNA_SOURCE) / "examples";
   for (const auto& [file, ranks] :
        {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8}, std::pair{"skipreduce/mlp.toml", 8},
-        std::pair{"skipreduce/cnn.toml", 8}, std::pair{"skipreduce/by_class.toml", 8}}) {
+        std::pair{"skipreduce/cnn.toml", 8}, std::pair{"skipreduce/by_class.toml", 8},
+        std::pair{"skipreduce/cnn_4.toml", 4}, std::pair{"skipreduce/time.toml", 8}}) {
     std::ostringstream text;
     text << std::ifstream(folder / file).rdbuf();
     EXPECT_EQ(errors_of(text.str(), ranks), "") << file;

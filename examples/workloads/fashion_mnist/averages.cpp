@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace lacuna::workloads {
 namespace {
@@ -88,8 +89,9 @@ std::vector<Metric> Averages::importance() const {
   if (!importance_) return metrics;
   for (const SkipImportance::Segment& segment : importance_->segments()) {
     const std::string name = fmt::format("layer{}.", segment.key);
-    metrics.push_back({.name = name + "share", .value = segment.share});
-    metrics.push_back({.name = name + "dense", .value = segment.important ? 1.0 : 0.0});
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    metrics.push_back({.name = name + "share", .value = segment.measured ? segment.share : unknown});
+    metrics.push_back({.name = name + "dense", .value = segment.measured ? segment.important : unknown});
   }
   return metrics;
 }

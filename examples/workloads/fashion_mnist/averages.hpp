@@ -32,7 +32,8 @@ class Averages {
   /// For Workload::state() and restored().
   std::vector<StateItem> state();
   Status restored();
-  /// Of each layer whose importance has been measured, its share of large values and whether it is dense.
+  /// Of each layer whose importance decides, its share of large values and whether it is dense, as last decided; NaN
+  /// before that.
   std::vector<Metric> importance() const;
 
  private:

@@ -43,8 +43,8 @@ Network::Network(const NetworkShape& shape, std::size_t batch) : batch_(batch) {
   activations_.emplace_back(batch * inputs);
   std::size_t most = 0;
   for (const std::vector<float>& values : activations_) most = std::max(most, values.size());
-  for (const Convolution& convolution : convolutions_) {
-    most = std::max({most, convolution.values.size(), convolution.windows.size()});
+  for (std::size_t l = 0; l < convolutions_.size(); ++l) {
+    most = std::max({most, convolutions_[l].values.size(), convolutions_[l].windows.size(), layers_[l].weights()});
   }
   for (std::vector<float>* values : {&delta_, &below_, &by_outputs_, &by_inputs_}) values->resize(most);
 }
