@@ -132,6 +132,10 @@ void Communicator::end_audit(Run& run) {
 }
 
 void Communicator::end_skips(Run& run) {
+  for (const PartPlan& part : run.plan.parts) {
+    skips_.protected_parts += run.status && part.outcome == SkipOutcome::Protected;
+    skips_.measured_parts += run.status && part.outcome == SkipOutcome::Measured;
+  }
   if (run.status && run.skips()) count_skips(run);
   if (run.status && run.audited) end_audit(run);
   const Skip& skip = run.call.options.skip;

@@ -77,6 +77,10 @@ constexpr SkipFigure skip_figures[] = {
      &SkipCounters::left_out},
     {"contributions", "skip_contributions_total", "Contributions to the results of dense calls in their place.",
      &SkipCounters::contributions},
+    {"protected_parts", "skip_protected_parts_total", "Parts of calls with segments that are dense: important ones.",
+     &SkipCounters::protected_parts},
+    {"measured_parts", "skip_measured_parts_total", "Parts of such calls that are dense: to measure their importance.",
+     &SkipCounters::measured_parts},
     {"audits", "skip_audits_total", "Audits of calls that skip, with a finite error.", &SkipCounters::audits}};
 
 bool is_silent(const Counters& peer) { return peer.messages_sent == 0 && peer.messages_received == 0; }

@@ -27,7 +27,8 @@ struct CallCounters {
   }
 };
 
-/// Calls that have left anything out and have ended well, as one rank counts them; see SkipReport.
+/// Calls that may skip, have left anything out unless said otherwise, and have ended well, as one rank counts them; see
+/// SkipReport.
 struct SkipCounters {
   std::uint64_t calls = 0;
   std::uint64_t steps_saved = 0;
@@ -36,6 +37,8 @@ struct SkipCounters {
   std::uint64_t contributions = 0;         ///< of the dense calls
   std::uint64_t audits = 0;                ///< with a finite error
   double audit_errors = 0;                 ///< their relative errors, added up
+  std::uint64_t protected_parts = 0;       ///< of calls with segments: dense, because they are important
+  std::uint64_t measured_parts = 0;        ///< likewise: dense, to see how important they are
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
   SkipCounters& operator+=(const SkipCounters& other) {
@@ -47,6 +50,8 @@ struct SkipCounters {
     contributions += other.contributions;
     audits += other.audits;
     audit_errors += other.audit_errors;
+    protected_parts += other.protected_parts;
+    measured_parts += other.measured_parts;
     return *this;
   }
 };

@@ -303,7 +303,9 @@ JobCounters example() {
                                 .left_out = 80,
                                 .contributions = 160,
                                 .audits = 4,
-                                .audit_errors = 1.5};
+                                .audit_errors = 1.5,
+                                .protected_parts = 8,
+                                .measured_parts = 9};
   return all;
 }
 
@@ -329,6 +331,8 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", communicator), 20);
   EXPECT_EQ(read.value("lacuna_skip_contributions_left_out_total", communicator), 80);
   EXPECT_EQ(read.value("lacuna_skip_contributions_total", communicator), 160);
+  EXPECT_EQ(read.value("lacuna_skip_protected_parts_total", communicator), 8);
+  EXPECT_EQ(read.value("lacuna_skip_measured_parts_total", communicator), 9);
   EXPECT_EQ(read.value("lacuna_skip_audits_total", communicator), 4);
   EXPECT_EQ(read.value("lacuna_skip_audit_errors_total", communicator), 1.5);
   EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", {"rank=1", "communicator=earlier"}), 40);
@@ -354,6 +358,8 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
                                                               {"dense_sent", 20},
                                                               {"left_out", 80},
                                                               {"contributions", 160},
+                                                              {"protected_parts", 8},
+                                                              {"measured_parts", 9},
                                                               {"audits", 4},
                                                               {"audit_errors", 1.5},
                                                               {"bytes_saved", 13}}));

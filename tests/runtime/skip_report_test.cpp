@@ -252,7 +252,13 @@ TEST(SkipReport, SegmentsTellWhatBecameOfThem) {
   };
   using Told = std::vector<std::tuple<std::size_t, std::string, int>>;
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "measured", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
+  const SkipCounters before = job.ranks.executor(0).job_counters().skips();
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "protected", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
+  const SkipCounters after = job.ranks.executor(0).job_counters().skips();
+  EXPECT_GT(before.measured_parts, 0u);
+  EXPECT_EQ(before.protected_parts, 0u);
+  EXPECT_EQ(after.measured_parts, before.measured_parts);
+  EXPECT_EQ(after.protected_parts, before.measured_parts) << "as many chunks as were measured";
 }
 
 TEST(CostCache, KeepsWhatItWasAskedForLast) {
