@@ -175,6 +175,37 @@ TEST(SkipReport, RoundsAreThePublishedOnes) {
   }
 }
 
+TEST(SkipReport, RoundsOfGridsAndTreesAreThoseOfTheirLines) {
+  struct Grid {
+    Rank rows, columns;
+  };
+  for (const auto& [rows, columns] : {Grid{1, 5}, {2, 2}, {2, 3}, {3, 3}, {2, 5}, {4, 4}}) {
+    Job job(rows * columns, 240);
+    for (int steps = 1; steps <= rows + columns - 2; ++steps) {
+      const SkipReport torus = job.run("skip_torus", {.steps = steps})[0];
+      EXPECT_EQ(torus.dense_rounds, 2 * (rows + columns - 2));
+      EXPECT_EQ(torus.rounds_saved(), steps);
+    }
+    std::vector<Rank> hosts;
+    for (Rank rank = 0; rank < rows * columns; ++rank) hosts.push_back(rank / columns);
+    Job hosted(rows * columns, 240, hosts);
+    for (int steps = 1; steps < rows; ++steps) {
+      const SkipReport levels = hosted.run("skip_two_level", {.steps = steps})[0];
+      EXPECT_EQ(levels.dense_rounds, 2 * (rows + columns - 2));
+      EXPECT_EQ(levels.rounds_saved(), steps);
+    }
+  }
+  for (Rank size : {3, 7, 15, 31}) {  // whole trees of 2^(h+1) - 1
+    Job job(size, 240);
+    const int height = std::bit_width(static_cast<unsigned>(size)) - 1;
+    for (int steps = 1; steps <= height; ++steps) {
+      const SkipReport trees = job.run("skip_double_tree", {.steps = steps})[0];
+      EXPECT_EQ(trees.dense_rounds, 2 * height);
+      EXPECT_EQ(trees.rounds_saved(), steps);
+    }
+  }
+}
+
 TEST(SkipReport, OfADenseCallIsEmpty) {
   Job job(3, 10);
   for (const char* algorithm : {"ring", "skip_ring"}) {
