@@ -214,8 +214,8 @@ std::pair<const SkipMask::Part*, std::size_t> SkipMask::find(std::size_t element
       return {&*part, begin + element - stretch.offset};
     }
   }
-  const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) {
-    return !one.packed && element >= one.data.offset && element < one.data.offset + one.data.count;
+  const auto part = std::partition_point(parts_.begin(), parts_.end(), [&](const Part& one) {
+    return !one.packed && one.data.offset + one.data.count <= element;  // the packed one is the last
   });
   return {&*part, element - part->data.offset};
 }
@@ -227,8 +227,8 @@ bool SkipMask::contributes(Rank from, Rank at, std::size_t element) const {
   if (has_blocks_) {
     cell = &(*part->cells)[position(gathers_ ? static_cast<Rank>(element / block_) : at)];
   } else {
-    cell = &*std::find_if(part->cells->begin(), part->cells->end(), [&](const Cell& one) {
-      return place < boundary(one.end.first, part->data.count, one.end.second);
+    cell = &*std::partition_point(part->cells->begin(), part->cells->end(), [&](const Cell& one) {
+      return boundary(one.end.first, part->data.count, one.end.second) <= place;
     });
   }
   return cell->arrived[position(at)][position(from)];

@@ -113,41 +113,57 @@ Rank reduced_ranks(const PerfResult& result) {
   return result.call.collective == Collective::ExclusiveScan ? result.rank : result.size;
 }
 
-double reduced_value(const PerfResult& result, const SkipMask* mask, std::size_t element) {
+/// What a call has left out, by element of the output.
+struct LeftOut {
+  std::vector<std::vector<bool>> values;  // by rank
+  std::vector<Rank> ranks;                // how many
+};
+
+double reduced_value(const PerfResult& result, const LeftOut* left_out, std::size_t element) {
   const Call& call = result.call;
   const std::size_t place = block_in_input(result, result.rank) + element;
   double value = call.reduction == Reduction::Prod ? 1 : 0;
   bool first = true;
   for (Rank rank = 0; rank < reduced_ranks(result); ++rank) {
-    if (mask && !mask->contributes(rank, result.rank, element)) continue;
+    if (left_out && left_out->values[static_cast<std::size_t>(rank)][element]) continue;
     const double mine = perf_value(call, rank, place);
     value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
   }
   const bool averages = call.reduction == Reduction::Avg;
-  switch (call.options.skip.scale) {
+  const Rank there = result.size - (left_out ? left_out->ranks[element] : 0);
+  switch (there == result.size ? SkipScale::ZeroFill : call.options.skip.scale) {
     case SkipScale::ZeroFill:
       break;
     case SkipScale::Renormalised:
-      return scaled(call.dtype, value, averages ? 1 : result.size,
-                    mask ? mask->contributors(result.rank, element) : result.size);
+      return scaled(call.dtype, value, averages ? 1 : result.size, there);
     case SkipScale::Factor:
       return scaled(call.dtype, value, call.options.skip.factor, 1);
   }
   return averages ? scaled(call.dtype, value, 1, result.size) : value;
 }
 
-double expected_value(const PerfResult& result, const SkipMask* mask, std::size_t element) {
-  if (traits_of(result.call.collective).reduces) return reduced_value(result, mask, element);
-  const bool is_there = !mask || mask->contributors(result.rank, element) > 0;
+double expected_value(const PerfResult& result, const LeftOut* left_out, std::size_t element) {
+  if (traits_of(result.call.collective).reduces) return reduced_value(result, left_out, element);
+  const bool is_there = !left_out || left_out->ranks[element] == 0;
   return is_there ? moved_value(result, element) : 0;
 }
 
-std::optional<SkipMask> mask_of(const PerfResult& result) {
+std::optional<LeftOut> left_out_of(const PerfResult& result, std::size_t elements) {
   if (!result.call.options.skip.is_on()) return std::nullopt;
   const Hosts hosts = result.hosts.size() > 0 ? result.hosts : Hosts(result.size);
   const auto algorithm = select_algorithm(result.call, hosts);
   if (!algorithm) return std::nullopt;
-  return SkipMask(result.call, **algorithm, hosts, result.sampler, result.chunk_bytes);
+  LeftOut all;
+  all.values.assign(static_cast<std::size_t>(result.size), std::vector<bool>(elements));
+  all.ranks.assign(elements, 0);
+  const SkipMask mask(result.call, **algorithm, hosts, result.sampler, result.chunk_bytes);
+  for (const SkipGap& gap : mask.gaps(result.rank)) {
+    for (std::size_t i = gap.offset; i < gap.offset + gap.count; ++i) {
+      all.values[static_cast<std::size_t>(gap.from)][i] = true;
+      ++all.ranks[i];
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -181,12 +197,12 @@ std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> out
   const Call& call = result.call;
   const bool reduces = traits_of(call.collective).reduces;
   if (!writes_output(call.collective, result.rank, call.root) || (reduces && reduced_ranks(result) == 0)) return 0;
-  const std::optional<SkipMask> mask = mask_of(result);
   const std::size_t width = size_of(call.dtype);
+  const std::optional<LeftOut> left_out = left_out_of(result, output.size() / width);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < output.size() / width; ++i) {
     std::byte expected[8];
-    put_element(call.dtype, expected, expected_value(result, mask ? &*mask : nullptr, i));
+    put_element(call.dtype, expected, expected_value(result, left_out ? &*left_out : nullptr, i));
     if (std::memcmp(expected, output.data() + i * width, width) != 0) ++wrong;
   }
   return wrong;
