@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -23,10 +24,16 @@ constexpr std::array algorithms = {
 #undef LACUNA_ALGORITHM
 };
 
+bool can_skip(Collective collective, std::string_view name) {
+  return std::any_of(algorithms.begin(), algorithms.end(), [&](const Algorithm* one) {
+    return one->collective == collective && one->name == name && one->skipping;
+  });
+}
+
 /// The name of the algorithm to take; empty: the collective's first.
 std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
-  if (!instead.empty() && !call.options.skip.is_on()) return instead;
+  if (!instead.empty() && (!call.options.skip.is_on() || can_skip(call.collective, instead))) return instead;
   const Preference* row = preference(call, hosts);
   return row ? row->algorithm : std::string_view();
 }

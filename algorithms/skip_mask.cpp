@@ -118,15 +118,6 @@ std::vector<Place> places_of(const std::vector<Graph>& graphs) {
   return all;
 }
 
-/// Parts of equal shares.
-void share(const Call& call, const runtime::PartPlan& one, std::size_t parts, runtime::Plan& plan) {
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = boundary(part, call.count, parts);
-    plan.parts.push_back(one);
-    plan.parts.back().data = {begin, boundary(part + 1, call.count, parts) - begin};
-  }
-}
-
 }  // namespace
 
 SkipMask::SkipMask(const Call& call, Rank size)
@@ -138,43 +129,41 @@ SkipMask::SkipMask(const Call& call, Rank size)
 SkipMask::SkipMask(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
                    std::size_t chunk_bytes)
     : SkipMask(call, hosts.size()) {
-  const runtime::PartPlan skipped{.skip_steps = algorithm.skipping ? runtime::steps_of(call, algorithm, hosts) : 0,
+  const runtime::PartPlan skipped{.data = {0, call.count},
+                                  .skip_steps = algorithm.skipping ? runtime::steps_of(call, algorithm, hosts) : 0,
                                   .gather_steps = runtime::gather_steps_of(call)};
   runtime::Plan plan;
   runtime::plan_segments(call, skipped, size_, chunk_bytes, plan);
-  if (plan.parts.empty()) share(call, skipped, number_of_parts(call, size_, chunk_bytes), plan);
+  if (plan.parts.empty()) runtime::add_shares(skipped, number_of_parts(call, size_, chunk_bytes), plan);
   follow(call, algorithm, hosts, sampler, plan);
 }
 
 SkipMask::SkipMask(const runtime::Run& run, const Hosts& hosts) : SkipMask(run.call, hosts.size()) {
   runtime::Plan plan = run.plan;
   if (plan.parts.empty()) {
-    share(run.call, {.skip_steps = run.skip_steps, .gather_steps = run.gather_steps}, run.parts, plan);
+    runtime::add_shares({.data = {0, run.call.count}, .skip_steps = run.skip_steps, .gather_steps = run.gather_steps},
+                        run.parts, plan);
   }
   follow(run.call, *run.algorithm, hosts, run.sampler, plan);
 }
 
 void SkipMask::follow(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
                       const runtime::Plan& plan) {
-  std::size_t begin = 0;
-  for (const runtime::Stretch& stretch : plan.packed) {
-    packed_.emplace_back(stretch, begin);
-    begin += stretch.count;
-  }
   std::map<std::tuple<int, int, Rank>, std::shared_ptr<const std::vector<Cell>>> known;
   for (const runtime::PartPlan& planned : plan.parts) {
-    if (planned.audits) continue;
-    Part part{.data = planned.data, .packed = planned.packed > 0, .order = size_, .cells = {}};
+    if (planned.packed > 0 || planned.audits) break;  // dense, and behind all others
+    Part part{.data = planned.data, .order = size_, .cells = {}};
     const bool skips = planned.skip_steps > 0 || planned.gather_steps > 0;
     if (algorithm.bind) {
       part.order = algorithm.bind({call, hosts, sampler, skips}, static_cast<std::uint32_t>(parts_.size()));
     }
-    // By position all parts fare alike unless S or the hosts differ.
-    const Rank shift = algorithm.by_hosts ? part.order.shift() : 0;
-    auto& cells = known[{planned.skip_steps, planned.gather_steps, shift}];
+    // By position all parts fare alike unless S or the hosts differ, which go by the first one's.
+    const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;
+    auto& cells = known[{planned.skip_steps, planned.gather_steps, first}];
     if (!cells) {
-      const Result<std::vector<Graph>> built = graphs_of(
-          algorithm, hosts.turned(shift), {.skip_steps = planned.skip_steps, .gather_steps = planned.gather_steps});
+      const Result<std::vector<Graph>> built =
+          graphs_of(algorithm, part.order.placed(hosts),
+                    {.skip_steps = planned.skip_steps, .gather_steps = planned.gather_steps});
       cells = std::make_shared<const std::vector<Cell>>(cells_of(*built));  // of a call that can be made
     }
     part.cells = cells;
@@ -207,39 +196,6 @@ std::vector<SkipMask::Cell> SkipMask::cells_of(const std::vector<Graph>& graphs)
   return cells;
 }
 
-std::pair<const SkipMask::Part*, std::size_t> SkipMask::find(std::size_t element) const {
-  for (const auto& [stretch, begin] : packed_) {
-    if (element >= stretch.offset && element < stretch.offset + stretch.count) {
-      const auto part = std::find_if(parts_.begin(), parts_.end(), [](const Part& one) { return one.packed; });
-      return {&*part, begin + element - stretch.offset};
-    }
-  }
-  const auto part = std::partition_point(parts_.begin(), parts_.end(), [&](const Part& one) {
-    return !one.packed && one.data.offset + one.data.count <= element;  // the packed one is the last
-  });
-  return {&*part, element - part->data.offset};
-}
-
-bool SkipMask::contributes(Rank from, Rank at, std::size_t element) const {
-  const auto [part, place] = find(gathers_ ? element % block_ : element);
-  const auto position = [&order = part->order](Rank rank) { return static_cast<std::size_t>(order.position_of(rank)); };
-  const Cell* cell = nullptr;
-  if (has_blocks_) {
-    cell = &(*part->cells)[position(gathers_ ? static_cast<Rank>(element / block_) : at)];
-  } else {
-    cell = &*std::partition_point(part->cells->begin(), part->cells->end(), [&](const Cell& one) {
-      return boundary(one.end.first, part->data.count, one.end.second) <= place;
-    });
-  }
-  return cell->arrived[position(at)][position(from)];
-}
-
-Rank SkipMask::contributors(Rank at, std::size_t element) const {
-  Rank count = 0;
-  for (Rank from = 0; from < size_; ++from) count += contributes(from, at, element);
-  return count;
-}
-
 std::vector<SkipGap> SkipMask::gaps(Rank at) const {
   std::vector<SkipGap> all;
   const auto add = [&](std::size_t offset, std::size_t count, Rank from) {
@@ -252,7 +208,6 @@ std::vector<SkipGap> SkipMask::gaps(Rank at) const {
   };
   for (Rank from = 0; from < size_; ++from) {
     for (const Part& part : parts_) {
-      if (part.packed) continue;  // dense
       const auto position = [&](Rank rank) { return static_cast<std::size_t>(part.order.position_of(rank)); };
       const auto lacks = [&](const Cell& cell) { return !cell.arrived[position(at)][position(from)]; };
       if (has_blocks_) {

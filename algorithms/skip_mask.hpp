@@ -22,10 +22,6 @@ class SkipMask {
   /// Of a run as it was last started.
   SkipMask(const runtime::Run& run, const Hosts& hosts);
 
-  /// Is the value of rank `from` in this element of the output of rank `at`?
-  bool contributes(Rank from, Rank at, std::size_t element) const;
-  /// The number of ranks whose values are.
-  Rank contributors(Rank at, std::size_t element) const;
   /// What the output of rank `at` lacks, ascending by rank, then by offset. In one that gathers, an element lacks its
   /// owner's value only.
   std::vector<SkipGap> gaps(Rank at) const;
@@ -40,7 +36,6 @@ class SkipMask {
   };
   struct Part {
     runtime::Stretch data;
-    bool packed;
     Order order;
     std::shared_ptr<const std::vector<Cell>> cells;
   };
@@ -50,13 +45,11 @@ class SkipMask {
               const runtime::Plan& plan);
   /// Follows values through the graphs of a part.
   std::vector<Cell> cells_of(const std::vector<Graph>& graphs) const;
-  std::pair<const Part*, std::size_t> find(std::size_t element) const;
 
   Rank size_;
   bool has_blocks_, gathers_;  // of the collective; does its output hold them?
   std::size_t block_;          // elements
   std::vector<Part> parts_;
-  std::vector<std::pair<runtime::Stretch, std::size_t>> packed_;  // and where each begins in the last part
 };
 
 }  // namespace lacuna

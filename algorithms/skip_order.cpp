@@ -51,9 +51,15 @@ Order skip_order_of_hosts(const Binding& binding, std::uint32_t part) {
   const Hosts& hosts = binding.hosts;
   if (!binding.skips || binding.call.options.skip.mode == SkipMode::Static) return hosts.size();
   const auto first = static_cast<Rank>(bounded_draw(binding.sampler, part, static_cast<std::uint32_t>(hosts.count())));
-  Rank rank = 0;
-  while (hosts.host_of(rank) != first) ++rank;
-  return {hosts.size(), rank};
+  std::vector<Rank> ranks;
+  for (Rank turn = 0; turn < hosts.count(); ++turn) {
+    const Rank host = first + turn < hosts.count() ? first + turn : first + turn - hosts.count();
+    for (Rank rank = 0; rank < hosts.size(); ++rank) {
+      if (hosts.host_of(rank) == host) ranks.push_back(rank);
+    }
+    if (turn == 0 && hosts.in_rows()) return {hosts.size(), ranks.front()};
+  }
+  return Order(std::move(ranks));
 }
 
 }  // namespace lacuna

@@ -8,7 +8,7 @@ namespace lacuna {
 /// skips nothing has the order of the dense algorithm.
 Order skip_order(const Binding& binding, std::uint32_t part);
 
-/// The same for algorithms by_hosts: random turns host by host.
+/// The same for algorithms by_hosts: random turns the hosts, whose order stays the same around.
 Order skip_order_of_hosts(const Binding& binding, std::uint32_t part);
 
 /// Of a ring of P: up to P-1 steps, each of which leaves out one contribution in P.

@@ -6,7 +6,7 @@
 namespace lacuna {
 
 /// The ring allreduce among the leaders, over what their hosts have summed, without the first `skip` steps of its
-/// reduction.
+/// reduction. Hosts differ in size: turned, each is there equally often, but not among equally many ranks.
 inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, int skip) {
   const Rank n = leaders.size();
   const auto output = [&](Rank i) { return g.output(i, i + 1, n); };
@@ -17,7 +17,7 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
   for (Rank behind = 1; behind <= skip; ++behind) {
     contributors -= g.hosts().ranks_on(g.hosts().host_of(leaders.at(leaders.own + behind)));
   }
-  g.finish(output(leaders.own), contributors);
+  g.finish(output(leaders.own), contributors, {n - skip, n});
   ring_allgather(g, leaders, output);
 }
 

@@ -18,8 +18,9 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # What ccache needs to know of precompiled headers: it may overlook their macros, which come from the command line.
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 add_library(lacuna_options INTERFACE)
@@ -37,7 +38,7 @@ if(LACUNA_ARCH)
 endif()
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
-                                                  -fno-sanitize-recover=all -g1)
+                                                  -fno-sanitize-recover=all -O1 -g1)
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
   # g++ aligns the frames that it can check for use after return to 32 bytes, and expects 64 (GCC bug 110027).
   check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)

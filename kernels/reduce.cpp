@@ -88,4 +88,24 @@ void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::si
   }
 }
 
+double load_number(Dtype dtype, const std::byte* array, std::size_t i) {
+  switch (dtype) {
+    case Dtype::F32:
+      return load<float>(array, i);
+    case Dtype::F64:
+      return load<double>(array, i);
+    case Dtype::BF16:
+      return to_float(load<bf16>(array, i));
+    case Dtype::F16:
+      return to_float(load<f16>(array, i));
+    case Dtype::I32:
+      return load<std::int32_t>(array, i);
+    case Dtype::I64:
+      return static_cast<double>(load<std::int64_t>(array, i));
+    case Dtype::U8:
+      return load<std::uint8_t>(array, i);
+  }
+  return 0;
+}
+
 }  // namespace lacuna::kernels

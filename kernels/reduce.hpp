@@ -24,6 +24,9 @@ void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const
 /// copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
 void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count);
 
+/// Element i of an array, as a number. On the host.
+double load_number(Dtype dtype, const std::byte* array, std::size_t i);
+
 /// Element i of an array of T that may lie at any address.
 template <class T>
 KOKKOS_INLINE_FUNCTION T load(const std::byte* array, std::size_t i) {

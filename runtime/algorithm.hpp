@@ -24,8 +24,8 @@ class Order {
   }
 
   Rank size() const { return size_; }
-  /// Of an order without a list.
-  Rank shift() const { return shift_; }
+  /// The hosts of the ranks, by position.
+  Hosts placed(const Hosts& by_rank) const { return ranks_.empty() ? by_rank.turned(shift_) : by_rank.of(ranks_); }
   Rank rank_of(Rank position) const {
     if (!ranks_.empty()) return ranks_[at(position)];
     return position + shift_ < size_ ? position + shift_ : position + shift_ - size_;
@@ -76,6 +76,13 @@ struct Algorithm {
   /// Its program heeds skip_steps(); null: it skips nothing.
   const Skipping* skipping = nullptr;
 };
+
+/// The graph of the position that the shape names; of a symmetric algorithm, that of all.
+inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {
+  GraphBuilder builder(shape, algorithm.symmetric);
+  algorithm.build(builder);
+  return std::move(builder).build();
+}
 
 /// The same program for another collective: that of blocks of different lengths, say, which a program never sees.
 constexpr Algorithm serving(Collective collective, std::string_view summary, Algorithm algorithm) {

@@ -135,12 +135,13 @@ void GraphBuilder::leave_out(Region partial) {
   copy(left_out_.back(), partial);
 }
 
-void GraphBuilder::finish(Region region, Rank contributors) {
+void GraphBuilder::finish(Region region, Rank contributors, Chance chance) {
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                  [&](const Step& step) { return step.writes() && step.to == region; });
   if (last == steps_.rend() || last->kind == StepKind::Receive)
     return refuse("finish() of what no reduction or copy wrote");
   last->contributors = contributors == 0 ? shape_.size : contributors;
+  last->chance = chance;
 }
 
 void GraphBuilder::after(StepId step, StepId earlier) {

@@ -52,8 +52,8 @@ class GraphBuilder {
   /// It is kept for the next call. The own input, where it is not read, is kept anyway.
   void leave_out(Region partial);
   /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
-  /// There the result is scaled: avg divides.
-  void finish(Region region, Rank contributors = 0);
+  /// There the result is scaled: avg divides. `chance`: where turns do not make each rank one of so many equally often.
+  void finish(Region region, Rank contributors = 0, Chance chance = {});
   /// An order that the regions do not show: `step` starts after `earlier` has ended.
   void after(StepId step, StepId earlier);
 

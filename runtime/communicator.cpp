@@ -1,7 +1,6 @@
 #include "runtime/communicator.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <bit>
 
@@ -12,27 +11,18 @@
 #include "runtime/tables.hpp"
 
 namespace lacuna::runtime {
-namespace {
 
-/// Some milliseconds late, for a fifth of the time that it takes to read the exact clock.
-Clock::time_point coarse_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return Clock::time_point(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec));
-}
-
-}  // namespace
-
-Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
+Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key)
     : executor_(executor),
       id_(id),
       group_(std::move(group)),
       hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
+      next_run_(executor.options().first_run),
       runs_(std::bit_ceil(executor.options().max_runs)),
       mailbox_(executor.size()),
       records_(runs_.size()),
-      sampler_{.seed = 0, .key = id, .draw = 0} {
+      sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);
   poison_ = executor_.verdict_;
@@ -41,14 +31,18 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
 
 Communicator::~Communicator() {
   Executor::Lock lock(executor_);
+  if (unheard_ && poison_.code() == Code::Mismatch) {
+    log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
+  }
   for (Run* run : runs_) {
     if (run) run->abandoned = true;
   }
   for (Run* message : messages_) message->abandoned = true;
+  Reach last = reach();
   executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
   executor_.after_handlers();
-  executor_.retire(*this);
+  executor_.retire(*this, std::move(last));
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
@@ -93,7 +87,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (!poison_.is_ok()) return poison_;
   Run* run = executor_.runs_.take();
   fill(*run, call, algorithm);
-  start_clock(*run, run->call.options.deadline);
+  reset(*run);
   run->parts = 0;  // until it is started
   run->prepared = run->finished = true;
   run->section = kokkos_tools::no_section;
@@ -151,7 +145,7 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.root = call.root;
   run.call.memory = call.memory;
   keep_tables(run, call, rank());
-  keep_skip(run, algorithm.skipping ? options.skip : Skip());
+  if (algorithm.skipping) keep_skip(run, options.skip);
   run.call.options.sampler = options.sampler;
   run.call.options.priority = options.priority;
   run.call.options.deadline = options.deadline;
@@ -167,7 +161,6 @@ void Communicator::launch(Run& run) {
   const Options& options = run.call.options;
   run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
   run.sampler = {};
-  forget_skips(run);
   if (run.algorithm->skipping) {
     plan_skips(run, hosts_, executor_.options().chunk_bytes);
     if (run.residual) executor_.feeding_.push_back(options.skip.state);
@@ -180,39 +173,28 @@ void Communicator::launch(Run& run) {
   }
   tell_own_length(run, rank());
   run.number = next_run_++;
-  run.digest = digest_of(run);
+  keep_record(run);
   start_clock(run, options.deadline);
   runs_[slot_of(run.number)] = &run;
   ++unfinished_;
   ++tally(run).started;
-  keep_record(run);
   executor_.begin(run);
   executor_.after_handlers();
-  if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
+  executor_.wake();
 }
 
-void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) const {
+void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) {
+  reset(run);
+  const auto now = coarse_now();
+  run.deadline = later(now, deadline.count() > 0 ? deadline : executor_.options().deadline);
+  executor_.expect_end(run.deadline, now);
+}
+
+void Communicator::reset(Run& run) {
   run.next_part = run.parts_done = 0;
-  run.deadline = later(coarse_now(), deadline.count() > 0 ? deadline : executor_.options().deadline);
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
-}
-
-std::uint32_t Communicator::digest_of(const Run& run) {
-  const Call& call = run.call;
-  const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
-  if (named_ != run.algorithm) {
-    named_ = run.algorithm;
-    name_digest_ = Digest().add(named_->name);
-  }
-  Digest digest = name_digest_;
-  digest
-      .add(word(call.collective) | word(call.dtype) << 8 | word(call.reduction) << 16 | word(run.parts) << 24 |
-           word(call.root) << 32)
-      .add(agreed_lengths(call).digest);
-  if (run.algorithm->skipping) add_skips(digest, run);
-  return static_cast<std::uint32_t>(digest.value() ^ digest.value() >> 32);
 }
 
 Run* Communicator::find(std::uint32_t number) {
@@ -229,7 +211,7 @@ GraphShape Communicator::graph_shape(const Run& run, const PartShape& shape, con
           .gather_steps = shape.gather_steps,
           .keep = shape.keep,
           .feedback = shape.feedback,
-          .hosts = run.algorithm->by_hosts ? hosts_.turned(order.shift()) : Hosts()};
+          .hosts = run.algorithm->by_hosts ? order.placed(hosts_) : Hosts()};
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const PartShape& shape, const Order& order) {
@@ -267,14 +249,17 @@ bool Communicator::test(Run& run) {
 
 Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
   Status status;
-  const auto ended = [&run, &status] {
+  bool in_use = false;
+  const auto ended = [&] {
     if (run.finished) status = run.status;
+    in_use = run.operations > 0;
     return run.finished;
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
-  if (executor_.wait(ended, timeout ? later(Clock::now(), *timeout) : Clock::time_point::max())) {
+  const Clock::time_point until = timeout ? later(Clock::now(), *timeout) : Clock::time_point::max();
+  if (executor_.wait(ended, until)) {
     kokkos_tools::stop_section(run.section);
-    return status;
+    return in_use ? reclaim(run, status, until) : status;
   }
   Executor::Lock lock(executor_);
   if (run.finished) return run.status;
@@ -283,18 +268,38 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
 
 Status Communicator::finish(Run& run) {
   Status status;
+  bool in_use = false;
   kokkos_tools::Section section = run.section;
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
   executor_.wait(
-      [&run, &status] {
+      [&] {
         if (!run.finished) return false;
         status = run.status;
-        run.communicator->abandon(run);
+        in_use = run.operations > 0;
+        if (!in_use) abandon(run);
         return true;
       },
       Clock::time_point::max());
   kokkos_tools::stop_section(section);
+  if (!in_use) return status;
+  status = reclaim(run, status, Clock::time_point::max());
+  release(run);
   return status;
+}
+
+/// The failed run's status, once its buffers are the caller's again.
+Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_point until) {
+  bool reclaimed = false;
+  executor_.wait(
+      [&] {
+        reclaimed = run.operations == 0;
+        return reclaimed || executor_.keeps_memory_;
+      },
+      std::min<Clock::time_point>(until, Clock::now() + reclaim_grace));
+  if (reclaimed) return status;
+  return {status.code(), fmt::format("{}; its buffers are still in use: they must live until they are reclaimed, or to "
+                                     "the end of the process",
+                                     status.message())};
 }
 
 bool Communicator::reclaimed(const Run& run) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/agreed_call.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/graph_cache.hpp"
 #include "runtime/graph_cost.hpp"
@@ -19,8 +20,11 @@ namespace lacuna::runtime {
 /// Thread rule: public functions lock the executor.
 class Communicator {
  public:
-  /// Of the executor's own process and others. `id`, group and hosts (by rank) are the same on all members.
-  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts);
+  /// Of the executor's own process and others. `id`, group, hosts (by rank) and key are the same on all members; `key`
+  /// is that of the draws of random calls that bring no sampler, the same in jobs that are to repeat each other.
+  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key);
+  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
+      : Communicator(executor, id, std::move(group), std::move(hosts), id) {}
   /// All on one host.
   Communicator(Executor& executor, std::uint64_t id, Group group)
       : Communicator(executor, id, group, Hosts(group.size())) {}
@@ -60,7 +64,8 @@ class Communicator {
   std::size_t received(const Run& run) const;
 
   bool test(Run& run);
-  /// Waits until the run's end or `timeout`; TimedOut then says that the run lives.
+  /// Waits until the run's end or `timeout`; TimedOut then says that the run lives. After a failure it waits on until
+  /// the transport has let go of the buffers, for reclaim_grace at most; else the status says that they are in use.
   Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
   /// wait() without a timeout, and release().
   Status finish(Run& run);
@@ -78,16 +83,9 @@ class Communicator {
   /// What the watch may want to know about a call, also after its end.
   struct Record {
     std::uint32_t number = 0;
-    std::uint32_t digest = 0;
-    const Algorithm* algorithm = nullptr;
-    std::uint64_t count = 0;  ///< of the agreed blocks together where there are tables
-    std::uint32_t table = 0;  ///< stands for the agreed lengths
-    std::uint64_t draw = 0;
-    Rank root = 0;
-    int skip_steps = 0;
-    Dtype dtype = Dtype::F32;
-    Reduction reduction = Reduction::Sum;
-    SkipMode skip_mode = SkipMode::Static;
+    std::uint64_t digest = 0;   ///< of what it asks for
+    std::uint64_t history = 0;  ///< stands for it and all calls before it
+    AgreedCall call;
   };
 
   /// One side of a message; `peer` is a rank of this communicator.
@@ -99,7 +97,7 @@ class Communicator {
     Rank peer = 0;
     int tag = 0;
     Memory memory = {};
-    MessageOptions options = {};
+    const MessageOptions& options;
   };
 
   Result<Run*> post_message(const Message& message);
@@ -108,13 +106,12 @@ class Communicator {
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
-  void start_clock(Run& run, std::chrono::milliseconds deadline) const;
+  void start_clock(Run& run, std::chrono::milliseconds deadline);
+  static void reset(Run& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
   static void show_to_tools(Run& run);
   std::string text_of_message(const Run& run) const;
-  /// Is it time to look at the deadlines of messages? There may be many.
-  bool look_at_messages(Clock::time_point now, bool stalled);
 
   /// What has become of the calls of one kind.
   struct CallTally {
@@ -133,7 +130,6 @@ class Communicator {
   // Calls that skip (communicator_skip.cpp)
   static void keep_skip(Run& run, const Skip& skip);
   Sampler& sampler_of(const Options& options);
-  static void add_skips(Digest& digest, const Run& run);
   /// Ok, or why what the call keeps does not allow it to start now.
   Status check_state(const Call& call) const;
   void end_skips(Run& run);
@@ -144,11 +140,19 @@ class Communicator {
   void end_audit(Run& run);
   const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
 
-  std::uint32_t digest_of(const Run& run);
-  void keep_record(const Run& run);
-  static std::string text_of(const Record& record);
+  // What was posted (communicator_records.cpp)
+  void keep_record(Run& run);
+  /// Null if no such call was posted, or if it is forgotten.
+  const Record* record_of(std::uint32_t number) const;
+  std::string text_of(const Record& record) const;
   std::string text_of(const Run& run) const;
-  std::optional<Watched::Posted> posted(std::uint32_t run) const;
+  Watched::Posted told(std::uint32_t number) const;
+  std::optional<Watched::Posted> posted(std::uint32_t number) const;
+  Reach reach() const;
+  /// May a message with this digest belong to that call? Also after its end.
+  bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
+  /// Why a message of process `from` may not.
+  std::string text_of_difference(Rank from, std::uint32_t number) const;
 
   /// Where a call stands in runs_ and records_; their size is a power of two.
   std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
@@ -157,10 +161,13 @@ class Communicator {
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
   GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
   const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
+  /// As Trouble::members.
+  std::vector<Rank> members_to_tell() const { return group_.is_whole_job() ? std::vector<Rank>() : group_.members(); }
   CallTally& tally(const Run& run);
   CommunicatorCounters counters(const TickScale::Line& scale) const;
   void ended(Run& run);
   void abandon(Run& run);
+  Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 
   Executor& executor_;
   const std::uint64_t id_;
@@ -168,16 +175,19 @@ class Communicator {
   const Hosts hosts_;
   const Rank rank_;
   Status poison_;
-  std::uint32_t next_run_ = 0;
+  bool accuses_ = false;  // a mismatch has been reported
+  bool unheard_ = false;  // it failed when no call was there to say so
+  std::uint32_t next_run_;
   std::uint32_t unfinished_ = 0;
   std::vector<Run*> runs_;      // unfinished ones, by slot
   std::vector<Run*> messages_;  // unfinished ones
   Mailbox mailbox_;
-  Clock::time_point messages_looked_at_;
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   GraphCache graphs_;
   CostCache costs_;
   std::vector<Record> records_;
+  std::vector<AgreedSkip> skips_asked_for_;                // beside records_, once a call could skip
+  Digest history_;                                         // of all calls so far
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
   SkipCounters skips_;

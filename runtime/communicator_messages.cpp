@@ -45,7 +45,7 @@ Result<Run*> Communicator::post_message(const Message& message) {
     ++tally(*run).started;
     executor_.begin_message(*run);
     executor_.after_handlers();
-    if (executor_.sleepers_.load(std::memory_order_relaxed) > 0) Executor::signal(executor_.wake_fd_);
+    executor_.wake();
   }
   executor_.flush_deferred();
   show_to_tools(*run);
@@ -85,12 +85,15 @@ void Communicator::fill(Run& run, const Message& message) {
   run.kind = message.kind;
   run.communicator = this;
   run.algorithm = nullptr;
-  run.call = {.collective = message_call,
-              .input = message.data,
-              .output = message.data,
-              .count = message.count * size_of(message.dtype),
-              .dtype = Dtype::U8,
-              .memory = message.memory};
+  run.call.collective = message_call;
+  run.call.input = run.call.output = message.data;
+  run.call.count = message.count * size_of(message.dtype);
+  run.call.dtype = Dtype::U8;
+  run.call.reduction = Reduction::Sum;
+  run.call.root = 0;
+  run.call.input_blocks = run.call.output_blocks = {};
+  run.call.memory = message.memory;
+  run.call.options.sampler = nullptr;
   run.call.options.priority = message.options.priority;
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
@@ -115,13 +118,6 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
 std::size_t Communicator::received(const Run& run) const {
   Executor::Lock lock(executor_);
   return run.kind == RunKind::Receive && run.finished && run.status ? run.call.count : 0;
-}
-
-bool Communicator::look_at_messages(Clock::time_point now, bool stalled) {
-  constexpr std::chrono::milliseconds interval{10};
-  if (messages_.empty() || (!stalled && now < messages_looked_at_ + interval)) return false;
-  messages_looked_at_ = now;
-  return true;
 }
 
 std::string Communicator::text_of_message(const Run& run) const {

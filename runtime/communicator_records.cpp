@@ -1,38 +1,47 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/communicator.hpp"
-#include "runtime/tables.hpp"
+#include "runtime/job/agreement.hpp"
 
 namespace lacuna::runtime {
+namespace {
 
-void Communicator::keep_record(const Run& run) {
-  const AgreedLengths lengths = agreed_lengths(run.call);
-  records_[slot_of(run.number)] = {.number = run.number,
-                                   .digest = run.digest,
-                                   .algorithm = run.algorithm,
-                                   .count = lengths.count,
-                                   .table = static_cast<std::uint32_t>(lengths.digest),
-                                   .draw = run.sampler.draw,
-                                   .root = run.call.root,
-                                   .skip_steps = run.skip_steps,
-                                   .dtype = run.call.dtype,
-                                   .reduction = run.call.reduction,
-                                   .skip_mode = run.call.options.skip.mode};
+/// What travels of a history: with it a message shows that its sender's calls were others, up to this one.
+std::uint32_t folded(std::uint64_t history) { return static_cast<std::uint32_t>(history ^ history >> 32); }
+
+}  // namespace
+
+void Communicator::keep_record(Run& run) {
+  Record& record = records_[slot_of(run.number)];
+  record.number = run.number;
+  record.call = agreed_call(run);
+  if (named_ != run.algorithm) {
+    named_ = run.algorithm;
+    name_digest_ = Digest().add(named_->name);
+  }
+  Digest digest = name_digest_;
+  add(digest, record.call);
+  if (run.algorithm->skipping) {
+    if (skips_asked_for_.empty()) skips_asked_for_.resize(records_.size());
+    AgreedSkip& skip = skips_asked_for_[slot_of(run.number)];
+    skip = agreed_skip(run);
+    add(digest, skip);
+  }
+  record.digest = digest.value();
+  record.history = history_.add(record.digest).value();
+  run.digest = folded(record.history);
 }
 
-std::string Communicator::text_of(const Record& record) {
-  const Collective collective = record.algorithm->collective;
-  std::string text = fmt::format("{} {}", to_string(collective), record.algorithm->name);
-  if (!moves_data(collective)) return text;
-  text += fmt::format(" {}", to_string(record.dtype));
-  const Lengths lengths = traits_of(collective).lengths;
-  if (lengths == Lengths::Equal) text += fmt::format(" count {}", record.count);
-  if (lengths == Lengths::Agreed) text += fmt::format(" blocks of {} (table {:08x})", record.count, record.table);
-  if (traits_of(collective).reduces) text += fmt::format(" {}", to_string(record.reduction));
-  if (has_root(collective)) text += fmt::format(" root {}", record.root);
-  if (record.skip_steps > 0) text += fmt::format(" skip {} {}", record.skip_steps, to_string(record.skip_mode));
-  if (record.skip_steps > 0 && record.skip_mode != SkipMode::Static) text += fmt::format(" draw {}", record.draw);
-  return text;
+const Communicator::Record* Communicator::record_of(std::uint32_t number) const {
+  const Record& record = records_[slot_of(number)];
+  return record.number == number && record.call.algorithm && comes_before(number, next_run_) ? &record : nullptr;
+}
+
+std::string Communicator::text_of(const Record& record) const {
+  const std::string text = runtime::text_of(record.call);
+  return record.call.algorithm->skipping ? text + runtime::text_of(skips_asked_for_[slot_of(record.number)]) : text;
 }
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.
@@ -59,11 +68,36 @@ std::string Communicator::text_of(const Run& run) const {
   return text + waits_for_send;
 }
 
-std::optional<Watched::Posted> Communicator::posted(std::uint32_t run) const {
-  const Record& record = records_[slot_of(run)];
-  if (static_cast<std::int32_t>(run - next_run_) >= 0) return std::nullopt;
-  if (record.number != run) return Watched::Posted{};
-  return Watched::Posted{record.digest, text_of(record)};
+Watched::Posted Communicator::told(std::uint32_t number) const {
+  const Record* record = record_of(number);
+  if (!record) return {};
+  return {.digest = record->digest, .text = text_of(*record), .history = record->history};
+}
+
+std::optional<Watched::Posted> Communicator::posted(std::uint32_t number) const {
+  if (!comes_before(number, next_run_)) return std::nullopt;
+  Watched::Posted posted = told(number);
+  for (std::uint32_t back = 1; back < calls_told && record_of(number - back); ++back) {
+    posted.before.push_back(told(number - back));
+  }
+  return posted;
+}
+
+Reach Communicator::reach() const {
+  return {.communicator = id_,
+          .next_run = next_run_,
+          .failed = !poison_.is_ok() || unfinished_ > 0,
+          .last = *posted(next_run_ - 1)};
+}
+
+bool Communicator::may_be_of(std::uint32_t number, std::uint32_t digest) const {
+  const Record* record = record_of(number);
+  return !record || folded(record->history) == digest;
+}
+
+std::string Communicator::text_of_difference(Rank from, std::uint32_t number) const {
+  return fmt::format("rank {} asked for something else than rank {}, which posted {}, or they differed before it", from,
+                     executor_.rank(), told(number).text);
 }
 
 }  // namespace lacuna::runtime

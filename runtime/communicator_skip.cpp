@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "runtime/communicator.hpp"
@@ -23,25 +22,6 @@ void Communicator::keep_skip(Run& run, const Skip& skip) {
 Sampler& Communicator::sampler_of(const Options& options) {
   if (options.sampler) return *options.sampler;
   return options.skip.state ? options.skip.state->sampler : sampler_;
-}
-
-/// All that decides who contributes to what.
-void Communicator::add_skips(Digest& digest, const Run& run) {
-  const Skip& skip = run.call.options.skip;
-  digest.add(std::uint64_t{run.parts} << 32 | static_cast<std::uint32_t>(run.skip_steps))
-      .add(static_cast<std::uint64_t>(run.gather_steps) << 32 | static_cast<std::uint64_t>(skip.mode) << 16 |
-           static_cast<std::uint64_t>(skip.scale) << 8 | std::uint64_t{skip.reversed} << 2 |
-           std::uint64_t{skip.keep} << 1 | std::uint64_t{skip.feedback})
-      .add(std::bit_cast<std::uint64_t>(skip.factor));
-  for (const PartPlan& part : run.plan.parts) {
-    digest.add(part.data.offset)
-        .add(part.data.count)
-        .add(std::uint64_t{part.packed} << 32 | static_cast<std::uint32_t>(part.skip_steps))
-        .add(static_cast<std::uint64_t>(part.gather_steps));
-  }
-  for (const Stretch& stretch : run.plan.packed) digest.add(stretch.offset).add(stretch.count);
-  if (skip.audit > 0) digest.add(skip.audit).add(skip.audit_samples);
-  if (run.skips()) digest.add(run.sampler.seed).add(run.sampler.key).add(run.sampler.draw);
 }
 
 Status Communicator::check_state(const Call& call) const {

@@ -5,6 +5,7 @@
 
 #include "kernels/reduce.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/skip_plan.hpp"
 
 namespace lacuna::runtime {
 
@@ -13,7 +14,10 @@ void Executor::begin(Run& run) {
   run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   if (tracer_) tracer_->call_posted(run);
-  while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
+  serving_ = run.communicator;
+  guarded([&] {
+    while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
+  });
   settle();
 }
 
@@ -73,14 +77,18 @@ void Executor::settle() {
   while (true) {
     if (Fifo<StepOf>* lane = ready_.next()) {
       const StepOf next = lane->pop();
-      start(*next.part, next.step);
+      serving_ = next.part->run->communicator;
+      if (!is_doomed(*serving_)) guarded([&] { start(*next.part, next.step); });
     } else if (!pump_.empty()) {
       const Rank peer = pump_.back();
       pump_.pop_back();
       link(peer).needs_pump = false;
-      start_sends(peer);
-      start_fetches(peer);
-      return_credit(peer);
+      serving_ = nullptr;
+      guarded([&] {
+        start_sends(peer);
+        start_fetches(peer);
+        return_credit(peer);
+      });
     } else {
       return;
     }
@@ -157,7 +165,11 @@ void Executor::finish_run(Run& run, const Status& status) {
     signal(finished_fd_);
   }
   run.communicator->ended(run);
-  if (options_.progress_thread) ended_.notify_all();
+  if (--unfinished_ == 0) next_duty_ = Clock::time_point::max();
+  if (options_.progress_thread) {
+    ended_.notify_all();
+    wake_loop();
+  }
   if (run.operations == 0) let_go(run);
 }
 
@@ -177,6 +189,7 @@ void Executor::recycle(Run& run) {
   }
   run.active.clear();
   run.prepared = run.reported = run.audited = false;
+  if (run.kind == RunKind::Collective && run.algorithm->skipping) forget_skips(run);
   runs_.give_back(&run);
 }
 

@@ -22,6 +22,8 @@ JobCounters Executor::job_counters() const {
                   .wait_seconds = scale.seconds(tally_.waited),
                   .parked_messages = tally_.parked_messages,
                   .parked_bytes = tally_.parked_bytes,
+                  .waiting_messages = landings_.in_use(),
+                  .duplicate_fragments = tally_.duplicate_fragments,
                   .descriptor_messages = tally_.descriptor_messages,
                   .stalls = tally_.stalls};
   for (const Communicator* one : communicators_) all.communicators.push_back(one->counters(scale));
@@ -36,9 +38,14 @@ void Executor::count_wait(std::uint64_t begin) {
 }
 
 /// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.
-void Executor::retire(const Communicator& communicator) {
+void Executor::retire(const Communicator& communicator, Reach reach) {
   std::erase(communicators_, &communicator);
-  retired_.push_back({communicator.id_, communicator.next_run_});
+  retired_.push_back(std::move(reach));
+  if (retired_.size() > communicators_told) {
+    Watched::Posted& forgotten = retired_[retired_.size() - 1 - communicators_told].last;
+    forgotten = {.digest = 0, .text = {}, .history = forgotten.history};
+  }
+  if (retired_.size() > most_reaches) retired_.pop_front();
   if (retired_counters_.size() == most_retired) {
     CommunicatorCounters& together = retired_counters_[0];
     together += retired_counters_[1];

@@ -33,13 +33,16 @@ void Executor::begin_message(Run& run) {
   run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   if (tracer_) tracer_->call_posted(run);
-  if (run.kind == RunKind::Send) {
-    start(activate_message(run), 0);
-  } else if (Landing* message = run.communicator->mailbox_.take_unexpected(run.peer, run.number)) {
-    receive_landed(run, message);
-  } else {
-    run.communicator->mailbox_.add_receive(run);
-  }
+  serving_ = run.communicator;
+  guarded([&] {
+    if (run.kind == RunKind::Send) {
+      start(activate_message(run), 0);
+    } else if (Landing* message = run.communicator->mailbox_.take_unexpected(run.peer, run.number)) {
+      receive_landed(run, message);
+    } else {
+      run.communicator->mailbox_.add_receive(run);
+    }
+  });
   settle();
 }
 
@@ -70,34 +73,48 @@ void Executor::receive_landed(Run& run, Landing* message) {
   start(part, 0);
 }
 
-std::optional<Executor::Place> Executor::place_message(Communicator& communicator, Rank from,
-                                                       const MessageHeader& header, std::size_t bytes) {
+std::optional<Executor::Place> Executor::place_message(Communicator& communicator, const Arrival& message) {
   Mailbox& mailbox = communicator.mailbox_;
-  const MessageName name{from, header.run, header.digest};
-  Mailbox::Arriving* known = mailbox.arriving(name);
-  if (!known) return place_first(communicator, name, header, bytes);
-  if (bytes > known->missing || header.bytes != known->bytes) {
-    violation(communicator, from, header, "all of it");
+  const MessageName name{message.from, message.header.run, message.header.digest};
+  if (Mailbox::Arriving* known = mailbox.arriving(name)) return place_rest(communicator, message, *known);
+  const std::int32_t ahead = mailbox.ahead(name);
+  if (ahead < 0 || (ahead > 0 && mailbox.holds(name))) return duplicate();
+  if (ahead > furthest_call) {
+    violation(communicator, message, fmt::format("no room for what is {} messages ahead", ahead));
     return std::nullopt;
   }
-  known->missing -= bytes;
-  const Mailbox::Arriving message = *known;
-  if (known->missing == 0) mailbox.end_arriving(*known);
-  if (message.receive) return Place{.part = message.receive->active.front().get(), .step = 0};
-  if (message.landing) return Place{.landing = message.landing};
-  return std::nullopt;
+  return place_first(communicator, message);
+}
+
+std::optional<Executor::Place> Executor::place_rest(Communicator& communicator, const Arrival& message,
+                                                    Mailbox::Arriving& known) {
+  if (message.header.bytes != known.bytes) {
+    violation(communicator, message, fmt::format("a message of {} bytes of that name", known.bytes));
+    return std::nullopt;
+  }
+  if (known.landing && !is_like(communicator, message, *known.landing)) return std::nullopt;
+  Place place{.landing = known.landing};
+  if (known.receive) place.part = known.receive->active.front().get();
+  const auto admitted = admit(communicator, message, known.arrived, place);
+  if (known.arrived.all(known.bytes)) communicator.mailbox_.end_arriving(known);
+  return admitted && !admitted->part && !admitted->landing && !admitted->duplicate ? std::nullopt : admitted;
 }
 
 /// What is seen first of a message decides who takes it, unless it has overtaken another one.
-std::optional<Executor::Place> Executor::place_first(Communicator& communicator, const MessageName& name,
-                                                     const MessageHeader& header, std::size_t bytes) {
+std::optional<Executor::Place> Executor::place_first(Communicator& communicator, const Arrival& message) {
+  const MessageHeader& header = message.header;
+  const MessageName name{message.from, header.run, header.digest};
   Mailbox& mailbox = communicator.mailbox_;
   const bool in_turn = mailbox.take_turn(name);
   Run* receive = in_turn ? mailbox.take_receive(name.source, name.tag) : nullptr;
-  Landing* landing = receive ? nullptr : new_landing(name.source, header);
+  Landing* landing = receive ? nullptr : park(communicator, message);
+  if (!receive && !landing) return std::nullopt;
   const Status fit = receive ? fits(*receive, name.source, header.bytes, header.dtype) : Status();
-  if (bytes < header.bytes) {
-    mailbox.add_arriving({name, header.bytes, header.bytes - bytes, fit ? receive : nullptr, landing});
+  if (message.bytes < header.bytes) {
+    Mailbox::Arriving& rest = mailbox.add_arriving(name, header.bytes);
+    rest.arrived.add(header.offset, header.offset + message.bytes);
+    rest.receive = fit ? receive : nullptr;
+    rest.landing = landing;
   }
   if (landing) in_turn ? mailbox.add_unexpected(landing) : mailbox.hold(landing);
   Place place{.landing = landing};
@@ -142,12 +159,14 @@ void Executor::check_messages(Communicator& communicator, Clock::time_point now,
     const bool broken = peer.broken_since && now >= *peer.broken_since + broken_link_grace;
     if (!run.expiry_reported && (now >= run.deadline || broken)) {
       run.expiry_reported = true;
-      message_trouble(Trouble::Kind::Expired, run,
+      message_trouble(broken ? Trouble::Kind::Broken : Trouble::Kind::Expired, run,
                       broken ? fmt::format("the connection broke ({})", peer.broken.message()) : "");
     }
     if (now >= run.deadline + verdict_grace) {
       failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
+    expect_duty(unmet || !run.expiry_reported ? run.deadline : run.deadline + verdict_grace);
+    if (peer.broken_since && !run.expiry_reported) expect_duty(*peer.broken_since + broken_link_grace);
     if (stalled && !asked[static_cast<std::size_t>(run.peer)]) {
       asked[static_cast<std::size_t>(run.peer)] = true;
       message_trouble(Trouble::Kind::Stalled, run, "");
@@ -155,19 +174,22 @@ void Executor::check_messages(Communicator& communicator, Clock::time_point now,
   }
 }
 
-/// Only the peer is asked about a message, and only whether it is still there: no call has this number.
 void Executor::message_trouble(Trouble::Kind kind, const Run& run, std::string reason) {
-  Communicator& communicator = *run.communicator;
-  std::string text = communicator.text_of(run);
+  std::string text = run.communicator->text_of(run);
   if (!reason.empty()) text += "; " + reason;
-  const std::uint64_t ranks = static_cast<std::uint64_t>(run.peer) << 32 | static_cast<std::uint32_t>(rank_);
+  message_trouble(kind, *run.communicator, {.source = run.peer, .tag = run.number}, std::move(text));
+}
+
+void Executor::message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name,
+                               std::string text) {
   trouble(communicator,
           {.kind = kind,
-           .communicator = Digest().add(communicator.id_).add(ranks).value(),
-           .run = run.number,
+           .communicator = communicator.id_,
+           .run = name.tag,
            .text = std::move(text),
-           .members = {run.peer},
-           .name = fmt::format("a message with tag {} between ranks {} and {}", run.number, rank_, run.peer)});
+           .members = communicator.members_to_tell(),
+           .name = fmt::format("a message with tag {} between ranks {} and {}", name.tag, rank_, name.source),
+           .peer = name.source});
 }
 
 }  // namespace lacuna::runtime

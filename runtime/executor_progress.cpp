@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,24 +48,27 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       size_(size),
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
+      credit_threshold_(credit_threshold(options.credit_bytes)),
+      most_descriptors_(std::size_t{64} * (options.max_runs + options.max_messages)),
       links_(static_cast<std::size_t>(size)),
       tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
-      last_movement_(Clock::now()),
-      last_stall_report_(last_movement_),
+      out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
       finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       attention_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      timer_fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(options_.credit_bytes);
-  if (transport_->event_fd() >= 0) watch_readable(event_fd_, transport_->event_fd());
-  watch_readable(event_fd_, finished_fd_);
-  watch_readable(event_fd_, attention_fd_);
+  pump_.reserve(links_.size());
+  if (transport_->event_fd() >= 0 && !options_.progress_thread) watch_readable(event_fd_, transport_->event_fd());
+  for (int fd : {finished_fd_, attention_fd_, timer_fd_}) watch_readable(event_fd_, fd);
 }
 
 Executor::~Executor() {
   static_cast<void>(close(std::chrono::milliseconds(0)));
-  release();
-  for (int fd : {event_fd_, finished_fd_, attention_fd_, wake_fd_}) ::close(fd);
+  release(false);
+  if (keeps_memory_) leave_memory();
+  for (int fd : {event_fd_, finished_fd_, attention_fd_, timer_fd_, wake_fd_}) ::close(fd);
 }
 
 Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
@@ -89,12 +93,13 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   if (thread_.joinable()) thread_.join();
   Lock lock(*this);
   if (state_ != State::Closing) return verdict_;
-  const Status closed = transport_->close(deadline, [&] {
+  const auto pause = [&] {
     lock.native().unlock();
     std::this_thread::sleep_for(closing_pause);
     lock.native().lock();
     return state_ == State::Closing;
-  });
+  };
+  const Status closed = transport_->close(deadline, pause, ending_);
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
   log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
@@ -118,11 +123,20 @@ void Executor::request_pump(Rank peer) {
 
 bool Executor::progress_locked() {
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
-  const bool moved = transport_->progress();
+  bool moved = true;
+  serving_ = nullptr;
+  guarded([&] { moved = transport_->progress(); });
   if (moved || !pump_.empty() || !failures_.empty()) {
     after_handlers();
     settle();
+    if (thrown_) after_handlers();
     if (++movements_ % 1024 == 0) check_time();  // a deadline passes also while other calls keep moving
+  }
+  if (armed_by_ == std::thread::id()) return moved;
+  if (armed_by_ == std::this_thread::get_id()) {
+    armed_by_ = {};  // it is awake
+  } else if (moved && !options_.progress_thread) {
+    wake_loop();
   }
   return moved;
 }
@@ -150,10 +164,45 @@ std::optional<Finished> Executor::next_finished() {
 }
 
 bool Executor::arm() {
-  std::uint64_t count = 0;
-  if (::read(attention_fd_, &count, sizeof count) > 0) return false;
   Lock lock(*this);
-  return state_ != State::Running || transport_->arm();
+  std::uint64_t count = 0;
+  if (::read(attention_fd_, &count, sizeof count) > 0 || deferred_) return false;
+  if (state_ == State::Running && !options_.progress_thread) {
+    if (!may_sleep()) return false;
+    set_timer();
+  }
+  armed_by_ = std::this_thread::get_id();
+  return true;
+}
+
+/// Lets event_fd_ become readable at the next duty, or before: a needless wake-up costs less than to set it each time.
+void Executor::set_timer() {
+  const auto now = coarse_now();
+  if (now < timer_at_ && timer_at_ <= next_duty_) return;
+  timer_at_ = next_duty_;
+  itimerspec from_now{};
+  if (next_duty_ != Clock::time_point::max()) {
+    const auto wait = std::max<Clock::duration>(next_duty_ - now, Clock::duration(0)) + coarse_lag();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+    from_now.it_value = {.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+  }
+  ::timerfd_settime(timer_fd_, 0, &from_now, nullptr);
+}
+
+/// After a post: who sleeps may have something to move now, or less time.
+void Executor::wake() {
+  if (sleepers_.load(std::memory_order_relaxed) > 0) signal(wake_fd_);
+  if (!options_.progress_thread) wake_loop();
+}
+
+void Executor::wake_loop() {
+  if (std::exchange(armed_by_, {}) != std::thread::id()) signal(attention_fd_);
+}
+
+/// Asks the transport for an event. False if there is something to do before one comes.
+bool Executor::may_sleep() {
+  if (state_ != State::Running || transport_->event_fd() < 0) return false;
+  return pump_.empty() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
@@ -179,7 +228,6 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
   }
   constexpr int rounds_under_lock = 16;
   Clock::time_point idle_since{};
-  std::uint32_t busy_rounds = 0;
   for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
     give_way();
     bool ended = false;
@@ -188,7 +236,6 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
       for (int round = 0; round < rounds_under_lock && !(ended = done()); ++round) {
         if (progress_locked()) idle_rounds = 0;
       }
-      if (++busy_rounds % 1024 == 0) check_time();
     }
     flush_deferred();
     if (ended) return true;
@@ -221,7 +268,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   int transport_fd = -1;
   {
     Lock lock(*this);
-    armed = state_ == State::Running && transport_->arm();
+    armed = state_ != State::Running || may_sleep();  // a job that has failed waits for release()
     transport_fd = transport_->event_fd();
   }
   if (armed) {
@@ -230,6 +277,8 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
     std::uint64_t count = 0;
     if (fds[1].revents) [[maybe_unused]]
       const auto read = ::read(wake_fd_, &count, sizeof count);
+  } else {
+    std::this_thread::yield();
   }
   sleepers_.fetch_sub(1);
 }

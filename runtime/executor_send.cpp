@@ -22,8 +22,16 @@ void Executor::start_sends(Rank peer) {
   }
 }
 
-// Eager if the peer can take all of it now; else descriptors, which cost it nothing until it wants the bytes.
+/// May it go eagerly? If the peer can take all of it now; else descriptors cost it nothing until it wants the bytes.
+bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
+  const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
+  const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);
+  if (bytes == 0) return charge <= to.credit + static_cast<std::int64_t>(empty_allowance);
+  return bytes <= options_.eager_bytes && charge <= to.credit;
+}
+
 void Executor::send_message(ActivePart& part, StepId id) {
+  serving_ = part.run->communicator;
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
   const Extent extent = resolve(part, step.from);
@@ -32,9 +40,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
 
   const Rank peer = part.process_at(step.peer);
   Link& to = link(peer);
-  const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
-  const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);
-  const bool eager = bytes == 0 || (bytes <= options_.eager_bytes && charge <= to.credit);
+  const bool eager = may_be_eager(to, bytes);
   const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
   if (!eager) ++tally_.descriptor_messages;
@@ -53,20 +59,21 @@ void Executor::send_message(ActivePart& part, StepId id) {
     operation->header = {.communicator = part.run->communicator->id_,
                          .bytes = bytes,
                          .offset = offset,
+                         .credits = to.tell(),
                          .run = part.run->number,
                          .index = step.index,
                          .digest = part.run->digest,
-                         .credits = to.take_owed(),
                          .part = static_cast<std::uint16_t>(part.number),
                          .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
                          .dtype = part.run->element};
-    operation->step = {&part, id};
+    operation->step = {};
     operation->peer = peer;
     operation->bytes = length;
     operation->fetch = false;
     operation->on_wire = eager ? length : 0;
     if (eager) to.credit -= static_cast<std::int64_t>(length + fragment_charge);
     if (!hand_over(operation, {extent.data + offset, length}, delivery)) {
+      operation->step = {&part, id};
       ++state.operations;
       ++part.run->operations;
     }
@@ -104,15 +111,17 @@ bool Executor::end_operation(Operation* operation, bool well) {
   Run& run = *part->run;
   --run.operations;
   if (!run.finished) return well;
-  if (run.operations == 0) let_go(run);
+  if (run.operations > 0) return false;
+  if (options_.progress_thread) ended_.notify_all();
+  let_go(run);
   return false;
 }
 
 void Executor::return_credit(Rank peer) {
   Link& to = link(peer);
-  if (to.owed < options_.credit_bytes / 2) return;
+  if (to.owed() < credit_threshold_) return;
   Operation* operation = operations_.take();
-  operation->header = {.credits = to.take_owed(), .kind = MessageKind::Credit};
+  operation->header = {.credits = to.tell(), .kind = MessageKind::Credit};
   operation->step = {};
   operation->peer = peer;
   operation->bytes = 0;

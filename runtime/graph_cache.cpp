@@ -13,9 +13,7 @@ const std::shared_ptr<const Graph>& GraphCache::get(const Algorithm& algorithm, 
     if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
     return found->graph;
   }
-  GraphBuilder builder(shape, algorithm.symmetric);
-  algorithm.build(builder);
-  entries_.push_front({&algorithm, shape, std::make_shared<const Graph>(std::move(builder).build())});
+  entries_.push_front({&algorithm, shape, std::make_shared<const Graph>(build_graph(algorithm, shape))});
   if (entries_.size() > capacity(shape)) entries_.pop_back();
   return entries_.front().graph;
 }

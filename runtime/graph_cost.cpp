@@ -71,9 +71,7 @@ int rounds_of(std::span<const Graph> graphs) { return Chain(graphs).length(); }
 GraphCost::GraphCost(const Algorithm& algorithm, GraphShape shape) : has_blocks_(has_blocks(shape.collective)) {
   std::vector<Graph> graphs;
   for (shape.position = 0; shape.position < (algorithm.symmetric ? 1 : shape.size); ++shape.position) {
-    GraphBuilder builder(shape, algorithm.symmetric);
-    algorithm.build(builder);
-    graphs.push_back(std::move(builder).build());
+    graphs.push_back(build_graph(algorithm, shape));
   }
   rounds_ = rounds_of(graphs);
   for (Rank position = 0; position < shape.size; ++position) {

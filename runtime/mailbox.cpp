@@ -52,6 +52,14 @@ Landing* Mailbox::take_held(Rank source, std::uint32_t tag) {
   return held_.take_first(is_next).value_or(nullptr);
 }
 
+bool Mailbox::holds(const MessageName& name) {
+  return held_.find([&](const Landing* message) { return name_of(*message) == name; }) != nullptr;
+}
+
+Mailbox::Arriving& Mailbox::add_arriving(const MessageName& name, std::uint64_t bytes) {
+  return arriving_[name.number % buckets].emplace_back(Arriving{.name = name, .bytes = bytes, .arrived = {}});
+}
+
 Mailbox::Arriving* Mailbox::arriving(const MessageName& name) {
   for (Arriving& message : arriving_[name.number % buckets]) {
     if (message.name == name) return &message;

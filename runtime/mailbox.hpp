@@ -29,7 +29,7 @@ class Mailbox {
   struct Arriving {
     MessageName name;
     std::uint64_t bytes = 0;
-    std::uint64_t missing = 0;   ///< of these
+    Arrived arrived;             ///< of these
     Run* receive = nullptr;      ///< that it fills
     Landing* landing = nullptr;  ///< where it waits for a receive
   };
@@ -38,6 +38,10 @@ class Mailbox {
 
   /// The number of the next message to a rank.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return stream(to, tag).sent++; }
+  /// How many messages the named one is ahead of the next of its stream; less than 0: it has had its turn.
+  std::int32_t ahead(const MessageName& name) {
+    return static_cast<std::int32_t>(name.number - stream(name.source, name.tag).received);
+  }
   /// Is this message the next of its stream? Then the one after it is, from now on.
   bool take_turn(const MessageName& name);
 
@@ -52,11 +56,12 @@ class Mailbox {
 
   /// Messages that have overtaken others of their stream.
   void hold(Landing* message) { held_.push(message); }
+  bool holds(const MessageName& name);
   /// One of the stream of this tag whose turn it is now.
   Landing* take_held(Rank source, std::uint32_t tag);
 
   Arriving* arriving(const MessageName& name);
-  void add_arriving(const Arriving& message) { arriving_[message.name.number % buckets].push_back(message); }
+  Arriving& add_arriving(const MessageName& name, std::uint64_t bytes);
   void end_arriving(const Arriving& message);
   /// What has begun to arrive in this landing goes to this receive; to nobody if that is null.
   void hand_over(const Landing& landing, Run* receive);

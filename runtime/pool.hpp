@@ -87,6 +87,7 @@ class ObjectPool {
     return object;
   }
   void give_back(T* object) { free_.push_back(object); }
+  std::size_t in_use() const { return all_.size() - free_.size(); }
   /// Those that are taken, in no order.
   std::vector<T*> taken() const {
     std::vector<T*> objects;
@@ -106,30 +107,38 @@ class ObjectPool {
 class BlockPool {
  public:
   BlockPool() = default;
-  BlockPool(const BlockPool&) = delete;
-  BlockPool& operator=(const BlockPool&) = delete;
+  BlockPool(BlockPool&&) = default;
+  BlockPool& operator=(BlockPool&&) = delete;
   ~BlockPool() {
-    for (std::byte* block : all_) ::operator delete(block, alignment);
+    for (const Blocks& blocks : classes_) {
+      for (std::byte* block : blocks.all) ::operator delete(block, alignment);
+    }
   }
 
   std::byte* take(std::size_t bytes) {
-    auto& blocks = free_[size_class(bytes)];
-    if (blocks.empty()) {
-      all_.push_back(static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment)));
-      return all_.back();
+    Blocks& blocks = classes_[size_class(bytes)];
+    if (blocks.free.empty()) {
+      blocks.all.push_back(nullptr);
+      blocks.free.reserve(blocks.all.capacity());
+      blocks.all.back() = static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment));
+      return blocks.all.back();
     }
-    std::byte* block = blocks.back();
-    blocks.pop_back();
+    std::byte* block = blocks.free.back();
+    blocks.free.pop_back();
     return block;
   }
-  void give_back(std::byte* block, std::size_t bytes) { free_[size_class(bytes)].push_back(block); }
+  void give_back(std::byte* block, std::size_t bytes) noexcept { classes_[size_class(bytes)].free.push_back(block); }
 
  private:
+  struct Blocks {
+    std::vector<std::byte*> all;
+    std::vector<std::byte*> free;
+  };
+
   static constexpr std::align_val_t alignment{64};
   static std::size_t size_class(std::size_t bytes) { return static_cast<std::size_t>(std::bit_width(bytes | 63)); }
 
-  std::vector<std::byte*> all_;
-  std::array<std::vector<std::byte*>, 65> free_;
+  std::array<Blocks, 65> classes_;
 };
 
 }  // namespace lacuna::runtime

@@ -99,10 +99,15 @@ Scale scale_of(const ActivePart& part, const Step& step) {
   const Run& run = *part.run;
   const double all = run.communicator->size(), there = step.contributors;
   const bool averages = run.call.reduction == Reduction::Avg;
+  const bool by_chance = step.chance.of > 0 && run.call.options.skip.mode != SkipMode::Static;
   switch (there == all ? SkipScale::ZeroFill : run.call.options.skip.scale) {
     case SkipScale::ZeroFill:
       break;
     case SkipScale::Renormalised:
+      if (by_chance) {
+        const double chance = step.chance.there;
+        return {.multiplier = static_cast<double>(step.chance.of), .divisor = averages ? chance * all : chance};
+      }
       return averages ? Scale{.divisor = there} : Scale{.multiplier = all, .divisor = there};
     case SkipScale::Factor:
       return {.multiplier = run.call.options.skip.factor};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/algorithm.hpp"
+#include "runtime/arrived.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/kokkos_tools.hpp"
 #include "runtime/values/group.hpp"
@@ -36,8 +37,10 @@ struct Landing {
   std::uint32_t index = 0;
   std::uint32_t digest = 0;
   Dtype dtype = Dtype::U8;
+  bool eager = false;
   std::uint64_t bytes = 0;  ///< of the whole message
   std::byte* memory = nullptr;
+  Arrived arrived;  ///< of a collective's message
   std::vector<Piece> pieces;
   std::vector<Waiting> descriptors;
 };
@@ -51,6 +54,7 @@ struct StepState {
   bool told = false;           ///< a receive of at most `bytes`, until its first message tells
   std::uint64_t bytes = 0;     ///< of a receive, once started
   std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
+  Arrived arrived;             ///< of these, in a collective: what lies there, or is being fetched
   Landing* landing = nullptr;
 };
 

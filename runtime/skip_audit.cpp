@@ -8,36 +8,9 @@
 #include <limits>
 
 #include "kernels/reduce.hpp"
+#include "runtime/skip_plan.hpp"
 
 namespace lacuna::runtime {
-namespace {
-
-double value_at(Dtype dtype, const std::byte* data, std::size_t i) {
-  switch (dtype) {
-    case Dtype::F64:
-      return kernels::load<double>(data, i);
-    case Dtype::BF16:
-      return kernels::to_float(kernels::load<kernels::bf16>(data, i));
-    case Dtype::F16:
-      return kernels::to_float(kernels::load<kernels::f16>(data, i));
-    default:
-      return kernels::load<float>(data, i);
-  }
-}
-
-/// A plan of the equal parts that a run has without one.
-void spell_out_parts(Run& run) {
-  for (std::uint32_t part = 0; part < run.parts; ++part) {
-    const std::size_t begin = boundary(part, run.call.count, run.parts);
-    run.plan.parts.push_back({.data = {begin, boundary(part + 1, run.call.count, run.parts) - begin},
-                              .skip_steps = run.skip_steps,
-                              .gather_steps = run.gather_steps,
-                              .feedback = run.feedback});
-  }
-}
-
-}  // namespace
-
 Status check_audit(const Call& call) {
   const Skip& skip = call.options.skip;
   const auto refuse = [](std::string text) { return Status(Code::InvalidArgument, std::move(text)); };
@@ -56,7 +29,13 @@ void plan_audit(Run& run) {
   run.audited = skip.audit > 0 && skip.state->runs % skip.audit == 0 && run.skips() && run.call.count > 0;
   if (!run.audited) return;
   run.state_run = skip.state->runs;
-  if (run.plan.parts.empty()) spell_out_parts(run);
+  if (run.plan.parts.empty()) {
+    add_shares({.data = {0, run.call.count},
+                .skip_steps = run.skip_steps,
+                .gather_steps = run.gather_steps,
+                .feedback = run.feedback},
+               run.parts, run.plan);
+  }
   const std::size_t samples = std::min(skip.audit_samples, run.call.count), width = size_of(run.call.dtype);
   run.plan.parts.push_back({.data = {0, samples}, .audits = true});
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
@@ -79,8 +58,8 @@ SkipAudit compare_with_sample(const Run& run) {
   const auto* output = static_cast<const std::byte*>(call.output);
   double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
   for (std::size_t i = 0; i < samples; ++i) {
-    const double dense = value_at(call.dtype, run.sample.data(), i);
-    const double skipped = value_at(call.dtype, output, boundary(i, call.count, samples));
+    const double dense = kernels::load_number(call.dtype, run.sample.data(), i);
+    const double skipped = kernels::load_number(call.dtype, output, boundary(i, call.count, samples));
     distance += (skipped - dense) * (skipped - dense);
     dense_square += dense * dense;
     skipped_square += skipped * skipped;

@@ -15,27 +15,9 @@ namespace {
 
 constexpr std::uint64_t file_mark = 0x31706d69706b736cu;  // "lskpimp1"
 
-std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
+constexpr std::size_t words_of_all = 5, words_of_segment = 6;  // but for its histogram
 
-float read_as_float(Dtype dtype, const std::byte* data, std::size_t i) {
-  switch (dtype) {
-    case Dtype::F64:
-      return static_cast<float>(kernels::load<double>(data, i));
-    case Dtype::BF16:
-      return kernels::to_float(kernels::load<kernels::bf16>(data, i));
-    case Dtype::F16:
-      return kernels::to_float(kernels::load<kernels::f16>(data, i));
-    case Dtype::I32:
-      return static_cast<float>(kernels::load<std::int32_t>(data, i));
-    case Dtype::I64:
-      return static_cast<float>(kernels::load<std::int64_t>(data, i));
-    case Dtype::U8:
-      return static_cast<float>(kernels::load<std::uint8_t>(data, i));
-    case Dtype::F32:
-      break;
-  }
-  return kernels::load<float>(data, i);
-}
+std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
 
 /// Words one behind the other.
 class Writer {
@@ -99,6 +81,10 @@ std::vector<std::byte> SkipImportance::save() const {
     }
   }
   return std::move(to.all);
+}
+
+std::size_t SkipImportance::most_saved(std::size_t segments) {
+  return sizeof(std::uint64_t) * (words_of_all + segments * (words_of_segment + bins));
 }
 
 Status SkipImportance::restore(std::span<const std::byte> saved) {
@@ -187,7 +173,7 @@ void SkipImportance::ended(std::uint64_t key, const void* run, Dtype dtype, cons
   entry.segment.count = count;
   const std::size_t samples = std::min(count, options_.samples);
   for (std::size_t i = 0; i < samples; ++i) {
-    ++entry.histogram[bin_of(read_as_float(dtype, data, boundary(i, count, samples)))];
+    ++entry.histogram[bin_of(static_cast<float>(kernels::load_number(dtype, data, boundary(i, count, samples))))];
   }
   entry.fresh = true;
 }

@@ -47,6 +47,8 @@ class SkipImportance {
 
   /// All of it, to be put into a checkpoint; no run that measures may be under way.
   std::vector<std::byte> save() const;
+  /// The bytes that it has at most, of so many segments.
+  static std::size_t most_saved(std::size_t segments);
   /// As it was saved. On an error nothing has changed.
   Status restore(std::span<const std::byte> saved);
 

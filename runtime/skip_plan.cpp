@@ -128,13 +128,16 @@ int steps_asked_for(const Skip& skip, const Skipping& skipping, const Hosts& hos
 /// Cuts a stretch into parts as if it were a call of its own.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan) {
   const Call alone{.collective = call.collective, .count = stretch.data.count, .dtype = call.dtype};
-  const std::size_t parts = stretch.packed > 0 ? 1 : number_of_parts(alone, size, chunk_bytes);
-  for (std::size_t i = 0; i < parts; ++i) {
-    PartPlan part = stretch;
-    const std::size_t begin = boundary(i, stretch.data.count, parts);
-    part.data = {stretch.data.offset + begin, boundary(i + 1, stretch.data.count, parts) - begin};
-    plan.parts.push_back(part);
-  }
+  add_shares(stretch, stretch.packed > 0 ? 1 : number_of_parts(alone, size, chunk_bytes), plan);
+}
+
+/// A dense execution of equal parts.
+void forget_plan(Run& run) {
+  run.skip_steps = run.gather_steps = 0;
+  run.residual = nullptr;
+  run.feedback = false;
+  run.plan.parts.clear();
+  run.plan.packed.clear();
 }
 
 }  // namespace
@@ -213,6 +216,15 @@ int gather_steps_of(const Call& call) {
   return skip.state && skip.state->runs < skip.warm_up ? 0 : skip.gather_steps;
 }
 
+void add_shares(const PartPlan& stretch, std::size_t parts, Plan& plan) {
+  const auto [offset, count] = stretch.data;
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t begin = boundary(i, count, parts);
+    plan.parts.push_back(stretch);
+    plan.parts.back().data = {offset + begin, boundary(i + 1, count, parts) - begin};
+  }
+}
+
 void plan_segments(const Call& call, const PartPlan& skipped, Rank size, std::size_t chunk_bytes, Plan& plan) {
   const Skip& skip = call.options.skip;
   if (skip.segments.empty() || call.count == 0) return;
@@ -243,15 +255,13 @@ void plan_segments(const Call& call, const PartPlan& skipped, Rank size, std::si
 }
 
 void forget_skips(Run& run) {
-  run.skip_steps = run.gather_steps = 0;
-  run.residual = nullptr;
-  run.feedback = false;
-  run.plan.parts.clear();
-  run.plan.packed.clear();
+  run.call.options.skip = {};
+  forget_plan(run);
 }
 
 void plan_skips(Run& run, const Hosts& hosts, std::size_t chunk_bytes) {
   const Skip& skip = run.call.options.skip;
+  forget_plan(run);
   run.skip_steps = steps_of(run.call, *run.algorithm, hosts);
   run.gather_steps = gather_steps_of(run.call);
   if (skip.feedback) {

@@ -24,6 +24,9 @@ int gather_steps_of(const Call& call);
 /// parts do not depend on S. `skipped` is what holds of those that are not dense.
 void plan_segments(const Call& call, const PartPlan& skipped, Rank size, std::size_t chunk_bytes, Plan& plan);
 
+/// Adds a stretch as so many parts of equal shares.
+void add_shares(const PartPlan& stretch, std::size_t parts, Plan& plan);
+
 /// Calls visit(segment) for those whose importance decides.
 template <class Visit>
 void each_automatic(const Call& call, Visit visit) {
@@ -33,7 +36,7 @@ void each_automatic(const Call& call, Visit visit) {
   }
 }
 
-/// A dense execution of equal parts.
+/// Nothing stays of what a run has skipped, so that it serves any call.
 void forget_skips(Run& run);
 
 /// Sets what the next execution of a run skips, and its parts.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,12 +19,13 @@ enum class MessageKind : std::uint8_t {
 /// hosts' own: all ranks of a job share one architecture.
 struct MessageHeader {
   std::uint64_t communicator = 0;
-  std::uint64_t bytes = 0;    ///< of the whole message
-  std::uint64_t offset = 0;   ///< of this fragment in it
-  std::uint32_t run = 0;      ///< number of the call; a message's tag
-  std::uint32_t index = 0;    ///< of the message among those from the sender to the receiver in this part
-  std::uint32_t digest = 0;   ///< of what the call asked for; a message's number in its stream
-  std::uint32_t credits = 0;  ///< bytes of eager payload that the sender of this header has consumed since the last one
+  std::uint64_t bytes = 0;   ///< of the whole message
+  std::uint64_t offset = 0;  ///< of this fragment in it
+  std::uint64_t credits =
+      0;                    ///< eager bytes that the sender of this header has consumed in all: told twice is told once
+  std::uint32_t run = 0;    ///< number of the call; a message's tag
+  std::uint32_t index = 0;  ///< of the message among those from the sender to the receiver in this part
+  std::uint32_t digest = 0;  ///< of what the call asked for; a message's number in its stream
   std::uint16_t part = 0;
   MessageKind kind = MessageKind::Step;
   Dtype dtype = Dtype::U8;  ///< of a message's elements
@@ -34,6 +36,18 @@ static_assert(sizeof(MessageHeader) == 48);
 /// What an eager fragment costs of the credit: its bytes, and the memory that its bookkeeping takes until it is
 /// consumed.
 inline constexpr std::uint64_t fragment_charge = 256;
+
+/// By so much may messages without bytes overdraw the credit; more of them wait at their sender.
+inline constexpr std::uint64_t empty_allowance = 1 << 20;
+
+/// From so many consumed bytes on, credit is returned in a message of its own. Where no byte can be sent eagerly, the
+/// credit serves empty messages only, which may overdraw it.
+constexpr std::uint64_t credit_threshold(std::uint64_t credit_bytes) {
+  return credit_bytes > fragment_charge ? std::max(credit_bytes / 2, fragment_charge) : empty_allowance / 2;
+}
+
+/// Messages for calls further ahead than this are refused: no program comes so far before its other ranks.
+inline constexpr std::int32_t furthest_call = 1 << 24;
 
 /// Longest range of a message that waits at the sender as one descriptor; so also the size of a landing slot.
 inline constexpr std::size_t descriptor_range = 1 << 20;

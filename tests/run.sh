@@ -1,22 +1,31 @@
 #!/usr/bin/env bash
 # Builds and tests everything: set-up, release, the newer UCX, sanitizers, consumers of the installed tree, the lab.
-# tests/run.sh --quick: release only. A stage's output is in build/logs/ and is shown when the stage fails.
+# tests/run.sh --quick: release only. A stage's output is in build/logs/ and is shown when the stage fails; at the end
+# stands a table of the stages and their times.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
-# What the sanitizers look at: the core and the algorithms, without a network below.
-sanitized=(runtime transports algorithms kernels)
+# What the sanitizers look at: the core and the algorithms, without a network below. Kernels have no threads.
+asan=(runtime transports algorithms kernels)
+tsan=(runtime transports algorithms)
+table=()
+
+print_table() {
+  ((${#table[@]} == 0)) || printf '\n| stage | result | seconds |\n| --- | --- | ---: |\n'
+  printf '%s\n' "${table[@]}"
+  printf '| all | | %d |\n' "$SECONDS"
+}
 
 stage() {
-  local name=$1 log start=$SECONDS
+  local name=$1 log start=$SECONDS result=ok
   shift
   log=build/logs/${name// /-}.log
   printf '%-20s' "$name"
-  if "$@" >"$log" 2>&1; then
-    printf ' ok      %4d s\n' $((SECONDS - start))
-  else
-    printf ' FAILED  %4d s\n' $((SECONDS - start))
+  "$@" >"$log" 2>&1 || result=FAILED
+  table+=("| $name | $result | $((SECONDS - start)) |")
+  printf ' %-6s  %4d s\n' "$result" $((SECONDS - start))
+  if [[ $result == FAILED ]]; then
     tail -n 200 "$log"
     printf '%s has failed; all of its output is in %s\n' "$name" "$log"
     exit 1
@@ -30,20 +39,26 @@ build() {
     cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-run_release() { ctest --preset release --parallel "$jobs"; }
+# One entry more than processors: many wait for deadlines and for ends of processes.
+run_tests() { ctest --parallel $((jobs + 1)) --preset "$@"; }
 
 # The tests over UCX once more, with the libraries of PyPI's wheel in place of the system's.
 run_newer_ucx() (
   export LD_LIBRARY_PATH=$PWD/build/ucx-1.22/libucx/lib
-  build/release/bin/lacuna info | grep 'UCX.*1\.22' && ctest --preset release -L ucx
+  build/release/bin/lacuna info | grep 'UCX.*1\.22' && run_tests release -L ucx
 )
 
-build_sanitized() { build "$1" --target "${sanitized[@]/%/_tests}"; }
+build_sanitized() {
+  local preset=$1
+  shift
+  build "$preset" --target "${@/%/_tests}"
+}
 
 run_sanitized() {
-  local pattern
-  pattern=$(IFS='|' && printf '^(%s)$' "${sanitized[*]}")
-  ctest --preset "$1" --parallel "$jobs" -R "$pattern"
+  local preset=$1 pattern
+  shift
+  pattern=$(IFS='|' && printf '^(%s)(\\.|$)' "$*")
+  run_tests "$preset" -R "$pattern"
 }
 
 # Three rounds of two calls, in each of which a rank sends 3/2 of its 4 MiB; then all algorithms, with one and with two ranks on a host.
@@ -63,18 +78,19 @@ case ${1:-} in
 esac
 
 mkdir -p build/logs
+trap print_table EXIT
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # a copy of the tree compiles the same
 stage 'set-up' cmake/setup.sh build tests
 stage 'release build' build release
-stage 'release tests' run_release
+stage 'release tests' run_tests release
 if [[ $quick == no ]]; then
   stage 'UCX 1.22' run_newer_ucx
-  for sanitizer in asan tsan; do
-    stage "$sanitizer build" build_sanitized "$sanitizer"
-    stage "$sanitizer tests" run_sanitized "$sanitizer"
-  done
+  stage 'asan build' build_sanitized asan "${asan[@]}"
+  stage 'asan tests' run_sanitized asan "${asan[@]}"
+  stage 'tsan build' build_sanitized tsan "${tsan[@]}"
+  stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
   stage 'one more algorithm' tests/algorithms/throwaway.sh
   stage 'consumers' tests/consumer/run.sh build/release
   stage 'lab' run_lab
 fi
-printf 'all stages passed in %d s\n' "$SECONDS"
+printf 'all stages have passed\n'

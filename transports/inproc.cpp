@@ -40,8 +40,11 @@ class InprocTransport final : public Transport {
   bool arm() override { return pending_.empty() && own_.arm(); }
   Counters counters(Peer peer) const override { return counters_[peer]; }
   using Transport::close;
-  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) override;
-  void abandon() override { static_cast<void>(close(std::chrono::milliseconds(0))); }
+  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override;
+  Access abandon() override {
+    static_cast<void>(close(std::chrono::milliseconds(0)));
+    return Access::Nobody;  // the gate is closed
+  }
 
  private:
   using Event = InprocEvent;
@@ -254,7 +257,7 @@ void InprocTransport::end_fetch(const Event& event) {
   receiver_->on_complete(event.token, {});
 }
 
-Status InprocTransport::close(std::chrono::milliseconds, const std::function<bool()>&) {
+Status InprocTransport::close(std::chrono::milliseconds, const std::function<bool()>&, Ending) {
   if (std::exchange(closed_, true)) return {};
   own_.gate.close();
   own_.close(pending_, finished_);

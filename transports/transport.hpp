@@ -49,6 +49,18 @@ class Receiver {
 
 enum class Started : std::uint8_t { Done, Pending };
 
+/// Who can touch memory of pending operations although this process makes no progress any more.
+enum class Access : std::uint8_t {
+  Nobody,
+  Peers,   ///< other processes, as long as they make progress
+  Devices  ///< network cards and the like, until this process ends
+};
+
+/// What becomes of a transport that is closed. Leave: as much of it stays until this process ends as needs to, since
+/// calls have failed and connections may be half made, which UCX up to 1.13 answers with an abort when they are taken
+/// down.
+enum class Ending : std::uint8_t { TakeDown, Leave };
+
 /// How bytes move between processes. Delivery is reliable; no order is promised between messages. One thread at a time
 /// may call a transport (its owner holds a lock); none of the calls blocks, but for wait() and close().
 class Transport {
@@ -81,22 +93,25 @@ class Transport {
   /// Asks for an event. False: something has arrived already; call progress() first.
   virtual bool arm() = 0;
 
+  /// Zeros before connect().
   virtual Counters counters(Peer peer) const = 0;
   /// Flushes what can be flushed until the deadline, then lets go of all memory of the caller: every pending token is
   /// reported or forgotten. No callback follows. Calls `pause` between two looks at the wire; once that returns false,
   /// it leaves all as it is, for abandon().
-  virtual Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) = 0;
+  virtual Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) = 0;
   Status close(std::chrono::milliseconds deadline);
   /// Lets go at once, without another look at the wire: every pending token is forgotten. For the end of a job in which
-  /// no process moves anything any more. No callback follows, and no call but counters().
-  virtual void abandon() = 0;
+  /// nothing is to move any more. No callback follows, and no call but counters(). Says who may still touch the memory
+  /// of pending operations.
+  virtual Access abandon() = 0;
 };
 
 inline Status Transport::close(std::chrono::milliseconds deadline) {
-  return close(deadline, [] {
+  const auto pause = [] {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
     return true;
-  });
+  };
+  return close(deadline, pause, Ending::TakeDown);
 }
 
 }  // namespace lacuna

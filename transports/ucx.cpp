@@ -14,7 +14,8 @@ struct UcxTransport::SendCallbacks {
   static void sent(void* request, ucs_status_t status, void* user) {
     ucp_request_free(request);
     auto* operation = static_cast<UcxOperation*>(user);
-    operation->owner->on_end(operation, status);
+    UcxTransport& owner = *operation->owner;
+    owner.shielded(owner.links_[operation->peer], [&] { owner.on_end(operation, status); });
   }
   static void fetched(void* request, ucs_status_t status, std::size_t, void* user) { sent(request, status, user); }
 };
@@ -50,6 +51,8 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
     links_[peer].owner = this;
     links_[peer].peer = static_cast<Peer>(peer);
   }
+  make_room(failures_, 2 * links_.size());
+  make_room(goodbyes_, links_.size());
   const int status = set_handlers();
   return status == UCS_OK ? Status() : ucx_error(status);
 }
@@ -64,6 +67,7 @@ Status UcxTransport::viable(const Memory& memory) const {
 
 UcxOperation* UcxTransport::new_operation(Peer peer, UcxKind kind, Token token) {
   UcxOperation* operation = operations_.take();
+  make_room(ended_, operations_.all().size());
   *operation = {.owner = this, .token = token, .peer = peer, .kind = kind};
   ++links_[peer].pending;
   return operation;
@@ -85,6 +89,17 @@ Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<con
   if (link.departed && operation->kind != UcxKind::Heard) return fail(operation, UCS_ERR_NOT_CONNECTED);
   if (!link.endpoint && link.failure == UCS_OK) open_endpoint(link);
   if (link.failure != UCS_OK) return fail(operation, link.failure);
+  operation->header = header;
+  operation->bytes = bytes;
+  if (!link.is_open() && operation->kind != UcxKind::Hello) {
+    link.put_off.push_back(operation);
+    return Started::Pending;
+  }
+  submit(link, operation);
+  return started(operation);
+}
+
+void UcxTransport::submit(UcxLink& link, UcxOperation* operation) {
   ucp_request_param_t parameters;
   parameters.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
                             UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -93,10 +108,11 @@ Started UcxTransport::post(UcxLink& link, UcxOperation* operation, std::span<con
   parameters.cb.send = SendCallbacks::sent;
   parameters.user_data = operation;
   const bool outer = std::exchange(calling_, true);
-  void* result = ucp_am_send_nbx(link.endpoint, ucx_message_id(rank_, operation->kind), header.data(), header.size(),
-                                 bytes.data(), bytes.size(), &parameters);
+  void* result =
+      ucp_am_send_nbx(link.endpoint, ucx_message_id(rank_, operation->kind), operation->header.data(),
+                      operation->header.size(), operation->bytes.data(), operation->bytes.size(), &parameters);
   calling_ = outer;
-  return started(operation, result);
+  note(operation, result);
 }
 
 Started UcxTransport::send_to_itself(UcxOperation* operation, std::span<const std::byte> header,
@@ -138,16 +154,20 @@ Started UcxTransport::fetch(Descriptor descriptor, std::byte* to, Token token) {
   const bool outer = std::exchange(calling_, true);
   void* result = ucp_am_recv_data_nbx(ucx_.worker.get(), at_sender, to, bytes, &parameters);
   calling_ = outer;
-  return started(operation, result);
+  note(operation, result);
+  return started(operation);
 }
 
-/// What UCX's call that started the operation came to.
-Started UcxTransport::started(UcxOperation* operation, void* result) {
+/// What UCX's call that started the operation returned.
+void UcxTransport::note(UcxOperation* operation, void* result) {
   operation->returned = true;
-  if (!UCS_PTR_IS_PTR(result)) {
-    operation->ended = true;
-    operation->status = UCS_PTR_STATUS(result);
-  }
+  if (UCS_PTR_IS_PTR(result)) return;
+  operation->ended = true;
+  operation->status = UCS_PTR_STATUS(result);
+}
+
+/// What the start came to.
+Started UcxTransport::started(UcxOperation* operation) {
   if (!operation->ended) return Started::Pending;
   if (operation->status != UCS_OK) return fail(operation, operation->status);
   links_[operation->peer].counters.payload_received += operation->fetched;
@@ -203,12 +223,13 @@ bool UcxTransport::progress() {
     let_go(discarded_.back());
     discarded_.pop_back();
   }
-  if (!failures_.empty() || !goodbyes_.empty()) look_after_links();
+  if (!connections_.empty() || !failures_.empty() || !goodbyes_.empty()) look_after_links();
   return moved;
 }
 
 bool UcxTransport::arm() {
-  if (!ended_.empty() || !own_.empty() || !failures_.empty() || !goodbyes_.empty()) return false;
+  if (!ended_.empty() || !own_.empty()) return false;
+  if (!connections_.empty() || !failures_.empty() || !goodbyes_.empty()) return false;
   return ucp_worker_arm(ucx_.worker.get()) == UCS_OK;
 }
 

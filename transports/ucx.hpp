@@ -9,10 +9,15 @@
 
 namespace lacuna {
 
-/// Sizes of UCX's own buffers, unless the environment says otherwise. The smaller of those in use bounds eager_limit().
+/// What UCX takes, unless its variables say otherwise.
 struct UcxOptions {
+  /// Sizes of UCX's own buffers. The smaller of those in use bounds eager_limit().
   std::size_t shared_memory_segment = 32 << 10;
   std::size_t tcp_segment = 64 << 10;
+  /// All ranks are on this host: of its network devices UCX takes the loopback one only, and listens nowhere else.
+  bool on_one_host = false;
+  /// Of the job: what shared memory must suffice for if all are on this host.
+  std::size_t ranks = 1;
 };
 
 /// A transport over UCX's active messages, for host memory. UCX chooses how bytes travel (shared memory inside a host,
@@ -25,8 +30,11 @@ struct UcxOptions {
 /// - UCX_SYSV_SEG_SIZE, UCX_POSIX_SEG_SIZE: options.shared_memory_segment; UCX_SYSV_RX_BUFS_GROW and
 ///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
+/// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
+/// - UCX_TLS=^posix, where /dev/shm has too little room for all ranks: SysV's shared memory serves then;
 /// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
-/// All ranks of a job must see the same values.
+/// All ranks of a job must see the same values. UCX's listeners are not authenticated: what can reach one can end the
+/// process. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES says otherwise.
 ///
 /// Limits of UCX that show: eager_limit() follows the smallest fragment of any device that UCX has opened, whether it
 /// is used or not. A descriptor may reach the receiver with its bytes, when UCX chooses so; its sender is then

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "transports/ucx_transport.hpp"
 
@@ -17,10 +18,25 @@ constexpr int idle_rounds = 100;                    // after which UCX is taken 
 struct UcxTransport::LinkCallbacks {
   static void failed(void* user, ucp_ep_h, ucs_status_t status) {
     auto* link = static_cast<UcxLink*>(user);
-    link->failure = status;
-    link->owner->failures_.push_back(link);
+    link->owner->note_failure(*link, status);
+  }
+  static void connected(void* request, ucs_status_t status, void* user) {
+    if (request) ucp_request_free(request);
+    auto* link = static_cast<UcxLink*>(user);
+    if (status != UCS_OK) {
+      if (link->failure == UCS_OK) failed(link, nullptr, status);
+      return;
+    }
+    link->reaches = true;
+    link->owner->connections_.push_back(link);
   }
 };
+
+void UcxTransport::note_failure(UcxLink& link, int status) {
+  if (std::exchange(link.failure, status) == UCS_OK) failures_.push_back(&link);
+}
+
+void UcxTransport::note_no_memory(UcxLink& link) { note_failure(link, UCS_ERR_NO_MEMORY); }
 
 /// Leaves the failure in the link if there is one.
 void UcxTransport::open_endpoint(UcxLink& link) {
@@ -32,9 +48,38 @@ void UcxTransport::open_endpoint(UcxLink& link) {
   parameters.err_handler = {.cb = LinkCallbacks::failed, .arg = &link};
   link.met = true;
   const ucs_status_t status = ucp_ep_create(ucx_.worker.get(), &parameters, &link.endpoint);
-  if (status == UCS_OK) return;
-  link.endpoint = nullptr;
-  LinkCallbacks::failed(&link, nullptr, status);
+  if (status != UCS_OK) {
+    link.endpoint = nullptr;
+    return LinkCallbacks::failed(&link, nullptr, status);
+  }
+  ucp_request_param_t flush{};
+  flush.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  flush.cb.send = LinkCallbacks::connected;
+  flush.user_data = &link;
+  void* request = ucp_ep_flush_nbx(link.endpoint, &flush);
+  if (!UCS_PTR_IS_PTR(request)) LinkCallbacks::connected(nullptr, UCS_PTR_STATUS(request), &link);
+}
+
+/// One side has made its connection. Nothing but a hello is sent before both have: UCX's own messages, by which it
+/// wires endpoints up before the first message that is not short, then never wait for a connection. Up to 1.13 UCX
+/// aborts the process when the peer dies while one waits (an assertion in ucp_request_send_state_ff()).
+void UcxTransport::greet(UcxLink& link) {
+  if (!link.endpoint && link.failure == UCS_OK && !link.departed) return open_endpoint(link);
+  if (link.reaches && !std::exchange(link.greeted, true)) tell(link, UcxKind::Hello);
+  if (!link.is_open()) return;
+  for (UcxOperation* operation : std::exchange(link.put_off, {})) {
+    if (link.departed && operation->kind != UcxKind::Heard) {
+      static_cast<void>(fail(operation, UCS_ERR_NOT_CONNECTED));
+      continue;
+    }
+    submit(link, operation);
+    if (operation->ended) ended_.push_back(operation);
+  }
+}
+
+/// Sends that still waited for the link end with this status.
+void UcxTransport::give_up(UcxLink& link, int status) {
+  for (UcxOperation* operation : std::exchange(link.put_off, {})) static_cast<void>(fail(operation, status));
 }
 
 /// At once: what is still to be sent is lost, and its operations end.
@@ -49,9 +94,12 @@ void UcxTransport::close_endpoint(UcxLink& link) {
 }
 
 void UcxTransport::look_after_links() {
+  for (std::size_t i = 0; i < connections_.size(); ++i) greet(*connections_[i]);
+  connections_.clear();
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     UcxLink& link = *failures_[i];
     close_endpoint(link);
+    give_up(link, link.failure);
     if (!link.departed && !closing_) receiver_->on_peer_failure(link.peer, ucx_error(link.failure));
   }
   failures_.clear();
@@ -80,13 +128,16 @@ bool UcxTransport::is_through(const UcxLink& link) {
   return link.pending == 0 && (link.departed ? !link.owed : link.heard);
 }
 
-Status UcxTransport::close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) {
+Status UcxTransport::close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) {
   if (!ucx_.worker) return {};
   const auto until = Clock::now() + deadline;
   closing_ = true;
   let_go_of_everything();
   Status status;
   if (deadline.count() > 0) {
+    // A peer may have begun to connect for a call that has failed: who is met by now is waited for.
+    const auto met = ending == Ending::Leave ? std::min(until - deadline / 8, Clock::now() + settling) : Clock::now();
+    if (progress_until(met, pause, [] { return false; }) == Waited::Paused) return status;
     for (UcxLink& link : links_) {
       if (link.met && !link.departed && link.failure == UCS_OK) tell(link, UcxKind::Goodbye);
     }
@@ -96,9 +147,16 @@ Status UcxTransport::close(std::chrono::milliseconds deadline, const std::functi
     if (waited == Waited::Done) waited = flush_endpoints(until, pause);
     if (waited == Waited::Paused) return status;
   }
-  for (UcxLink& link : links_) close_endpoint(link);
+  if (ending == Ending::Leave) {
+    static_cast<void>(abandon());
+    return status;
+  }
+  for (UcxLink& link : links_) {
+    close_endpoint(link);
+    give_up(link, UCS_ERR_CANCELED);
+  }
   settle();
-  if (operations_.in_use() > 0) abandon();
+  if (operations_.in_use() > 0) static_cast<void>(abandon());
   ucx_.worker.reset();
   ucx_.context.reset();
   ucx_.event_fd = -1;
@@ -136,10 +194,12 @@ void UcxTransport::settle() {
 /// Leaves UCX to the end of the process. What still waits for a silent peer can't be ended, and UCX 1.22 damages the
 /// heap when it is destroyed with that. Nor may UCX look at its sockets once peers have gone: up to 1.13 it aborts the
 /// process when a peer that had asked to be connected is gone before it is answered (openucx/ucx commit 9ccaf31bb6).
-void UcxTransport::abandon() {
+Access UcxTransport::abandon() {
+  const Access left = access();
   static_cast<void>(ucx_.worker.release());
   static_cast<void>(ucx_.context.release());
   ucx_.event_fd = -1;
+  return left;
 }
 
 Status UcxTransport::unanswered() const {

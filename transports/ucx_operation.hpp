@@ -19,10 +19,11 @@ enum class UcxKind : std::uint8_t {
   Eager = 0,
   Descriptor = 1,
   Goodbye = 2,  ///< the sender closes, and has sent all that it will send
-  Heard = 3     ///< the answer: everything up to the goodbye has arrived
+  Heard = 3,    ///< the answer: everything up to the goodbye has arrived
+  Hello = 4     ///< the sender's connection is made: see UcxTransport::greet()
 };
 
-inline constexpr std::size_t ucx_kinds = 4;
+inline constexpr std::size_t ucx_kinds = 5;
 inline constexpr std::size_t ucx_most_ranks = (std::size_t{1} << 16) / ucx_kinds;
 
 /// The number under which UCX carries a message: it tells the receiver sender and kind, so that the caller's header
@@ -40,10 +41,11 @@ struct UcxOperation {
   int status = 0;         ///< a ucs_status_t
   bool returned = false;  ///< from UCX's call that started it
   bool ended = false;
-  std::size_t fetched = 0;  ///< bytes that a fetch brings
+  std::size_t fetched = 0;                       ///< bytes that a fetch brings
+  std::span<const std::byte> header{}, bytes{};  ///< of a send that waits until its link is open
 
   /// The transport's own: nobody waits for its end.
-  bool is_silent() const { return kind == UcxKind::Goodbye || kind == UcxKind::Heard; }
+  bool is_silent() const { return kind != UcxKind::Eager && kind != UcxKind::Descriptor; }
 };
 
 /// A message of a process to itself.
@@ -78,21 +80,37 @@ struct UcxLink {
   UcxTransport* owner = nullptr;
   Peer peer = 0;
   ucp_ep* endpoint = nullptr;
-  std::size_t pending = 0;  ///< operations
-  int failure = 0;          ///< a ucs_status_t; 0: none
-  bool met = false;         ///< messages have passed
-  bool departed = false;    ///< it has said goodbye
-  bool owed = false;        ///< our answer to that is not out yet
-  bool heard = false;       ///< it has answered our goodbye
+  std::size_t pending = 0;             ///< operations
+  int failure = 0;                     ///< a ucs_status_t; 0: none
+  bool met = false;                    ///< we have reached out for it, or it for us
+  bool reaches = false;                ///< our connection to it is made
+  bool greeted = false;                ///< and our hello is on its way
+  bool reached = false;                ///< its connection to us is made: something has come through it
+  bool departed = false;               ///< it has said goodbye
+  bool owed = false;                   ///< our answer to that is not out yet
+  bool heard = false;                  ///< it has answered our goodbye
+  std::vector<UcxOperation*> put_off;  ///< sends, until the link is open
   Counters counters;
+
+  bool is_open() const { return reaches && reached; }
 };
+
+/// So that `count` elements can be pushed without an allocation.
+template <class T>
+void make_room(std::vector<T>& elements, std::size_t count) {
+  if (elements.capacity() < count) elements.reserve(2 * count);
+}
 
 /// Objects that stay where they are, to be used again.
 template <class T>
 class UcxPool {
  public:
   T* take() {
-    if (free_.empty()) free_.push_back(&all_.emplace_back());
+    if (free_.empty()) {
+      T* made = &all_.emplace_back();
+      make_room(free_, all_.size());
+      return made;
+    }
     T* object = free_.back();
     free_.pop_back();
     return object;

@@ -16,7 +16,9 @@ struct UcxTransport::ReceiveCallbacks {
                                 .data = data,
                                 .bytes = bytes,
                                 .at_sender = (parameters->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0};
-    return link.owner->arrived(link, kind, message) ? UCS_INPROGRESS : UCS_OK;
+    bool keeps = false;
+    link.owner->shielded(link, [&] { keeps = link.owner->arrived(link, kind, message); });
+    return keeps ? UCS_INPROGRESS : UCS_OK;
   }
 };
 
@@ -26,6 +28,7 @@ int UcxTransport::set_handlers() {
       {UcxKind::Descriptor, ReceiveCallbacks::arrived<UcxKind::Descriptor>},
       {UcxKind::Goodbye, ReceiveCallbacks::arrived<UcxKind::Goodbye>},
       {UcxKind::Heard, ReceiveCallbacks::arrived<UcxKind::Heard>},
+      {UcxKind::Hello, ReceiveCallbacks::arrived<UcxKind::Hello>},
   }};
   ucp_am_handler_param_t parameters{};
   parameters.field_mask =
@@ -44,7 +47,11 @@ int UcxTransport::set_handlers() {
 
 /// True if UCX has to keep its descriptor. What no transport of ours can have sent is dropped.
 bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& message) {
-  link.met = true;
+  if (!link.reached) {
+    link.met = link.reached = true;
+    connections_.push_back(&link);
+  }
+  if (kind == UcxKind::Hello) return false;
   if (kind == UcxKind::Goodbye || kind == UcxKind::Heard) {
     control_arrived(link, kind);
     return false;

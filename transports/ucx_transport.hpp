@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -33,10 +34,10 @@ class UcxTransport final : public Transport {
 
   int event_fd() const override { return ucx_.event_fd; }
   bool arm() override;
-  Counters counters(Peer peer) const override { return links_[peer].counters; }
+  Counters counters(Peer peer) const override { return peer < links_.size() ? links_[peer].counters : Counters(); }
   using Transport::close;
-  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause) override;
-  void abandon() override;
+  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override;
+  Access abandon() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,9 +48,11 @@ class UcxTransport final : public Transport {
   // ucx.cpp: sends and fetches
   Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> header,
                std::span<const std::byte> bytes);
+  void submit(UcxLink& link, UcxOperation* operation);
   Started send_to_itself(UcxOperation* operation, std::span<const std::byte> header, std::span<const std::byte> bytes);
   UcxOperation* new_operation(Peer peer, UcxKind kind, Token token);
-  Started started(UcxOperation* operation, void* result);
+  static void note(UcxOperation* operation, void* result);
+  Started started(UcxOperation* operation);
   Started fail(UcxOperation* operation, int status);
   void on_end(UcxOperation* operation, int status);
   void release(UcxOperation* operation);
@@ -65,9 +68,22 @@ class UcxTransport final : public Transport {
   bool deliver_own();
 
   // ucx_links.cpp: endpoints, failures, goodbyes
+  void note_failure(UcxLink& link, int status);
+  void note_no_memory(UcxLink& link);
+  /// Calls `body` for UCX, through whose frames nothing may be thrown: without memory the link is given up instead.
+  template <class Body>
+  void shielded(UcxLink& link, const Body& body) noexcept {
+    try {
+      body();
+    } catch (const std::bad_alloc&) {
+      note_no_memory(link);
+    }
+  }
   void open_endpoint(UcxLink& link);
   void close_endpoint(UcxLink& link);
   void look_after_links();
+  void greet(UcxLink& link);
+  void give_up(UcxLink& link, int status);
   void tell(UcxLink& link, UcxKind kind);
   enum class Waited : std::uint8_t { Done, TooLong, Paused };
   template <class Done>
@@ -77,6 +93,9 @@ class UcxTransport final : public Transport {
   Waited flush_endpoints(Clock::time_point until, const std::function<bool()>& pause);
   void settle();
   Status unanswered() const;
+
+  // ucx_access.cpp
+  Access access() const;
 
   std::vector<std::vector<std::byte>> addresses_;
   std::vector<UcxLink> links_;
@@ -92,6 +111,7 @@ class UcxTransport final : public Transport {
   std::vector<UcxWaiting*> discarded_;  // while progressing
   std::vector<UcxLink*> failures_;      // endpoints that UCX gave up
   std::vector<UcxLink*> goodbyes_;      // to be answered
+  std::vector<UcxLink*> connections_;   // made by either side
   UcxWorker ucx_;                       // goes first: it may refer to operations
 };
 

@@ -1,6 +1,7 @@
 #include "transports/ucx_worker.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
@@ -31,14 +32,45 @@ bool is_allowed(std::string_view device, std::initializer_list<std::string_view>
   return listed_are_out;
 }
 
+constexpr std::size_t posix_buffers = 64;  // UCX_POSIX_RX_BUFS_GROW; a rank takes this many twice
+const std::string posix_folder = "/dev/shm";
+
+/// What POSIX shared memory takes of /dev/shm for each rank.
+std::size_t posix_need(const UcxOptions& options) {
+  return 2 * posix_buffers * options.shared_memory_segment + (64 << 10);
+}
+
+/// Too small a /dev/shm, as containers have it, keeps UCX from starting; SysV's shared memory needs none.
+void avoid_small_folder(const UcxOptions& options) {
+  struct statvfs folder {};
+  if (::statvfs(posix_folder.c_str(), &folder) != 0) return;
+  const std::size_t free = folder.f_bavail * folder.f_frsize;
+  if (free < options.ranks * posix_need(options)) set_default("UCX_TLS", "^posix");
+}
+
+/// For the error of a UCX that did not start.
+std::string shared_memory_hint(const UcxOptions& options) {
+  struct statvfs folder {};
+  if (!is_allowed("posix", {"all", "sm", "shm", "mm"}) || ::statvfs(posix_folder.c_str(), &folder) != 0) return {};
+  const std::size_t free = folder.f_bavail * folder.f_frsize, size = folder.f_blocks * folder.f_frsize;
+  if (free >= options.ranks * posix_need(options)) return {};
+  return fmt::format(
+      "; {} has {:.1f} MB free of {:.1f} MB, and POSIX shared memory needs {:.1f} MB of it for each of "
+      "the {} ranks: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
+      posix_folder, 1e-6 * static_cast<double>(free), 1e-6 * static_cast<double>(size),
+      1e-6 * static_cast<double>(posix_need(options)), options.ranks);
+}
+
 void set_defaults(const UcxOptions& options) {
+  avoid_small_folder(options);
   for (const std::string device : {"sysv", "posix"}) {
     if (!is_allowed(device, {"all", "sm", "shm", "mm"})) continue;
     const std::string prefix = device == "sysv" ? "UCX_SYSV_" : "UCX_POSIX_";
     set_default(prefix + "ERROR_HANDLING", "y");
     set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
-    set_default(prefix + "RX_BUFS_GROW", "64");
+    set_default(prefix + "RX_BUFS_GROW", std::to_string(posix_buffers));
   }
+  if (is_allowed("tcp", {"all"})) set_default("UCX_TCP_CONN_NB", "y");
   if (is_allowed("tcp", {"all"}) && !std::getenv("UCX_TCP_TX_SEG_SIZE") && !std::getenv("UCX_TCP_RX_SEG_SIZE")) {
     set_default("UCX_TCP_TX_SEG_SIZE", std::to_string(options.tcp_segment));
     set_default("UCX_TCP_RX_SEG_SIZE", std::to_string(options.tcp_segment));
@@ -52,10 +84,13 @@ Status error(const char* what, ucs_status_t status) {
   return {Code::Transport, fmt::format("UCX: {}: {}", what, ucs_status_string(status))};
 }
 
-Status start_context(UcxWorker& ucx) {
+Status start_context(UcxWorker& ucx, const UcxOptions& options) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return error("reading the UCX_ variables", status);
+  if (options.on_one_host && !std::getenv("UCX_NET_DEVICES") && is_allowed("tcp", {"all"})) {
+    static_cast<void>(ucp_config_modify(config, "NET_DEVICES", "lo"));
+  }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -67,13 +102,16 @@ Status start_context(UcxWorker& ucx) {
   return {};
 }
 
-Status start_worker(UcxWorker& ucx) {
+Status start_worker(UcxWorker& ucx, const UcxOptions& options) {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucp_worker_h worker = nullptr;
   ucs_status_t status = ucp_worker_create(ucx.context.get(), &params, &worker);
-  if (status != UCS_OK) return error("creating a worker", status);
+  if (status != UCS_OK) {
+    const Status told = error("creating a worker", status);
+    return {told.code(), fmt::format("{}{}", told.message(), shared_memory_hint(options))};
+  }
   ucx.worker.reset(worker);
   status = ucp_worker_get_efd(worker, &ucx.event_fd);
   return status == UCS_OK ? Status() : error("making an event descriptor", status);
@@ -81,7 +119,7 @@ Status start_worker(UcxWorker& ucx) {
 
 // UCX's longest header is what one fragment of every device takes beside UCX's own headers; so a header and a payload
 // that are together no longer than that are never cut.
-Status read_attributes(UcxWorker& ucx) {
+Status read_attributes(UcxWorker& ucx, const UcxOptions&) {
   ucp_worker_attr_t attributes{};
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
   const ucs_status_t status = ucp_worker_query(ucx.worker.get(), &attributes);
@@ -106,7 +144,7 @@ Result<UcxWorker> start_ucx(const UcxOptions& options) {
   set_defaults(options);
   UcxWorker ucx;
   for (const auto step : {start_context, start_worker, read_attributes}) {
-    if (Status status = step(ucx); !status) return status;
+    if (Status status = step(ucx, options); !status) return status;
   }
   return ucx;
 }

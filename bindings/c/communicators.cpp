@@ -76,6 +76,7 @@ lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* 
 lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters) {
   return guarded([&]() -> Status {
     if (!communicator || !counters) return null_argument(communicator ? "counters" : "communicator");
+    if (Status may = communicator->home.check(); !may) return may;
     lacuna_counters value = LACUNA_COUNTERS_INIT;
     if (Status valid = read(counters, value); !valid) return valid;
     const lacuna::Counters all = communicator->communicator.counters();
@@ -91,6 +92,7 @@ lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int3
   return guarded([&]() -> Status {
     if (!communicator || !length) return null_argument(communicator ? "length" : "communicator");
     if (!text && capacity > 0) return null_argument("text");
+    if (Status may = communicator->home.check(); !may) return may;
     if (Status valid = check_range("format", format, LACUNA_PROMETHEUS); !valid) return valid;
     const std::string all = communicator->communicator.counters_text(static_cast<lacuna::CountersFormat>(format));
     *length = all.size();

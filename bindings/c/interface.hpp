@@ -11,15 +11,18 @@
 
 #include "bindings/c/lacuna.h"
 #include "bindings/cpp/lacuna.hpp"
+#include "runtime/fork_guard.hpp"
 
 // What the files of the C interface share: one file for each group of lacuna.h and lacuna_skip.h.
 
 struct lacuna_communicator {
   lacuna::Communicator communicator;
+  lacuna::runtime::Home home{};
 };
 
 struct lacuna_request {
   lacuna::Request request;
+  lacuna::runtime::Home home{};
 };
 
 struct lacuna_skip_state {

@@ -26,11 +26,14 @@
  * | lacuna_world_options, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads them |
  * | lacuna_counters and other results | the thread whose call fills them |
  * | lacuna_sampler | one call at a time: a random call changes it when it starts |
- * | memory of buffers, `received` of lacuna_blocks | the call's until its end; all may read the input |
+ * | memory of buffers, `received` of lacuna_blocks | the call's, see lacuna_reclaimed(); all may read the input |
  * | lacuna_last_error() | each thread has its own |
  * | log callback | any sets it; it runs on any, several at a time, lacuna's own too |
  * | lacuna_version(), lacuna_status_text() | several |
  * | the _free functions | one, once, when no other is in a call with this handle; different handles: several |
+ *
+ * All handles belong to the process that joined. In a child that it makes by fork() calls with them fail with
+ * LACUNA_INVALID_ARGUMENT, and what the child frees, or leaves to exit(), changes nothing for the parent.
  */
 
 #include <stddef.h>
@@ -127,7 +130,8 @@ typedef struct lacuna_skip lacuna_skip;
 
 /**
  * How to join the job. What is left as LACUNA_WORLD_OPTIONS_INIT sets it comes from the environment; with nothing set
- * anywhere the job has one rank.
+ * anywhere the job has one rank, unless a launcher (mpirun, srun, torchrun ...) announces several: then joining fails.
+ * A world_size of 1 needs no rank.
  */
 typedef struct lacuna_world_options {
   size_t struct_size; /**< sizeof(lacuna_world_options) */
@@ -192,7 +196,8 @@ typedef struct lacuna_options {
   const char* algorithm;   /**< its name, read when the call starts; null: lacuna chooses */
   int32_t skip_steps;      /**< S: steps left out, as the algorithm counts them; skip_ring: 0 .. P-1 of P ranks */
   int32_t skip_mode;       /**< a lacuna_skip_mode */
-  lacuna_sampler* sampler; /**< of random choices; null: that of skip.state, or the communicator's own */
+  lacuna_sampler* sampler; /**< of random choices; null: that of skip.state, or the communicator's own, which is the
+                              same in jobs made alike and another one for each communicator of a job */
   int32_t priority;        /**< a lacuna_priority */
   double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
   int32_t notify;          /**< not 0: token enters the completion queue at the call's end */
@@ -270,7 +275,8 @@ LACUNA_EXPORT int32_t lacuna_size(const lacuna_communicator* communicator);
 LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator);
 /**
  * Makes communicators of some ranks each: those that give the same colour are together. Called by all ranks, blocking.
- * The parts progress independently of each other; a rank that dies poisons them all.
+ * The parts progress and fail independently of each other; a rank that dies or stops poisons all communicators of the
+ * job.
  * @param communicator whose ranks are divided
  * @param colour       0 or more; negative: this rank takes no part
  * @param key          orders the ranks of a part; where keys are equal, their rank here does
@@ -316,8 +322,21 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * lengths; their buffers may be longer than needed.
  *
  * An error at the start means that nothing was sent and the communicator is as before. One at the end poisons the
- * communicator: LACUNA_MISMATCH where ranks asked for different things, LACUNA_TIMED_OUT at the deadline,
- * LACUNA_PEER_FAILED, LACUNA_TRANSPORT.
+ * communicator on all its ranks, and no other one: LACUNA_MISMATCH where ranks asked for different things,
+ * LACUNA_TIMED_OUT at the deadline, LACUNA_TRANSPORT where a connection broke, LACUNA_PEER_FAILED where a rank has
+ * left. LACUNA_PEER_FAILED of a rank that died or stopped ends all communicators of the job.
+ *
+ * A call that waits for a rank, directly or through others, has been agreed on with it, and so have all before it. One
+ * that waits for nobody (the root's broadcast, a reduce on a rank that only sends, the first ranks of a scan) may end
+ * with LACUNA_OK although others asked for something else: the next call that hears of them returns LACUNA_MISMATCH.
+ * Where none follows, an error on the log names the call and both sides when the ranks leave: rank 0 compares with all
+ * that have left before it or leave with it, the others with rank 0. What nobody can see: that members of a
+ * communicator without the job's rank 0 differed, if one of them leaves after that rank; a lacuna_barrier() there
+ * before the end makes sure.
+ *
+ * A blocking call that fails returns when nothing touches its buffers any more. Where that can't be known within some
+ * seconds, since a rank does not answer or a network card may still write, lacuna_last_error() says that they are still
+ * in use: then they must live to the end of the process.
  * @{
  */
 /** output = reduction of all inputs; both have the same count, on all ranks. */
@@ -454,9 +473,13 @@ LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finish
  * once lacuna_test() finds it finished, lacuna_wait() tells the outcome
  */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
-/** After a failure: *reclaimed becomes 1 once the buffers are no longer in use, else 0. */
+/**
+ * After a failure: *reclaimed becomes 1 once nothing touches the buffers any more, else 0. It may stay 0 to the end of
+ * the process, where a network card reaches them, or a rank that did not answer. lacuna_wait() waits some seconds for
+ * it.
+ */
 LACUNA_EXPORT lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed);
-/** Ends a handle; waits for an unfinished call, at most until its deadline. Null is allowed. */
+/** Ends a handle; waits for an unfinished call, at most until its deadline, as lacuna_wait() does. Null is allowed. */
 LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
 /** @} */
 
@@ -465,21 +488,28 @@ LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
  * For programs with a loop of their own; of all communicators of the job, from any thread.
  * @{
  */
-/** One round of progress; *moved becomes 1 if anything happened, else 0. moved may be null. */
+/** One round of progress, which also keeps deadlines; *moved becomes 1 if anything happened, else 0. moved may be null.
+ */
 LACUNA_EXPORT lacuna_status lacuna_progress(lacuna_communicator* communicator, int32_t* moved);
 /**
- * A descriptor to poll: readable when progress or a completion waits. Call lacuna_arm() before sleeping on it.
+ * A descriptor to poll. After lacuna_arm() has set *armed to 1 it becomes readable when lacuna_progress() has something
+ * to do: also when a deadline passes, and when another thread starts a call or has moved anything; with LACUNA_THREAD
+ * when a call has ended. It is readable as long as a completion waits. A loop of the program's repeats: lacuna_arm()
+ * until it sets *armed to 1, with lacuna_progress() after each time that it did not; a sleep until the descriptor is
+ * readable; lacuna_progress() until nothing moves, and lacuna_next_completion() until there is none, or lacuna_test().
  * @return the descriptor, which stays the library's: don't read or close it; -1 if communicator is null
  */
 LACUNA_EXPORT int32_t lacuna_event_fd(const lacuna_communicator* communicator);
-/** *armed becomes 1 if the descriptor may be slept on, 0 if something has arrived already: make progress first. */
+/** Before each sleep: *armed becomes 1 if the descriptor may be slept on, 0 if there is something to do already: make
+ * progress first. */
 LACUNA_EXPORT lacuna_status lacuna_arm(lacuna_communicator* communicator, int32_t* armed);
 /**
  * Takes the next ended call that had asked for it by options.notify, oldest first.
  * @param communicator any one of the job
  * @param found        becomes 1 if there was one, else 0, and the others are left as they are
  * @param token        becomes the call's options.token
- * @param outcome      becomes the call's outcome; lacuna_wait() gives its text too
+ * @param outcome      becomes the call's outcome; lacuna_wait() gives its text too, and lacuna_reclaimed() says after a
+ *                     failure whose the buffers are
  */
 LACUNA_EXPORT lacuna_status lacuna_next_completion(lacuna_communicator* communicator, int32_t* found, uint64_t* token,
                                                    lacuna_status* outcome);

@@ -22,7 +22,8 @@ extern "C" {
 /** What stands for the contributions that are left out. */
 typedef enum lacuna_skip_scale {
   LACUNA_SKIP_ZERO_FILL = 0,    /**< zeros: LACUNA_AVG divides by the number of ranks all the same */
-  LACUNA_SKIP_RENORMALISED = 1, /**< the mean of the others: avg divides by their number, sum is scaled up */
+  LACUNA_SKIP_RENORMALISED = 1, /**< the mean of the others: avg divides by their number, sum is scaled up; under
+                                     drawn turns of hosts that differ in size, by their number on average */
   LACUNA_SKIP_FACTOR = 2        /**< zeros; sum and avg are the sum of the others times lacuna_skip.factor */
 } lacuna_skip_scale;
 

@@ -76,6 +76,7 @@ lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int3
 lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes) {
   return guarded([&]() -> Status {
     if (!request || !bytes) return null_argument(request ? "bytes" : "request");
+    if (Status may = request->home.check(); !may) return may;
     *bytes = request->request.received_bytes();
     return {};
   });

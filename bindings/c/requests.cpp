@@ -6,6 +6,7 @@ using lacuna::Status;
 lacuna_status lacuna_test(lacuna_request* request, int32_t* finished) {
   return guarded([&]() -> Status {
     if (!request || !finished) return null_argument(request ? "finished" : "request");
+    if (Status may = request->home.check(); !may) return may;
     *finished = request->request.test() ? 1 : 0;
     return {};
   });
@@ -28,6 +29,7 @@ lacuna_status lacuna_start(lacuna_request* request) {
 lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed) {
   return guarded([&]() -> Status {
     if (!request || !reclaimed) return null_argument(request ? "reclaimed" : "request");
+    if (Status may = request->home.check(); !may) return may;
     *reclaimed = request->request.reclaimed() ? 1 : 0;
     return {};
   });

@@ -27,7 +27,8 @@
 /// write_manifest(), then prune(). A set without a manifest does not exist. To continue: rank 0 calls newest_set() and
 /// tells the others the step; every rank calls read_rank_file().
 ///
-/// Every file appears under its name only when it is complete and on the disk. What is read is checked before use.
+/// Every file appears under its name only when it is complete and on the disk, and is for its owner and group at most
+/// (0640 under the umask). What is read is checked before use; links, pipes and devices are not read.
 /// The functions may be called from any thread, one at a time per directory and rank. Errors are Status values of code
 /// Io, or InvalidArgument where the arguments and the file disagree; they name the path.
 namespace lacuna::checkpoint {

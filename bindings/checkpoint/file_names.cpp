@@ -5,7 +5,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "bindings/checkpoint/files.hpp"
+#include "bindings/cpp/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -31,22 +31,19 @@ std::string rank_file_name(std::int64_t step, Rank rank) { return fmt::format("c
 
 std::string manifest_name(std::int64_t step) { return fmt::format("manifest-{}.json", step); }
 
-std::string name_of(const SetFileName& file) {
-  std::string name = file.rank ? rank_file_name(file.step, *file.rank) : manifest_name(file.step);
-  if (file.temporary) name += temporary_suffix;
-  return name;
-}
-
 std::optional<SetFileName> parse_set_file_name(std::string_view name) {
+  const std::optional<std::string_view> finished = name_when_finished(name);
   SetFileName file;
-  std::string_view rest = name;
+  file.temporary = finished.has_value();
+  file.name = name;
+  std::string_view rest = finished.value_or(name);
   if (take(rest, "ckpt-")) {
     if (!take_number(rest, file.step) || !take(rest, "-rank") || !take_number(rest, file.rank.emplace())) return {};
   } else if (!take(rest, "manifest-") || !take_number(rest, file.step)) {
     return {};
   }
-  file.temporary = rest.ends_with(temporary_suffix);
-  if (name_of(file) != name) return {};
+  const std::string expected = file.rank ? rank_file_name(file.step, *file.rank) : manifest_name(file.step);
+  if (finished.value_or(name) != expected) return {};
   return file;
 }
 

@@ -22,6 +22,7 @@ struct SetFileName {
   std::int64_t step = 0;
   std::optional<Rank> rank;  ///< nothing: the manifest
   bool temporary = false;    ///< a file whose writer did not come to its end, or has not yet
+  std::string name;          ///< the whole of it
 };
 
 /// Nothing for any name that these functions do not make.
@@ -29,8 +30,5 @@ std::optional<SetFileName> parse_set_file_name(std::string_view name);
 
 /// The regular files of checkpoint sets in a directory, in no order; none if it does not exist.
 Result<std::vector<SetFileName>> list_set_files(const std::filesystem::path& directory);
-
-/// The inverse of parse_set_file_name.
-std::string name_of(const SetFileName& file);
 
 }  // namespace lacuna::checkpoint

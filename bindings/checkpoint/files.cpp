@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,56 +13,27 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpp/output_folder.hpp"
+
 namespace lacuna::checkpoint {
 
 namespace {
 
 constexpr std::size_t piece_bytes = 1 << 20;
 
-class Descriptor {
- public:
-  Descriptor(const std::filesystem::path& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-
-  int get() const { return fd_; }
-  bool close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0;
-  }
-
- private:
-  int fd_;
-};
-
 Status system_failure(const std::filesystem::path& path, std::string_view attempt, int error) {
   return Status(Code::Io,
                 fmt::format("{}: cannot {}: {}", path.string(), attempt, std::generic_category().message(error)));
 }
 
-Status write_all(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.get() < 0) return system_failure(path, "create the file", errno);
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return system_failure(path, "write the file", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  if (::fsync(file.get()) != 0) return system_failure(path, "bring the file to the disk", errno);
-  if (!file.close()) return system_failure(path, "close the file", errno);
-  return Status::ok();
-}
-
 /// Feeds a file's bytes to `use`, in order.
 template <class Use>
 Status for_each_piece(const std::filesystem::path& path, Use use) {
-  const Descriptor file(path, O_RDONLY);
-  if (file.get() < 0) return system_failure(path, "open the file", errno);
+  const Result<runtime::Fd> file = open_regular(path);
+  if (!file) return file.status();
   std::vector<std::byte> piece(piece_bytes);
   while (true) {
-    const ssize_t bytes = ::read(file.get(), piece.data(), piece.size());
+    const ssize_t bytes = ::read(file->get(), piece.data(), piece.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return system_failure(path, "read the file", errno);
     if (bytes == 0) return Status::ok();
@@ -95,28 +67,24 @@ class Sha256 {
 
 }  // namespace
 
-Status sync_directory(const std::filesystem::path& directory) {
-  const Descriptor opened(directory, O_RDONLY | O_DIRECTORY);
-  if (opened.get() < 0) return system_failure(directory, "open the directory", errno);
-  const bool synced = ::fsync(opened.get()) == 0 || errno == EINVAL;  // EINVAL: a file system without this service
-  return synced ? Status::ok() : system_failure(directory, "bring the directory to the disk", errno);
-}
-
 Status replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return system_failure(directory, "make the directory", error.value());
-  const std::filesystem::path temporary = path.string() + std::string(temporary_suffix);
-  Status written = write_all(temporary, bytes);
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = system_failure(path, "put the file in its place", errno);
-  }
-  if (!written) {
-    ::unlink(temporary.c_str());
-    return written;
-  }
-  return sync_directory(directory);
+  const auto write = [bytes](std::FILE* file) {
+    put(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return Status::ok();
+  };
+  return write_whole(path, write, {.mode = 0640, .durable = true});
+}
+
+Result<runtime::Fd> open_regular(const std::filesystem::path& path) {
+  runtime::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  if (!file.is_open() && errno != ELOOP) return system_failure(path, "open the file", errno);
+  struct stat info {};
+  if (file.is_open() && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode)) return file;
+  return Status(Code::Io, fmt::format("{}: cannot open the file: it is a link or no regular file", path.string()));
 }
 
 Result<FileSum> sum_of(std::string name, std::span<const std::byte> bytes) {

@@ -7,20 +7,17 @@
 #include <string_view>
 
 #include "bindings/checkpoint/checkpoint.hpp"
+#include "runtime/job/socket.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::checkpoint {
 
-/// What a file that is being written is called until it is complete: its name and this.
-inline constexpr std::string_view temporary_suffix = ".tmp";
-
-/// Replaces a file by these bytes so that, whatever happens, its name shows the old content or the new one: temporary
-/// file beside it, fsync, rename, fsync of the directory, which is made if it is missing. After an error
-/// the temporary file is gone.
+/// Replaces a file by these bytes so that, whatever happens, its name shows the old content or the new one:
+/// write_whole() of a durable file, in a directory that is made if it is missing. Only owner and group may read it.
 Status replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-/// Makes names that were added to or removed from a directory durable.
-Status sync_directory(const std::filesystem::path& directory);
+/// Opens a file for reading and never waits: Io for links, pipes, devices and whatever else is no regular file.
+Result<runtime::Fd> open_regular(const std::filesystem::path& path);
 
 /// Length and checksum of these bytes, under this name.
 Result<FileSum> sum_of(std::string name, std::span<const std::byte> bytes);

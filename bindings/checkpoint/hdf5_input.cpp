@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "bindings/checkpoint/files.hpp"
+
 namespace lacuna::checkpoint::hdf5 {
 
 namespace {
@@ -27,7 +29,10 @@ bool read_text(hid_t attribute, std::string& value) {
 }  // namespace
 
 Result<Input> Input::open(std::filesystem::path path) {
-  File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  const Result<runtime::Fd> regular = open_regular(path);
+  if (!regular) return regular.status();
+  const std::string same_file = fmt::format("/proc/self/fd/{}", regular->get());  // HDF5 would wait for a pipe
+  File file(H5Fopen(same_file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
   if (!file) return failure(path, "open the file");
   return Input(std::move(path), std::move(file));
 }

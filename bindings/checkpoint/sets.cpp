@@ -12,6 +12,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/rank_file.hpp"
+#include "bindings/cpp/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -176,10 +177,10 @@ Status prune(const std::filesystem::path& directory, std::int64_t newest, std::s
   for (const std::int64_t step : removed) {
     if (status) status = remove_file(directory / manifest_name(step));
   }
-  if (status && !removed.empty()) status = sync_directory(directory);
+  if (status && !removed.empty()) status = sync_folder(directory);
   for (const SetFileName& file : *files) {
     const bool left_over = file.temporary || (file.rank && !kept.contains(file.step));
-    if (status && file.step <= newest && left_over) status = remove_file(directory / name_of(file));
+    if (status && file.step <= newest && left_over) status = remove_file(directory / file.name);
   }
   return status;
 }

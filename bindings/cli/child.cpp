@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,8 +147,12 @@ std::optional<Child> Child::start(const Program& program, int rank, int& error) 
   return child;
 }
 
+Child::Child(pid_t pid, std::vector<LineCopier> copiers)
+    : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), copiers_(std::move(copiers)) {}
+
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
       copiers_(std::move(other.copiers_)),
       ended_(other.ended_),
       exit_code_(other.exit_code_),

@@ -55,6 +55,8 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }
+  /// Becomes readable when the child ends; -1 before Linux 5.3.
+  int pidfd() const { return pidfd_.get(); }
   std::vector<LineCopier>& copiers() { return copiers_; }
   /// Sends a signal to the child's process group.
   void signal(int number) const;
@@ -67,9 +69,10 @@ class Child {
   void reap();
 
  private:
-  Child(pid_t pid, std::vector<LineCopier> copiers) : pid_(pid), copiers_(std::move(copiers)) {}
+  Child(pid_t pid, std::vector<LineCopier> copiers);
 
   pid_t pid_ = -1;
+  Fd pidfd_;
   std::vector<LineCopier> copiers_;
   bool ended_ = false;
   int exit_code_ = 0;

@@ -65,25 +65,31 @@ std::optional<std::string> config_difference(const Json& before, const Json& aft
   return before.size() == after.size() ? std::nullopt : std::optional<std::string>("the two know different options");
 }
 
-/// The number of figures that became worse; nothing was common if `common` stays 0.
-int print_common(const File& before, const File& after, double tolerance, int& common) {
-  int worse = 0;
+/// What a comparison counts.
+struct Tally {
+  int common = 0, worse = 0, missing = 0;
+};
+
+Tally print_rows(const File& before, const File& after, double tolerance) {
+  Tally tally;
   for (const auto& [key, was] : before.figures) {
+    const auto& [size, type, redop, algorithm, placement] = key;
+    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12.2f} ", size, type, redop, algorithm, placement,
+               was.microseconds);
     const auto found = after.figures.find(key);
-    if (found == after.figures.end()) continue;
-    ++common;
+    if (found == after.figures.end()) {
+      fmt::print("{:>12} {:>7}  missing\n", "-", "-");
+      ++tally.missing;
+      continue;
+    }
     const Figure& is = found->second;
     const double ratio = was.microseconds > 0 ? is.microseconds / was.microseconds : 1;
     const bool wrong = is.wrong > was.wrong, slower = ratio > 1 + tolerance;
-    worse += wrong || slower;
-    const auto& [size, type, redop, algorithm, placement] = key;
-    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12.2f} {:>12.2f} {:>7.2f}{}\n", size, type, redop, algorithm,
-               placement, was.microseconds, is.microseconds, ratio,
-               wrong    ? "  wrong"
-               : slower ? "  slower"
-                        : "");
+    fmt::print("{:>12.2f} {:>7.2f}{}\n", is.microseconds, ratio, wrong ? "  wrong" : slower ? "  slower" : "");
+    ++tally.common;
+    tally.worse += wrong || slower;
   }
-  return worse;
+  return tally;
 }
 
 }  // namespace
@@ -97,11 +103,14 @@ int compare(const CompareOptions& options) {
     if (const auto difference = config_difference(before.config, after.config)) throw std::runtime_error(*difference);
     fmt::print("# {}; times in microseconds\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", before.title,
                "size", "type", "redop", "algorithm", "placement", "before", "after", "ratio");
-    int common = 0;
-    const int worse = print_common(before, after, options.tolerance, common);
-    if (common == 0) throw std::runtime_error("the two have no size, type and algorithm in common");
-    fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", worse, common, 100 * options.tolerance);
-    return worse > 0 ? 1 : 0;
+    const Tally tally = print_rows(before, after, options.tolerance);
+    if (tally.common == 0) throw std::runtime_error("the two have no size, type and algorithm in common");
+    fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", tally.worse, tally.common, 100 * options.tolerance);
+    if (tally.missing > 0) {
+      fmt::print("# {} of {} are missing in {}{}\n", tally.missing, before.figures.size(), options.after,
+                 options.allow_missing ? "" : "; --allow-missing passes over them");
+    }
+    return tally.worse > 0 || (tally.missing > 0 && !options.allow_missing) ? 1 : 0;
   } catch (const std::runtime_error& error) {
     fmt::print(stderr, "lacuna compare: {}\n", error.what());
     return 2;

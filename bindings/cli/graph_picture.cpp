@@ -19,9 +19,7 @@ struct Picture {
 };
 
 Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
-  GraphBuilder builder(shape, algorithm.symmetric);
-  algorithm.build(builder);
-  Picture picture{std::move(builder).build(), shape.position, {}, {}};
+  Picture picture{build_graph(algorithm, shape), shape.position, {}, {}};
   const std::size_t count = picture.graph.steps().size();
   picture.predecessors.resize(count);
   picture.level.assign(count, 0);

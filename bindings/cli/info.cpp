@@ -1,15 +1,43 @@
 #include "bindings/cli/info.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/listeners.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna::cli {
+
+namespace {
+
+/// Where the ranks of a job would listen that is started in this environment.
+std::string listeners(const runtime::Config& config) {
+  const bool launched = config.store.empty();
+  const auto transport = make_ucx({.on_one_host = launched || runtime::is_on_one_host(config.store)});
+  if (!transport) return fmt::format("nowhere: {}", transport.status().message());
+  std::set<std::string> hosts;
+  for (const runtime::SocketAddress& address : runtime::listeners_of(::getpid())) {
+    const std::string text = address.to_string();
+    hosts.insert(text.substr(0, text.rfind(':')));
+  }
+  const char* ports = std::getenv("UCX_TCP_PORT_RANGE");
+  return fmt::format(
+      "rank 0 at {}; UCX, on every rank, {}", launched ? "127.0.0.1, a free port (lacuna launch)" : config.store,
+      hosts.empty()
+          ? "nowhere"
+          : fmt::format("at {}, {}", fmt::join(hosts, " and "), ports ? fmt::format("ports {}", ports) : "free ports"));
+}
+
+}  // namespace
 
 int info(bool markdown) {
   if (markdown) {
@@ -23,7 +51,8 @@ int info(bool markdown) {
   }
   fmt::print("lacuna {}, built by {} {}\n", version(), LACUNA_COMPILER, LACUNA_BUILD_TYPE);
   fmt::print("UCX {}, {} processors, host {}\n", ucx_version(), std::thread::hardware_concurrency(), config->host);
-  fmt::print("memory: host (device memory is not served)\n\n");
+  fmt::print("memory: host (device memory is not served)\n");
+  fmt::print("listens: {}\n\n", listeners(*config));
   fmt::print("{:<26} {:<16} {:<16} {}\n", "variable", "value", "default", "");
   for (const runtime::Variable& variable : runtime::variables(*config)) {
     const bool set = variable.source == runtime::Variable::Source::Environment;

@@ -13,8 +13,10 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "bindings/cli/child.hpp"
+#include "bindings/cli/deaths.hpp"
 #include "bindings/cli/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
@@ -74,14 +76,21 @@ std::vector<std::string> environment_for(const LaunchOptions& options, int port,
   return environment;
 }
 
-/// Receives this process's signals as data, as long as it lives.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/// Receives this process's signals as data, as long as it lives. Those that were ignored stay so.
 class Signals {
  public:
   Signals() {
     ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, as some parents leave it, nobody could wait for a child
     sigset_t caught;
     sigemptyset(&caught);
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&caught, number);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+      if (!is_ignored(number)) sigaddset(&caught, number);
+    }
     ::pthread_sigmask(SIG_BLOCK, &caught, &before_);
     fd_ = Fd(::signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC));
   }
@@ -104,6 +113,10 @@ class Signals {
   Fd fd_;
 };
 
+/// Whether a signal has ended a rank, or its child. No rank meets such an end because another has: those that hear of
+/// it exit with an error or abort, and may be gone while the kernel still takes the first one down.
+bool was_struck(int exit_code) { return exit_code > 128 && exit_code <= 128 + SIGRTMAX && exit_code != 128 + SIGABRT; }
+
 /// The ranks from their start to the end of the last one.
 class Session {
  public:
@@ -116,6 +129,7 @@ class Session {
  private:
   void sleep();
   void look_for_failures();
+  void name_suspect();
   void pass_on(int signal);
   void escalate();
   std::vector<Rank> running();
@@ -123,9 +137,11 @@ class Session {
 
   const LaunchOptions& options_;
   Signals signals_;
+  Deaths deaths_;
   std::vector<Child> children_;
-  int result_ = 0;
-  int last_signal_ = 0;  // what the ranks were sent
+  std::optional<Rank> suspect_;  // the first that failed
+  int result_ = 0;               // of the one that was named
+  int last_signal_ = 0;          // what the ranks were sent
   Clock::time_point next_step_ = Clock::time_point::max();
 };
 
@@ -137,6 +153,7 @@ int Session::start(const Program& program) {
       say(fmt::format("cannot execute '{}': {}", program.command.front(), ::strerror(error)));
       return error == ENOENT ? 127 : 126;
     }
+    deaths_.watch(rank, child->pidfd());
     children_.push_back(*std::move(child));
   }
   return 0;
@@ -153,6 +170,7 @@ int Session::run() {
     if (Clock::now() >= next_step_) escalate();
   }
   look_for_failures();
+  name_suspect();
   if (result_ != 0 || last_signal_ != 0) {
     for (Child& child : children_) child.signal(SIGKILL);
   }
@@ -180,18 +198,26 @@ std::vector<Rank> Session::running() {
 }
 
 void Session::look_for_failures() {
-  if (result_ != 0) return;
-  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
-    Child& child = children_[rank];
+  for (Rank rank : deaths_.take()) {
+    Child& child = children_[static_cast<std::size_t>(rank)];
     if (!child.has_ended() || child.exit_code() == 0) continue;
-    result_ = child.exit_code();
-    say(fmt::format("rank {} (process {}) {}", rank, child.pid(), child.how_it_ended()));
-    if (last_signal_ == 0) next_step_ = Clock::now() + options_.patience;
-    return;
+    if (!suspect_ && last_signal_ == 0) next_step_ = Clock::now() + options_.patience;
+    if (!suspect_) suspect_ = rank;
+    if (!was_struck(child.exit_code())) continue;
+    suspect_ = rank;
+    name_suspect();
   }
 }
 
+void Session::name_suspect() {
+  if (!suspect_ || result_ != 0) return;
+  const Child& child = children_[static_cast<std::size_t>(*suspect_)];
+  result_ = child.exit_code();
+  say(fmt::format("rank {} (process {}) {}", *suspect_, child.pid(), child.how_it_ended()));
+}
+
 void Session::pass_on(int signal) {
+  name_suspect();
   const bool again = last_signal_ != 0;
   last_signal_ = again ? SIGKILL : signal;
   say(fmt::format("{} to all ranks after {}", again ? "SIGKILL" : "passing it on", ::strsignal(signal)));
@@ -200,6 +226,7 @@ void Session::pass_on(int signal) {
 }
 
 void Session::escalate() {
+  name_suspect();
   const std::vector<Rank> still_there = running();
   next_step_ = Clock::time_point::max();
   if (still_there.empty()) return;

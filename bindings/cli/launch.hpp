@@ -17,8 +17,10 @@ struct LaunchOptions {
 /// Runs a program once per rank on this host and waits for all. Each gets LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE (a
 /// free port of 127.0.0.1) and LACUNA_KEY (random), an empty standard input and a process group of its own.
 ///
-/// The first rank that fails is named on standard error; the others are then ended. SIGINT, SIGTERM and SIGHUP are
-/// passed on to all ranks; a second one ends them with SIGKILL. If this process dies, its ranks are killed.
+/// The first rank that fails is named on standard error: one that a signal killed (other than SIGABRT), else the first
+/// that ended, once the others have ended too or `patience` is over. The others are then ended. SIGINT, SIGTERM and
+/// SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup; a second one ends them with SIGKILL.
+/// If this process dies, its ranks are killed.
 ///
 /// Where LACUNA_TRACE is set, the traces that the ranks leave are merged at the end.
 ///

@@ -236,6 +236,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("after", options->after, "a later one")->required()->check(CLI::ExistingFile);
   command->add_option("-t,--tolerance", options->tolerance, "how much longer a time may be, 0.1 for a tenth")
       ->check(CLI::NonNegativeNumber);
+  command->add_flag("--allow-missing", options->allow_missing, "the later one may lack rows");
   command->callback([options, &exit_code] { exit_code = compare(*options); });
 }
 

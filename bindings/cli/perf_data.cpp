@@ -1,6 +1,7 @@
 #include "bindings/cli/perf_data.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -117,7 +118,19 @@ Rank reduced_ranks(const PerfResult& result) {
 struct LeftOut {
   std::vector<std::vector<bool>> values;  // by rank
   std::vector<Rank> ranks;                // how many
+  Hosts turned;                           // that differ in size, where random draws leave out whole ones; else none
 };
+
+/// Of so many hosts, those of which something is there.
+Rank hosts_there(const LeftOut& left_out, std::size_t element) {
+  std::vector<bool> lacks(static_cast<std::size_t>(left_out.turned.count()));
+  for (Rank rank = 0; rank < left_out.turned.size(); ++rank) {
+    if (left_out.values[static_cast<std::size_t>(rank)][element]) {
+      lacks[static_cast<std::size_t>(left_out.turned.host_of(rank))] = true;
+    }
+  }
+  return static_cast<Rank>(std::count(lacks.begin(), lacks.end(), false));
+}
 
 double reduced_value(const PerfResult& result, const LeftOut* left_out, std::size_t element) {
   const Call& call = result.call;
@@ -135,6 +148,10 @@ double reduced_value(const PerfResult& result, const LeftOut* left_out, std::siz
     case SkipScale::ZeroFill:
       break;
     case SkipScale::Renormalised:
+      if (const Hosts& turned = left_out->turned; turned.size() > 0) {
+        const Rank chance = hosts_there(*left_out, element);
+        return scaled(call.dtype, value, turned.count(), averages ? chance * result.size : chance);
+      }
       return scaled(call.dtype, value, averages ? 1 : result.size, there);
     case SkipScale::Factor:
       return scaled(call.dtype, value, call.options.skip.factor, 1);
@@ -156,6 +173,8 @@ std::optional<LeftOut> left_out_of(const PerfResult& result, std::size_t element
   LeftOut all;
   all.values.assign(static_cast<std::size_t>(result.size), std::vector<bool>(elements));
   all.ranks.assign(elements, 0);
+  const bool draws = result.call.options.skip.mode != SkipMode::Static;
+  if (draws && (*algorithm)->by_hosts && hosts.ranks_on_each() == 0) all.turned = hosts;
   const SkipMask mask(result.call, **algorithm, hosts, result.sampler, result.chunk_bytes);
   for (const SkipGap& gap : mask.gaps(result.rank)) {
     for (std::size_t i = gap.offset; i < gap.offset + gap.count; ++i) {
@@ -198,12 +217,23 @@ std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> out
   const bool reduces = traits_of(call.collective).reduces;
   if (!writes_output(call.collective, result.rank, call.root) || (reduces && reduced_ranks(result) == 0)) return 0;
   const std::size_t width = size_of(call.dtype);
-  const std::optional<LeftOut> left_out = left_out_of(result, output.size() / width);
+  const std::size_t elements = output.size() / width;
+  const std::optional<LeftOut> left_out = left_out_of(result, elements);
+  std::array<std::byte, 4096> expected{};
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < output.size() / width; ++i) {
-    std::byte expected[8];
-    put_element(call.dtype, expected, expected_value(result, left_out ? &*left_out : nullptr, i));
-    if (std::memcmp(expected, output.data() + i * width, width) != 0) ++wrong;
+  for (std::size_t begin = 0; begin < elements;) {
+    const std::size_t end = std::min(elements, begin + expected.size() / width);
+    for (std::size_t i = begin; i < end; ++i) {
+      put_element(call.dtype, expected.data() + (i - begin) * width,
+                  expected_value(result, left_out ? &*left_out : nullptr, i));
+    }
+    if (std::memcmp(expected.data(), output.data() + begin * width, (end - begin) * width) != 0) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::byte* right = expected.data() + (i - begin) * width;
+        if (std::memcmp(right, output.data() + i * width, width) != 0) ++wrong;
+      }
+    }
+    begin = end;
   }
   return wrong;
 }

@@ -91,11 +91,9 @@ checkpoint::SummaryRow summary_of(const MethodRecord& method) {
 
 Result<checkpoint::ResultFile> open_or_create(const RunConfig& config, const Attributes& provenance) {
   const std::filesystem::path path = result_path(config);
-  if (std::filesystem::exists(path)) {
-    Result<checkpoint::ResultFile> file = checkpoint::ResultFile::open(path);
-    const auto values = [](const Attributes& attributes) { return find_attribute<std::string>(attributes, "values"); };
-    if (file && values(file->provenance()) != nullptr && *values(file->provenance()) == config.values) return file;
-  }
+  Result<checkpoint::ResultFile> file = checkpoint::ResultFile::open(path);
+  const auto* values = file ? find_attribute<std::string>(file->provenance(), "values") : nullptr;
+  if (values != nullptr && *values == config.values) return file;
   return checkpoint::ResultFile::create(path, provenance);
 }
 

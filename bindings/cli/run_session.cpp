@@ -7,7 +7,9 @@
 #include <chrono>
 #include <system_error>
 
+#include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/agree.hpp"
+#include "bindings/cpp/output_folder.hpp"
 
 namespace lacuna::cli {
 
@@ -30,7 +32,9 @@ Status RunSession::prepare(bool fresh) {
   steps_per_epoch_ = *per_epoch;
   steps_ = config_.steps ? *config_.steps : *config_.epochs * steps_per_epoch_;
 
-  return agree(communicator_, first_rank() ? make_room(fresh) : Status::ok());
+  if (Status ready = agree(communicator_, first_rank() ? make_room(fresh) : Status::ok()); !ready) return ready;
+  const std::string mine = checkpoint::rank_file_name(0, communicator_.rank());
+  return agree(communicator_, check_writable(config_.output / mine));
 }
 
 Status RunSession::make_room(bool fresh) {
@@ -40,7 +44,11 @@ Status RunSession::make_room(bool fresh) {
   std::error_code error;
   std::filesystem::create_directories(config_.output, error);
   if (error) return failed(config_.output, error);
-  if (!fresh) return Status::ok();
+  if (Status writable = check_writable(result_path(config_)); !writable) return writable;
+  Result<FolderLock> lock = FolderLock::take(config_.output, communicator_.hosts().front());
+  if (!lock) return lock.status();
+  lock_ = *std::move(lock);
+  if (Status removed = remove_unfinished(result_path(config_)); !removed || !fresh) return removed;
   if (Status removed = checkpoint::remove_sets(config_.output); !removed) return removed;
   std::filesystem::remove(result_path(config_), error);
   return error ? failed(result_path(config_), error) : Status::ok();

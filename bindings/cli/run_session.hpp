@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "bindings/checkpoint/checkpoint.hpp"
+#include "bindings/cli/folder_lock.hpp"
 #include "bindings/cli/run_config.hpp"
 #include "bindings/cli/run_display.hpp"
 #include "bindings/cli/run_record.hpp"
@@ -44,6 +45,7 @@ class RunSession {
   RunConfig& config_;
   ProgressDisplay display_;
   Attributes provenance_;
+  FolderLock lock_;          // on the first rank
   std::uint64_t steps_ = 0;  // of each method
   std::uint64_t steps_per_epoch_ = 1;
   std::uint64_t step_ = 0;  // done by the current method

@@ -47,6 +47,7 @@ struct RankFigure {
   const char* metric;
   const char* help;
   double (*of)(const JobCounters&);
+  const char* kind = "counter";
 };
 constexpr RankFigure rank_figures[] = {
     {"wait_seconds", "wait_seconds_total", "Time that callers spent waiting for calls, over all their threads.",
@@ -55,6 +56,10 @@ constexpr RankFigure rank_figures[] = {
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_messages); }},
     {"parked_bytes", "parked_bytes_total", "Bytes of such messages that were kept in memory.",
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_bytes); }},
+    {"waiting_messages", "waiting_messages", "Messages that wait for their step now.",
+     [](const JobCounters& rank) { return static_cast<double>(rank.waiting_messages); }, "gauge"},
+    {"duplicate_fragments", "duplicate_fragments_total", "Parts of messages that came a second time and were dropped.",
+     [](const JobCounters& rank) { return static_cast<double>(rank.duplicate_fragments); }},
     {"descriptor_messages", "descriptor_messages_total", "Messages sent that their receiver had to fetch.",
      [](const JobCounters& rank) { return static_cast<double>(rank.descriptor_messages); }},
     {"stalls", "stalls_total", "Times that nothing moved for long while a call or a message was unfinished.",
@@ -188,7 +193,7 @@ std::string prometheus(const JobCounters& all) {
   out.begin("info", "gauge", "The rank, its job's size, host and lacuna's version; the value is always 1.");
   out.add(fmt::format(",size=\"{}\",host=\"{}\",version=\"{}\"", all.size, label(all.host), label(version())), "1");
   for (const RankFigure& figure : rank_figures) {
-    out.begin(figure.metric, "counter", figure.help);
+    out.begin(figure.metric, figure.kind, figure.help);
     out.add("", fmt::to_string(figure.of(all)));
   }
   for (const CallFigure& figure : call_figures) {

@@ -3,26 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "algorithms/registry.hpp"
 #include "bindings/cpp/counters_text.hpp"
 #include "bindings/cpp/output_folder.hpp"
 #include "bindings/cpp/trace_file.hpp"
+#include "runtime/job/agreement.hpp"
 #include "runtime/job/bootstrap.hpp"
+#include "runtime/job/descriptors.hpp"
 #include "runtime/job/inquiry.hpp"
+#include "runtime/job/launchers.hpp"
 #include "runtime/log.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna {
 
-/// Does for ranks of one process what the watch does for processes: compares what they posted.
+/// Does for ranks of one process what the watch does for processes: compares what they posted, and lets the members of
+/// a communicator that it poisons let go of each other's memory.
 class LocalJudge {
  public:
   explicit LocalJudge(std::size_t size) : ranks_(size) {}
+  ~LocalJudge() {
+    std::vector<std::vector<runtime::Reach>> reached;
+    for (Member& member : ranks_) reached.push_back(std::move(member.reached));
+    runtime::log_disagreements(reached);
+  }
 
   void join(Rank rank, runtime::Watched* watched) {
     const std::lock_guard lock(mutex_);
@@ -34,7 +43,6 @@ class LocalJudge {
         .watched = nullptr, .reached = std::move(reached), .left_at = runtime::Clock::now()};
   }
   void report(Rank reporter, const runtime::Trouble& trouble) {
-    if (decided_) return;  // also when a rank reports from within fail() below
     const std::lock_guard lock(mutex_);
     const auto now = runtime::Clock::now();
     std::vector<runtime::Account> accounts;
@@ -43,12 +51,15 @@ class LocalJudge {
                                         : runtime::account_of_leaver(trouble, member.reached, now - member.left_at));
     }
     const auto verdict = runtime::judge(trouble, reporter, accounts);
-    if (!verdict || decided_.exchange(true)) return;
-    for (const Member& member : ranks_) {
-      if (member.watched) member.watched->fail(*verdict);
+    if (!verdict) return;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!ranks_[rank].watched || !runtime::is_among(trouble.members, static_cast<Rank>(rank))) continue;
+      ranks_[rank].watched->poison(trouble.communicator, *verdict);
     }
-    for (const Member& member : ranks_) {
-      if (member.watched) member.watched->release();
+    for (int round = 0; round < rounds_to_let_go; ++round) {
+      for (const Member& member : ranks_) {
+        if (member.watched) member.watched->help();
+      }
     }
   }
 
@@ -58,9 +69,10 @@ class LocalJudge {
     std::vector<runtime::Reach> reached;
     runtime::Clock::time_point left_at{};
   };
-  std::mutex mutex_;
+  static constexpr int rounds_to_let_go = 4;  // to see a descriptor, to discard it, to hear of that
+
+  std::recursive_mutex mutex_;  // a rank may report from within help()
   std::vector<Member> ranks_;
-  std::atomic<bool> decided_{false};
 };
 
 void JobState::write_trace(const runtime::ClockRelation& clock) const {
@@ -120,10 +132,18 @@ Status prepare_folders(runtime::Config& config) {
 
 Status check(const runtime::Config& config) {
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
-  if (config.rank.has_value() != config.size.has_value()) {
-    return {Code::InvalidArgument, "LACUNA_RANK and LACUNA_SIZE go together: one of them is not set"};
+  if (!config.rank && !config.size) {
+    if (Status alone = runtime::check_launchers(); !alone) return alone;
   }
-  if (!config.rank && !config.store.empty()) {
+  if (config.rank && !config.size) {
+    return {Code::InvalidArgument,
+            fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
+  }
+  if (!config.rank && size != 1) {
+    return {Code::InvalidArgument,
+            fmt::format("the job's size is {}, but LACUNA_RANK is not set: which of its ranks is this?", size)};
+  }
+  if (!config.size && !config.store.empty()) {
     return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
                                                "of one rank needs no store",
                                                config.store)};
@@ -186,6 +206,14 @@ void JobState::write_metrics() const {
   }
 }
 
+std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
+                                       const Group& group) {
+  const auto end = [](GroupState* state) {
+    if (state->job->home.is_here()) delete state;
+  };
+  return {new GroupState(std::move(job), id, place, group), end};
+}
+
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   if (Status valid = check(config); !valid) return valid;
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
@@ -199,7 +227,9 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
   if (Status writable = prepare_folders(job->config); !writable) return writable;
-  auto transport = make_ucx({});
+  if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
+  auto transport =
+      make_ucx({.on_one_host = runtime::is_on_one_host(config.store), .ranks = static_cast<std::size_t>(size)});
   if (!transport) return transport.status();
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
@@ -217,7 +247,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   job->hosts = membership->grouping();
   const auto options = executor_options(config, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
-  auto world = std::make_shared<GroupState>(job, membership->nonce, Group(size));
+  auto world = make_group(job, membership->nonce, world_key, Group(size));
   auto addresses = membership->addresses;
   auto watch = runtime::Watch::start(*membership, *job->executor);
   if (!watch) return watch.status();
@@ -252,7 +282,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
     job->judge = judge;
     judge->join(rank, job->executor.get());
     job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
-    ranks.push_back(std::make_shared<GroupState>(std::move(job), 1, Group(size)));
+    ranks.push_back(make_group(std::move(job), 1, world_key, Group(size)));
   }
   for (auto& rank : ranks) {
     if (Status connected = rank->job->executor->connect(addresses); !connected) return connected;

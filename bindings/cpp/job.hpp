@@ -8,7 +8,9 @@
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/config.hpp"
+#include "runtime/fork_guard.hpp"
 #include "runtime/job/watch.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna {
 
@@ -26,6 +28,7 @@ struct JobState {
     return algorithms[static_cast<std::size_t>(collective)];
   }
 
+  const runtime::Home home;
   runtime::Config config;
   std::uint64_t id = 0;  ///< equal on all ranks, another one for each job
   std::vector<std::string> host_names;
@@ -40,14 +43,31 @@ struct JobState {
   void write_trace(const runtime::ClockRelation& clock) const;
 };
 
+/// What stands for the communicator of all ranks in the draws of every job.
+inline constexpr std::uint64_t world_key = Digest().add("world").value();
+
 /// A communicator. The job ends with the last of its communicators.
 struct GroupState {
-  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, const Group& group)
-      : job(std::move(whole)), communicator(*job->executor, id, group, job->hosts.of(group.members())) {}
+  /// `place`: where in the job it was made, as key_of_part() tells; the same in jobs made alike, unlike `id`.
+  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group)
+      : job(std::move(whole)),
+        key(place),
+        communicator(*job->executor, id, group, job->hosts.of(group.members()), place) {}
+
+  /// Of the part that this split makes of a colour.
+  std::uint64_t key_of_part(int colour) const {
+    return Digest().add(key).add(splits).add(static_cast<std::uint64_t>(colour)).value();
+  }
 
   std::shared_ptr<JobState> job;
+  const std::uint64_t key;
+  std::uint64_t splits = 0;  ///< made of it before
   runtime::Communicator communicator;
 };
+
+/// In a child that fork() made nothing of it is ever destroyed: what it holds is the parent's.
+std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
+                                       const Group& group);
 
 /// Joins the job that `config` describes: the communicator of all its ranks.
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config);

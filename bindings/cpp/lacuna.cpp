@@ -17,32 +17,42 @@ std::string_view version() { return LACUNA_VERSION; }
 void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(callback, user); }
 
 Request::~Request() {
-  if (!run_) return;
+  if (!run_ || !group_->job->home.is_here()) return;
   static_cast<void>(wait());
   group_->communicator.release(*run_);
 }
 
-bool Request::test() { return !run_ || group_->communicator.test(*run_); }
+Status Request::check() const { return run_ ? group_->job->home.check() : Status(); }
 
-Status Request::wait() { return run_ ? group_->communicator.wait(*run_, std::nullopt) : Status::ok(); }
+bool Request::test() { return !run_ || !check() || group_->communicator.test(*run_); }
 
-Status Request::wait(std::chrono::milliseconds timeout) {
-  return run_ ? group_->communicator.wait(*run_, timeout) : Status::ok();
+Status Request::wait() {
+  Status may = check();
+  return run_ && may ? group_->communicator.wait(*run_, std::nullopt) : may;
 }
 
-bool Request::reclaimed() { return !run_ || group_->communicator.reclaimed(*run_); }
+Status Request::wait(std::chrono::milliseconds timeout) {
+  Status may = check();
+  return run_ && may ? group_->communicator.wait(*run_, timeout) : may;
+}
+
+bool Request::reclaimed() { return !run_ || !check() || group_->communicator.reclaimed(*run_); }
 
 Status Request::start() {
   if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
-  return group_->communicator.start(*run_);
+  Status may = check();
+  return may ? group_->communicator.start(*run_) : may;
 }
 
-SkipReport Request::skip_report() const { return run_ ? group_->communicator.skip_report(*run_) : SkipReport(); }
+SkipReport Request::skip_report() const {
+  return run_ && check() ? group_->communicator.skip_report(*run_) : SkipReport();
+}
 
 Result<std::vector<SkipGap>> Request::skip_mask(Rank at) const {
   if (!run_ || run_->kind != runtime::RunKind::Collective) {
     return Status(Code::InvalidArgument, "skip_mask: only of a collective");
   }
+  if (Status may = check(); !may) return may;
   if (run_->parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no mask yet");
   const Hosts& hosts = group_->communicator.hosts();
   if (at < 0 || at >= hosts.size()) {
@@ -52,7 +62,7 @@ Result<std::vector<SkipGap>> Request::skip_mask(Rank at) const {
   return SkipMask(*run_, hosts).gaps(at);
 }
 
-std::size_t Request::received_bytes() const { return run_ ? group_->communicator.received(*run_) : 0; }
+std::size_t Request::received_bytes() const { return run_ && check() ? group_->communicator.received(*run_) : 0; }
 
 Communicator::Communicator(const WorldOptions& options) {
   auto joined = world(options);
@@ -65,6 +75,7 @@ Result<Communicator> Communicator::world(const WorldOptions& options) {
   if (!config) return config.status();
   if (options.rank) config->rank = options.rank;
   if (options.size) config->size = options.size;
+  if (options.size == 1 && !options.rank) config->rank = 0;  // whatever the environment's job is
   if (!options.store.empty()) config->store = options.store;
   if (!options.key.empty()) config->key = options.key;
   if (options.progress) config->progress = *options.progress;
@@ -90,7 +101,12 @@ std::vector<std::string> Communicator::hosts() const {
   for (Rank rank : job_ranks()) names.push_back(group_->job->host_names[static_cast<std::size_t>(rank)]);
   return names;
 }
-Status Communicator::status() const { return group_->communicator.status(); }
+Status Communicator::check() const { return group_->job->home.check(); }
+
+Status Communicator::status() const {
+  Status may = check();
+  return may ? group_->communicator.status() : may;
+}
 
 Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
   struct Choice {
@@ -118,9 +134,10 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
   std::optional<Communicator> made;
   if (colour >= 0) {
     const std::uint64_t id = group_->communicator.next_id(static_cast<std::uint64_t>(colour));
-    Group group(std::move(members), group_->job->executor->size());
-    made = Communicator(std::make_shared<GroupState>(group_->job, id, std::move(group)));
+    const Group group(std::move(members), group_->job->executor->size());
+    made = Communicator(make_group(group_->job, id, group_->key_of_part(colour), group));
   }
+  ++group_->splits;
   // Nobody may send to a communicator that a peer does not have yet. What others do by now can't be put off.
   Status everywhere = barrier();
   while (everywhere.code() == Code::Busy) {
@@ -149,6 +166,7 @@ Result<std::optional<Communicator>> Communicator::subgroup(std::span<const Rank>
 }
 
 Result<const Algorithm*> Communicator::algorithm_of(const Call& call) const {
+  if (Status may = check(); !may) return may;
   return select_algorithm(call, group_->communicator.hosts(), group_->job->algorithm_for(call.collective));
 }
 
@@ -183,18 +201,21 @@ Status Communicator::run(const Call& call) {
 }
 
 Result<Request> Communicator::start(const Send& message) {
+  if (Status may = check(); !may) return may;
   auto run = group_->communicator.post(message);
   if (!run) return run.status();
   return Request(group_, *run);
 }
 
 Result<Request> Communicator::start(const Receive& message) {
+  if (Status may = check(); !may) return may;
   auto run = group_->communicator.post(message);
   if (!run) return run.status();
   return Request(group_, *run);
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
+  if (Status may = check(); !may) return may;
   return group_->communicator.probe(from, tag);
 }
 
@@ -243,19 +264,20 @@ Counters Communicator::counters() const {
 }
 
 Counters Communicator::counters(Rank peer) const {
-  if (peer < 0 || peer >= size()) return {};
+  if (peer < 0 || peer >= size() || !check()) return {};
   return group_->job->executor->counters(group_->communicator.group().process_of(peer));
 }
-JobCounters Communicator::job_counters() const { return group_->job->counters(); }
+JobCounters Communicator::job_counters() const { return check() ? group_->job->counters() : JobCounters(); }
 std::string Communicator::counters_text(CountersFormat format) const {
   return lacuna::counters_text(job_counters(), format);
 }
-bool Communicator::progress() { return group_->job->executor->progress(); }
+bool Communicator::progress() { return check() && group_->job->executor->progress(); }
 int Communicator::event_fd() const { return group_->job->executor->event_fd(); }
-bool Communicator::arm() { return group_->job->executor->arm(); }
-std::string Communicator::flight_record() const { return group_->job->executor->flight_record(); }
+bool Communicator::arm() { return !check() || group_->job->executor->arm(); }
+std::string Communicator::flight_record() const { return check() ? group_->job->executor->flight_record() : ""; }
 
 std::optional<Completion> Communicator::next_completion() {
+  if (!check()) return std::nullopt;
   auto finished = group_->job->executor->next_finished();
   if (!finished) return std::nullopt;
   return Completion{finished->token, finished->status};

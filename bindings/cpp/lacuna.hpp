@@ -28,6 +28,10 @@
 ///
 /// Thread rule: a Communicator may be used from several threads; calls of one communicator must be posted in the same
 /// order on all ranks, so threads that share one agree on an order. A Request belongs to one thread at a time.
+///
+/// Process rule: a communicator and its requests are the process's that joined. In a child that it makes by fork()
+/// every call is refused, with an error where it can return one, and what the child destroys, or leaves to exit(),
+/// changes nothing for the parent.
 namespace lacuna {
 
 struct Algorithm;
@@ -51,7 +55,9 @@ class Error : public std::runtime_error {
 void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
-/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank.
+/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank, unless
+/// a launcher (mpirun, srun, torchrun ...) announces several; then that is an error, as each would work alone. A size
+/// of 1 needs no rank and asks no launcher.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};
@@ -66,8 +72,22 @@ struct LocalOptions {
 };
 
 /// The ranks of a job and their collectives. Every call is made by all ranks, in the same order, with equal arguments
-/// but for the pointers (and what Options names); if they differ, all ranks get a Mismatch that names both sides.
-/// After the first failure the communicator is poisoned: every later call returns why.
+/// but for the pointers (and what Options names). After the first failure the communicator is poisoned on all its
+/// ranks: every later call returns why. Mismatches, deadlines and broken connections end the communicator that they
+/// concern; a rank that dies or stops ends the job, and with it all communicators of all ranks.
+///
+/// Where calls differ, all ranks get a Mismatch that names the call and both sides. Each message carries what its
+/// sender has called so far, so a call that waits for a rank, directly or through others, has been agreed on with it,
+/// and so have all before it. A call that waits for nobody (the root's broadcast, a reduce on a rank that only sends,
+/// the first ranks of a scan) may end well although others differ: this rank is told by its next call that hears of
+/// them, at the latest. Where none follows, those who leave last say it, as an error on the log that names the call and
+/// both sides: rank 0 compares with all that have left before it or leave with it, the others with rank 0. What nobody
+/// can see: that members of a communicator without the job's rank 0 differed, if one of them leaves after that rank; a
+/// barrier there before the end makes sure.
+///
+/// A blocking call that fails returns when nothing touches its buffers any more. Where that can't be known within some
+/// seconds, since a rank does not answer or a network card may still write, its text says that they are still in use:
+/// then they must live until Request::reclaimed(), or to the end of the process.
 class Communicator : public TypedCollectives<Communicator> {
  public:
   /// Joins the job and blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
@@ -93,7 +113,7 @@ class Communicator : public TypedCollectives<Communicator> {
 
   /// Communicators of some ranks each: those that give the same colour are together, numbered by key and, where keys
   /// are equal, by their rank here. Called by all ranks, blocking. With `no_group` (or any negative colour) a rank gets
-  /// none. The new communicators progress independently; a failure of the job poisons all.
+  /// none. The new communicators progress and fail independently of each other; a rank that dies poisons all.
   Result<std::optional<Communicator>> split(int colour, int key = 0);
   /// One communicator of these ranks, in this order. Called by all ranks with the same list; the others get none.
   Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
@@ -159,11 +179,17 @@ class Communicator : public TypedCollectives<Communicator> {
   /// The same as text, for a program's own exporter; LACUNA_METRICS writes it when the rank leaves.
   std::string counters_text(CountersFormat format) const;
 
-  /// One round of progress, for codes with a loop of their own; true if anything moved.
+  // For codes with a loop of their own, which serves all communicators of the job. It repeats: arm() until it returns
+  // true, with progress() after each time that it did not; a sleep until event_fd() is readable; progress() until it
+  // returns false, and next_completion() until there is none, or Request::test().
+
+  /// One round of progress, which also keeps deadlines; true if anything moved.
   bool progress();
-  /// Readable when progress() has something to do or a completion waits; call arm() before sleeping on it.
+  /// Becomes readable, after arm() returned true, when progress() has something to do: also when a deadline passes, and
+  /// when another thread starts a call or has moved anything; with Progress::Thread when a call has ended. It is
+  /// readable as long as a completion waits. Not to be read or closed.
   int event_fd() const;
-  /// False: something has arrived already, call progress() before sleeping.
+  /// To be called before each sleep. False: there is something to do already, call progress() first.
   bool arm();
   /// What this rank did last, for bug reports: one event a line.
   std::string flight_record() const;
@@ -171,6 +197,7 @@ class Communicator : public TypedCollectives<Communicator> {
   std::optional<Completion> next_completion();
 
  private:
+  Status check() const;
   Result<const Algorithm*> algorithm_of(const Call& call) const;
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 

@@ -20,7 +20,8 @@ struct Run;
 struct GroupState;
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
-/// deadline. What prepare_... returns has not been started, and counts as ended until start().
+/// deadline, and after a failure as wait() does: its buffers may go then, unless wait() says that they are in use. What
+/// prepare_... returns has not been started, and counts as ended until start().
 class Request {
  public:
   Request() = default;
@@ -34,11 +35,13 @@ class Request {
 
   /// True once finished, well or not; makes progress. An empty Request is finished.
   bool test();
-  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator.
+  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator. After a
+  /// failure it returns when the buffers are reclaimed; after some seconds also without that, and says so.
   Status wait();
   /// As wait(), but for `timeout` at most; TimedOut then says only that the call still runs.
   Status wait(std::chrono::milliseconds timeout);
-  /// After a failure: true once the transport has let go of the buffers.
+  /// After a failure: true once nothing touches the buffers any more. It may stay false to the end of the process,
+  /// where a network card reaches them, or a rank that did not answer.
   bool reclaimed();
   /// Starts a prepared collective, as the call that it stands for would be started: in the same order on all ranks,
   /// some of which may make that call instead. It can be started again once it has ended; until it is destroyed, its
@@ -55,6 +58,7 @@ class Request {
 
  private:
   friend class Communicator;
+  Status check() const;
   Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
 
   std::shared_ptr<GroupState> group_;

@@ -14,7 +14,7 @@ struct StepSlice {
   std::uint64_t end = 0;
   std::uint64_t sent = 0;  ///< when its message was handed to the transport; 0: it has sent none
   bool finished = false;   ///< else the trace, or its call, ended before it
-  std::size_t lane = 0;    ///< slices of one kind and lane do not overlap
+  std::size_t lane = 0;    ///< slices of one kind and lane neither overlap nor meet
 };
 
 /// A call from its post to its end.

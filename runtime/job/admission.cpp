@@ -38,16 +38,20 @@ bool fill_random(std::span<std::byte> bytes) {
   return RAND_bytes(as_uchar(bytes.data()), static_cast<int>(bytes.size())) == 1;
 }
 
-Proof prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim) {
+Result<Proof> prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim) {
   Encoder said;
   said.put(std::string_view(speaker == Speaker::Store ? "lacuna store" : "lacuna guest"));
   said.put(std::span<const std::byte>(store)).put(std::span<const std::byte>(claim.nonce));
   said.put(claim.version).put(claim.rank).put(claim.size);
   Proof proof{};
   unsigned int bytes = 0;
-  HMAC(EVP_sha256(), key.data() != nullptr ? key.data() : "", static_cast<int>(key.size()),
-       as_uchar(said.bytes().data()), said.bytes().size(), as_uchar(proof.data()), &bytes);
-  return proof;
+  const unsigned char* const made =
+      HMAC(EVP_sha256(), key.data() != nullptr ? key.data() : "", static_cast<int>(key.size()),
+           as_uchar(said.bytes().data()), said.bytes().size(), as_uchar(proof.data()), &bytes);
+  if (made != nullptr && bytes == proof.size()) return proof;
+  return Status(Code::Internal,
+                "OpenSSL computes no HMAC-SHA256, by which ranks prove that they hold the job's key "
+                "(see its configuration, OPENSSL_CONF)");
 }
 
 bool matches(const Proof& a, const Proof& b) { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }

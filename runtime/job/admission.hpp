@@ -52,8 +52,8 @@ struct Claim {
 
 enum class Speaker : std::uint8_t { Store, Guest };
 
-/// The proof that `speaker` owes for a claim made to the store's nonce.
-Proof prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim);
+/// The proof that `speaker` owes for a claim made to the store's nonce. Internal if the system's cryptography refuses.
+Result<Proof> prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim);
 /// Compares in constant time.
 bool matches(const Proof& a, const Proof& b);
 

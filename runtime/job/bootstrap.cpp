@@ -9,6 +9,7 @@
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/job/rendezvous.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
@@ -31,18 +32,23 @@ Status check(const Job& job, std::size_t address_bytes) {
   return Status::ok();
 }
 
+bool are_loopback(const std::vector<SocketAddress>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(), [](const SocketAddress& one) { return one.is_loopback(); });
+}
+
 Status check_key(const Job& job, const std::vector<SocketAddress>& addresses) {
-  const auto is_loopback = [](const SocketAddress& address) { return address.is_loopback(); };
-  if (!job.key.empty() || std::all_of(addresses.begin(), addresses.end(), is_loopback)) return Status::ok();
+  if (!job.key.empty() || are_loopback(addresses)) return Status::ok();
   return {Code::InvalidArgument,
           fmt::format("the store {} can be reached from other hosts and the job has no key: set LACUNA_KEY to the same "
                       "secret on all ranks, for instance from `openssl rand -hex 32`",
                       job.store)};
 }
 
-Membership alone(const Job& job, std::vector<std::byte> address) {
+Result<Membership> alone(const Job& job, std::vector<std::byte> address) {
   Membership membership;
-  admission::fill_random(std::as_writable_bytes(std::span(&membership.nonce, 1)));
+  if (!admission::fill_random(std::as_writable_bytes(std::span(&membership.nonce, 1)))) {
+    return Status(Code::Internal, "the system has no random numbers");
+  }
   membership.silence = job.silence;
   membership.hosts = {job.host};
   membership.machines = {job.machine};
@@ -53,6 +59,12 @@ Membership alone(const Job& job, std::vector<std::byte> address) {
 
 Result<Membership> host(const Job& job, const std::vector<SocketAddress>& addresses, std::vector<std::byte> address,
                         Clock::time_point deadline) {
+  if (job.key.empty()) {
+    log_warning(Subsystem::Job,
+                "the job has no key: any process of this host may join it at {}; set LACUNA_KEY to the same secret on "
+                "all ranks, or start them by `lacuna launch`, which makes one",
+                job.store);
+  }
   Result<Fd> listener = listen_at(addresses);
   if (!listener) {
     return Status(Code::Transport, fmt::format("rank 0 cannot listen at the store {}: {}; it must be a free port of "
@@ -96,14 +108,17 @@ class Visit {
     if (!hello) return stranger();
     admission::Claim claim{.rank = job_.rank, .size = job_.size};
     if (!admission::fill_random(claim.nonce)) return {Code::Internal, "the system has no random numbers"};
-    claim.proof = admission::prove(job_.key, admission::Speaker::Guest, hello->nonce, claim);
+    const auto own = admission::prove(job_.key, admission::Speaker::Guest, hello->nonce, claim);
+    const auto expected = admission::prove(job_.key, admission::Speaker::Store, hello->nonce, claim);
+    if (!own || !expected) return own ? expected.status() : own.status();
+    claim.proof = *own;
     admission::send(channel_, claim);
     frame = receive("it does not answer");
     if (!frame) return frame.status();
     if (std::optional<Status> refused = admission::read_refused(*frame)) return *refused;
     const std::optional<admission::Proof> proof = admission::read_admitted(*frame);
     if (!proof) return stranger();
-    if (!admission::matches(*proof, admission::prove(job_.key, admission::Speaker::Store, hello->nonce, claim))) {
+    if (!admission::matches(*proof, *expected)) {
       return {Code::InvalidArgument,
               fmt::format("what listens at the store {} does not hold this job's key; LACUNA_KEY "
                           "must be equal on all ranks",
@@ -177,6 +192,13 @@ Hosts Membership::grouping() const {
   std::vector<std::pair<std::string, std::uint64_t>> names;
   for (std::size_t i = 0; i < hosts.size(); ++i) names.emplace_back(hosts[i], machines[i]);
   return Hosts(names);
+}
+
+bool is_on_one_host(const std::string& store) {
+  const Result<Endpoint> endpoint = parse_endpoint(store);
+  if (!endpoint) return false;
+  const Result<std::vector<SocketAddress>> addresses = resolve(*endpoint);
+  return addresses && are_loopback(*addresses);
 }
 
 Result<Membership> join(const Job& job, std::vector<std::byte> address) {

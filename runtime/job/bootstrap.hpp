@@ -39,6 +39,10 @@ struct Membership {
   Hosts grouping() const;
 };
 
+/// True if this store, host:port, has loopback addresses only, so that all of its job's ranks are on this host; false
+/// also if it has no address (join() then says why). Blocks as long as the resolver of host names does.
+bool is_on_one_host(const std::string& store);
+
 /// Joins the job: blocks until all ranks are there, at most `job.timeout` (and what the resolver of host names takes).
 /// `address` is what the others get to know about this rank, at most 64 KiB.
 ///

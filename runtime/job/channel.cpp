@@ -18,7 +18,8 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 }  // namespace
 
 void Channel::send(std::uint8_t kind, std::span<const std::byte> body) {
-  if (!is_open()) return;
+  if (out_.size() > most_unsent) stuffed_ = true;
+  if (!is_open() || stuffed_) return;
   Encoder prefix;
   prefix.put(static_cast<std::uint32_t>(body.size())).put(kind);
   out_.insert(out_.end(), prefix.bytes().begin(), prefix.bytes().end());

@@ -32,11 +32,15 @@ class Channel {
   void set_limit(std::size_t limit) { limit_ = limit; }
   void close() { *this = Channel(); }
 
+  static constexpr std::size_t most_unsent = std::size_t{4} << 20;
+
   /// Sends a frame as far as the socket takes it; the rest waits for flush(). A broken connection swallows it: the
   /// reading side reports the break.
   void send(std::uint8_t kind, std::span<const std::byte> body = {});
   void flush();
   bool has_unsent() const { return !out_.empty(); }
+  /// The other end takes nothing, and a frame was dropped: more than `most_unsent` bytes wait.
+  bool is_stuffed() const { return stuffed_; }
   /// Tells the other end that nothing more will come.
   void finish();
 
@@ -54,6 +58,7 @@ class Channel {
   std::size_t taken_ = 0;  // bytes at the front of in_ that next() has given away
   std::vector<std::byte> out_;
   bool malformed_ = false;
+  bool stuffed_ = false;
 };
 
 }  // namespace lacuna::runtime

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "runtime/job/agreement.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/log.hpp"
 
@@ -45,8 +47,7 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
 bool Control::submit(Trouble trouble) {
   {
     const std::lock_guard lock(mutex_);
-    const CallId call(trouble.communicator, trouble.run);
-    if (trouble.kind == Trouble::Kind::Stalled && !submitted_.admit(call, Clock::now())) return false;
+    if (trouble.kind == Trouble::Kind::Stalled && !submitted_.admit(call_of(trouble), Clock::now())) return false;
     orders_.troubles.push_back(std::move(trouble));
   }
   wake();
@@ -70,6 +71,13 @@ void Control::stop() {
 }
 
 void Control::wake() const { ::eventfd_write(wake_.get(), 1); }
+
+/// Says nothing to anyone: the connections are the parent's. But peers are to see their end when that has died.
+void Control::close_in_child() const {
+  for (const Member& one : members_) {
+    if (one.channel.is_open()) ::close(one.channel.fd());
+  }
+}
 
 Control::Orders Control::take_orders() {
   const std::lock_guard lock(mutex_);
@@ -99,7 +107,10 @@ void Control::run() {
     stopping_ |= orders.stop;
     release_when_stopped();
     if (stopping_ && !member(rank_).has_left) return;
-    if (stopping_ && failed_ == released_) return farewell();
+    if (stopping_ && failed_ == released_) {
+      farewell();
+      return compare_goodbyes();
+    }
   }
 }
 
@@ -124,7 +135,10 @@ Clock::time_point Control::next_duty() const {
   if (now_ < help_until_)
     next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
   if (failed_ && !released_) next = std::min(next, stop_until_);
-  if (fallback_) next = std::min(next, fallback_->until);
+  for (const Fallback& one : fallbacks_) next = std::min(next, one.until);
+  for (const Member& one : members_) {
+    if (!failed_ && !one.has_left && one.channel.is_open()) next = std::min(next, missed_at(one));
+  }
   return next;
 }
 
@@ -138,7 +152,10 @@ void Control::attend(Rank rank) {
     take(rank, *frame);
   }
   if (channel.is_malformed()) return lose(rank, "sent something that is no message of the watch");
-  if (!alive) lose(rank, "died: its connection ended without a goodbye");
+  if (channel.is_stuffed()) return lose(rank, "does not take what the watch tells it");
+  if (alive) return;
+  member(rank).has_stopped = true;
+  lose(rank, "died: its connection ended without a goodbye");
 }
 
 void Control::take(Rank rank, const Frame& frame) {
@@ -147,9 +164,7 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Beat:
       break;
     case Say::Goodbye:
-      from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
-      from.has_left = true;
-      from.left_at = now_;
+      note_goodbye(rank, frame);
       log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {
@@ -162,7 +177,9 @@ void Control::take(Rank rank, const Frame& frame) {
       help_until_ = now_ + longest_leave;
       break;
     case Say::Report:
-      if (auto trouble = watch_messages::read_report(frame); trouble && rank_ == 0) inquire(rank, *std::move(trouble));
+      if (auto trouble = watch_messages::read_report(frame); trouble && is_plausible(*trouble)) {
+        inquire(rank, *std::move(trouble));
+      }
       break;
     case Say::Ask:
       if (const auto ask = watch_messages::read_ask(frame)) {
@@ -174,13 +191,13 @@ void Control::take(Rank rank, const Frame& frame) {
       take_answer(rank, frame);
       break;
     case Say::Verdict:
-      if (const auto verdict = watch_messages::read_verdict(frame)) conclude(*verdict);
+      take_verdict(rank, frame);
       break;
     case Say::Stopped:
       from.has_stopped = true;
       break;
     case Say::Released:
-      stop_until_ = now_;
+      all_have_stopped_ = true;
       break;
     case Say::AskTime:
       tell_time(from, frame);
@@ -191,6 +208,13 @@ void Control::take(Rank rank, const Frame& frame) {
   }
 }
 
+void Control::note_goodbye(Rank rank, const Frame& frame) {
+  Member& from = member(rank);
+  from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
+  from.has_left = true;
+  from.left_at = now_;
+}
+
 void Control::lose(Rank rank, std::string_view how) {
   Member& lost = member(rank);
   lost.channel.close();
@@ -199,7 +223,7 @@ void Control::lose(Rank rank, std::string_view how) {
 
 void Control::keep_time() {
   if (now_ >= next_beat_) {
-    next_beat_ = now_ + period_;
+    next_beat_ = now_ + period_ / 2;
     if (compares_clocks_) ask_time();
     for (Member& one : members_) {
       if (one.channel.is_open() && !one.channel.has_unsent()) watch_messages::send(one.channel, Say::Beat);
@@ -207,7 +231,7 @@ void Control::keep_time() {
   }
   for (Rank rank = 0; rank < size(); ++rank) {
     const Member& one = member(rank);
-    if (!failed_ && !one.has_left && one.channel.is_open() && now_ - one.heard > silence_) {
+    if (!failed_ && !one.has_left && one.channel.is_open() && now_ > missed_at(one)) {
       conclude({Code::PeerFailed, fmt::format("{} does not answer for {} (stopped?)", name_rank(rank, one.host),
                                               name_duration(silence_))});
     }
@@ -220,9 +244,11 @@ void Control::conclude(const Status& verdict) {
   failed_ = true;
   log_info(Subsystem::Job, "the job has failed: {}", verdict.message());
   inquiries_.clear();
-  fallback_.reset();
+  fallbacks_.clear();
   for (Member& one : members_) {
-    if (one.channel.is_open()) watch_messages::send_verdict(one.channel, verdict);
+    if (one.channel.is_open()) {
+      watch_messages::send_verdict(one.channel, {.reason = verdict, .communicator = {}, .members = {}});
+    }
   }
   watched_.fail(verdict);
   member(rank_).has_stopped = true;
@@ -230,26 +256,30 @@ void Control::conclude(const Status& verdict) {
   if (rank_ != 0) tell_all(Say::Stopped);
 }
 
+void Control::take_verdict(Rank from, const Frame& frame) {
+  const auto verdict = watch_messages::read_verdict(frame);
+  if (!verdict) return;
+  verdict->communicator ? poison(*verdict, from) : conclude(verdict->reason);
+}
+
 /// Nobody will tell any more who leaves, nor decide.
 void Control::hub_leaves() {
   help_until_ = Clock::time_point::max();
-  if (!fallback_) return;
-  const Trouble trouble = std::move(fallback_->trouble);
-  fallback_.reset();
-  decide_alone(trouble);
+  for (const Fallback& one : std::exchange(fallbacks_, {})) decide_alone(one.trouble);
 }
 
-/// Rank 0 waits for the others, the others for rank 0; nobody for long. But once rank 0 has left, the others do not
-/// hear of this verdict: what they may still read is kept until the end.
+/// Rank 0 waits for the others, the others for rank 0; nobody for long. The verdict is rank 0's, or on rank 0 itself:
+/// there is none on the job after its goodbye.
 void Control::release_when_stopped() {
   if (!failed_ || released_) return;
-  if (rank_ != 0 && member(0).has_left && size() > 2 && !stopping_) return;
-  const auto has_stopped = [](const Member& one) { return one.has_stopped || !one.channel.is_open(); };
-  const bool all = rank_ == 0 && std::all_of(members_.begin(), members_.end(), has_stopped);
-  if (!all && now_ < stop_until_) return;
+  if (rank_ == 0 || size() == 2) {
+    all_have_stopped_ |=
+        std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.has_stopped; });
+  }
+  if (!all_have_stopped_ && now_ < stop_until_) return;
   released_ = true;
-  if (rank_ == 0) tell_all(Say::Released);
-  watched_.release();
+  if (rank_ == 0 && all_have_stopped_) tell_all(Say::Released);
+  watched_.release(all_have_stopped_);
 }
 
 void Control::tell_all(Say kind) {
@@ -275,16 +305,26 @@ void Control::farewell() {
   std::vector<pollfd> waiting;
   do {
     waiting.clear();
-    for (Member& one : members_) {
-      Channel& channel = one.channel;
+    for (Rank rank = 0; rank < size(); ++rank) {
+      Channel& channel = member(rank).channel;
       channel.flush();
       if (channel.is_open() && !channel.has_unsent()) channel.finish();
-      if (!channel.fill()) channel.close();
-      while (channel.next()) continue;
+      const bool ended = !channel.fill();
+      while (const std::optional<Frame> frame = channel.next()) {
+        if (static_cast<Say>(frame->kind) == Say::Goodbye) note_goodbye(rank, *frame);
+      }
+      if (ended) channel.close();
       if (channel.is_open()) waiting.push_back({.fd = channel.fd(), .events = events_of(channel), .revents = 0});
     }
     ::poll(waiting.data(), waiting.size(), waiting.empty() ? 0 : poll_timeout(until));
   } while (!waiting.empty() && Clock::now() < until);
+}
+
+void Control::compare_goodbyes() const {
+  if (failed_) return;
+  std::vector<std::vector<Reach>> reached;
+  for (const Member& one : members_) reached.push_back(one.reached);
+  log_disagreements(reached);
 }
 
 }  // namespace lacuna::runtime

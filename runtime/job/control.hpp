@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/fork_guard.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/job/watch.hpp"
@@ -38,7 +39,7 @@ class Control {
     Channel channel;
     Clock::time_point heard;
     bool has_left = false;     // it has said goodbye
-    bool has_stopped = false;  // it has heard the verdict
+    bool has_stopped = false;  // it has heard the verdict on the job, or is gone
     std::vector<Reach> reached;
     Clock::time_point left_at{};
   };
@@ -65,15 +66,19 @@ class Control {
   void sleep();
   Clock::time_point next_duty() const;
   void wake() const;
+  void close_in_child() const;
   Orders take_orders();
   void attend(Rank rank);
   void take(Rank rank, const Frame& frame);
+  void note_goodbye(Rank rank, const Frame& frame);
   void lose(Rank rank, std::string_view how);
   void keep_time();
   void say_goodbye(std::vector<Reach> reached);
   void help_leavers();
   void farewell();
+  void compare_goodbyes() const;
   void conclude(const Status& verdict);
+  void take_verdict(Rank from, const Frame& frame);
   void hub_leaves();
   void release_when_stopped();
   void tell_all(watch_messages::Say kind);
@@ -83,20 +88,27 @@ class Control {
   void tell_time(Member& to, const Frame& frame);
   void take_time(const Frame& frame);
 
+  /// A rank that is not heard until then has been silent for as long as was promised, and not less: it may have run for
+  /// a period after it was heard last.
+  Clock::time_point missed_at(const Member& one) const { return one.heard + period_ + silence_; }
+
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
 
   // Troubles (control_inquiries.cpp)
   void raise(Trouble trouble);
+  bool is_plausible(const Trouble& trouble) const;
+  bool is_poisoned(std::uint64_t communicator) const;
   void inquire(Rank reporter, Trouble trouble);
   void take_answer(Rank rank, const Frame& frame);
   void settle();
   bool is_settled(const Inquiry& inquiry) const;
   std::vector<Account> accounts_for(const Inquiry& inquiry) const;
   void decide_alone(const Trouble& trouble);
+  void poison(const watch_messages::Verdict& verdict, Rank teller);
 
   const Rank rank_;
   const std::chrono::milliseconds silence_;
-  const Clock::duration period_;  // between beats
+  const Clock::duration period_;  // in which a rank that runs is heard, which beats twice in it
   const WatchTimes times_;
   Watched& watched_;
   const Fd wake_;
@@ -113,12 +125,14 @@ class Control {
   Clock::time_point next_beat_;
   Clock::time_point help_until_;  // leavers to be heard
   Clock::time_point stop_until_;  // after a verdict, others to stop
-  bool failed_ = false, released_ = false, stopping_ = false;
+  bool failed_ = false, all_have_stopped_ = false, released_ = false, stopping_ = false;
   bool compares_clocks_ = false;
   std::vector<Inquiry> inquiries_;  // on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;
-  std::optional<Fallback> fallback_;  // elsewhere
+  std::vector<Fallback> fallbacks_;      // elsewhere, one for each communicator
+  std::vector<std::uint64_t> poisoned_;  // communicators, the last ones
+  const AtFork at_fork_{[this] { close_in_child(); }};
 };
 
 }  // namespace lacuna::runtime

@@ -4,31 +4,53 @@
 
 #include "runtime/job/control.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/log.hpp"
 
 namespace lacuna::runtime {
 
+namespace {
+
+constexpr std::ptrdiff_t most_inquiries = 16;  // open ones of another rank: more of its calls than that wait
+constexpr std::size_t most_poisoned = 256;     // communicators that are known to have had their verdict
+
+}  // namespace
+
 void Control::raise(Trouble trouble) {
-  if (failed_) return;
+  if (failed_ || is_poisoned(trouble.communicator)) return;
   if (rank_ == 0) return inquire(0, std::move(trouble));
   if (member(0).has_left) return decide_alone(trouble);
+  const auto same = [&](const Fallback& one) { return one.trouble.communicator == trouble.communicator; };
+  if (std::any_of(fallbacks_.begin(), fallbacks_.end(), same)) return;  // its verdict is on the way
   watch_messages::send_report(member(0).channel, trouble);
-  if (trouble.kind != Trouble::Kind::Stalled && !fallback_) {
-    fallback_ = Fallback{.trouble = std::move(trouble), .until = now_ + times_.fallback};
-  }
+  if (trouble.kind == Trouble::Kind::Stalled) return;
+  fallbacks_.push_back({.trouble = std::move(trouble), .until = now_ + times_.fallback});
+}
+
+bool Control::is_poisoned(std::uint64_t communicator) const {
+  return std::find(poisoned_.begin(), poisoned_.end(), communicator) != poisoned_.end();
+}
+
+/// Can a rank of this job have reported this, to this rank?
+bool Control::is_plausible(const Trouble& trouble) const {
+  const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < size(); };
+  return rank_ == 0 && std::ssize(trouble.members) <= size() && trouble.peer < size() &&
+         std::all_of(trouble.members.begin(), trouble.members.end(), is_rank);
 }
 
 void Control::inquire(Rank reporter, Trouble trouble) {
-  if (failed_ || member(0).has_left) return;
-  const CallId call(trouble.communicator, trouble.run);
+  if (failed_ || member(0).has_left || is_poisoned(trouble.communicator)) return;
+  const CallId call = call_of(trouble);
   const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
   for (Inquiry& open : inquiries_) {
-    if (CallId(open.trouble.communicator, open.trouble.run) != call) continue;
+    if (call_of(open.trouble) != call) continue;
     if (open.trouble.kind == Trouble::Kind::Stalled && !can_wait) {
       open.trouble = std::move(trouble);
       open.reporter = reporter;
     }
     return;
   }
+  const auto is_theirs = [&](const Inquiry& open) { return open.reporter == reporter && reporter != rank_; };
+  if (std::count_if(inquiries_.begin(), inquiries_.end(), is_theirs) >= most_inquiries) return;
   if (can_wait && !looked_at_.admit(call, now_)) return;
   Inquiry inquiry{.id = next_inquiry_++,
                   .trouble = std::move(trouble),
@@ -72,27 +94,55 @@ std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
 }
 
 void Control::settle() {
-  std::optional<Status> verdict;
+  std::vector<watch_messages::Verdict> verdicts;
+  const auto add = [&](const Trouble& trouble, Status reason) {
+    verdicts.push_back({std::move(reason), trouble.communicator, trouble.members});
+  };
   std::erase_if(inquiries_, [&](const Inquiry& inquiry) {
-    if (verdict || (now_ < inquiry.until && !is_settled(inquiry))) return false;
-    verdict = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry));
+    if (now_ < inquiry.until && !is_settled(inquiry)) return false;
+    if (auto reason = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry))) add(inquiry.trouble, *reason);
     return true;
   });
-  if (fallback_ && now_ >= fallback_->until) {
-    verdict = judge_alone(fallback_->trouble,
-                          fmt::format("{} did not answer when asked who is late", name_rank(0, member(0).host)));
+  for (const Fallback& one : fallbacks_) {
+    if (now_ < one.until) continue;
+    add(one.trouble,
+        judge_alone(one.trouble, {},
+                    fmt::format("{} did not answer when asked who is late", name_rank(0, member(0).host))));
   }
-  if (verdict) conclude(*verdict);
+  for (const auto& verdict : verdicts) poison(verdict, rank_);
+}
+
+/// Ends one communicator on its members. Elsewhere than on rank 0 a rank has decided alone, or has been told: rank 0
+/// passes it on to the members. `teller`: who knows already.
+void Control::poison(const watch_messages::Verdict& verdict, Rank teller) {
+  const std::uint64_t id = *verdict.communicator;
+  if (failed_ || is_poisoned(id)) return;
+  if (poisoned_.size() == most_poisoned) poisoned_.erase(poisoned_.begin());
+  poisoned_.push_back(id);
+  log_info(Subsystem::Job, "a communicator has failed: {}", verdict.reason.message());
+  std::erase_if(inquiries_, [&](const Inquiry& inquiry) { return inquiry.trouble.communicator == id; });
+  std::erase_if(fallbacks_, [&](const Fallback& one) { return one.trouble.communicator == id; });
+  for (Rank rank = 0; rank < size(); ++rank) {
+    Channel& channel = member(rank).channel;
+    const bool is_to_know = rank_ != 0 || is_among(verdict.members, rank);
+    if (channel.is_open() && rank != teller && is_to_know) watch_messages::send_verdict(channel, verdict);
+  }
+  if (!is_among(verdict.members, rank_)) return;
+  watched_.poison(id, verdict.reason);
+  help_until_ = std::max(help_until_, now_ + longest_leave);  // until the members have let go of each other's memory
 }
 
 void Control::decide_alone(const Trouble& trouble) {
   std::vector<Account> accounts(members_.size(), Account{.state = Account::State::Left, .posted = {}});
   accounts[0] = account_of_leaver(trouble, member(0).reached, now_ - member(0).left_at);
+  if (trouble.name.empty()) {
+    accounts[static_cast<std::size_t>(rank_)] = account_of(watched_.posted(trouble.communicator, trouble.run));
+  }
   const std::string reason = fmt::format("{} has left, so that nobody knows who is late", name_rank(0, member(0).host));
-  if (trouble.concerns(0) && accounts[0].state == Account::State::LeftBefore) {
-    if (const auto verdict = judge(trouble, rank_, accounts)) conclude(*verdict);
+  if (trouble.may_be_due_to(0) && accounts[0].state == Account::State::LeftBefore) {
+    if (const auto verdict = judge(trouble, rank_, accounts)) poison({*verdict, trouble.communicator, {}}, 0);
   } else if (trouble.kind != Trouble::Kind::Stalled) {
-    conclude(judge_alone(trouble, reason));
+    poison({judge_alone(trouble, accounts, reason), trouble.communicator, {}}, 0);
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "runtime/job/agreement.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 
@@ -18,25 +20,6 @@ std::vector<Rank> ranks_in(const std::vector<Account>& accounts, State state) {
     if (accounts[rank].state == state) ranks.push_back(static_cast<Rank>(rank));
   }
   return ranks;
-}
-
-struct Group {
-  Watched::Posted posted;
-  std::vector<Rank> ranks;
-};
-
-/// Ranks that posted the same, in the order of their lowest ranks.
-std::vector<Group> groups_of(const std::vector<Account>& accounts) {
-  std::vector<Group> groups;
-  for (Rank rank : ranks_in(accounts, State::Posted)) {
-    const Watched::Posted& posted = accounts[static_cast<std::size_t>(rank)].posted;
-    if (posted.digest == 0) continue;
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const Group& one) { return one.posted.digest == posted.digest; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {posted, {}});
-    group->ranks.push_back(rank);
-  }
-  return groups;
 }
 
 std::string has_or_have(const std::vector<Rank>& ranks) {
@@ -54,15 +37,34 @@ std::string who_is_late(const std::vector<Account>& accounts) {
 }
 
 /// "call 3", or "call 3 of ranks 0, 2" where these are not all.
-std::string name_call(const Trouble& trouble) {
-  if (!trouble.name.empty()) return trouble.name;
-  if (trouble.members.empty()) return fmt::format("call {}", trouble.run);
+std::string name_call(const Trouble& trouble, std::uint32_t run) {
+  if (trouble.members.empty()) return fmt::format("call {}", run);
   std::vector<Rank> members = trouble.members;
   std::sort(members.begin(), members.end());
-  return fmt::format("call {} of {}", trouble.run, name_ranks(members));
+  return fmt::format("call {} of {}", run, name_ranks(members));
+}
+
+std::string name_of(const Trouble& trouble) {
+  return trouble.name.empty() ? name_call(trouble, trouble.run) : trouble.name;
+}
+
+/// The verdict where these ranks posted different calls.
+std::optional<Status> difference_among(const Trouble& trouble, const std::vector<Account>& accounts) {
+  std::vector<Statement> statements;
+  for (Rank rank : ranks_in(accounts, State::Posted)) {
+    statements.push_back({rank, accounts[static_cast<std::size_t>(rank)].posted});
+  }
+  auto differs = difference(trouble.run, statements, [&](std::uint32_t run) { return name_call(trouble, run); });
+  if (!differs) return std::nullopt;
+  return Status(Code::Mismatch, *std::move(differs));
 }
 
 }  // namespace
+
+CallId call_of(const Trouble& trouble) {
+  if (trouble.name.empty()) return {trouble.communicator, trouble.run};
+  return {Digest().add(trouble.communicator).add(trouble.name).value(), trouble.run};
+}
 
 Account account_of(std::optional<Watched::Posted> posted) {
   if (!posted) return {.state = State::NotPosted, .posted = {}};
@@ -70,26 +72,24 @@ Account account_of(std::optional<Watched::Posted> posted) {
 }
 
 Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reached, Clock::duration gone_for) {
-  const bool had_posted = std::any_of(reached.begin(), reached.end(), [&](const Reach& reach) {
-    return reach.communicator == trouble.communicator && trouble.run < reach.next_run;
+  const auto reach = std::find_if(reached.begin(), reached.end(), [&](const Reach& one) {
+    return one.communicator == trouble.communicator && comes_before(trouble.run, one.next_run);
   });
-  const bool may_come = trouble.name.empty() ? had_posted : gone_for < longest_leave;
+  if (trouble.name.empty() && reach != reached.end()) {
+    Watched::Posted posted = posted_at(*reach, trouble.run);
+    return {.state = posted.digest == 0 ? State::Left : State::Posted, .posted = std::move(posted)};
+  }
+  const bool may_come = !trouble.name.empty() && gone_for < longest_leave;
   return {.state = may_come ? State::Left : State::LeftBefore, .posted = {}};
 }
 
 std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
-    if (!trouble.concerns(static_cast<Rank>(rank))) accounts[rank] = {.state = Account::State::Stranger, .posted = {}};
+    if (!trouble.may_be_due_to(static_cast<Rank>(rank)))
+      accounts[rank] = {.state = Account::State::Stranger, .posted = {}};
   }
-  const std::string call = name_call(trouble);
-  const std::vector<Group> groups = groups_of(accounts);
-  if (groups.size() > 1) {
-    std::string text = fmt::format("{} differs", call);
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      text += fmt::format("{} {} posted {}", i == 0 ? ":" : ";", name_ranks(groups[i].ranks), groups[i].posted.text);
-    }
-    return Status(Code::Mismatch, std::move(text));
-  }
+  if (auto differs = difference_among(trouble, accounts)) return differs;
+  const std::string call = name_of(trouble);
   const std::vector<Rank> left = ranks_in(accounts, State::LeftBefore);
   if (!left.empty()) {
     return Status(Code::PeerFailed, fmt::format("{} left the job before {}", name_ranks(left), call));
@@ -99,6 +99,8 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
       return std::nullopt;
     case Trouble::Kind::Mismatch:
       return Status(Code::Mismatch, fmt::format("{} differs: rank {} reports: {}", call, reporter, trouble.text));
+    case Trouble::Kind::Broken:
+      return Status(Code::Transport, fmt::format("{} failed on rank {}: {}", call, reporter, trouble.text));
     case Trouble::Kind::Expired:
       break;
   }
@@ -106,16 +108,19 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
                                             trouble.name.empty() ? who_is_late(accounts) : ""));
 }
 
-Status judge_alone(const Trouble& trouble, std::string_view reason) {
-  const bool differs = trouble.kind == Trouble::Kind::Mismatch;
-  return {
-      differs ? Code::Mismatch : Code::TimedOut,
-      fmt::format("{} {}: {}; {}", name_call(trouble), differs ? "differs" : "ran out of time", trouble.text, reason)};
+Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, std::string_view reason) {
+  if (auto differs = difference_among(trouble, known)) return *std::move(differs);
+  const auto [code, what] = [&]() -> std::pair<Code, std::string_view> {
+    if (trouble.kind == Trouble::Kind::Mismatch) return {Code::Mismatch, "differs"};
+    if (trouble.kind == Trouble::Kind::Broken) return {Code::Transport, "failed"};
+    return {Code::TimedOut, "ran out of time"};
+  }();
+  return {code, fmt::format("{} {}: {}; {}", name_of(trouble), what, trouble.text, reason)};
 }
 
 bool Throttle::admit(const CallId& call, Clock::time_point now) {
   std::erase_if(last_, [&](const auto& entry) { return now - entry.second >= interval_; });
-  return last_.emplace(call, now).second;
+  return last_.size() < most_calls && last_.emplace(call, now).second;
 }
 
 }  // namespace lacuna::runtime

@@ -105,7 +105,9 @@ bool Rendezvous::take_claim(Guest& guest, const Frame& frame) {
                               admission::protocol_version));
   }
   const auto expected = admission::prove(job_.key, admission::Speaker::Guest, guest.nonce, *claim);
-  if (!admission::matches(expected, claim->proof)) {
+  const auto answer = admission::prove(job_.key, admission::Speaker::Store, guest.nonce, *claim);
+  if (!expected || !answer) return fail(guest, expected ? answer.status() : expected.status());
+  if (!admission::matches(*expected, claim->proof)) {
     const Status reason(Code::InvalidArgument,
                         fmt::format("rank 0 refused rank {}: wrong key; LACUNA_KEY must be equal "
                                     "on all ranks",
@@ -113,14 +115,10 @@ bool Rendezvous::take_claim(Guest& guest, const Frame& frame) {
     return refuse(guest, reason,
                   fmt::format("refused a peer at {} that claimed rank {} with a wrong key", guest.name, claim->rank));
   }
-  failure_ = check(guest, *claim);
-  if (!failure_) {
-    admission::send(guest.channel, failure_);
-    return false;
-  }
+  if (Status fits = check(guest, *claim); !fits) return fail(guest, std::move(fits));
   guest.rank = claim->rank;
   guest.channel.set_limit(admission::longest_card);
-  admission::send(guest.channel, admission::prove(job_.key, admission::Speaker::Store, guest.nonce, *claim));
+  admission::send(guest.channel, *answer);
   return true;
 }
 
@@ -135,12 +133,10 @@ Status Rendezvous::check(const Guest& guest, const admission::Claim& claim) cons
                                                guest.name, claim.rank, job_.size, job_.size - 1)};
   }
   const Guest* other = find(claim.rank);
-  if (claim.rank == 0 || other != nullptr) {
-    return {Code::Mismatch,
-            fmt::format("two processes are rank {}: {} and {}; LACUNA_RANK must differ between all ranks", claim.rank,
-                        other != nullptr ? other->name : "the one that listens at the store", guest.name)};
-  }
-  return Status::ok();
+  if (claim.rank > 0 && other == nullptr) return Status::ok();
+  const std::string first = other != nullptr ? other->name : fmt::format("the one that listens at {}", job_.store);
+  return {Code::Mismatch, fmt::format("two processes are rank {}: {} and {}; LACUNA_RANK must differ between all ranks",
+                                      claim.rank, first, guest.name)};
 }
 
 bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
@@ -164,6 +160,12 @@ bool Rendezvous::refuse(Guest& guest, const Status& reason, std::string text) {
   return false;
 }
 
+bool Rendezvous::fail(Guest& guest, Status reason) {
+  failure_ = std::move(reason);
+  admission::send(guest.channel, failure_);
+  return false;
+}
+
 void Rendezvous::note(std::string text) {
   if (notes_.size() < most_notes) {
     log_warning(Subsystem::Job, "{}", text);
@@ -180,6 +182,7 @@ bool Rendezvous::is_complete() const {
 }
 
 const Rendezvous::Guest* Rendezvous::find(Rank rank) const {
+  if (rank == 0) return nullptr;  // of guests, those that are not admitted
   const auto guest = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& one) { return one.rank == rank; });
   return guest == guests_.end() ? nullptr : &*guest;
 }

@@ -35,6 +35,8 @@ class Rendezvous {
   bool take_card(Guest& guest, const Frame& frame);
   Status check(const Guest& guest, const admission::Claim& claim) const;
   bool refuse(Guest& guest, const Status& reason, std::string note);
+  /// Ends the job; the guest, who is not admitted, is told too.
+  bool fail(Guest& guest, Status reason);
   void note(std::string text);
 
   bool is_complete() const;

@@ -104,6 +104,16 @@ bool SocketAddress::is_loopback() const {
   return false;
 }
 
+std::string SocketAddress::to_string() const {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  if (::getnameinfo(as_sockaddr(*this), static_cast<socklen_t>(bytes.size()), host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "an unknown address";
+  }
+  return family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -156,16 +166,13 @@ Fd accept_from(const Fd& listener) {
 }
 
 std::string peer_name(const Fd& socket) {
-  sockaddr_storage address{};
-  socklen_t bytes = sizeof(address);
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0 ||
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&address), bytes, host, sizeof(host), port, sizeof(port),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "an unknown address";
-  }
-  return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+  SocketAddress address{.family = AF_UNSPEC, .bytes = std::vector<std::byte>(sizeof(sockaddr_storage))};
+  auto* other = reinterpret_cast<sockaddr*>(address.bytes.data());
+  auto bytes = static_cast<socklen_t>(address.bytes.size());
+  if (::getpeername(socket.get(), other, &bytes) != 0) return "an unknown address";
+  address.family = other->sa_family;
+  address.bytes.resize(bytes);
+  return address.to_string();
 }
 
 bool wait_for(int fd, short events, Clock::time_point deadline) {

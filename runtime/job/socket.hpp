@@ -49,6 +49,8 @@ struct SocketAddress {
   std::vector<std::byte> bytes;
 
   bool is_loopback() const;
+  /// "127.0.0.1:4242", "[::1]:4242".
+  std::string to_string() const;
 };
 
 /// The addresses of an endpoint, in the resolver's order; at least one. Blocks as long as the resolver does.
@@ -63,7 +65,7 @@ Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_p
 /// The next connection that waits at a listening socket; not open if there is none.
 Fd accept_from(const Fd& listener);
 
-/// "127.0.0.1:4242", the other end of a connection.
+/// The other end of a connection, as SocketAddress::to_string() writes it.
 std::string peer_name(const Fd& socket);
 
 /// Sleeps until one of `events` (see poll(2)) or an error is there, or until the deadline; false in the latter case.

@@ -28,44 +28,61 @@ class Watched {
   struct Posted {
     std::uint64_t digest = 0;
     std::string text;
+    std::uint64_t history = 0;     ///< stands for this call and all before it; 0: forgotten
+    std::vector<Posted> before{};  ///< the calls before it that are remembered, the youngest first, without theirs
   };
   /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted.
   virtual std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) = 0;
-  /// The verdict: poison everything with this status, and move no data any more; when this returns, peers may leave.
-  /// Called at most once; must not destroy the watch.
+  /// A verdict on one communicator: poison it with this status; the others go on. One that is not there (any more) is
+  /// no error. Must not destroy the watch.
+  virtual void poison(std::uint64_t communicator, const Status& verdict) = 0;
+  /// A verdict on the job: poison everything with this status, and move no data any more; when this returns, peers may
+  /// leave. Called at most once; must not destroy the watch.
   virtual void fail(const Status& verdict) = 0;
-  /// Called once after fail(): every rank that answers has stopped too, so that nobody touches another's memory.
-  virtual void release() = 0;
+  /// Called once after fail(). `all_have_stopped`: no rank moves data any more; else some did not say so in time.
+  virtual void release(bool all_have_stopped) = 0;
   /// A peer is leaving and waits until it has been heard: take what it sent.
   virtual void help() = 0;
 };
+
+/// Is a rank of the job one of these members? None of them: all are.
+inline bool is_among(const std::vector<Rank>& members, Rank rank) {
+  return members.empty() || std::find(members.begin(), members.end(), rank) != members.end();
+}
 
 /// A call that does not end, as its rank sees it.
 struct Trouble {
   enum class Kind : std::uint8_t {
     Stalled,   ///< no progress for a while: compare what all ranks posted; fail only if they differ or a rank has left
     Mismatch,  ///< a peer's digest differs from ours
-    Expired,   ///< the deadline has passed: find out who is late, then fail on all ranks
+    Expired,   ///< the deadline has passed: find out who is late, then fail on all members
+    Broken,    ///< a connection that it needs is broken
   };
   Kind kind = Kind::Stalled;
-  std::uint64_t communicator = 0;
+  std::uint64_t communicator = 0;  ///< which a verdict poisons
   std::uint32_t run = 0;
   std::string text;             ///< collective, step, peer, missing bytes: what goes into the verdict
   std::vector<Rank> members{};  ///< the ranks of the job that make the communicator; none: all
-  /// What it is about, where that is no call: then communicator and run are nobody's, and only a member that has left
-  /// can be the reason.
+  /// What it is about, where that is a message and no call: then only its peer can be the reason, by having left.
   std::string name{};
+  Rank peer = -1;
 
-  bool concerns(Rank rank) const {
-    return members.empty() || std::find(members.begin(), members.end(), rank) != members.end();
-  }
+  bool may_be_due_to(Rank rank) const { return peer >= 0 ? rank == peer : is_among(members, rank); }
 };
 
-/// How far a rank came on one of its communicators: the number that its next call would have had.
+/// How far a rank came on one of its communicators: the number that its next call would have had, and its last calls.
 struct Reach {
   std::uint64_t communicator = 0;
   std::uint32_t next_run = 0;
+  bool failed = false;     ///< the communicator: then the ranks need not have come equally far
+  Watched::Posted last{};  ///< call next_run - 1, if there was one
 };
+
+/// Calls that a rank tells of, one for which it is asked or its last one included, and the communicators of which it
+/// does so when it leaves; of the others the last call's history only.
+inline constexpr std::size_t calls_told = 8, communicators_told = 64;
+/// Communicators that a goodbye names, the youngest.
+inline constexpr std::size_t most_reaches = 4096;
 
 struct WatchTimes {
   std::chrono::milliseconds gather{1000};    ///< how long rank 0 waits for answers before it decides without them
@@ -78,18 +95,24 @@ struct WatchTimes {
 inline constexpr std::chrono::milliseconds longest_leave{5000};
 
 /// Notices what collectives cannot: a rank that died, stopped or left, calls that differ between ranks, and who is late
-/// when a deadline passes. Every verdict reaches all ranks that live, once, and names the ranks concerned:
-/// - PeerFailed: "rank 2 (host h) died ...", "rank 2 (host h) does not answer for 10 s (stopped?)",
-///   "rank 3 left the job before call 17";
-/// - Mismatch: "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
-/// - TimedOut: the text of the trouble, and who has not posted the call or does not answer.
+/// when a deadline passes. A verdict names the ranks concerned, and ends what can't go on without them:
+/// - the job, on all ranks that live, once: PeerFailed, "rank 2 (host h) died ...", "rank 2 (host h) does not answer
+///   for 10 s (stopped?)", or sent what is no message of the watch;
+/// - one communicator, on all its members, once: Mismatch, "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
+///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, where a
+///   connection broke; PeerFailed, "rank 3 left the job before call 17".
 ///
 /// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. One sleeping thread per
 /// rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
-/// alone. A rank that finds that it was itself suspended blames nobody for the time.
+/// alone, for itself. A rank that finds that it was itself suspended blames nobody for the time.
 ///
-/// Leaving is safe for the others. Without a failure, the peers of a leaving rank are made to take what it sent, also
-/// while their callers are busy elsewhere. After a verdict, no rank leaves before all that answer have stopped.
+/// A rank that leaves says what it called last. Who has heard the goodbyes of others by its own end, rank 0 those of
+/// all that leave before it and the others that of rank 0, compares: where ranks did not agree and no call has failed
+/// for it, an error on the log names both sides.
+///
+/// Leaving is safe for the others. Without a failure of the job, the peers of a leaving rank are made to take what it
+/// sent, also while their callers are busy elsewhere; likewise the members of a poisoned communicator for a while.
+/// After a verdict on the job, no rank leaves before all that answer have stopped.
 ///
 /// Thread rule: any thread may call; nothing blocks but the destructor. `watched` must outlive the watch.
 class Watch {
@@ -97,8 +120,8 @@ class Watch {
   /// Takes over the connections of a job that has come together. Internal if the system has no thread or descriptor.
   static Result<std::unique_ptr<Watch>> start(Membership& membership, Watched& watched, const WatchTimes& times = {});
   /// Ends the thread: at once without leave(), so that the others take this rank for dead; else after the goodbyes have
-  /// been heard, 200 ms at most; after a verdict once all have stopped, WatchTimes::stop and a beat at most. Hold no
-  /// lock that the functions of Watched take.
+  /// been heard, 200 ms at most; after a verdict on the job once all have stopped, WatchTimes::stop and a beat at most.
+  /// Hold no lock that the functions of Watched take.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -15,6 +15,46 @@ void send(Channel& channel, Say kind, const Encoder& body) {
 
 std::string_view cut(std::string_view text) { return text.substr(0, longest_text); }
 
+void put_call(Encoder& body, const Watched::Posted& posted) {
+  body.put(posted.digest).put(posted.history).put(std::string_view(posted.text).substr(0, longest_call));
+}
+
+Watched::Posted get_call(Decoder& body) {
+  Watched::Posted posted;
+  posted.digest = body.get<std::uint64_t>();
+  posted.history = body.get<std::uint64_t>();
+  posted.text = body.text(longest_call);
+  return posted;
+}
+
+void put(Encoder& body, const Watched::Posted& posted) {
+  put_call(body, posted);
+  const std::size_t before = std::min(posted.before.size(), calls_told - 1);
+  body.put(static_cast<std::uint8_t>(before));
+  for (std::size_t i = 0; i < before; ++i) put_call(body, posted.before[i]);
+}
+
+Watched::Posted get(Decoder& body) {
+  Watched::Posted posted = get_call(body);
+  const std::size_t before = std::min<std::size_t>(body.get<std::uint8_t>(), calls_told);
+  for (std::size_t i = 0; i < before; ++i) posted.before.push_back(get_call(body));
+  return posted;
+}
+
+void put_ranks(Encoder& body, const std::vector<Rank>& ranks) {
+  body.put(static_cast<std::uint32_t>(ranks.size()));
+  for (Rank rank : ranks) body.put(static_cast<std::uint32_t>(rank));
+}
+
+/// Nothing if there are too many.
+std::optional<std::vector<Rank>> take_ranks(Decoder& body) {
+  const auto count = body.get<std::uint32_t>();
+  if (count > most_members) return std::nullopt;
+  std::vector<Rank> ranks;
+  for (std::uint32_t i = 0; i < count; ++i) ranks.push_back(static_cast<Rank>(body.get<std::uint32_t>()));
+  return ranks;
+}
+
 /// The value, if the message was read to its end without a miss.
 template <class T>
 std::optional<T> complete(const Decoder& body, T value) {
@@ -30,15 +70,20 @@ void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
   Encoder body;
   const std::size_t count = std::min(reached.size(), most_reaches);
   body.put(static_cast<std::uint32_t>(count));
-  for (std::size_t i = 0; i < count; ++i) body.put(reached[i].communicator).put(reached[i].next_run);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Reach& one = reached[i];
+    body.put(one.communicator).put(one.next_run).put(static_cast<std::uint8_t>(one.failed));
+    put(body,
+        i < communicators_told ? one.last : Watched::Posted{.digest = 0, .text = {}, .history = one.last.history});
+  }
   send(channel, Say::Goodbye, body);
 }
 
 void send_report(Channel& channel, const Trouble& trouble) {
   Encoder body;
   body.put(static_cast<std::uint8_t>(trouble.kind)).put(trouble.communicator).put(trouble.run);
-  body.put(cut(trouble.text)).put(cut(trouble.name)).put(static_cast<std::uint32_t>(trouble.members.size()));
-  for (Rank member : trouble.members) body.put(static_cast<std::uint32_t>(member));
+  body.put(cut(trouble.text)).put(cut(trouble.name)).put(static_cast<std::int32_t>(trouble.peer));
+  put_ranks(body, trouble.members);
   send(channel, Say::Report, body);
 }
 
@@ -49,12 +94,16 @@ void send_ask(Channel& channel, const Ask& ask) {
 void send_answer(Channel& channel, const Answer& answer) {
   Encoder body;
   body.put(answer.inquiry).put(static_cast<std::uint8_t>(answer.posted.has_value()));
-  const Watched::Posted posted = answer.posted.value_or(Watched::Posted());
-  send(channel, Say::Answer, body.put(posted.digest).put(cut(posted.text)));
+  put(body, answer.posted.value_or(Watched::Posted()));
+  send(channel, Say::Answer, body);
 }
 
-void send_verdict(Channel& channel, const Status& verdict) {
-  send(channel, Say::Verdict, Encoder().put(static_cast<std::int32_t>(verdict.code())).put(cut(verdict.message())));
+void send_verdict(Channel& channel, const Verdict& verdict) {
+  Encoder body;
+  body.put(static_cast<std::int32_t>(verdict.reason.code())).put(cut(verdict.reason.message()));
+  body.put(static_cast<std::uint8_t>(verdict.communicator.has_value())).put(verdict.communicator.value_or(0));
+  put_ranks(body, verdict.members);
+  send(channel, Say::Verdict, body);
 }
 
 void send_time(Channel& channel, Say kind, const Time& time) {
@@ -69,8 +118,12 @@ std::optional<std::vector<Reach>> read_goodbye(const Frame& frame) {
   if (count > most_reaches) return std::nullopt;
   std::vector<Reach> reached;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto communicator = body.get<std::uint64_t>();
-    reached.push_back({.communicator = communicator, .next_run = body.get<std::uint32_t>()});
+    Reach one;
+    one.communicator = body.get<std::uint64_t>();
+    one.next_run = body.get<std::uint32_t>();
+    one.failed = body.get<std::uint8_t>() != 0;
+    one.last = get(body);
+    reached.push_back(std::move(one));
   }
   return complete(body, std::move(reached));
 }
@@ -79,15 +132,16 @@ std::optional<Trouble> read_report(const Frame& frame) {
   Decoder body(frame.body);
   Trouble trouble;
   const auto kind = body.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(Trouble::Kind::Expired)) return std::nullopt;
+  if (kind > static_cast<std::uint8_t>(Trouble::Kind::Broken)) return std::nullopt;
   trouble.kind = static_cast<Trouble::Kind>(kind);
   trouble.communicator = body.get<std::uint64_t>();
   trouble.run = body.get<std::uint32_t>();
   trouble.text = body.text(longest_text);
   trouble.name = body.text(longest_text);
-  const auto members = body.get<std::uint32_t>();
-  if (members > most_members) return std::nullopt;
-  for (std::uint32_t i = 0; i < members; ++i) trouble.members.push_back(static_cast<Rank>(body.get<std::uint32_t>()));
+  trouble.peer = body.get<std::int32_t>();
+  auto members = take_ranks(body);
+  if (!members) return std::nullopt;
+  trouble.members = *std::move(members);
   return complete(body, std::move(trouble));
 }
 
@@ -105,9 +159,7 @@ std::optional<Answer> read_answer(const Frame& frame) {
   Answer answer;
   answer.inquiry = body.get<std::uint32_t>();
   const bool has_posted = body.get<std::uint8_t>() != 0;
-  Watched::Posted posted;
-  posted.digest = body.get<std::uint64_t>();
-  posted.text = body.text(longest_text);
+  Watched::Posted posted = get(body);
   if (has_posted) answer.posted = std::move(posted);
   return complete(body, std::move(answer));
 }
@@ -121,10 +173,17 @@ std::optional<Time> read_time(const Frame& frame) {
   return complete(body, time);
 }
 
-std::optional<Status> read_verdict(const Frame& frame) {
+std::optional<Verdict> read_verdict(const Frame& frame) {
   Decoder body(frame.body);
   const Code code = admission::code_from(body.get<std::int32_t>());
-  return complete(body, Status(code, body.text(longest_text)));
+  Verdict verdict{.reason = Status(code, body.text(longest_text)), .communicator = {}, .members = {}};
+  const bool confined = body.get<std::uint8_t>() != 0;
+  const auto communicator = body.get<std::uint64_t>();
+  if (confined) verdict.communicator = communicator;
+  auto members = take_ranks(body);
+  if (!members) return std::nullopt;
+  verdict.members = *std::move(members);
+  return complete(body, std::move(verdict));
 }
 
 }  // namespace lacuna::runtime::watch_messages

@@ -11,7 +11,7 @@
 namespace lacuna::runtime::watch_messages {
 
 inline constexpr std::size_t longest_text = 8192;  ///< longer ones are cut
-inline constexpr std::size_t most_reaches = 4096;
+inline constexpr std::size_t longest_call = 400;   ///< of the text of a call that was posted
 inline constexpr std::size_t most_members = 65536;
 inline constexpr std::size_t longest_message = 1 << 19;  // a report with the members of a large communicator
 
@@ -21,8 +21,8 @@ enum class Say : std::uint8_t {
   Report,     ///< to rank 0: a trouble
   Ask,        ///< from rank 0: what did you post?
   Answer,     ///< to rank 0
-  Verdict,    ///< the job has failed
-  Stopped,    ///< to rank 0: this rank has heard the verdict and moves no data any more
+  Verdict,    ///< the job, or a communicator, has failed
+  Stopped,    ///< to rank 0: this rank has heard the verdict on the job and moves no data any more
   Released,   ///< from rank 0: all have stopped
   Leaving,    ///< from rank 0: some rank waits until it has been heard
   AskTime,    ///< to rank 0: what does your clock say?
@@ -39,6 +39,13 @@ struct Answer {
   std::optional<Watched::Posted> posted;
 };
 
+/// What has failed, and why.
+struct Verdict {
+  Status reason;
+  std::optional<std::uint64_t> communicator;  ///< nothing: the job
+  std::vector<Rank> members;                  ///< of the communicator; none: all ranks
+};
+
 /// Readings of two clocks; the answer repeats the question's.
 struct Time {
   Clock::time_point asked;
@@ -51,7 +58,7 @@ void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
 void send_report(Channel& channel, const Trouble& trouble);
 void send_ask(Channel& channel, const Ask& ask);
 void send_answer(Channel& channel, const Answer& answer);
-void send_verdict(Channel& channel, const Status& verdict);
+void send_verdict(Channel& channel, const Verdict& verdict);
 void send_time(Channel& channel, Say kind, const Time& time);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
@@ -59,7 +66,7 @@ std::optional<std::vector<Reach>> read_goodbye(const Frame& frame);
 std::optional<Trouble> read_report(const Frame& frame);
 std::optional<Ask> read_ask(const Frame& frame);
 std::optional<Answer> read_answer(const Frame& frame);
-std::optional<Status> read_verdict(const Frame& frame);
+std::optional<Verdict> read_verdict(const Frame& frame);
 std::optional<Time> read_time(const Frame& frame);
 
 }  // namespace lacuna::runtime::watch_messages

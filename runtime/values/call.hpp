@@ -32,9 +32,12 @@ inline constexpr std::size_t priorities = 3;
 
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
-  std::string algorithm{};                ///< its name; empty: lacuna chooses
-  Skip skip{};                            ///< what is left out
-  Sampler* sampler = nullptr;             ///< of random choices; null: that of skip.state, or the communicator's own
+  std::string algorithm{};  ///< its name; empty: lacuna chooses
+  Skip skip{};              ///< what is left out
+  /// Of random choices; null: that of skip.state, or the communicator's own, of seed 0 and a key that stands for the
+  /// place where it was made: by the job, or by which split of which communicator and for which colour. So equal jobs
+  /// draw alike, and the communicators of a job differently.
+  Sampler* sampler = nullptr;
   Priority priority = Priority::Normal;   ///< may differ between ranks
   std::chrono::milliseconds deadline{0};  ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
   std::optional<std::uint64_t> notify{};  ///< put this token into the completion queue at the end; this rank only

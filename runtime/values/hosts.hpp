@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <span>
@@ -27,14 +26,7 @@ class Hosts {
     for (const Name& name : names) {
       numbers.push_back(known.emplace(name, static_cast<Rank>(known.size())).first->second);
     }
-    count_ = static_cast<Rank>(known.size());
-    on_each_ = size_;
-    if (count_ < 2) return;
-    std::vector<Rank> ranks(known.size(), 0);
-    for (Rank host : numbers) ++ranks[static_cast<std::size_t>(host)];
-    const bool even = std::all_of(ranks.begin(), ranks.end(), [&](Rank one) { return one == ranks.front(); });
-    on_each_ = even ? ranks.front() : 0;
-    numbers_ = std::make_shared<const std::vector<Rank>>(std::move(numbers));
+    set(std::move(numbers), static_cast<Rank>(known.size()));
   }
 
   /// Number of ranks.
@@ -42,26 +34,22 @@ class Hosts {
   /// Number of hosts.
   Rank count() const { return count_; }
   Rank host_of(Rank rank) const { return numbers_ ? (*numbers_)[static_cast<std::size_t>(rank)] : 0; }
-  Rank ranks_on(Rank host) const {
-    return numbers_ ? static_cast<Rank>(std::count(numbers_->begin(), numbers_->end(), host)) : size_;
+  Rank ranks_on(Rank host) const;
+  /// Does each host have its ranks in a row?
+  bool in_rows() const {
+    for (Rank rank = 1, seen = 1; numbers_ && rank < size_; ++rank) {
+      if (host_of(rank) == host_of(rank - 1)) continue;
+      if (host_of(rank) != seen++) return false;
+    }
+    return true;
   }
   /// The number of ranks on each host; 0: they differ.
   Rank ranks_on_each() const { return on_each_; }
 
   /// The hosts of a group: its rank i is rank members[i] here.
-  Hosts of(std::span<const Rank> members) const {
-    if (!numbers_) return {static_cast<Rank>(members.size())};
-    std::vector<Rank> numbers;
-    for (Rank rank : members) numbers.push_back(host_of(rank));
-    return Hosts(numbers);
-  }
+  Hosts of(std::span<const Rank> members) const;
   /// The hosts by position, where position i is rank i + shift, around the number of ranks.
-  Hosts turned(Rank shift) const {
-    if (!numbers_ || shift == 0) return *this;
-    std::vector<Rank> numbers = *numbers_;
-    std::rotate(numbers.begin(), numbers.begin() + shift, numbers.end());
-    return Hosts(numbers);
-  }
+  Hosts turned(Rank shift) const;
 
   friend bool operator==(const Hosts& a, const Hosts& b) {
     if (a.size_ != b.size_ || a.count_ != b.count_) return false;
@@ -69,6 +57,8 @@ class Hosts {
   }
 
  private:
+  void set(std::vector<Rank> numbers, Rank count);
+
   Rank size_ = 0, count_ = 0, on_each_ = 0;
   std::shared_ptr<const std::vector<Rank>> numbers_;  // by rank; null: all on one host
 };

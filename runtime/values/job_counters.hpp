@@ -74,7 +74,7 @@ struct CommunicatorCounters {
   }
 };
 
-/// What one rank has done in its job since it joined. All figures only grow.
+/// What one rank has done in its job since it joined. All figures but `waiting_messages` only grow.
 struct JobCounters {
   Rank rank = 0;
   Rank size = 0;
@@ -84,6 +84,8 @@ struct JobCounters {
   double wait_seconds = 0;                            ///< that callers spent waiting, added up over their threads
   std::uint64_t parked_messages = 0;                  ///< received before their step could take them
   std::uint64_t parked_bytes = 0;                     ///< of these, what had to be kept in memory of lacuna's
+  std::uint64_t waiting_messages = 0;                 ///< parked now
+  std::uint64_t duplicate_fragments = 0;              ///< received a second time, and dropped
   std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
 

@@ -24,9 +24,12 @@ constexpr std::string_view to_string(SkipMode mode) {
 
 /// What stands for the contributions that are left out.
 enum class SkipScale : std::uint8_t {
-  ZeroFill = 0,      ///< zeros: avg divides by P all the same, which makes its results smaller
-  Renormalised = 1,  ///< the mean of the others: avg divides by their number, sum is multiplied by P over it
-  Factor = 2,        ///< zeros; sum and avg are the sum of the others times Skip::factor, where any are missing
+  ZeroFill = 0,  ///< zeros: avg divides by P all the same, which makes its results smaller
+  /// The mean of the others: avg divides by their number, sum is multiplied by P over it. Where hosts of different
+  /// numbers of ranks are turned, skip_two_level takes their number on average instead, so that over all draws each
+  /// rank weighs the same.
+  Renormalised = 1,
+  Factor = 2,  ///< zeros; sum and avg are the sum of the others times Skip::factor, where any are missing
 };
 
 constexpr std::string_view to_string(SkipScale scale) {
@@ -89,7 +92,7 @@ struct SkipState {
 class SkipImportance;
 
 /// SkipReduce (Kasan, Abts, Choi, Kim, MICRO 2025): contributions that a call leaves out to save steps. For sum and
-/// avg. Equal on all ranks.
+/// avg. Equal on all ranks, but for what the call does not use: the factor of another scale, say.
 struct Skip {
   int steps = 0;     ///< S: how many, in the algorithm's own measure; see its file
   double ratio = 0;  ///< instead of steps: the largest S that leaves out at most this share of all contributions

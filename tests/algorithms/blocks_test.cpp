@@ -226,5 +226,26 @@ TEST(Blocks, AProgramThatPassesOnBlocksOfUnknownLengthIsRefused) {
             "other");
 }
 
+/// A scatter in which position 1 sends what only the root knows the length of.
+void false_root(GraphBuilder& g) {
+  if (g.size() < 3) return;
+  if (g.position() == 1) g.send(g.scratch(0, g.input(2)), 2);
+  if (g.position() == 2) g.receive(g.output(2), 1);
+}
+
+TEST(Blocks, AProgramInWhichAnotherThanTheRootScattersIsRefused) {
+  static const Algorithm algorithm = {.collective = Collective::Scatterv,
+                                      .name = "false_root",
+                                      .summary = "a test's",
+                                      .symmetric = false,
+                                      .supports = nullptr,
+                                      .build = false_root,
+                                      .bind = from_root};
+  EXPECT_EQ(register_algorithm(algorithm).message(),
+            "scatterv false_root on 3 ranks: message 0 from position 1 step 0 to position 2 step 0: sends [2, 3) of 3, "
+            "receives [2, 3) of 3: only two ranks know this block's length, so it must go straight from one to the "
+            "other");
+}
+
 }  // namespace
 }  // namespace lacuna::test

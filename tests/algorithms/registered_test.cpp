@@ -199,6 +199,13 @@ TEST(RegisteredAlgorithms, AProgramThatTakesSeveralBlocksAtOnceIsRefused) {
             "alltoall all on 2 ranks: position 0: alltoall has blocks: a region is one of 2, not [0, 1) of 1");
 }
 
+TEST(RegisteredAlgorithms, AProgramThatWritesSeveralBlocksAtOnceIsRefused) {
+  Algorithm wide = named("wide", [](GraphBuilder& g) { g.copy(g.output(), g.input(g.position())); });
+  wide.collective = Collective::Alltoall;
+  EXPECT_EQ(refusal(wide),
+            "alltoall wide on 2 ranks: position 0: alltoall has blocks: a region is one of 2, not [0, 1) of 1");
+}
+
 TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   static const Algorithm late = named("late", [](GraphBuilder& g) {
     star(g);

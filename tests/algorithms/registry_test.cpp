@@ -75,6 +75,17 @@ TEST(Registry, SmallAllreducesPreferFewMessagesAndLargeOnesFewBytes) {
   EXPECT_EQ((*select_algorithm(call_of(Collective::Allreduce, "", 1 << 20), 4))->name, "ring");
 }
 
+TEST(Registry, ALimitOfSizeIsTheLargestOneThatFits) {
+  const auto name = [](std::size_t bytes) {
+    return (*select_algorithm(call_of(Collective::Allreduce, "", bytes / sizeof(float)), 8))->name;
+  };
+  constexpr std::size_t few = 16 << 10, more = 256 << 10;
+  EXPECT_EQ(name(few), "recursive_doubling");
+  EXPECT_EQ(name(few + sizeof(float)), "halving_doubling");
+  EXPECT_EQ(name(more), "halving_doubling");
+  EXPECT_EQ(name(more + sizeof(float)), "ring");
+}
+
 TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne) {
   const Hosts even(std::vector<Rank>{0, 0, 1, 1});
   const auto name = [&](const Skip& skip, const Hosts& hosts) {
@@ -96,6 +107,13 @@ TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne
     call.options.skip = {.steps = 1, .incomplete = true};
     EXPECT_EQ((*select_algorithm(call, even))->name, "skip_ring");
   }
+}
+
+TEST(Registry, ACallThatSkipsTakesAnotherPreferenceOnlyIfThatCanSkip) {
+  Call call = call_of(Collective::Allreduce, "");
+  call.options.skip.steps = 1;
+  EXPECT_EQ((*select_algorithm(call, 4, "skip_double_tree"))->name, "skip_double_tree");
+  EXPECT_EQ((*select_algorithm(call, 4, "double_tree"))->name, "skip_ring");
 }
 
 TEST(Registry, SkippedStepsAreRefusedByAlgorithmsThatSkipNone) {

@@ -3,9 +3,10 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
-#include "algorithms/skip_mask.hpp"
 #include "tests/algorithms/skip_rig.hpp"
+#include "tests/support/contributions.hpp"
 
 // What holds of every algorithm that skips. Exact sums and bytes of any input are the conformance suite's.
 namespace lacuna::test {
@@ -71,9 +72,11 @@ TEST(SkipMask, SaysWhoContributesToEachElementOfEveryRank) {
           const SkipMask mask(calls[0], algorithm, hosts, sampler, skip_chunk_bytes);
           for (Rank at = 0; at < rig.ranks.size(); ++at) {
             const auto& output = rig.outputs[static_cast<std::size_t>(at)];
+            const auto there = contributions(mask, at, rig.ranks.size(), output.size());
             for (std::size_t i = 0; i < output.size(); ++i) {
               for (Rank from = 0; from < rig.ranks.size(); ++from) {
-                ASSERT_EQ(mask.contributes(from, at, i), (output[i] >> from & 1) == 1)
+                if (algorithm.collective == Collective::Allgather && static_cast<Rank>(i / 203) != from) continue;
+                ASSERT_EQ(there[static_cast<std::size_t>(from)][i], (output[i] >> from & 1) == 1)
                     << "rank " << from << " to " << at << ", element " << i;
               }
             }
@@ -140,6 +143,23 @@ TEST(SkipAlgorithms, WithoutStepsEqualTheirDenseFormBitForBitUnderAnyDraw) {
                    });
 }
 
+/// A renormalised sum is the sum of the ranks that are there, times all / there: of ranks; of hosts that differ in size
+/// and are drawn, of hosts.
+struct Share {
+  double all, there;
+};
+
+Share share_of(const std::vector<std::vector<bool>>& there, std::size_t element, const Hosts& hosts, bool drawn) {
+  if (!drawn || hosts.ranks_on_each() > 0) {
+    return {static_cast<double>(hosts.size()), static_cast<double>(contributors(there, element))};
+  }
+  std::set<Rank> hosts_there;
+  for (Rank rank = 0; rank < hosts.size(); ++rank) {
+    if (there[static_cast<std::size_t>(rank)][element]) hosts_there.insert(hosts.host_of(rank));
+  }
+  return {static_cast<double>(hosts.count()), static_cast<double>(hosts_there.size())};
+}
+
 /// All ranks give 12 in each element; what each scale makes of a number of contributors.
 TEST(SkipAlgorithms, ScaleByTheNumberOfContributors) {
   each_skip<double>(
@@ -156,11 +176,14 @@ TEST(SkipAlgorithms, ScaleByTheNumberOfContributors) {
             const auto calls = sampled_calls(rig, like);
             rig.run(calls);
             const SkipMask mask(calls[0], algorithm, hosts, sampler, skip_chunk_bytes);
+            const auto mask_of_elements = contributions(mask, 0, rig.ranks.size(), 203);
             for (std::size_t i = 0; i < 203; ++i) {
-              const double there = mask.contributors(0, i);
+              const double there = contributors(mask_of_elements, i);
               const bool lacks = there < size;
               const double zeros = reduction == Reduction::Avg ? 12 * there / size : 12 * there;
-              const double mean = reduction == Reduction::Avg ? 12 : 12 * size;
+              const bool drawn = algorithm.by_hosts && skip.mode != SkipMode::Static;
+              const Share share = share_of(mask_of_elements, i, hosts, drawn);
+              const double mean = 12 * there * share.all / (share.there * (reduction == Reduction::Avg ? size : 1));
               const double expected = scale == SkipScale::Renormalised      ? mean
                                       : scale == SkipScale::Factor && lacks ? 3 * there
                                                                             : zeros;

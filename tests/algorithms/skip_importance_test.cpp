@@ -131,6 +131,39 @@ TEST(SkipImportance, RestoredItDecidesAsTheSavedOneAndDamageIsRefused) {
   EXPECT_EQ(first.save(), second.save());
 }
 
+TEST(SkipImportance, ASegmentExactlyAtTheThresholdIsNotImportant) {
+  std::vector<float> half(8, 1), none(8, 1);
+  for (std::size_t i = 0; i < 4; ++i) half[i] = 100;  // the largest quarter of all 16, and half of its segment
+  for (const auto& [threshold, next] : {std::pair(0.5, Next::Skip), {0.4999, Next::Protect}}) {
+    SkipImportance importance(SkipImportance::Options{.every = 10, .threshold = threshold});
+    measure(importance, {half, none});
+    EXPECT_EQ(importance.next(0), next) << threshold;
+    EXPECT_EQ(importance.segments()[0].share, 0.5);
+  }
+}
+
+TEST(SkipImportance, EachOptionMustBeThatOfTheSavedOne) {
+  const SkipImportance::Options options{.every = 4, .threshold = 0.3, .samples = 100};
+  SkipImportance first(options);
+  measure(first, {normal(1000, 10, 1)});
+  const auto saved = first.save();
+  SkipImportance::Options every = options, threshold = options, samples = options;
+  every.every = 5;
+  threshold.threshold = 0.25;
+  samples.samples = 101;
+  for (const auto& [other, text] : {std::pair(every, "this one 5, 0.3, 100"),
+                                    {threshold, "this one 4, 0.25, 100"},
+                                    {samples, "this one 4, 0.3, 101"}}) {
+    SkipImportance second(other);
+    const Status refused = second.restore(saved);
+    EXPECT_EQ(refused.code(), Code::InvalidArgument);
+    EXPECT_NE(refused.message().find(text), std::string::npos) << refused.message();
+    EXPECT_TRUE(second.segments().empty());
+  }
+  SkipImportance equal(options);
+  EXPECT_TRUE(equal.restore(saved));
+}
+
 /// Ranks with a bucket of four segments; the second one's gradients are large.
 struct AutomaticRig : SkipRig<float> {
   AutomaticRig() : SkipRig(4), states(4), importances(4) {

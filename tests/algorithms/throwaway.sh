@@ -54,5 +54,6 @@ cmake --build --preset release --parallel "$(nproc)" --target algorithms_tests l
 bin=build/release/bin
 "$bin/lacuna" list | grep throwaway
 "$bin/lacuna" explain allreduce --algorithm throwaway --ranks 4 | grep throwaway
-"$bin/algorithms_tests" --gtest_filter='Full*:Pairwise*:Adversarial*:*Groups*:Registry*'
+# On an odd number of ranks and on a power of two: the tests of the whole list have run the others.
+"$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*'
 "$bin/lacuna" launch -n 3 "$bin/lacuna_worker" size=3 conformance | grep 'allreduce throwaway: [1-9]'

@@ -101,7 +101,7 @@ TEST_F(CheckpointCrashTest, AFullDiskIsAnErrorThatSaysSoAndThePreviousSetStands)
       return write_set(directory_, 2, big);
     }();
     EXPECT_EQ(full.code(), Code::Io);
-    EXPECT_TRUE(holds(full.message(), "ckpt-2-rank0.h5.tmp: cannot write the file: File too large"));
+    EXPECT_TRUE(holds(full.message(), "ckpt-2-rank0.h5 could not be written: File too large"));
     EXPECT_EQ(names(), before);
   }
   EXPECT_EQ(newest_set(directory_, ranks)->set->step, 1);
@@ -117,9 +117,9 @@ TEST_F(CheckpointCrashTest, APlaceThatCannotBeWrittenIsAnErrorThatNamesIt) {
   EXPECT_TRUE(holds(below_file.message(), (directory_ / "file").string()));
   EXPECT_FALSE(newest_set(directory_ / "file", ranks));
 
-  std::filesystem::create_directory(directory_ / "ckpt-1-rank0.h5.tmp");
+  std::filesystem::create_directory(directory_ / "ckpt-1-rank0.h5");
   const Status occupied = write_set(directory_, 1);
-  EXPECT_TRUE(holds(occupied.message(), "ckpt-1-rank0.h5.tmp: cannot create the file"));
+  EXPECT_TRUE(holds(occupied.message(), "ckpt-1-rank0.h5 could not be written: it is no regular file"));
 }
 
 TEST_F(CheckpointCrashTest, AFileThatIsNotHdf5IsAnErrorAndPrintsNothing) {

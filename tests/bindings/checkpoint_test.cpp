@@ -180,6 +180,19 @@ TEST_F(CheckpointTest, ADamagedNewestSetIsPassedOverForAReasonThatNamesTheFile) 
   }
 }
 
+TEST_F(CheckpointTest, ASetWhoseSumsAreRightButWhoseFilesAreNotItsOwnIsPassedOver) {
+  ASSERT_TRUE(write_set(directory_, 1));
+  const Result<FileSum> foreign = write_rank_file({directory_, 2, 0, 1}, {}, {});  // of a job of one rank
+  const Result<FileSum> good = write_rank_file({directory_, 2, 1, ranks}, {}, {});
+  ASSERT_TRUE(foreign && good);
+  ASSERT_TRUE(write_manifest(directory_, {2, {*foreign, *good}, "", ""}));
+  const Result<SetSearch> search = newest_set(directory_, ranks);
+  ASSERT_TRUE(search && search->set);
+  EXPECT_EQ(search->set->step, 1);
+  ASSERT_EQ(search->skipped.size(), 1U);
+  EXPECT_TRUE(holds(search->skipped[0], "step = 2; rank = 0; size = 1"));
+}
+
 TEST_F(CheckpointTest, AFlippedByteIsFoundWhereverItIs) {
   ASSERT_TRUE(write_set(directory_, 1, 10));
   for (const char* name : {"ckpt-1-rank1.h5", "manifest-1.json"}) {
@@ -213,18 +226,20 @@ TEST_F(CheckpointTest, AManifestOfForeignNamesOrTextsIsRefused) {
 }
 
 TEST_F(CheckpointTest, PruneKeepsTheLastTwoSetsAndEveryFileThatIsNotOurs) {
-  const std::vector<std::string> foreign = {"ckpt-01-rank0.h5", "ckpt-1-rank0.h5.bak", "manifest-1.json.old",
-                                            "manifest-x.json", "run.h5"};
+  const std::vector<std::string> foreign = {
+      "ckpt-01-rank0.h5", "ckpt-1-rank0.h5.bak", "manifest-1.json.old",     "manifest-x.json",
+      "run.h5",           "ckpt-1-rank0.h5.tmp", "ckpt-1-rank0.h5.0123.tmp"};
   for (const std::string& name : foreign) std::ofstream(directory_ / name) << "mine";
-  for (const char* name : {"ckpt-0-rank7.h5", "ckpt-3-rank0.h5.tmp", "manifest-3.json.tmp"}) {
+  for (const char* name : {"ckpt-0-rank7.h5", "ckpt-3-rank0.h5.0123456789abcdef.tmp",
+                           "ckpt-3-rank0.h5.fedcba9876543210.tmp", "manifest-3.json.0000000000000000.tmp"}) {
     std::ofstream(directory_ / name) << "left over";
   }
-  std::ofstream(directory_ / "ckpt-4-rank0.h5.tmp") << "being written";
+  std::ofstream(directory_ / "ckpt-4-rank0.h5.0123456789abcdef.tmp") << "being written";
   for (const std::int64_t step : {1, 2, 3}) ASSERT_TRUE(write_set(directory_, step));
   ASSERT_TRUE(prune(directory_, 3));
   std::vector<std::string> expected = foreign;
   expected.insert(expected.end(), {"ckpt-2-rank0.h5", "ckpt-2-rank1.h5", "ckpt-3-rank0.h5", "ckpt-3-rank1.h5",
-                                   "ckpt-4-rank0.h5.tmp", "manifest-2.json", "manifest-3.json"});
+                                   "ckpt-4-rank0.h5.0123456789abcdef.tmp", "manifest-2.json", "manifest-3.json"});
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(names(), expected);
 }

@@ -150,6 +150,31 @@ TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
   for (const std::string& path : {before, slower, wrong, other, skipping}) std::remove(path.c_str());
 }
 
+TEST(Command, CompareFailsWhenRowsAreMissingUnlessTheyMay) {
+  const auto write = [](const std::string& name, const std::vector<int>& sizes) {
+    const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";
+    std::string rows;
+    for (int size : sizes) {
+      rows += fmt::format(
+          R"({}{{"size": {}, "type": "f32", "redop": "sum", "algorithm": "ring", "out_of_place": {{"time": 10}}}})",
+          rows.empty() ? "" : ", ", size);
+    }
+    std::ofstream(path) << fmt::format(R"({{"collective": "allreduce", "ranks": 2, "results": [{}]}})", rows);
+    return path;
+  };
+  const std::string before = write("all", {8, 16, 32}), after = write("fewer", {8, 32});
+  const Outcome missing = lacuna({"compare", before, after});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(count(missing.output, "\n +16 .* 10.00 +- +-  missing\n"), 1u) << missing.output;
+  EXPECT_EQ(count(missing.output, "# 1 of 3 are missing in .*; --allow-missing passes over them\n"), 1u)
+      << missing.output;
+  const Outcome allowed = lacuna({"compare", before, after, "--allow-missing"});
+  EXPECT_EQ(allowed.exit_code, 0);
+  EXPECT_EQ(count(allowed.output, "# 1 of 3 are missing in .*[^s]\n"), 1u) << allowed.output;
+  EXPECT_EQ(lacuna({"compare", after, before}).exit_code, 0) << "more rows are no loss";
+  for (const std::string& path : {before, after}) std::remove(path.c_str());
+}
+
 TEST(Command, PerfShowsPercentilesAndMeasuresGroups) {
   const std::string path = testing::TempDir() + "percentiles" + std::to_string(::getpid()) + ".json";
   const Outcome measured = lacuna({"launch", "-n", "4", "--", LACUNA_COMMAND, "perf", "allgather", "-e", "64", "-f",

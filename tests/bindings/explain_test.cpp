@@ -72,6 +72,12 @@ TEST(Cost, OfTwoLevelsIsTheLeastBetweenHosts) {
   EXPECT_EQ(uneven.total_bytes, 2u * 2 * 1200 + 2u * 5 * 1200);
 }
 
+TEST(Cost, TheBusiestHostMayBeOneThatReceives) {
+  const Hosts pairs(std::vector<Rank>{0, 0, 1, 1, 2, 2});
+  EXPECT_EQ(cost(Collective::Gather, "linear", pairs, 100).host_bytes, 4u * 400);
+  EXPECT_EQ(cost(Collective::Scatter, "linear", pairs, 100).host_bytes, 4u * 400);
+}
+
 TEST(Cost, PredictsTheChainAndTheBusiestHost) {
   EXPECT_DOUBLE_EQ((Cost{.steps = 6, .rank_bytes = 5000, .host_bytes = 3000, .total_bytes = 9000}.seconds(1e-5, 1e6)),
                    6e-5 + 3e-3);

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <barrier>
 #include <numeric>
 
 #include "tests/bindings/facade_ranks.hpp"
@@ -107,23 +106,6 @@ TEST_P(Groups, AGroupOutlivesTheCommunicatorThatItCameFrom) {
     Communicator half = must_split(world, me / 2);
     { const Communicator gone = std::move(world); }
     EXPECT_EQ(members_heard(half, me), (std::vector<Rank>{me / 2 * 2, me / 2 * 2 + 1}));
-  });
-}
-
-TEST_P(Groups, AMismatchInAGroupNamesItsMembersByTheirRanksInTheJobAndPoisonsAll) {
-  auto ranks = local(4, GetParam());
-  std::barrier all_have_split(4);  // the verdict would end a split too
-  on_each(ranks, [&](Communicator& world) {
-    Communicator half = must_split(world, world.rank() % 2);
-    all_have_split.arrive_and_wait();
-    std::vector<float> data(100);
-    if (world.rank() % 2 == 1) {
-      const std::span<float> some(data.data(), world.rank() == 3 ? 99 : 100);
-      expect_error(half.allreduce<float>(some, some), Code::Mismatch, "call 0 of ranks 1, 3 differs: rank 1 posted");
-    }
-    const auto until = Clock::now() + 10s;
-    while (world.status() && Clock::now() < until) world.progress();
-    for (Communicator* one : {&world, &half}) expect_error(one->status(), Code::Mismatch, "of ranks 1, 3 differs");
   });
 }
 

@@ -51,11 +51,12 @@ class Capture {
   runtime::Fd file_;
 };
 
-/// A launcher in a process of its own.
+/// A launcher in a process of its own, in which no signal is ignored but one perhaps.
 class Launcher {
  public:
-  explicit Launcher(const LaunchOptions& options)
-      : process_([&](const Process::Say&) {
+  explicit Launcher(const LaunchOptions& options, int ignored = 0)
+      : process_([&, ignored](const Process::Say&) {
+          for (int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, number == ignored ? SIG_IGN : SIG_DFL);
           ::dup2(out_.fd(), STDOUT_FILENO);
           ::dup2(err_.fd(), STDERR_FILENO);
           ::_exit(launch(options));
@@ -174,6 +175,43 @@ TEST(Launch, OneFailureEndsTheOthers) {
   expect_contains(launcher.err().text(), "ending ranks 0, 1");
 }
 
+TEST(Launch, TheRankThatDiedFirstIsNamedHoweverLateTheLauncherLooks) {
+  for (int first = 0; first < 3; ++first) {
+    LaunchOptions options = script(3, "echo $LACUNA_RANK $$; while :; do sleep 0.01; done");
+    options.patience = 60s;
+    Launcher launcher(options);
+    ASSERT_TRUE(launcher.out().waits_for("\n", 3));
+    std::vector<pid_t> ranks;
+    for (const std::string& line : launcher.lines()) ranks.push_back(static_cast<pid_t>(std::stol(line.substr(6))));
+    launcher.signal(SIGSTOP);
+    for (int next = 0; next < 3; ++next) {
+      const pid_t rank = ranks[static_cast<std::size_t>((first + 2 * next) % 3)];
+      ::kill(rank, next == 0 ? SIGKILL : SIGTERM);
+      ASSERT_TRUE(ends_soon(rank));
+    }
+    launcher.signal(SIGCONT);
+    EXPECT_EQ(launcher.wait(), 128 + SIGKILL) << first;
+    expect_contains(launcher.err().text(), "lacuna launch: rank " + std::to_string(first) + " (process ");
+  }
+}
+
+TEST(Launch, ARankThatWasKilledIsNamedBeforeOneThatWasFasterToExit) {
+  LaunchOptions options = script(3, "[ $LACUNA_RANK = 2 ] && { sleep 0.1; kill -9 $$; }; exit 4");
+  options.patience = 60s;
+  Launcher launcher(options);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  expect_contains(launcher.err().text(), "lacuna launch: rank 2 (process ");
+  EXPECT_EQ(launcher.err().text().find("rank 0"), std::string::npos);
+}
+
+TEST(Launch, ARankThatAbortsAfterAnotherFailedIsNotNamed) {
+  LaunchOptions options = script(2, "[ $LACUNA_RANK = 0 ] && { sleep 0.1; kill -6 $$; }; exit 4");
+  options.patience = 60s;
+  Launcher launcher(options);
+  EXPECT_EQ(launcher.wait(), 4);
+  expect_contains(launcher.err().text(), "lacuna launch: rank 1 (process ");
+}
+
 TEST(Launch, SurvivorsHaveTimeToReportTheFailureThemselves) {
   Launcher launcher(script(2, "[ $LACUNA_RANK = 1 ] && exit 3; sleep 0.05; echo rank 1 is gone; exit 4"));
   EXPECT_EQ(launcher.wait(), 3);
@@ -195,6 +233,17 @@ TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
   launcher.signal(SIGINT);
   EXPECT_EQ(launcher.wait(), 5);
   EXPECT_TRUE(launcher.out().waits_for("interrupted", 2));
+}
+
+TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
+  for (int ignored : {SIGHUP, SIGINT}) {  // as nohup does, and a shell with what it starts in the background
+    Launcher launcher(script(2, "echo ready; sleep 1; echo done"), ignored);
+    ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+    launcher.signal(ignored);
+    EXPECT_EQ(launcher.wait(), 0) << "with a grace of 0.3 s";
+    EXPECT_TRUE(launcher.out().waits_for("done", 2));
+    EXPECT_EQ(launcher.err().text(), "");
+  }
 }
 
 TEST(Launch, ASecondInterruptKills) {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdlib>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/output_folder.hpp"
@@ -224,6 +226,64 @@ TEST(TraceMerge, TracesOfOtherJobsAreLeftOutAndAbsentRanksNamed) {
   EXPECT_EQ(TraceJson(folder.read("other.json")).size(), merged->events);
 }
 
+TEST(TraceSlices, StepsThatMeetInOneTickLieInDifferentLanes) {
+  using runtime::Tracer;
+  std::vector<Tracer::Event> events;
+  const auto add = [&](Tracer::Kind kind, std::uint32_t step, std::uint64_t ticks) {
+    Tracer::Event event{};
+    event.kind = kind;
+    event.step = step;
+    event.step_kind = StepKind::Copy;
+    event.ticks = ticks;
+    events.push_back(event);
+  };
+  add(Tracer::Kind::StepStarted, 0, 10);
+  add(Tracer::Kind::StepEnded, 0, 20);
+  add(Tracer::Kind::StepStarted, 1, 20);
+  add(Tracer::Kind::StepEnded, 1, 30);
+  add(Tracer::Kind::StepStarted, 2, 31);
+  add(Tracer::Kind::StepEnded, 2, 40);
+  const TraceSlices slices = slices_of(events);
+  ASSERT_EQ(slices.steps.size(), 3u);
+  EXPECT_EQ(slices.steps[0].lane, 0u);
+  EXPECT_EQ(slices.steps[1].lane, 1u) << "one of no length is drawn longer than it was";
+  EXPECT_EQ(slices.steps[2].lane, 0u);
+}
+
+TEST(TraceSlices, AStepThatTheTraceDoesNotEndEndsWithItsCall) {
+  using runtime::Tracer;
+  std::vector<Tracer::Event> events(4);
+  const auto set = [&](std::size_t i, Tracer::Kind kind, std::uint32_t call, std::uint64_t ticks) {
+    events[i].kind = kind;
+    events[i].call = call;
+    events[i].ticks = ticks;
+  };
+  set(0, Tracer::Kind::CallPosted, 1, 10);
+  set(1, Tracer::Kind::StepStarted, 1, 11);
+  set(2, Tracer::Kind::CallEnded, 1, 20);
+  set(3, Tracer::Kind::CallPosted, 2, 90);
+  const TraceSlices slices = slices_of(events);
+  ASSERT_EQ(slices.steps.size(), 1u);
+  EXPECT_FALSE(slices.steps[0].finished);
+  EXPECT_EQ(slices.steps[0].end, 20u);
+  EXPECT_EQ(slices.calls[1].end, 90u);
+}
+
+TEST(Trace, AnArrowBeginsWhenItsMessageWasSentNotWithTheStep) {
+  const Folder folder;
+  const TraceJson trace = trace_of(3, folder, [](Communicator& rank) {
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(allreduce(rank, 1000));
+  });
+  std::set<std::tuple<int, int, double>> begins;
+  for (const auto& step : trace.events('X', "send")) begins.emplace(step.at("pid"), step.at("tid"), step.at("ts"));
+  const auto arrows = trace.events('s', "message");
+  const auto later = std::count_if(arrows.begin(), arrows.end(), [&](const auto& arrow) {
+    return !begins.contains({arrow.at("pid"), arrow.at("tid"), arrow.at("ts")});
+  });
+  EXPECT_EQ(arrows.size(), begins.size());
+  EXPECT_GT(later, 0);
+}
+
 TEST(TraceMerge, WhatIsNoWholeTraceIsAnError) {
   const Folder folder;
   EXPECT_NE(merge_traces(folder.path()).status().message().find("holds no rank-R.trace.json"), std::string::npos);
@@ -255,7 +315,7 @@ TEST(WriteWhole, WhatIsNoFileIsNotReplaced) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   EXPECT_NE(write_whole("/proc/none/x", [](std::FILE*) { return Status::ok(); })
                 .message()
-                .find("/proc/none/x could not be written: the folder /proc/none: No such file"),
+                .find("/proc/none/x could not be written: No such file"),
             std::string::npos);
 }
 

@@ -29,9 +29,33 @@ TEST(World, WithoutVariablesIsOneRank) {
   EXPECT_EQ(world.rank(), 0);
 }
 
-TEST(World, ARankWithoutASizeIsRefused) {
+TEST(World, ARankWithoutASizeIsRefusedByWhatIsMissing) {
   const Variable rank("LACUNA_RANK", "0");
-  EXPECT_NE(thrown().find("LACUNA_RANK and LACUNA_SIZE go together"), std::string::npos) << thrown();
+  EXPECT_NE(thrown().find("the rank is 0, but LACUNA_SIZE is not set"), std::string::npos) << thrown();
+}
+
+TEST(World, ASizeWithoutARankIsRefusedByWhatIsMissing) {
+  const Variable size("LACUNA_SIZE", "2");
+  EXPECT_NE(thrown().find("the job's size is 2, but LACUNA_RANK is not set"), std::string::npos) << thrown();
+}
+
+TEST(World, RanksThatALauncherAnnouncesDoNotEachWorkAlone) {
+  const Variable tasks("OMPI_COMM_WORLD_SIZE", "2"), task("OMPI_COMM_WORLD_RANK", "1");
+  EXPECT_NE(thrown().find("OMPI_COMM_WORLD_SIZE=2, OMPI_COMM_WORLD_RANK=1"), std::string::npos) << thrown();
+}
+
+TEST(World, AnExplicitSizeOfOneIsObeyedUnderALauncher) {
+  const Variable tasks("OMPI_COMM_WORLD_SIZE", "2"), task("OMPI_COMM_WORLD_RANK", "1");
+  EXPECT_EQ(thrown({.size = 1}), "nothing");
+  const Variable size("LACUNA_SIZE", "1");
+  EXPECT_EQ(thrown(), "nothing");
+  const Variable rank("LACUNA_RANK", "0");
+  EXPECT_EQ(thrown(), "nothing");
+}
+
+TEST(World, AProgramsOwnSizeOfOneOverrulesTheJobOfTheEnvironment) {
+  const Variable rank("LACUNA_RANK", "1"), size("LACUNA_SIZE", "2"), store("LACUNA_STORE", "127.0.0.1:1");
+  EXPECT_EQ(Communicator({.size = 1}).size(), 1);
 }
 
 TEST(World, ARankBeyondTheSizeIsRefused) {

@@ -220,6 +220,19 @@ TEST(Copy, EqualsTheOracleForAllDtypesCountsAndAlignments) {
   }
 }
 
+TEST(LoadNumber, GivesEveryElementOfEveryDtype) {
+  std::mt19937_64 random(9);
+  for (Dtype dtype : all_dtypes) {
+    Block block(33 * size_of(dtype), 3);
+    for (std::size_t i = 0; i < 33; ++i) {
+      const std::uint64_t number = random() % 200;
+      const std::uint64_t bits = is_integer(dtype) ? number : oracle::encode(dtype, static_cast<double>(number));
+      set_element(dtype, block.data(), i, bits);
+      ASSERT_EQ(load_number(dtype, block.data(), i), static_cast<double>(number)) << to_string(dtype) << " " << i;
+    }
+  }
+}
+
 TEST(Copy, MayOverlap) {
   std::array<std::byte, 100> data{}, expected{};
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i);

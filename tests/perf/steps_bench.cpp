@@ -88,6 +88,29 @@ void allreduce_8_bytes_on_one_rank(benchmark::State& state) {
   }
 }
 
+/// test() that finds nothing, with so many unfinished calls; without any, a round of progress.
+void test_that_finds_nothing(benchmark::State& state) {
+  auto ranks = Communicator::local(2, {.progress = Progress::Caller});
+  if (!ranks) return state.SkipWithError("no communicator");
+  float data = 0;
+  const Call call{.collective = Collective::Broadcast, .output = &data, .count = 1, .root = 1};
+  std::vector<Request> requests;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    auto request = (*ranks)[0].start(call);
+    if (!request) return state.SkipWithError("the call fails");
+    requests.push_back(*std::move(request));
+  }
+  Request none;
+  Request& tested = requests.empty() ? none : requests.front();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(requests.empty() ? (*ranks)[0].progress() : tested.test());
+  }
+  std::vector<Request> theirs;
+  Call sent = call;
+  sent.input = &data;
+  for (std::size_t i = 0; i < requests.size(); ++i) theirs.push_back(*(*ranks)[1].start(sent));
+}
+
 void reduce(benchmark::State& state) {
   const auto dtype = static_cast<Dtype>(state.range(0));
   const auto bytes = static_cast<std::size_t>(state.range(1));
@@ -113,6 +136,7 @@ BENCHMARK(chain_of_steps)->Unit(benchmark::kMicrosecond);
 BENCHMARK(independent_steps)->Unit(benchmark::kMicrosecond);
 BENCHMARK(ladder_of_steps)->Unit(benchmark::kMicrosecond);
 BENCHMARK(allreduce_8_bytes_on_one_rank);
+BENCHMARK(test_that_finds_nothing)->Arg(0)->Arg(1)->Arg(1000);
 BENCHMARK(reduce)->Apply(sizes_by_dtype);
 
 }  // namespace

@@ -23,7 +23,7 @@ const Mode modes[] = {
 };
 
 Job conformance(std::size_t size, Environment environment, const std::vector<std::string>& actions = {"conformance"}) {
-  environment.insert({{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "40"}});
+  environment.insert({{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "200"}});
   std::vector<std::string> command = {LACUNA_WORKER, "size=" + std::to_string(size)};
   command.insert(command.end(), actions.begin(), actions.end());
   return Job({size, command}, environment);
@@ -88,7 +88,7 @@ Job spread(const std::string& hosts, const std::vector<std::string>& actions) {
     commands.back().push_back("size=" + std::to_string(hosts.size()));
     commands.back().insert(commands.back().end(), actions.begin(), actions.end());
   }
-  return Job(commands, {{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "40"}});
+  return Job(commands, {{"LACUNA_CHUNK", "32K"}, {"LACUNA_DEADLINE", "200"}});
 }
 
 class HostsOverUcx : public testing::TestWithParam<std::string> {};

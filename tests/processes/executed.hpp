@@ -19,10 +19,11 @@ class Executed {
 
   std::string output() const;
   /// True once `part` has been printed; false if that does not come within the time or before the end.
-  bool says(const std::string& part, std::chrono::milliseconds within = std::chrono::seconds(30)) const;
+  bool says(const std::string& part, std::chrono::milliseconds within = std::chrono::seconds(120)) const;
   void signal(int number) const { process_.signal(number); }
+  pid_t pid() const { return process_.pid(); }
   /// Its exit code, or 128 + the signal that killed it; -1 if it has not ended within the time.
-  int wait(std::chrono::milliseconds within = std::chrono::seconds(60));
+  int wait(std::chrono::milliseconds within = std::chrono::seconds(300));
 
  private:
   bool has_ended() const;

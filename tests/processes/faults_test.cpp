@@ -140,19 +140,50 @@ TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
   EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
 }
 
-TEST_P(Leaving, AMismatchInAGroupNamesItsMembersOnAllRanks) {
-  const Gate gate;
-  const Actions outside = {"split=2", gate.action(), "poisoned=8000"};
-  Job ranks = job({outside,
-                   {"split=2", gate.action(), "call=allreduce,f32,sum,100"},
-                   outside,
-                   {"split=2", gate.action(), "call=allreduce,f32,sum,99"}});
-  for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(ranks[rank].says("at the gate", to_start));
-  gate.open();
-  for (std::size_t rank = 0; rank < 4; ++rank) {
-    EXPECT_TRUE(ranks[rank].says("poisoned: mismatch: call 0 of ranks 1, 3 differs: rank 1 posted", to_be_told))
-        << ranks[rank].output();
-    EXPECT_EQ(ranks[rank].wait(to_leave), 0) << ranks[rank].output();
+/// Four ranks in two groups, of which 1 and 3 fail a call of theirs; then all meet again in the whole job.
+class GroupFaults : public Faults {
+ protected:
+  void expect_only_the_odd_group_to_fail(const Actions& rank_1, const Actions& rank_3, const std::string& text,
+                                         Environment environment) {
+    const Gate gate;
+    Actions outside = {"size=2", "sleep=2500", "outer=4"}, inside = {"poisoned=8000", "outer=4"};
+    std::vector<Actions> commands;
+    for (Actions mine : {outside, rank_1, outside, rank_3}) {
+      if (mine != outside) mine.insert(mine.end(), inside.begin(), inside.end());
+      mine.insert(mine.begin(), {LACUNA_WORKER, "size=4", "split=2", gate.action()});
+      commands.push_back(std::move(mine));
+    }
+    const Environment& network = GetParam().environment;
+    environment.insert(network.begin(), network.end());
+    environment.insert({"LACUNA_STALL", "0.3"});
+    Job ranks(commands, environment);
+    for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(ranks[rank].says("at the gate", to_start));
+    gate.open();
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
+      EXPECT_TRUE(ranks[rank].says(rank % 2 == 1 ? "poisoned: " + text : "size 2: right")) << ranks[rank].output();
+      EXPECT_TRUE(ranks[rank].says("outer 4: right")) << ranks[rank].output();
+    }
+  }
+};
+
+TEST_P(GroupFaults, AMismatchNamesItsMembersAndTheOthersGoOn) {
+  expect_only_the_odd_group_to_fail({"call=allreduce,f32,sum,100"}, {"call=allreduce,f32,sum,99"},
+                                    "mismatch: call 0 of ranks 1, 3 differs: rank 1 posted", {});
+}
+
+TEST_P(GroupFaults, ADeadlineNamesTheLateMemberAndTheOthersGoOn) {
+  expect_only_the_odd_group_to_fail({"call=allreduce,f32,sum,100000"}, {}, "timed out: call 0 of ranks 1, 3 ran out",
+                                    {{"LACUNA_DEADLINE", "2"}});
+}
+
+TEST_P(GroupFaults, ADeathEndsAllGroups) {
+  const Actions in_halves = {"split=2", stream.front()};
+  Job ranks = job({in_halves, in_halves, in_halves, in_halves});
+  for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(ranks[rank].says("streaming", to_start));
+  ranks[1].signal(SIGKILL);
+  for (std::size_t rank : {0, 2, 3}) {
+    expect_failure(ranks[rank], "peer failed: rank 1 (host here) died: its connection ended without a goodbye");
   }
 }
 
@@ -185,6 +216,7 @@ TEST_P(Kills, HeldRequestsEndWhenAPeerIsKilled) {
 std::string name_of(const testing::TestParamInfo<Network>& given) { return given.param.name; }
 INSTANTIATE_TEST_SUITE_P(Processes, Kills, testing::ValuesIn(networks), name_of);
 INSTANTIATE_TEST_SUITE_P(Processes, Leaving, testing::Values(networks[0], networks[2], networks[3]), name_of);
+INSTANTIATE_TEST_SUITE_P(Processes, GroupFaults, testing::Values(networks[1], networks[2], networks[3]), name_of);
 INSTANTIATE_TEST_SUITE_P(Processes, Faults, testing::Values(networks[0], networks[3], networks[4]), name_of);
 
 /// Two calls that differ, and how the verdict shows them.

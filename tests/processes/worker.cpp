@@ -8,12 +8,17 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
+#include "tests/processes/worker_fork.hpp"
+#include "tests/processes/worker_loop.hpp"
+#include "tests/processes/worker_soak.hpp"
 #include "tests/processes/worker_storm.hpp"
+#include "tests/support/event_loop.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -25,22 +30,17 @@ class Worker {
   explicit Worker(Communicator communicator) : communicator_(std::move(communicator)) {}
 
   /// size=N: this is a job of N ranks, and they hear each other. Must come first.
-  bool size(const std::string& expected) {
-    std::int64_t ranks = std::int64_t{1} << communicator_.rank();
-    const std::span one(&ranks, 1);
-    const Status status = communicator_.allreduce<std::int64_t>(one, one);
-    const bool right = status && std::to_string(communicator_.size()) == expected &&
-                       ranks == (std::int64_t{1} << communicator_.size()) - 1;
-    fmt::print("size {}: {}\n", communicator_.size(), right ? "right" : "wrong " + status.to_string());
-    return right;
-  }
+  bool size(const std::string& expected) { return hear_each_other("size", communicator_, expected); }
+
+  /// outer=N: the same of the communicator before the first split.
+  bool outer(const std::string& expected) { return hear_each_other("outer", outer_.front(), expected); }
 
   /// split=N: goes on with the ranks whose number has the same rest modulo N, in descending order.
   bool split(const std::string& colours) {
     auto part = communicator_.split(communicator_.rank() % std::stoi(colours), -communicator_.rank());
     fmt::print("split: {}\n", part.status().to_string());
     if (!part) return false;
-    communicator_ = *std::move(*part);
+    outer_.push_back(std::exchange(communicator_, *std::move(*part)));
     return true;
   }
 
@@ -52,8 +52,15 @@ class Worker {
 
   /// storm=N: so many interleaved calls and messages.
   bool storm(const std::string& operations) {
-    const Status status = run_storm(communicator_, std::stoul(operations));
+    const Status status = run_storm(communicator_, 0, std::stoul(operations));
     fmt::print("storm: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// soak=SECONDS[,leak]: storms for so long; fails if what this process holds grows meanwhile.
+  bool soak(const std::string& text) {
+    const Status status = run_soak(communicator_, std::chrono::seconds(std::stoi(text)), text.ends_with(",leak"));
+    fmt::print("soak: {}\n", status.to_string());
     return status.is_ok();
   }
 
@@ -61,6 +68,54 @@ class Worker {
   bool call(const std::string& text) {
     fmt::print("call: {}\n", communicator_.run(parse(text)).to_string());
     return true;
+  }
+
+  /// loop=CALL: as call, in an event loop.
+  bool loop(const std::string& text) {
+    fmt::print("call: {}\n", end_in_a_loop(communicator_, parse(text)).to_string());
+    return true;
+  }
+
+  /// talk: messages to this rank itself, posted by another thread, in an event loop.
+  bool talk(const std::string&) {
+    const Status status = talk_to_oneself_in_a_loop(communicator_);
+    fmt::print("talk: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// posts=N: so many calls and messages, posted by each of two threads, in an event loop.
+  bool posts(const std::string& number) {
+    const Status status = post_into_a_loop(communicator_, std::stoul(number));
+    fmt::print("posts: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// child: rank 0 of two makes a child that must not touch the job.
+  bool child(const std::string&) {
+    const Status status = outlive_a_child(communicator_);
+    fmt::print("parent: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// orphan: makes a child that lives on for a while.
+  bool orphan(const std::string&) {
+    leave_a_child();
+    return true;
+  }
+
+  /// draws: prints whose terms random calls without a sampler have, piece by piece.
+  bool draws(const std::string&) {
+    fmt::print("draws:");
+    const auto size = static_cast<std::size_t>(communicator_.size());
+    Status status;
+    for (int i = 0; i < 8 && status; ++i) {
+      std::vector<std::int64_t> data(size, std::int64_t{1} << communicator_.rank());
+      Options options{.algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}};
+      status = communicator_.allreduce<std::int64_t>(data, data, Reduction::Sum, std::move(options));
+      for (std::int64_t ranks : data) fmt::print(" {}", ranks);
+    }
+    fmt::print("\n");
+    return status.is_ok();
   }
 
   /// peers=CALL: carries it out and prints to whom this rank has sent payload.
@@ -144,6 +199,16 @@ class Worker {
   }
 
  private:
+  static bool hear_each_other(const char* what, Communicator& communicator, const std::string& expected) {
+    std::int64_t ranks = std::int64_t{1} << communicator.rank();
+    const std::span one(&ranks, 1);
+    const Status status = communicator.allreduce<std::int64_t>(one, one);
+    const bool right = status && std::to_string(communicator.size()) == expected &&
+                       ranks == (std::int64_t{1} << communicator.size()) - 1;
+    fmt::print("{} {}: {}\n", what, communicator.size(), right ? "right" : "wrong " + status.to_string());
+    return right;
+  }
+
   Call parse(const std::string& text) {
     std::vector<std::string> words = {""};
     for (char letter : text) letter == ',' ? void(words.emplace_back()) : void(words.back() += letter);
@@ -168,6 +233,7 @@ class Worker {
   std::vector<std::vector<std::byte>> memory_;  // of all calls, whether they have ended or not
   std::vector<std::vector<std::size_t>> counts_;
   Communicator communicator_;
+  std::vector<Communicator> outer_;  // those that were split
   std::vector<Request> held_;
 };
 
@@ -178,7 +244,11 @@ int work(const std::vector<std::string>& arguments) {
       {"hold", &Worker::hold},         {"stream", &Worker::stream},
       {"poisoned", &Worker::poisoned}, {"sleep", &Worker::sleep},
       {"gate", &Worker::gate},         {"storm", &Worker::storm},
-      {"peers", &Worker::peers}};
+      {"peers", &Worker::peers},       {"loop", &Worker::loop},
+      {"talk", &Worker::talk},         {"posts", &Worker::posts},
+      {"child", &Worker::child},       {"orphan", &Worker::orphan},
+      {"soak", &Worker::soak},         {"draws", &Worker::draws},
+      {"outer", &Worker::outer}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

@@ -67,9 +67,9 @@ class Storm {
   Storm(Communicator& world, Communicator half, std::size_t chunk_bytes)
       : half_(std::move(half)), communicators_{&world, &half_}, chunk_bytes_(chunk_bytes) {}
 
-  Status run(std::size_t operations) {
+  Status run(std::size_t first, std::size_t operations) {
     const auto own_half = static_cast<std::size_t>(1 + communicators_[0]->rank() % 2);
-    for (std::size_t number = 0; number < operations; ++number) {
+    for (std::size_t number = first; number < first + operations; ++number) {
       const std::size_t group = draw(number).group;
       if (group == 0 || group == own_half) waiting_[group == 0 ? 0 : 1].push_back(number);
     }
@@ -171,12 +171,12 @@ class Storm {
 
 }  // namespace
 
-Status run_storm(Communicator& world, std::size_t operations) {
+Status run_storm(Communicator& world, std::size_t first, std::size_t operations) {
   const auto config = runtime::Config::from_environment();
   if (!config) return config.status();
   auto half = world.split(world.rank() % 2);
   if (!half) return half.status();
-  return Storm(world, **std::move(half), config->chunk).run(operations);
+  return Storm(world, **std::move(half), config->chunk).run(first, operations);
 }
 
 }  // namespace lacuna::test

@@ -1,12 +1,9 @@
 #include "runtime/job/admission.hpp"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 
-#include <thread>
-
-#include "tests/runtime/bootstrap_job.hpp"
+#include "tests/runtime/admission_peer.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -14,36 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::Process;
 using test::ReservedPort;
-
-/// A connection to the store without lacuna's client.
-Channel connect_raw(const ReservedPort& port) {
-  const auto addresses = resolve(*parse_endpoint(port.store()));
-  const auto deadline = Clock::now() + 5s;
-  while (Clock::now() < deadline) {
-    if (Result<Fd> socket = connect_to(*addresses, deadline)) return Channel(*std::move(socket), 4096);
-    std::this_thread::sleep_for(5ms);
-  }
-  return {};
-}
-
-Frame next_frame(Channel& channel) {
-  const auto deadline = Clock::now() + 5s;
-  while (true) {
-    if (auto frame = channel.next()) return *frame;
-    if (!wait_for(channel.fd(), POLLIN, deadline) || !channel.fill()) return channel.next().value_or(Frame());
-  }
-}
-
-std::string refusal(Channel& channel) {
-  const auto refused = admission::read_refused(next_frame(channel));
-  return refused ? refused->to_string() : "not refused";
-}
-
-/// Accepts one client the way a store of the test's own making does.
-Channel accept_raw(const Fd& listener) {
-  wait_for(listener.get(), POLLIN, Clock::now() + 5s);
-  return Channel(accept_from(listener), 4096);
-}
 
 TEST(Admission, GarbageAndSilentConnectionsDoNotDisturbTheJob) {
   const ReservedPort port;
@@ -86,7 +53,7 @@ TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {
   const auto hello = admission::read_hello(next_frame(overheard));
   ASSERT_TRUE(hello);
   admission::Claim claim{.rank = 1, .size = 2};
-  claim.proof = admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
   next_frame(replayer);
   admission::send(replayer, claim);
   expect_contains(refusal(replayer), "wrong key");
@@ -101,7 +68,7 @@ TEST(Admission, ARankOutsideTheJobIsRefused) {
   const auto hello = admission::read_hello(next_frame(stranger));
   ASSERT_TRUE(hello);
   admission::Claim claim{.rank = 7, .size = 2};
-  claim.proof = admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
   admission::send(stranger, claim);
   expect_contains(refusal(stranger), "claimed rank 7; with size 2 allowed are 0 to 1");
   expect_contains(first.line(), "claimed rank 7");

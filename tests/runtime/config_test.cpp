@@ -207,6 +207,13 @@ TEST_F(ConfigTest, AnUnknownVariableLikeNoOtherIsAWarningWithoutAGuess) {
                            "config: LACUNA_QWERTYUIOP is not a variable of lacuna; `lacuna info` lists them"});
 }
 
+TEST_F(ConfigTest, AnUnknownVariableIsAWarningOnce) {
+  set("LACUNA_ZYXWVUTSRQP", "3");
+  read();
+  read();
+  EXPECT_EQ(warnings_.size(), 1u);
+}
+
 TEST_F(ConfigTest, TheTableShowsValueDefaultAndSource) {
   set("LACUNA_WINDOW", "1536K");
   const std::vector<Variable> table = variables(read());

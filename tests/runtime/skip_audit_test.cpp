@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -257,6 +258,41 @@ TEST(SkipAudit, IsAgreedOnByAllRanks) {
       calls.push_back(job.call(rank, "skip_ring", rank == 1 ? other : Skip{.steps = 1, .audit = 2}));
     }
     for (const Status& status : job.ranks.run(calls)) EXPECT_FALSE(status) << "a run that none of them audits yet";
+  }
+}
+
+TEST(SkipAudit, OfTwoCallsInFlightTheYoungerOnesErrorStaysThoughTheOlderEndsLast) {
+  Job<> older(3, 40'000), younger(3, 40);
+  older.fill_whole();
+  younger.fill_whole(2);
+  Skip skip{.steps = 1, .audit = 1};
+  std::vector<runtime::Run*> first, second;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    Call low = older.call(rank, "skip_ring", skip), high = younger.call(rank, "skip_ring", skip);
+    low.options.priority = Priority::Low;
+    high.options.priority = Priority::High;
+    high.options.skip.state = low.options.skip.state;
+    first.push_back(*older.ranks.post(rank, low));
+    second.push_back(*older.ranks.post(rank, high));
+  }
+  const auto ended = [](const std::vector<runtime::Run*>& runs) {
+    return std::all_of(runs.begin(), runs.end(), [](const runtime::Run* run) { return run->finished; });
+  };
+  while (!ended(second) && older.ranks.sweep()) EXPECT_FALSE(first[0]->finished);
+  ASSERT_TRUE(ended(second));
+  ASSERT_FALSE(first[0]->finished);
+  const SkipAudit told = older.states[0].audit;
+  EXPECT_EQ(told.run, 2u);
+  EXPECT_EQ(told.samples, 40u);
+  ASSERT_TRUE(older.ranks.sweep_until([&] { return ended(first); }));
+  for (const SkipState& state : older.states) {
+    EXPECT_EQ(state.audit.run, 2u);
+    EXPECT_EQ(state.audit.samples, 40u);
+  }
+  EXPECT_EQ(older.states[0].audit.relative_error, told.relative_error);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    for (runtime::Run* run : {first[rank], second[rank]})
+      older.ranks.communicator(static_cast<Rank>(rank)).release(*run);
   }
 }
 

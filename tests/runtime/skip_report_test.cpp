@@ -10,6 +10,7 @@
 #include "algorithms/skip_mask.hpp"
 #include "runtime/graph_cost.hpp"
 #include "runtime/skip_importance.hpp"
+#include "tests/support/contributions.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -135,14 +136,15 @@ TEST_P(SkipReports, ContributorsAreThoseOfTheMask) {
       for (int steps = 1; steps <= algorithm.skipping->most(hosts); ++steps) {
         const Call call = job.call(0, algorithm.name, {.steps = steps});
         const SkipMask mask(call, algorithm, hosts, {}, chunk_bytes);
+        const auto there = test::contributions(mask, 0, size, count);
         const SkipReport report = job.run(algorithm.name, {.steps = steps})[0];
         std::uint64_t contributions = 0;
         for (const SkippedPart& part : report.parts) {
           Rank fewest = size;
           std::uint64_t sum = 0;
           for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
-            fewest = std::min(fewest, mask.contributors(0, i));
-            sum += static_cast<std::uint64_t>(mask.contributors(0, i));
+            fewest = std::min(fewest, test::contributors(there, i));
+            sum += static_cast<std::uint64_t>(test::contributors(there, i));
           }
           contributions += sum;
           EXPECT_EQ(part.outcome, SkipOutcome::Skipped);

@@ -253,6 +253,25 @@ TEST(Verify, RejectsACycleThatOnlySynchronousSendsShow) {
   expect_rejected(Plan(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
+/// Each rank sends only when it has received.
+const Algorithm after_you = {
+    .collective = Collective::Allreduce,
+    .name = "after_you",
+    .summary = "never begins",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const StepId received = g.receive(g.output(), 1 - g.position());
+          g.after(g.send(g.input(), 1 - g.position()), received);
+        },
+    .bind = nullptr,
+};
+
+TEST(Verify, RejectsACycleOfReceivesThatWaitForSends) {
+  expect_rejected(Plan(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
+}
+
 /// Runs the naive exchange on two ranks: has it ended?
 bool naive_exchange_ends(std::size_t eager_bytes) {
   test::RanksOptions options{.network = {}, .executor = test::quick_executor()};

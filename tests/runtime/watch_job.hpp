@@ -20,20 +20,28 @@ namespace lacuna::runtime {
 class Client : public Watched {
  public:
   std::optional<Posted> posted(std::uint64_t, std::uint32_t run) override {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return answers_; });
     ++questions_;
     const auto entry = posted_.find(run);
     return entry == posted_.end() ? std::nullopt : std::optional(entry->second);
   }
-  void fail(const Status& verdict) override {
+  void poison(std::uint64_t, const Status& verdict) override {
     const std::lock_guard lock(mutex_);
     verdicts_.push_back(verdict.to_string());
     changed_.notify_all();
+  }
+  void fail(const Status& verdict) override {
+    const std::lock_guard lock(mutex_);
+    verdicts_.push_back(verdict.to_string());
+    has_failed_ = true;
+    changed_.notify_all();
     std::this_thread::sleep_for(stops_after);
   }
-  void release() override {
+  void release(bool all_have_stopped) override {
     const std::lock_guard lock(mutex_);
     released_ = true;
+    all_have_stopped_ = all_have_stopped;
     changed_.notify_all();
   }
   void help() override {
@@ -44,6 +52,12 @@ class Client : public Watched {
   void post(std::uint32_t run, std::uint64_t digest, const std::string& text) {
     const std::lock_guard lock(mutex_);
     posted_[run] = {digest, text};
+  }
+  /// Whether questions are answered from now on; else they wait, and with them the watch's thread.
+  void answer(bool answers) {
+    const std::lock_guard lock(mutex_);
+    answers_ = answers;
+    changed_.notify_all();
   }
   int questions() const {
     const std::lock_guard lock(mutex_);
@@ -58,6 +72,19 @@ class Client : public Watched {
   bool released(std::chrono::milliseconds within = std::chrono::seconds(10)) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, within, [&] { return released_; });
+  }
+  /// Of the job, not only of a communicator.
+  bool has_failed() const {
+    const std::lock_guard lock(mutex_);
+    return has_failed_;
+  }
+  bool all_have_stopped() const {
+    const std::lock_guard lock(mutex_);
+    return all_have_stopped_;
+  }
+  std::vector<std::string> all_verdicts() const {
+    const std::lock_guard lock(mutex_);
+    return verdicts_;
   }
   int helps() const {
     const std::lock_guard lock(mutex_);
@@ -76,7 +103,8 @@ class Client : public Watched {
   std::map<std::uint32_t, Posted> posted_;
   std::vector<std::string> verdicts_;
   int questions_ = 0;
-  bool released_ = false;
+  bool answers_ = true;
+  bool has_failed_ = false, released_ = false, all_have_stopped_ = false;
   int helps_ = 0;
 };
 

@@ -145,27 +145,29 @@ TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
   for (std::thread& thread : threads) thread.join();
   const std::string verdict = job.clients[0].verdict();
   job.expect_verdict_everywhere(verdict);
-  job.watches[3].reset();
   std::this_thread::sleep_for(50ms);
   for (const Client& client : job.clients) EXPECT_EQ(client.verdicts(), 1u);
 }
 
 TEST(WatchOfThreads, NobodyIsReleasedBeforeAllHaveStopped) {
   for (std::size_t late : {0, 1, 3}) {
-    Local job(4, {.stop = 60s});
+    Local job(5, {.stop = 60s});
     job.clients[late].stops_after = 300ms;
     const auto begin = Clock::now();
-    job.watches[2]->report(trouble(Kind::Expired, 3, "barrier"));
-    for (Client& client : job.clients) EXPECT_TRUE(client.released());
+    job.watches[4].reset();
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      EXPECT_TRUE(job.clients[rank].released());
+      EXPECT_TRUE(job.clients[rank].all_have_stopped());
+    }
     EXPECT_GE(Clock::now() - begin, 300ms);
   }
 }
 
 TEST(WatchOfThreads, AfterAVerdictARankLeavesWhenAllHaveStopped) {
-  Local job(3, {.stop = 60s});
+  Local job(4, {.stop = 60s});
   job.clients[2].stops_after = 300ms;
   const auto begin = Clock::now();
-  job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
+  job.watches[3].reset();
   EXPECT_NE(job.clients[1].verdict(), "(none)");
   job.leave(1, 0);
   EXPECT_GE(Clock::now() - begin, 300ms);
@@ -175,7 +177,19 @@ TEST(WatchOfThreads, AfterAVerdictARankLeavesWhenAllHaveStopped) {
 TEST(WatchOfThreads, TheDeathOfRankZeroReleasesTheOthersAfterAWhile) {
   Local job(3, {.stop = 50ms});
   job.watches[0].reset();
-  for (std::size_t rank : {1, 2}) EXPECT_TRUE(job.clients[rank].released());
+  for (std::size_t rank : {1, 2}) {
+    EXPECT_TRUE(job.clients[rank].released());
+    EXPECT_FALSE(job.clients[rank].all_have_stopped());  // nobody knows
+  }
+}
+
+TEST(WatchOfThreads, TheDeathOfTheOnlyOtherRankReleasesAtOnce) {
+  for (std::size_t survivor : {0, 1}) {
+    Local job(2, {.stop = 60s});
+    job.watches[1 - survivor].reset();
+    EXPECT_TRUE(job.clients[survivor].released());
+    EXPECT_TRUE(job.clients[survivor].all_have_stopped());
+  }
 }
 
 TEST(WatchOfThreads, ALeavingRankIsHeardByThoseWhoseCallersAreElsewhere) {
@@ -207,16 +221,6 @@ TEST(WatchOfThreads, AReportThatCrossesTheGoodbyeOfRankZeroIsDecidedAlone) {
   EXPECT_EQ(job.clients[1].verdict(), "peer failed: rank 0 left the job before call 17");
 }
 
-TEST(WatchOfThreads, AVerdictThatNobodyElseHearsReleasesNothingBeforeTheEnd) {
-  Local job(3, {.stop = 10ms});
-  job.leave(0, 17);
-  job.watches[1]->report(trouble(Kind::Expired, 16, "barrier"));
-  EXPECT_NE(job.clients[1].verdict(), "(none)");
-  EXPECT_FALSE(job.clients[1].released(3500ms));
-  job.leave(1, 17);
-  EXPECT_TRUE(job.clients[1].released(0ms));
-}
-
 TEST(WatchOfThreads, ALeavingRankStillHearsAVerdict) {
   Local job(3);
   job.watches[1]->leave({});
@@ -228,7 +232,7 @@ TEST(WatchOfThreads, ALeavingRankStillHearsAVerdict) {
 TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
   struct Locking : Watched {
     std::optional<Posted> posted(std::uint64_t, std::uint32_t) override { return std::nullopt; }
-    void fail(const Status&) override {
+    void poison(std::uint64_t, const Status&) override {
       const auto deadline = Clock::now() + 5s;
       while (!lock.try_lock()) {
         if (Clock::now() > deadline) return;
@@ -237,7 +241,8 @@ TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
       lock.unlock();
       got_it = true;
     }
-    void release() override {}
+    void fail(const Status&) override {}
+    void release(bool) override {}
     void help() override {}
     std::mutex lock;
     std::atomic<bool> got_it = false;

@@ -28,6 +28,7 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
     auto& transport = transports[static_cast<std::size_t>(rank)];
+    if (options.wrap) transport = options.wrap(rank, std::move(transport));
     executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, options.executor));
     communicators_.push_back(
         std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));

@@ -17,6 +17,8 @@ struct RanksOptions {
   InprocOptions network = {};
   runtime::ExecutorOptions executor = {};
   std::vector<Rank> hosts = {};  ///< of which host each rank is; empty: all of one
+  /// What is to stand in the place of a rank's transport; nothing: itself.
+  std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap = {};
 };
 
 /// Executor options for tests: they share few cores, and a call that hangs should not take minutes.

@@ -80,15 +80,14 @@ std::vector<Rank> skip_order(const Case& what, std::uint32_t part) {
     }
     return order;
   }
-  Rank first = 0;
   if (what.algorithm->by_hosts) {
     const std::vector<Rank> hosts = hosts_by_position(what, order);
-    const Rank host = draw(*std::max_element(hosts.begin(), hosts.end()) + 1, 0);
-    first = static_cast<Rank>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+    const Rank h = count_hosts(hosts), first = draw(h, 0);
+    const auto turns_before = [&](Rank rank) { return (hosts[static_cast<std::size_t>(rank)] - first + h) % h; };
+    std::stable_sort(order.begin(), order.end(), [&](Rank a, Rank b) { return turns_before(a) < turns_before(b); });
   } else {
-    first = draw(what.size, 0);
+    std::rotate(order.begin(), order.begin() + draw(what.size, 0), order.end());
   }
-  std::rotate(order.begin(), order.begin() + first, order.end());
   return order;
 }
 

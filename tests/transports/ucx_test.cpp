@@ -52,6 +52,11 @@ INSTANTIATE_TEST_SUITE_P(Ucx, TransportConformance,
                          testing::Values(backend("ucx_shared_memory", shared_memory), backend("ucx_tcp", tcp)),
                          backend_name);
 
+TEST(Ucx, BeforeItIsConnectedThereIsNoTraffic) {
+  const auto transports = make_ranks(tcp, 1);
+  EXPECT_EQ(transports[0]->counters(0).messages_sent, 0u);
+}
+
 /// Notes failures of peers and ends of operations instead of judging them.
 class Witness final : public Receiver {
  public:
@@ -67,6 +72,29 @@ class Witness final : public Receiver {
   std::vector<Status> ended;
   std::map<Peer, Status> failed;
 };
+
+// In a process of its own, since what is abandoned stays until its end.
+TEST(Ucx, NobodyReachesTheMemoryOfWhatIsAbandonedOverTcpAndSharedMemory) {
+  Process alone([](const Process::Say& say) {
+    for (const std::string& devices : {tcp, shared_memory, std::string("all")}) {
+      auto transports = make_ranks(devices, 2);
+      Witness witness[2];
+      const std::vector<std::vector<std::byte>> addresses = {transports[0]->address(), transports[1]->address()};
+      for (std::size_t rank : {0, 1}) EXPECT_TRUE(transports[rank]->connect(addresses, witness[rank]));
+      const Bytes bytes(1 << 20);
+      int token = 0;
+      EXPECT_EQ(transports[0]->send(1, {}, bytes, Delivery::Descriptor, &token), Started::Pending);
+      const auto end = Steady::now() + patience;
+      while (witness[1].descriptors.empty() && Steady::now() < end) {
+        for (const auto& transport : transports) transport->progress();
+      }
+      EXPECT_EQ(transports[0]->abandon(), Access::Nobody) << devices;
+      EXPECT_EQ(transports[1]->abandon(), Access::Nobody) << devices << ", where nothing is pending";
+    }
+    say(testing::Test::HasFailure() ? "failed" : "well");
+  });
+  EXPECT_EQ(alone.line(60s), "well");
+}
 
 /// True if the condition held in time.
 bool progress_until(Transport& transport, const std::function<bool()>& condition) {
@@ -119,6 +147,24 @@ class UcxProcesses : public testing::TestWithParam<std::pair<const char*, std::s
 INSTANTIATE_TEST_SUITE_P(Ucx, UcxProcesses,
                          testing::Values(std::pair{"shared_memory", shared_memory}, std::pair{"tcp", tcp}),
                          [](const auto& instance) { return instance.param.first; });
+
+TEST_P(UcxProcesses, APeerThatHasDiedBeforeTheFirstMessageIsAFailureAndNoAbort) {
+  Pair pair(GetParam().second, [](Rank rank, auto transport, auto addresses, const Process::Say& say) {
+    Witness witness;
+    EXPECT_TRUE(transport->connect(addresses, witness));
+    if (rank == 1) ::_exit(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const Bytes header = header_for(1, 48);
+    transport->send(1, header, {}, Delivery::Eager, &witness);
+    const auto end = Steady::now() + std::chrono::seconds(2);
+    while (witness.failed.empty() && Steady::now() < end) transport->progress();
+    for (int round = 0; round < 1000; ++round) transport->progress();
+    say(witness.failed.empty() ? "silence" : "failed");
+  });
+  const std::string end = pair[0].line();
+  EXPECT_TRUE(end == "failed" || GetParam().first != std::string("tcp")) << end;
+  EXPECT_EQ(pair[0].wait(), 0);
+}
 
 /// What each rank sends to the other; negative: as a descriptor.
 std::vector<std::ptrdiff_t> sizes_around(std::ptrdiff_t limit) {

@@ -7,14 +7,6 @@
 #include <limits>
 
 namespace lacuna::workloads {
-namespace {
-
-// Words at most of SkipImportance::save(): of each segment, and of all together.
-constexpr std::size_t words_of_segment = 1030;
-constexpr std::size_t words_of_all = 5;
-
-}  // namespace
-
 Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) : method_(task.method) {
   for (const AveragedLayer& sizes : layers) {
     Kept& layer = layers_.emplace_back();
@@ -26,7 +18,7 @@ Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) :
   }
   if (method_.policy != SkipPolicy::Automatic) return;
   importance_ = std::make_unique<SkipImportance>(method_.importance);
-  saved_importance_.resize(1 + words_of_all + words_of_segment * layers.size());
+  saved_importance_.resize(1 + SkipImportance::most_saved(layers.size()) / sizeof(std::int64_t));
 }
 
 Options Averages::options(Kept& layer) {

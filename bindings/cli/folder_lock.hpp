@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "runtime/job/socket.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::cli {
+
+/// A folder that one run at a time works in. The lock is the kernel's, on the folder's file "lacuna.lock": it ends with
+/// this object or its process, however that ends. The file says who holds it, and stays.
+class FolderLock {
+ public:
+  /// Holds nothing.
+  FolderLock() = default;
+
+  /// Locks a folder that exists for this process; `host` is what others are told beside its number. Io with the
+  /// holder's host and process if another has it. Where the file system has no locks it says so on standard error and
+  /// goes on.
+  static Result<FolderLock> take(const std::filesystem::path& folder, std::string_view host);
+
+ private:
+  explicit FolderLock(runtime::Fd file) : file_(std::move(file)) {}
+
+  runtime::Fd file_;
+};
+
+}  // namespace lacuna::cli

@@ -1,0 +1,81 @@
+#include "runtime/job/launchers.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace lacuna::runtime {
+namespace {
+
+/// The variables by which a launcher tells a process its place.
+struct Launcher {
+  std::string_view command;  ///< for the example
+  std::string_view rank;
+  std::string_view size;  ///< empty if it tells none: then a rank above 0 announces others
+  std::string_view step;  ///< what else must be set, where a batch script's shell sees the others too
+};
+
+// The first that announces ranks gives the example: torchrun may itself be started by one of the others, and Open MPI's
+// mpirun sets the variables of PMIx too.
+constexpr std::array launchers = {
+    Launcher{"torchrun --no-python", "RANK", "WORLD_SIZE", ""},
+    Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ""},
+    Launcher{"mpirun", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", ""},
+    Launcher{"mpiexec", "PMI_RANK", "PMI_SIZE", ""},
+    Launcher{"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", ""},
+    Launcher{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", ""},
+    Launcher{"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"},
+    Launcher{"prterun", "PMIX_RANK", "", ""},
+    Launcher{"mpiexec", "PALS_RANKID", "", ""},
+};
+
+std::string_view variable(std::string_view name) {
+  const char* text = name.empty() ? nullptr : std::getenv(std::string(name).c_str());
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+/// 0 if it is not set or no number.
+long number(std::string_view name) {
+  const std::string_view text = variable(name);
+  long value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() ? value : 0;
+}
+
+bool announces_ranks(const Launcher& launcher) {
+  if (!launcher.step.empty() && variable(launcher.step).empty()) return false;
+  return launcher.size.empty() ? number(launcher.rank) > 0 : number(launcher.size) > 1;
+}
+
+std::string example(const Launcher& launcher) {
+  const std::string size = launcher.size.empty() ? "N" : fmt::format("${}", launcher.size);
+  return fmt::format(
+      "{} ... sh -c 'LACUNA_RANK=${} LACUNA_SIZE={} LACUNA_STORE=HOST-OF-RANK-0:29400 LACUNA_KEY=SECRET "
+      "exec ./program'",
+      launcher.command, launcher.rank, size);
+}
+
+}  // namespace
+
+Status check_launchers() {
+  const Launcher* first = nullptr;
+  std::string seen;
+  for (const Launcher& launcher : launchers) {
+    if (!announces_ranks(launcher)) continue;
+    if (first == nullptr) first = &launcher;
+    for (std::string_view name : {launcher.size, launcher.rank, launcher.step}) {
+      if (!variable(name).empty()) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, variable(name));
+    }
+  }
+  if (first == nullptr) return Status::ok();
+  return {Code::InvalidArgument,
+          fmt::format("a launcher announces several ranks ({}), but LACUNA_RANK and LACUNA_SIZE are not set, so that "
+                      "each would work alone; hand them on: {}; or set LACUNA_SIZE=1 if each is to be a job of its own",
+                      seen, example(*first))};
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include "algorithms/registry.hpp"
+#include "runtime/graph_cost.hpp"
+#include "runtime/parts.hpp"
+
+namespace lacuna {
+namespace {
+
+TEST(TreeBroadcast, ThoseWithMostBelowThemAreSentToFirst) {
+  Call call{.collective = Collective::Broadcast};
+  call.options.algorithm = "tree";
+  const Algorithm& tree = **select_algorithm(call, 16);
+  const Graph root = build_graph(tree, {.collective = Collective::Broadcast, .size = 16, .position = 0});
+  std::vector<Rank> order;
+  for (const Step& step : root.steps()) {
+    if (step.sends()) order.push_back(step.peer);
+  }
+  EXPECT_EQ(order, (std::vector<Rank>{8, 4, 2, 1}));
+}
+
+/// Position p says that p + 1 ranks have contributed to its piece.
+const Algorithm ascending = {
+    .collective = Collective::Allreduce,
+    .name = "ascending",
+    .summary = "a test's",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          g.copy(g.output(g.position()), g.input(g.position()));
+          g.finish(g.output(g.position()), g.position() + 1);
+        },
+    .bind = nullptr,
+};
+
+TEST(GraphCost, CountsTheFewestAndAllContributionsInWhateverOrder) {
+  runtime::GraphCost costs(ascending, {.collective = Collective::Allreduce, .size = 3});
+  const runtime::PartCost& cost = costs.of(0, 30);
+  EXPECT_EQ(cost.fewest, 1);
+  EXPECT_EQ(cost.reduced, 30u);
+  EXPECT_EQ(cost.contributions, 10u * (1 + 2 + 3));
+}
+
+TEST(Parts, OfBlocksGoByTheLongestOfThoseThatAllRanksKnow) {
+  const std::vector<std::size_t> counts = {100, 6400, 0};
+  for (const Collective collective : {Collective::Allgatherv, Collective::ReduceScatterv}) {
+    Call call{.collective = collective, .count = 1, .dtype = Dtype::U8};
+    const bool gathers = collective == Collective::Allgatherv;
+    (gathers ? call.output_blocks : call.input_blocks).counts = counts;
+    EXPECT_EQ(number_of_parts(call, 3, 800), 8u) << to_string(collective);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna

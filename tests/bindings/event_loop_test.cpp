@@ -1,0 +1,128 @@
+#include "tests/support/event_loop.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "tests/support/environment.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Floats = std::vector<float>;
+
+constexpr std::chrono::milliseconds patience = 3s;
+
+std::vector<Communicator> callers(Rank size) { return *Communicator::local(size, {.progress = Progress::Caller}); }
+
+bool readable(const Communicator& communicator, std::chrono::milliseconds within = 0ms) {
+  pollfd sleeper{communicator.event_fd(), POLLIN, 0};
+  return ::poll(&sleeper, 1, static_cast<int>(within.count())) == 1;
+}
+
+/// The outcome of the next completion, or that the loop came to sleep for too long.
+Status next_outcome(Communicator& communicator) {
+  Status outcome;
+  const bool served = serve(communicator, patience, [&](const Completion& completion) {
+    outcome = completion.status;
+    return true;
+  });
+  return served ? outcome : Status(Code::Internal, "the loop was not woken");
+}
+
+TEST(EventLoop, ACallThatARankNeverPostsEndsAtItsDeadlineWithThatRanksName) {
+  auto ranks = callers(2);
+  Floats data(10);
+  auto call = ranks[0].start_broadcast<float>(data, 1, {.deadline = 200ms, .notify = 1});
+  ASSERT_TRUE(call);
+  const Status outcome = next_outcome(ranks[0]);
+  EXPECT_EQ(outcome.code(), Code::TimedOut) << outcome.to_string();
+  EXPECT_NE(outcome.message().find("rank 1 has not posted it"), std::string::npos) << outcome.to_string();
+}
+
+TEST(EventLoop, AReceiveThatNoMessageMeetsEndsAtItsDeadline) {
+  auto ranks = callers(2);
+  Floats data(10);
+  auto receive = ranks[0].start_receive<float>(data, 1, 7, {.deadline = 200ms, .notify = 1});
+  ASSERT_TRUE(receive);
+  EXPECT_EQ(next_outcome(ranks[0]).code(), Code::TimedOut);
+  EXPECT_TRUE(ranks[0].status());
+}
+
+TEST(EventLoop, AStallIsComparedWithTheOtherRanksWhileTheLoopSleeps) {
+  const Variable stall("LACUNA_STALL", "0.2");
+  auto ranks = callers(2);
+  Floats data(10), other(9);
+  auto first = ranks[0].start_broadcast<float>(data, 1, {.notify = 1});
+  auto second = ranks[1].start_broadcast<float>(other, 0);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(next_outcome(ranks[0]).code(), Code::Mismatch);
+}
+
+TEST(EventLoop, ACallPostedElsewhereEndsAtItsDeadlineThoughTheLoopSleepsAlready) {
+  auto ranks = callers(2);
+  ASSERT_TRUE(ranks[0].arm());
+  Floats data(10);
+  Request receive;
+  std::thread([&] { receive = *ranks[0].start_receive<float>(data, 1, 7, {.deadline = 200ms, .notify = 1}); }).join();
+  ASSERT_TRUE(readable(ranks[0], patience));
+  EXPECT_EQ(next_outcome(ranks[0]).code(), Code::TimedOut);
+}
+
+TEST(EventLoop, APostWakesTheLoopThatIsAboutToSleep) {
+  auto ranks = callers(2);
+  Floats data(10);
+  auto before = ranks[0].start_broadcast<float>(data, 1);
+  while (ranks[0].progress()) continue;
+  EXPECT_FALSE(readable(ranks[0]));
+  ASSERT_TRUE(ranks[0].arm());
+  EXPECT_FALSE(readable(ranks[0]));
+  auto after = ranks[0].start_broadcast<float>(data, 1);
+  EXPECT_TRUE(readable(ranks[0]));
+  EXPECT_FALSE(ranks[0].arm());
+  ranks[0].progress();
+  EXPECT_TRUE(ranks[0].arm());
+  EXPECT_FALSE(readable(ranks[0]));
+  auto theirs = ranks[1].start_broadcast<float>(data, 1);
+  auto theirs_too = ranks[1].start_broadcast<float>(data, 1);
+  while (!before->test() || !after->test() || !theirs->test() || !theirs_too->test()) continue;
+}
+
+TEST(EventLoop, NothingWakesALoopWithoutCalls) {
+  const Variable stall("LACUNA_STALL", "0.05");
+  auto ranks = callers(2);
+  Floats data[2] = {Floats(10, 7), Floats(10)};
+  auto sent = ranks[1].start_broadcast<float>(data[0], 1, {.deadline = 100ms});
+  auto received = ranks[0].start_broadcast<float>(data[1], 1, {.deadline = 100ms});
+  while (!received->test() || !sent->test()) continue;
+  while (!ranks[0].arm()) ranks[0].progress();
+  EXPECT_FALSE(readable(ranks[0], 300ms));
+}
+
+TEST(EventLoop, WithAThreadThatMakesProgressALoopIsWokenByEveryCallThatEnds) {
+  auto ranks = *Communicator::local(2, {.progress = Progress::Thread});
+  Floats data[2] = {Floats(10, 7), Floats(10)};
+  auto received = ranks[0].start_broadcast<float>(data[1], 1);
+  while (!ranks[0].arm()) continue;
+  EXPECT_FALSE(readable(ranks[0], 50ms));
+  auto sent = ranks[1].start_broadcast<float>(data[0], 1);
+  ASSERT_TRUE(readable(ranks[0], patience));
+  EXPECT_TRUE(received->test());
+}
+
+TEST(EventLoop, ServesTenThousandPostsOfTwoOtherThreads) {
+  auto ranks = callers(2);
+  std::vector<Status> outcomes(ranks.size());
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    threads.emplace_back([&, rank] { outcomes[rank] = post_into_a_loop(ranks[rank], 5000); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& outcome : outcomes) EXPECT_TRUE(outcome) << outcome.to_string();
+}
+
+}  // namespace
+}  // namespace lacuna::test

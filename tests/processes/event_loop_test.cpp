@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Network {
+  std::string name;
+  Environment environment;
+};
+
+void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
+
+class EventLoops : public testing::TestWithParam<Network> {
+ protected:
+  static Job job(const std::vector<std::vector<std::string>>& actions, Environment environment = {}) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& mine : actions) {
+      commands.push_back({LACUNA_WORKER, "size=" + std::to_string(actions.size())});
+      commands.back().insert(commands.back().end(), mine.begin(), mine.end());
+    }
+    environment.insert(GetParam().environment.begin(), GetParam().environment.end());
+    return Job(commands, environment);
+  }
+};
+
+TEST_P(EventLoops, ACallThatARankNeverPostsEndsAtItsDeadlineWithThatRanksName) {
+  Job ranks = job({{"loop=allreduce,f32,sum,50000"}, {"loop=allreduce,f32,sum,50000"}, {"sleep=2500"}},
+                  {{"LACUNA_DEADLINE", "1"}});
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_TRUE(ranks[rank].says("call: timed out: call 1 ran out of time", 12s)) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("; rank 2 has not posted it")) << ranks[rank].output();
+  }
+}
+
+TEST_P(EventLoops, MessagesToOneselfThatAnotherThreadPostsAreServed) {
+  Job ranks = job({{"talk"}, {"talk"}}, {{"LACUNA_EAGER", "4K"}});
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_EQ(ranks[rank].wait(30s), 0) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("talk: ok")) << ranks[rank].output();
+  }
+}
+
+TEST_P(EventLoops, TenThousandPostsOfTwoOtherThreadsAreServed) {
+  Job ranks = job({{"posts=5000"}, {"posts=5000"}});
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_EQ(ranks[rank].wait(60s), 0) << ranks[rank].output();
+    EXPECT_TRUE(ranks[rank].says("posts: ok")) << ranks[rank].output();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, EventLoops,
+                         testing::Values(Network{"SharedMemory", {}}, Network{"Tcp", {{"UCX_TLS", "tcp,self"}}}),
+                         [](const auto& given) { return given.param.name; });
+
+}  // namespace
+}  // namespace lacuna::test

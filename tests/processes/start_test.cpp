@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <memory>
+
+#include "runtime/job/listeners.hpp"
+#include "tests/processes/executed.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+constexpr std::chrono::milliseconds to_start = 20s;
+const Words waiting = {LACUNA_WORKER, "size=2", "call=allreduce", "sleep=60000"};
+
+/// Where the ranks of a job on a store of 127.0.0.1 listen once they have talked.
+std::vector<runtime::SocketAddress> listeners(const Environment& environment) {
+  Job ranks({waiting, waiting}, environment);
+  std::vector<runtime::SocketAddress> all;
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_TRUE(ranks[rank].says("call: ok", to_start)) << ranks[rank].output();
+    for (auto& one : runtime::listeners_of(ranks[rank].pid())) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// A network device that is up and not loopback; empty if there is none.
+std::string outward_device() {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
+  for (const ifaddrs* one = first; one; one = one->ifa_next) {
+    const bool is_up = (one->ifa_flags & IFF_UP) && (one->ifa_flags & IFF_RUNNING) && !(one->ifa_flags & IFF_LOOPBACK);
+    if (is_up && one->ifa_addr && one->ifa_addr->sa_family == AF_INET) return one->ifa_name;
+  }
+  return {};
+}
+
+TEST(Start, AJobWhoseStoreIsOnLoopbackListensNowhereElse) {
+  for (const Environment& environment : {Environment{}, Environment{{"UCX_TLS", "tcp,self"}}}) {
+    const auto all = listeners(environment);
+    EXPECT_GE(all.size(), 2u);  // UCX's, of each rank
+    for (const auto& one : all) EXPECT_TRUE(one.is_loopback()) << one.to_string();
+  }
+}
+
+TEST(Start, NetworkDevicesOfTheUsersChoiceAreTaken) {
+  const std::string device = outward_device();
+  if (device.empty()) GTEST_SKIP() << "this host has the loopback device only";
+  bool outward = false;
+  for (const auto& one : listeners({{"UCX_NET_DEVICES", device}})) outward |= !one.is_loopback();
+  EXPECT_TRUE(outward) << device;
+}
+
+TEST(Start, InfoTellsWhereAJobOfThisEnvironmentListens) {
+  Executed launched({LACUNA_COMMAND, "info"}, {});
+  EXPECT_EQ(launched.wait(), 0);
+  EXPECT_TRUE(
+      launched.says("listens: rank 0 at 127.0.0.1, a free port (lacuna launch); UCX, on every rank, at "
+                    "127.0.0.1, free ports\n"))
+      << launched.output();
+  Executed here({LACUNA_COMMAND, "info"}, {{"LACUNA_STORE", "127.0.0.1:29400"}, {"UCX_TLS", "posix,self"}});
+  EXPECT_TRUE(here.says("listens: rank 0 at 127.0.0.1:29400; UCX, on every rank, nowhere\n")) << here.output();
+  if (outward_device().empty()) return;
+  Executed outward({LACUNA_COMMAND, "info"},
+                   {{"LACUNA_STORE", "192.0.2.77:29400"}, {"UCX_TCP_PORT_RANGE", "29500-29599"}});
+  EXPECT_TRUE(outward.says("listens: rank 0 at 192.0.2.77:29400; UCX, on every rank, at ")) << outward.output();
+  EXPECT_TRUE(outward.says(", ports 29500-29599\n")) << outward.output();
+}
+
+TEST(Start, TooFewDescriptorsAreRefusedWithTheNumberThatIsNeeded) {
+  for (const char* limit : {"18", "20", "22", "24", "26"}) {
+    const Words few = {"sh", "-c", std::string("ulimit -n ") + limit + "; exec " + LACUNA_WORKER + " size=2"};
+    Job ranks({few, few}, {{"LACUNA_BOOTSTRAP_TIMEOUT", "2"}});
+    for (std::size_t rank : {0, 1}) {
+      EXPECT_EQ(ranks[rank].wait(to_start), 1) << ranks[rank].output();
+      const std::string said = ranks[rank].output();
+      EXPECT_NE(said.find(" file descriptors, "), std::string::npos) << said;
+      EXPECT_NE(said.find(std::string("may have ") + limit + " (ulimit -n)"), std::string::npos) << said;
+    }
+  }
+}
+
+/// A command in a mount namespace of its own, with so large a /dev/shm.
+Executed with_shared_memory(const std::string& size, const std::string& command, const Environment& environment) {
+  const std::string script = "mount -t tmpfs -o size=" + size + " tmpfs /dev/shm && echo mounted && exec " + command;
+  return Executed({"unshare", "--map-root-user", "--mount", "sh", "-c", script}, environment);
+}
+
+const std::string three_ranks = std::string(LACUNA_COMMAND) + " launch -n 3 -- " + LACUNA_WORKER + " size=3";
+
+TEST(Start, RanksStartWhereSharedMemoryHasLittleRoom) {
+  Executed job = with_shared_memory("8m", three_ranks, {});
+  const int ended = job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_EQ(ended, 0) << job.output();
+  EXPECT_EQ(job.output().find("UCX  ERROR"), std::string::npos) << job.output();
+}
+
+TEST(Start, TooLittleSharedMemoryIsNamedWithWhatIsNeeded) {
+  Executed job = with_shared_memory("8m", three_ranks, {{"UCX_TLS", "posix,self"}});
+  const int ended = job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_NE(ended, 0);
+  if (job.says("transport 'posix' is not available")) GTEST_SKIP() << "this UCX sees by itself that it cannot be";
+  EXPECT_TRUE(job.says("/dev/shm has ")) << job.output();
+  EXPECT_TRUE(job.says(" MB free of 8.4 MB, and POSIX shared memory needs 4.3 MB of it for each of the 3 ranks"))
+      << job.output();
+}
+
+}  // namespace
+}  // namespace lacuna::test

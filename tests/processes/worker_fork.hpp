@@ -1,0 +1,14 @@
+#pragma once
+
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::test {
+
+/// Rank 0 makes a child, which calls what it must not, frees one communicator and leaves another to its exit(); then
+/// the ranks compute on. Called by all ranks.
+Status outlive_a_child(Communicator& communicator);
+
+/// Makes a child that sleeps for some seconds and ends.
+void leave_a_child();
+
+}  // namespace lacuna::test

@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+
+#include "tests/support/calls.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Floats = std::vector<float>;
+
+constexpr std::chrono::milliseconds patience = runtime::verdict_grace / 2;  // a deadline missed is made up after that
+
+bool says(const Status& status, const char* text) { return status.message().find(text) != std::string::npos; }
+
+TEST(UnmetDeadlines, ASendThatIsNeverTakenEndsAtItsOwn) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.eager_bytes = 0;
+  Ranks ranks(2, options);
+  const Floats data(100);
+  const auto posted = ranks.communicator(0).post(
+      Send{.data = data.data(), .count = 100, .to = 1, .tag = 3, .options = {.deadline = 100ms}});
+  ASSERT_TRUE(posted);
+  ASSERT_TRUE(ranks.sweep_for(patience, [&] { return (*posted)->finished; }));
+  EXPECT_EQ((*posted)->status.code(), Code::TimedOut);
+  EXPECT_TRUE(says((*posted)->status, "send of 400 bytes to rank 1 with tag 3: rank 1 has not taken it"))
+      << (*posted)->status.to_string();
+}
+
+/// A peer that only sends.
+class Mute : public Receiver {
+  void on_message(Peer, std::span<const std::byte>, std::span<const std::byte>) override {}
+  void on_descriptor(Peer, std::span<const std::byte>, Descriptor) override {}
+  void on_complete(Token, const Status&) override {}
+  void on_peer_failure(Peer, const Status&) override {}
+};
+
+TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
+  Mute mute;
+  auto transports = make_inproc(2, {});
+  const std::vector<std::vector<std::byte>> addresses(2);
+  runtime::Executor executor(std::move(transports[1]), 1, 2, quick_executor());
+  runtime::Communicator communicator(executor, 7);
+  ASSERT_TRUE(executor.connect(addresses) && transports[0]->connect(addresses, mute));
+  Floats data(64);
+  const auto posted =
+      communicator.post(Receive{.data = data.data(), .count = 64, .from = 0, .tag = 3, .options = {.deadline = 100ms}});
+  ASSERT_TRUE(posted);
+  const runtime::MessageHeader header{
+      .communicator = 7, .bytes = 256, .run = 3, .kind = runtime::MessageKind::Message, .dtype = Dtype::F32};
+  const std::array<std::byte, 128> half{};
+  static_cast<void>(transports[0]->send(1, std::as_bytes(std::span(&header, 1)), half, Delivery::Eager, nullptr));
+  const auto until = runtime::Clock::now() + patience;
+  while (!(*posted)->finished && runtime::Clock::now() < until) executor.progress();
+  ASSERT_TRUE((*posted)->finished);
+  EXPECT_EQ((*posted)->status.code(), Code::TimedOut);
+  EXPECT_TRUE(says((*posted)->status, "128 of 256 bytes are missing")) << (*posted)->status.to_string();
+  EXPECT_EQ(communicator.status().code(), Code::TimedOut);
+  static_cast<void>(executor.close(0ms));
+}
+
+TEST(UnmetDeadlines, FailingACommunicatorEndsTheRunsOfAllSlots) {
+  Ranks ranks(2);
+  std::vector<Floats> data(ranks.executor(0).options().max_runs, Floats(10));
+  std::vector<runtime::Run*> runs;
+  for (Floats& one : data) runs.push_back(&must_post(ranks, 0, broadcast_call(one, 1)));
+  EXPECT_EQ(ranks.post(0, broadcast_call(data[0], 1)).status().code(), Code::Busy);
+  ranks.communicator(0).fail({Code::PeerFailed, "planted"});
+  for (const runtime::Run* run : runs) {
+    EXPECT_TRUE(run->finished);
+    EXPECT_TRUE(says(run->status, "planted"));
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
