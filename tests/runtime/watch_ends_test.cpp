@@ -72,7 +72,7 @@ TEST(WatchEnds, ABrokenConnectionIsTheTransportsAndNoDeadline) {
 // Rank 0 hears of a death, tells it, and says goodbye while the others have still to be released.
 TEST(WatchEnds, AGoodbyeOfRankZeroAfterItsVerdictLetsTheOthersBeReleased) {
   Local job(4, {.stop = 100ms});
-  job.clients[1].stops_after = 300ms;
+  job.clients[1].stop_after(300ms);
   job.watches[3].reset();
   EXPECT_NE(job.clients[0].verdict(), "(none)");
   job.leave(0, 0);

@@ -36,7 +36,7 @@ class Client : public Watched {
     verdicts_.push_back(verdict.to_string());
     has_failed_ = true;
     changed_.notify_all();
-    std::this_thread::sleep_for(stops_after);
+    std::this_thread::sleep_for(stops_after_);
   }
   void release(bool all_have_stopped) override {
     const std::lock_guard lock(mutex_);
@@ -49,6 +49,11 @@ class Client : public Watched {
     ++helps_;
   }
 
+  /// How long fail() takes from now on.
+  void stop_after(std::chrono::milliseconds time) {
+    const std::lock_guard lock(mutex_);
+    stops_after_ = time;
+  }
   void post(std::uint32_t run, std::uint64_t digest, const std::string& text) {
     const std::lock_guard lock(mutex_);
     posted_[run] = {digest, text};
@@ -95,8 +100,6 @@ class Client : public Watched {
     return verdicts_.size();
   }
 
-  std::chrono::milliseconds stops_after{0};  ///< how long fail() takes
-
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -106,6 +109,7 @@ class Client : public Watched {
   bool answers_ = true;
   bool has_failed_ = false, released_ = false, all_have_stopped_ = false;
   int helps_ = 0;
+  std::chrono::milliseconds stops_after_{0};
 };
 
 inline Membership enter(Rank rank, Rank size, const std::string& store, std::chrono::milliseconds longest_silence) {

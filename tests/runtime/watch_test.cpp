@@ -152,7 +152,7 @@ TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
 TEST(WatchOfThreads, NobodyIsReleasedBeforeAllHaveStopped) {
   for (std::size_t late : {0, 1, 3}) {
     Local job(5, {.stop = 60s});
-    job.clients[late].stops_after = 300ms;
+    job.clients[late].stop_after(300ms);
     const auto begin = Clock::now();
     job.watches[4].reset();
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -165,7 +165,7 @@ TEST(WatchOfThreads, NobodyIsReleasedBeforeAllHaveStopped) {
 
 TEST(WatchOfThreads, AfterAVerdictARankLeavesWhenAllHaveStopped) {
   Local job(4, {.stop = 60s});
-  job.clients[2].stops_after = 300ms;
+  job.clients[2].stop_after(300ms);
   const auto begin = Clock::now();
   job.watches[3].reset();
   EXPECT_NE(job.clients[1].verdict(), "(none)");
