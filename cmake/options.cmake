@@ -38,7 +38,7 @@ if(LACUNA_ARCH)
 endif()
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
-                                                  -fno-sanitize-recover=all -O1 -g1)
+                                                  -fno-sanitize-recover=all -Og -g1)
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
   # g++ aligns the frames that it can check for use after return to 32 bytes, and expects 64 (GCC bug 110027).
   check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)

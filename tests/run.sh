@@ -9,27 +9,31 @@ jobs=$(nproc)
 # What the sanitizers look at: the core and the algorithms, without a network below. Kernels have no threads.
 asan=(runtime transports algorithms kernels)
 tsan=(runtime transports algorithms)
-table=()
+table=build/logs/table
 
 print_table() {
-  ((${#table[@]} == 0)) || printf '\n| stage | result | seconds |\n| --- | --- | ---: |\n'
-  printf '%s\n' "${table[@]}"
+  printf '\n| stage | result | seconds |\n| --- | --- | ---: |\n'
+  cat "$table"
   printf '| all | | %d |\n' "$SECONDS"
+}
+
+# Two lanes of stages run beside each other; what one has begun ends with the other.
+finish() {
+  [[ -z ${lane:-} ]] || kill -- "-$lane" 2>/dev/null || true
+  print_table
 }
 
 stage() {
   local name=$1 log start=$SECONDS result=ok
   shift
   log=build/logs/${name// /-}.log
-  printf '%-20s' "$name"
   "$@" >"$log" 2>&1 || result=FAILED
-  table+=("| $name | $result | $((SECONDS - start)) |")
-  printf ' %-6s  %4d s\n' "$result" $((SECONDS - start))
-  if [[ $result == FAILED ]]; then
-    tail -n 200 "$log"
-    printf '%s has failed; all of its output is in %s\n' "$name" "$log"
-    exit 1
-  fi
+  printf '%-20s %-6s  %4d s\n' "$name" "$result" $((SECONDS - start))
+  printf '| %s | %s | %d |\n' "$name" "$result" $((SECONDS - start)) >>"$table"
+  [[ $result == FAILED ]] || return 0
+  tail -n 200 "$log"
+  printf '%s has failed; all of its output is in %s\n' "$name" "$log"
+  return 1
 }
 
 build() {
@@ -77,20 +81,34 @@ case ${1:-} in
   *) printf 'tests/run.sh: unknown option %s; allowed: --quick\n' "$1" >&2 && exit 2 ;;
 esac
 
+# Compiling takes what the tests leave over, which wait more than they compute.
+sanitizer_builds() {
+  renice -n 10 "$BASHPID" >/dev/null
+  stage 'asan build' build_sanitized asan "${asan[@]}" &&
+    stage 'tsan build' build_sanitized tsan "${tsan[@]}"
+}
+
 mkdir -p build/logs
-trap print_table EXIT
+: >"$table"
+trap finish EXIT
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # a copy of the tree compiles the same
 stage 'set-up' cmake/setup.sh build tests
 stage 'release build' build release
-stage 'release tests' run_tests release
-if [[ $quick == no ]]; then
-  stage 'UCX 1.22' run_newer_ucx
-  stage 'asan build' build_sanitized asan "${asan[@]}"
-  stage 'asan tests' run_sanitized asan "${asan[@]}"
-  stage 'tsan build' build_sanitized tsan "${tsan[@]}"
-  stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
-  stage 'one more algorithm' tests/algorithms/throwaway.sh
-  stage 'consumers' tests/consumer/run.sh build/release
-  stage 'lab' run_lab
+if [[ $quick == yes ]]; then
+  stage 'release tests' run_tests release
+  exit
 fi
+set -m  # a lane is a group of processes
+sanitizer_builds &
+lane=$!
+set +m
+stage 'release tests' run_tests release
+stage 'UCX 1.22' run_newer_ucx
+stage 'one more algorithm' tests/algorithms/throwaway.sh
+stage 'consumers' tests/consumer/run.sh build/release
+stage 'lab' run_lab
+wait "$lane"
+lane=
+stage 'asan tests' run_sanitized asan "${asan[@]}"
+stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 printf 'all stages have passed\n'
