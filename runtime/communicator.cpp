@@ -52,7 +52,7 @@ std::uint64_t Communicator::next_id(std::uint64_t part) const {
 
 Status Communicator::status() const {
   Executor::Lock lock(executor_);
-  return poison_;
+  return told_poison();
 }
 
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
@@ -84,7 +84,7 @@ void Communicator::show_to_tools(Run& run) {
 Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
-  if (!poison_.is_ok()) return poison_;
+  if (!poison_.is_ok()) return told_poison();
   Run* run = executor_.runs_.take();
   fill(*run, call, algorithm);
   reset(*run);
@@ -117,7 +117,7 @@ Status Communicator::check(const Call& call) const {
 }
 
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
-  if (!poison_.is_ok()) return poison_;
+  if (!poison_.is_ok()) return told_poison();
   if (Status ready = algorithm.skipping ? check_state(call) : Status(); !ready) return ready;
   const Run* earlier = runs_[slot_of(next_run_)];
   if (unfinished_ < executor_.options().max_runs && !earlier) return {};
@@ -261,9 +261,14 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     kokkos_tools::stop_section(run.section);
     return in_use ? reclaim(run, status, until) : status;
   }
-  Executor::Lock lock(executor_);
-  if (run.finished) return run.status;
-  return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+  {
+    Executor::Lock lock(executor_);
+    if (!run.finished) {
+      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+    }
+    static_cast<void>(ended());
+  }
+  return in_use ? reclaim(run, status, until) : status;
 }
 
 Status Communicator::finish(Run& run) {

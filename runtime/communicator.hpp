@@ -123,6 +123,11 @@ class Communicator {
 
   Status check(const Call& call) const;
   /// Ok, or why this call can't start now.
+  /// Why no call can be made any more, or ok; the caller tells the program.
+  const Status& told_poison() const {
+    unheard_ = false;
+    return poison_;
+  }
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   void launch(Run& run);
@@ -175,8 +180,8 @@ class Communicator {
   const Hosts hosts_;
   const Rank rank_;
   Status poison_;
-  bool accuses_ = false;  // a mismatch has been reported
-  bool unheard_ = false;  // it failed when no call was there to say so
+  bool accuses_ = false;          // a mismatch has been reported
+  mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
   std::uint32_t next_run_;
   std::uint32_t unfinished_ = 0;
   std::vector<Run*> runs_;      // unfinished ones, by slot

@@ -33,7 +33,7 @@ Result<Run*> Communicator::post_message(const Message& message) {
   Run* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    if (!poison_.is_ok()) return poison_;
+    if (!poison_.is_ok()) return told_poison();
     if (messages_.size() >= executor_.options().max_messages) {
       return Status(Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
                                             messages_.size(), executor_.options().max_messages));
@@ -110,7 +110,7 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   if (Status valid = check_name("probe of", from, tag); !valid) return valid;
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
-  if (!poison_.is_ok()) return poison_;
+  if (!poison_.is_ok()) return told_poison();
   const Landing* message = mailbox_.unexpected(group_.process_of(from), static_cast<std::uint32_t>(tag));
   return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
 }

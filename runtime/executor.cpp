@@ -157,7 +157,7 @@ void Executor::finish_part(ActivePart& part) {
 
 void Executor::finish_run(Run& run, const Status& status) {
   record_.add({.run = run.number, .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
-  run.finished = true;
+  run.finished = call_has_ended_ = true;
   run.status = status;
   if (tracer_) tracer_->call_ended(run);
   if (run.call.options.notify) {

@@ -201,6 +201,8 @@ class Executor : public Watched, private Receiver {
   // Messages (executor_messages.cpp)
   void begin_message(Run& run);
   ActivePart& activate_message(Run& run);
+  template <class Body>
+  void with(Landing* landing, Body body);
   void receive_landed(Run& run, Landing* message);
   std::optional<Place> place_message(Communicator& communicator, const Arrival& message);
   std::optional<Place> place_first(Communicator& communicator, const Arrival& message);
@@ -292,6 +294,8 @@ class Executor : public Watched, private Receiver {
   // Progress (executor_progress.cpp)
   template <class Done>
   bool wait_for(const Done& done, Clock::time_point until);
+  template <class Done>
+  bool ended_by_now(const Done& done);
   bool progress_locked();
   void request_pump(Rank peer);
   void idle(Clock::duration idle_for, Clock::duration longest);
@@ -355,12 +359,13 @@ class Executor : public Watched, private Receiver {
   Clock::time_point broken_duty_ = Clock::time_point::max();  // from then on somebody is to blame for a connection
 
   Fifo<Finished> finished_;
-  int event_fd_ = -1;         // for the application: epoll over the transport's descriptor and the next three
-  int finished_fd_ = -1;      // readable while finished_ holds something
-  int attention_fd_ = -1;     // readable after something has happened elsewhere, until arm()
-  int timer_fd_ = -1;         // readable from timer_at_ on
-  int wake_fd_ = -1;          // wakes whoever sleeps inside
-  std::thread::id armed_by_;  // whose loop sleeps on event_fd_, or is about to; none: nobody's
+  int event_fd_ = -1;            // for the application: epoll over the transport's descriptor and the next three
+  int finished_fd_ = -1;         // readable while finished_ holds something
+  int attention_fd_ = -1;        // readable after something has happened elsewhere, until arm()
+  int timer_fd_ = -1;            // readable from timer_at_ on
+  int wake_fd_ = -1;             // wakes whoever sleeps inside
+  bool call_has_ended_ = false;  // since the last arm()
+  std::thread::id armed_by_;     // whose loop sleeps on event_fd_, or is about to; none: nobody's
   Clock::time_point timer_at_ = Clock::time_point::max();
   std::atomic<int> sleepers_{0};
   std::condition_variable ended_;  // with a progress thread: a run has ended

@@ -105,6 +105,7 @@ void Executor::fail(Communicator& communicator, const Status& status) {
   if (!communicator.poison_.is_ok()) return;
   record_.tick();
   communicator.poison_ = status;
+  communicator.unheard_ = communicator.unfinished_ == 0 && communicator.messages_.empty();
   if (communicator.unfinished_ > 0 || !communicator.messages_.empty()) ending_ = Ending::Leave;
   if (communicator.unfinished_ > 0) {
     log_info(Subsystem::Executor, "{} calls fail: {}", communicator.unfinished_, status.message());

@@ -58,6 +58,17 @@ ActivePart& Executor::activate_message(Run& run) {
   return part;
 }
 
+/// Finds a place for a landing that nobody has: it is released if there is no memory for that.
+template <class Body>
+void Executor::with(Landing* landing, Body body) {
+  try {
+    body();
+  } catch (...) {
+    if (landing) release_landing(landing);
+    throw;
+  }
+}
+
 /// A message that has arrived, in part at least, meets its receive.
 void Executor::receive_landed(Run& run, Landing* message) {
   const Status fit = fits(run, message->source, message->bytes, message->dtype);
@@ -68,9 +79,10 @@ void Executor::receive_landed(Run& run, Landing* message) {
   }
   run.call.count = message->bytes;
   run.digest = message->digest;
-  ActivePart& part = activate_message(run);
-  part.states[0].landing = message;
-  start(part, 0);
+  ActivePart* part = nullptr;
+  with(message, [&] { part = &activate_message(run); });
+  part->states[0].landing = message;
+  start(*part, 0);
 }
 
 std::optional<Executor::Place> Executor::place_message(Communicator& communicator, const Arrival& message) {
@@ -110,13 +122,15 @@ std::optional<Executor::Place> Executor::place_first(Communicator& communicator,
   Landing* landing = receive ? nullptr : park(communicator, message);
   if (!receive && !landing) return std::nullopt;
   const Status fit = receive ? fits(*receive, name.source, header.bytes, header.dtype) : Status();
-  if (message.bytes < header.bytes) {
-    Mailbox::Arriving& rest = mailbox.add_arriving(name, header.bytes);
-    rest.arrived.add(header.offset, header.offset + message.bytes);
-    rest.receive = fit ? receive : nullptr;
-    rest.landing = landing;
-  }
-  if (landing) in_turn ? mailbox.add_unexpected(landing) : mailbox.hold(landing);
+  with(landing, [&] {
+    if (message.bytes < header.bytes) {
+      Mailbox::Arriving& rest = mailbox.add_arriving(name, header.bytes);
+      rest.arrived.add(header.offset, header.offset + message.bytes);
+      rest.receive = fit ? receive : nullptr;
+      rest.landing = landing;
+    }
+    if (landing) in_turn ? mailbox.add_unexpected(landing) : mailbox.hold(landing);
+  });
   Place place{.landing = landing};
   if (receive && fit) {
     receive->call.count = header.bytes;

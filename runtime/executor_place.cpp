@@ -72,6 +72,10 @@ std::optional<Executor::Place> Executor::place_in_part(ActivePart& part, const A
     return std::nullopt;
   }
   StepState& state = part.states[*step];
+  if (state.ended && !state.arrived.all(header.bytes)) {
+    violation(communicator, message, "a step that waits for none");
+    return std::nullopt;
+  }
   if (!state.started) {
     if (!state.landing) state.landing = park(communicator, message);
     return place_in_landing(communicator, message, state.landing);

@@ -17,6 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
 constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
 constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
+constexpr std::size_t longest_offer = 1 << 20;          // descriptors of one message
 
 void watch_readable(int epoll, int fd) {
   epoll_event event{};
@@ -49,7 +50,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       credit_threshold_(credit_threshold(options.credit_bytes)),
-      most_descriptors_(std::size_t{64} * (options.max_runs + options.max_messages)),
+      most_descriptors_(std::max(longest_offer, std::size_t{64} * (options.max_runs + options.max_messages))),
       links_(static_cast<std::size_t>(size)),
       tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
@@ -102,6 +103,7 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   const Status closed = transport_->close(deadline, pause, ending_);
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
+  keeps_memory_ = ending_ == Ending::Leave && !operations_.taken().empty();
   log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
   return closed;
 }
@@ -166,7 +168,8 @@ std::optional<Finished> Executor::next_finished() {
 bool Executor::arm() {
   Lock lock(*this);
   std::uint64_t count = 0;
-  if (::read(attention_fd_, &count, sizeof count) > 0 || deferred_) return false;
+  const bool has_ended = std::exchange(call_has_ended_, false);
+  if (::read(attention_fd_, &count, sizeof count) > 0 || has_ended || deferred_) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
     set_timer();
@@ -239,15 +242,27 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
     }
     flush_deferred();
     if (ended) return true;
-    if (idle_rounds == 0) {
-      idle_since = Clock::now();
-      if (idle_since >= until) return false;
-      continue;
-    }
     const auto now = Clock::now();
-    if (now >= until) return false;
-    idle(now - idle_since, until - now);
+    if (now >= until) return ended_by_now(done);
+    if (idle_rounds == 0) {
+      idle_since = now;
+    } else {
+      idle(now - idle_since, until - now);
+    }
   }
+}
+
+/// The last look of who waits no longer: a program may never wait for long.
+template <class Done>
+bool Executor::ended_by_now(const Done& done) {
+  bool ended = false;
+  {
+    Lock lock(*this);
+    check_time();
+    ended = done();
+  }
+  flush_deferred();
+  return ended;
 }
 
 /// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.

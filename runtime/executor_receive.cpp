@@ -111,7 +111,10 @@ void Executor::start_receive(ActivePart& part, StepId id) {
   StepState& state = part.states[id];
   const Extent to = resolve(part, step.to);
   state.bytes = to.count * size_of(part.run->call.dtype);
-  if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) return complete(part, id);
+  if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) {
+    if (state.landing) release_landing(std::exchange(state.landing, nullptr));
+    return complete(part, id);
+  }
   state.told = told_length(part, step.to) != nullptr;
   if (state.landing) take_landing(part, id);
 }
@@ -278,6 +281,7 @@ void Executor::fail_after_throw() {
   for (Communicator* one : communicators_) {
     if (!thrown.communicator || one == thrown.communicator) fail(*one, status);
   }
+  for (Rank peer = 0; peer < size_; ++peer) request_pump(peer);  // what was thrown has cut one short
 }
 
 }  // namespace lacuna::runtime

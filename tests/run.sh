@@ -81,11 +81,13 @@ case ${1:-} in
   *) printf 'tests/run.sh: unknown option %s; allowed: --quick\n' "$1" >&2 && exit 2 ;;
 esac
 
-# Compiling takes what the tests leave over, which wait more than they compute.
-sanitizer_builds() {
+# Takes what the tests of the release build leave over, which wait more than they compute.
+sanitizers() {
   renice -n 10 "$BASHPID" >/dev/null
   stage 'asan build' build_sanitized asan "${asan[@]}" &&
-    stage 'tsan build' build_sanitized tsan "${tsan[@]}"
+    stage 'asan tests' run_sanitized asan "${asan[@]}" &&
+    stage 'tsan build' build_sanitized tsan "${tsan[@]}" &&
+    stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 }
 
 mkdir -p build/logs
@@ -99,7 +101,7 @@ if [[ $quick == yes ]]; then
   exit
 fi
 set -m  # a lane is a group of processes
-sanitizer_builds &
+sanitizers &
 lane=$!
 set +m
 stage 'release tests' run_tests release
@@ -109,6 +111,4 @@ stage 'consumers' tests/consumer/run.sh build/release
 stage 'lab' run_lab
 wait "$lane"
 lane=
-stage 'asan tests' run_sanitized asan "${asan[@]}"
-stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 printf 'all stages have passed\n'

@@ -53,6 +53,7 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
   }
   make_room(failures_, 2 * links_.size());
   make_room(goodbyes_, links_.size());
+  make_room(connections_, 2 * links_.size());
   const int status = set_handlers();
   return status == UCS_OK ? Status() : ucx_error(status);
 }

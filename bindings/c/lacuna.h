@@ -322,9 +322,10 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * lengths; their buffers may be longer than needed.
  *
  * An error at the start means that nothing was sent and the communicator is as before. One at the end poisons the
- * communicator on all its ranks, and no other one: LACUNA_MISMATCH where ranks asked for different things,
- * LACUNA_TIMED_OUT at the deadline, LACUNA_TRANSPORT where a connection broke, LACUNA_PEER_FAILED where a rank has
- * left. LACUNA_PEER_FAILED of a rank that died or stopped ends all communicators of the job.
+ * communicator on all its ranks (once rank 0 of the job has left: on the rank that found it), and no other one:
+ * LACUNA_MISMATCH where ranks asked for different things, LACUNA_TIMED_OUT at the deadline, LACUNA_TRANSPORT where a
+ * connection broke, LACUNA_PEER_FAILED where a rank has left. LACUNA_PEER_FAILED of a rank that died or stopped ends
+ * all communicators of the job.
  *
  * A call that waits for a rank, directly or through others, has been agreed on with it, and so have all before it. One
  * that waits for nobody (the root's broadcast, a reduce on a rank that only sends, the first ranks of a scan) may end
@@ -494,14 +495,14 @@ LACUNA_EXPORT lacuna_status lacuna_progress(lacuna_communicator* communicator, i
 /**
  * A descriptor to poll. After lacuna_arm() has set *armed to 1 it becomes readable when lacuna_progress() has something
  * to do: also when a deadline passes, and when another thread starts a call or has moved anything; with LACUNA_THREAD
- * when a call has ended. It is readable as long as a completion waits. A loop of the program's repeats: lacuna_arm()
- * until it sets *armed to 1, with lacuna_progress() after each time that it did not; a sleep until the descriptor is
- * readable; lacuna_progress() until nothing moves, and lacuna_next_completion() until there is none, or lacuna_test().
+ * when a call has ended. It is readable as long as a completion waits. A loop of the program's repeats:
+ * lacuna_arm(), and if that has set *armed to 1 a sleep until the descriptor is readable; lacuna_progress() until
+ * nothing moves; lacuna_next_completion() until there is none, or lacuna_test().
  * @return the descriptor, which stays the library's: don't read or close it; -1 if communicator is null
  */
 LACUNA_EXPORT int32_t lacuna_event_fd(const lacuna_communicator* communicator);
-/** Before each sleep: *armed becomes 1 if the descriptor may be slept on, 0 if there is something to do already: make
- * progress first. */
+/** Before each sleep: *armed becomes 1 if the descriptor may be slept on, 0 if there is something to do already, or
+ * a call has ended since the last time. */
 LACUNA_EXPORT lacuna_status lacuna_arm(lacuna_communicator* communicator, int32_t* armed);
 /**
  * Takes the next ended call that had asked for it by options.notify, oldest first.

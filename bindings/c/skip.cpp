@@ -59,6 +59,7 @@ Status read_skip(const lacuna_skip* given, Skip& skip, SkipLists& lists) {
 lacuna_status lacuna_get_skip_report(const lacuna_request* request, lacuna_skip_report* report) {
   return guarded([&]() -> Status {
     if (!request || !report) return null_argument(request ? "report" : "request");
+    if (Status may = request->home.check(); !may) return may;
     lacuna_skip_report value = LACUNA_SKIP_REPORT_INIT;
     if (Status valid = read(report, value); !valid) return valid;
     const lacuna::SkipReport all = request->request.skip_report();

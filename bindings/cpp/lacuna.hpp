@@ -74,7 +74,8 @@ struct LocalOptions {
 /// The ranks of a job and their collectives. Every call is made by all ranks, in the same order, with equal arguments
 /// but for the pointers (and what Options names). After the first failure the communicator is poisoned on all its
 /// ranks: every later call returns why. Mismatches, deadlines and broken connections end the communicator that they
-/// concern; a rank that dies or stops ends the job, and with it all communicators of all ranks.
+/// concern; a rank that dies or stops ends the job, and with it all communicators of all ranks. Once rank 0 of the job
+/// has left, nobody tells the others: each rank ends its communicators by itself.
 ///
 /// Where calls differ, all ranks get a Mismatch that names the call and both sides. Each message carries what its
 /// sender has called so far, so a call that waits for a rank, directly or through others, has been agreed on with it,
@@ -179,9 +180,9 @@ class Communicator : public TypedCollectives<Communicator> {
   /// The same as text, for a program's own exporter; LACUNA_METRICS writes it when the rank leaves.
   std::string counters_text(CountersFormat format) const;
 
-  // For codes with a loop of their own, which serves all communicators of the job. It repeats: arm() until it returns
-  // true, with progress() after each time that it did not; a sleep until event_fd() is readable; progress() until it
-  // returns false, and next_completion() until there is none, or Request::test().
+  // For codes with a loop of their own, which serves all communicators of the job. It repeats: arm(), and if that
+  // returned true a sleep until event_fd() is readable; progress() until it returns false; next_completion() until
+  // there is none, or Request::test().
 
   /// One round of progress, which also keeps deadlines; true if anything moved.
   bool progress();
@@ -189,7 +190,7 @@ class Communicator : public TypedCollectives<Communicator> {
   /// when another thread starts a call or has moved anything; with Progress::Thread when a call has ended. It is
   /// readable as long as a completion waits. Not to be read or closed.
   int event_fd() const;
-  /// To be called before each sleep. False: there is something to do already, call progress() first.
+  /// To be called before each sleep. False: there is something to do already, or a call has ended since the last time.
   bool arm();
   /// What this rank did last, for bug reports: one event a line.
   std::string flight_record() const;

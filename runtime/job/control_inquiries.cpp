@@ -10,7 +10,7 @@ namespace lacuna::runtime {
 
 namespace {
 
-constexpr std::ptrdiff_t most_inquiries = 16;  // open ones of another rank: more of its calls than that wait
+constexpr std::ptrdiff_t most_inquiries = 16;  // open ones of another rank, of calls that stall and of others each
 constexpr std::size_t most_poisoned = 256;     // communicators that are known to have had their verdict
 
 }  // namespace
@@ -49,8 +49,15 @@ void Control::inquire(Rank reporter, Trouble trouble) {
     }
     return;
   }
-  const auto is_theirs = [&](const Inquiry& open) { return open.reporter == reporter && reporter != rank_; };
-  if (std::count_if(inquiries_.begin(), inquiries_.end(), is_theirs) >= most_inquiries) return;
+  const auto is_theirs = [&](const Inquiry& open) {
+    return open.reporter == reporter && reporter != rank_ && (open.trouble.kind == Trouble::Kind::Stalled) == can_wait;
+  };
+  if (std::count_if(inquiries_.begin(), inquiries_.end(), is_theirs) >= most_inquiries) {
+    if (can_wait) return;
+    const std::string why =
+        fmt::format("{} asks about {} others of its calls already", name_rank(0, member(0).host), most_inquiries);
+    return poison({judge_alone(trouble, {}, why), trouble.communicator, trouble.members}, rank_);
+  }
   if (can_wait && !looked_at_.admit(call, now_)) return;
   Inquiry inquiry{.id = next_inquiry_++,
                   .trouble = std::move(trouble),

@@ -16,21 +16,20 @@ struct Launcher {
   std::string_view command;  ///< for the example
   std::string_view rank;
   std::string_view size;  ///< empty if it tells none: then a rank above 0 announces others
-  std::string_view step;  ///< what else must be set, where a batch script's shell sees the others too
 };
 
 // The first that announces ranks gives the example: torchrun may itself be started by one of the others, and Open MPI's
 // mpirun sets the variables of PMIx too.
 constexpr std::array launchers = {
-    Launcher{"torchrun --no-python", "RANK", "WORLD_SIZE", ""},
-    Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", ""},
-    Launcher{"mpirun", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", ""},
-    Launcher{"mpiexec", "PMI_RANK", "PMI_SIZE", ""},
-    Launcher{"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", ""},
-    Launcher{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", ""},
-    Launcher{"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"},
-    Launcher{"prterun", "PMIX_RANK", "", ""},
-    Launcher{"mpiexec", "PALS_RANKID", "", ""},
+    Launcher{"torchrun --no-python", "RANK", "WORLD_SIZE"},
+    Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    Launcher{"mpirun", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    Launcher{"mpiexec", "PMI_RANK", "PMI_SIZE"},
+    Launcher{"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+    Launcher{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    Launcher{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+    Launcher{"prterun", "PMIX_RANK", ""},
+    Launcher{"mpiexec", "PALS_RANKID", ""},
 };
 
 std::string_view variable(std::string_view name) {
@@ -47,15 +46,14 @@ long number(std::string_view name) {
 }
 
 bool announces_ranks(const Launcher& launcher) {
-  if (!launcher.step.empty() && variable(launcher.step).empty()) return false;
   return launcher.size.empty() ? number(launcher.rank) > 0 : number(launcher.size) > 1;
 }
 
 std::string example(const Launcher& launcher) {
   const std::string size = launcher.size.empty() ? "N" : fmt::format("${}", launcher.size);
   return fmt::format(
-      "{} ... sh -c 'LACUNA_RANK=${} LACUNA_SIZE={} LACUNA_STORE=HOST-OF-RANK-0:29400 LACUNA_KEY=SECRET "
-      "exec ./program'",
+      "{} ... sh -c 'LACUNA_RANK=${} LACUNA_SIZE={} LACUNA_STORE=HOST-OF-RANK-0:29400 exec ./program', with a "
+      "LACUNA_KEY of your own exported before",
       launcher.command, launcher.rank, size);
 }
 
@@ -67,7 +65,7 @@ Status check_launchers() {
   for (const Launcher& launcher : launchers) {
     if (!announces_ranks(launcher)) continue;
     if (first == nullptr) first = &launcher;
-    for (std::string_view name : {launcher.size, launcher.rank, launcher.step}) {
+    for (std::string_view name : {launcher.size, launcher.rank}) {
       if (!variable(name).empty()) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, variable(name));
     }
   }

@@ -91,6 +91,31 @@ TEST(EventLoop, APostWakesTheLoopThatIsAboutToSleep) {
   while (!before->test() || !after->test() || !theirs->test() || !theirs_too->test()) continue;
 }
 
+TEST(EventLoop, ACallThatEndedBeforeTheLoopSleepsIsNotSleptOver) {
+  for (const Progress progress : {Progress::Caller, Progress::Thread}) {
+    auto ranks = *Communicator::local(2, {.progress = progress});
+    Floats sent(10, 1), data(10);
+    ASSERT_TRUE(ranks[1].broadcast<float>(sent, 1));
+    std::this_thread::sleep_for(50ms);
+    while (ranks[0].progress()) {
+    }
+    auto request = ranks[0].start_broadcast<float>(data, 1);  // its message is there: it ends at once
+    ASSERT_TRUE(request);
+    std::this_thread::sleep_for(50ms);
+    bool ended = false;
+    for (int round = 0; round < 10 && !ended; ++round) {
+      if (ranks[0].arm()) {
+        ASSERT_TRUE(readable(ranks[0], patience)) << "the loop slept over the end";
+      }
+      while (ranks[0].progress()) {
+      }
+      ended = request->test();
+    }
+    EXPECT_TRUE(ended);
+    EXPECT_EQ(data, sent);
+  }
+}
+
 TEST(EventLoop, NothingWakesALoopWithoutCalls) {
   const Variable stall("LACUNA_STALL", "0.05");
   auto ranks = callers(2);

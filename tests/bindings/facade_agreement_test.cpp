@@ -123,6 +123,35 @@ TEST(FacadeAgreement, CallsThatNobodyRemembersAnyMoreAreSaidToBeMissingAllTheSam
   expect_said(errors.all(), {"did not agree", "ranks 0, 2 left before call 0", "rank 1 posted it"});
 }
 
+// Each looks at what the other has sent once its own call has ended.
+void differ_and_look(std::vector<Communicator>& ranks) {
+  std::vector<float> data[2] = {ten(1), ten(2)};
+  for (Rank rank : {0, 1}) EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].broadcast<float>(data[rank], rank));
+  for (Communicator& rank : ranks) {
+    while (rank.progress()) {
+    }
+  }
+}
+
+TEST(FacadeAgreement, AMismatchThatComesAfterTheLastCallIsSaidWhenTheRanksLeave) {
+  const Errors errors;
+  {
+    auto ranks = local(2, Progress::Caller);
+    differ_and_look(ranks);
+  }
+  expect_said(errors.all(), {"did not agree", "call 0 differs", "rank 0 posted broadcast tree f32 count 10 root 0"});
+}
+
+TEST(FacadeAgreement, AMismatchThatALaterCallHasToldIsNotSaidAgain) {
+  const Errors errors;
+  {
+    auto ranks = local(2, Progress::Caller);
+    differ_and_look(ranks);
+    for (Communicator& rank : ranks) EXPECT_EQ(rank.barrier().code(), Code::Mismatch);
+  }
+  EXPECT_EQ(errors.all(), "");
+}
+
 TEST(FacadeAgreement, AFailedCommunicatorHasSaidItsErrorAlready) {
   const Errors errors;
   {

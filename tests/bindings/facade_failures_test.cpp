@@ -31,6 +31,17 @@ TEST_P(FacadeFailures, AnExpiredCallPoisonsAllRanksWithTheNameOfTheLateOne) {
   }
 }
 
+TEST_P(FacadeFailures, ACallThatIsOnlyWaitedForWithoutPatienceEndsAtItsDeadline) {
+  auto ranks = local(2, GetParam());
+  std::vector<float> data(10);
+  auto request = ranks[0].start_allreduce<float>(data, data, {}, {.deadline = 100ms});
+  ASSERT_TRUE(request);
+  const auto until = Clock::now() + 5s;
+  Status ended(Code::TimedOut, "");
+  while (ranks[0].status() && Clock::now() < until) ended = request->wait(0ms);
+  expect_error(request->wait(0ms), Code::TimedOut, "rank 1 has not posted it");
+}
+
 TEST_P(FacadeFailures, CallsThatDifferAreNamedOnAllRanks) {
   auto ranks = local(3, GetParam());
   on_each(ranks, [](Communicator& rank) {

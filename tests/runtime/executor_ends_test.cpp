@@ -112,6 +112,15 @@ TEST_F(ExecutorEnds, WhatDevicesCanTouchStaysInUseToTheEndOfTheProcess) {
   EXPECT_FALSE(watched.expired());
 }
 
+TEST_F(ExecutorEnds, WhatDevicesCanTouchAfterACommunicatorFailedOutlivesTheExecutor) {
+  start(Access::Devices);
+  communicator->fail(verdict);
+  communicator.reset();
+  EXPECT_TRUE(executor->close(0ms));
+  executor.reset();
+  EXPECT_FALSE(watched.expired());
+}
+
 TEST_F(ExecutorEnds, ABlockingCallThatFailedReturnsOnceItsBuffersAreReclaimed) {
   for (const bool progress_thread : {false, true}) {
     runtime::Run& run = start(Access::Peers, progress_thread);

@@ -48,26 +48,24 @@ TEST(Launchers, ARankAboveZeroAnnouncesOthersWhereNoSizeIsTold) {
   EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // as MPI programs of one process see it
 }
 
-TEST(Launchers, SlurmsNumberOfTasksCountsUnderSrunOnly) {
-  const std::map<std::string, std::string> script = {
-      {"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
+TEST(Launchers, OfSlurmTheStepCountsAndNotTheAllocation) {
+  std::map<std::string, std::string> script = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
   EXPECT_EQ(said_to(script), "");
-  auto step = script;
-  step["SLURM_STEP_ID"] = "0";
-  expect_contains(said_to(step), "(SLURM_NTASKS=4, SLURM_PROCID=0, SLURM_STEP_ID=0)");
-  expect_contains(said_to(step), "srun ... sh -c 'LACUNA_RANK=$SLURM_PROCID LACUNA_SIZE=$SLURM_NTASKS ");
-  step["SLURM_NTASKS"] = "1";
-  EXPECT_EQ(said_to(step), "");
+  script["SLURM_STEP_ID"] = "4294967290";  // the shell of salloc
+  script["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_EQ(said_to(script), "");
+  script["SLURM_STEP_NUM_TASKS"] = "4";
+  expect_contains(said_to(script), "(SLURM_STEP_NUM_TASKS=4, SLURM_PROCID=0)");
+  expect_contains(said_to(script), "srun ... sh -c 'LACUNA_RANK=$SLURM_PROCID LACUNA_SIZE=$SLURM_STEP_NUM_TASKS ");
 }
 
 TEST(Launchers, OneInsideAnotherGivesTheExample) {
-  const std::string text = said_to({{"SLURM_NTASKS", "2"},
+  const std::string text = said_to({{"SLURM_STEP_NUM_TASKS", "2"},
                                     {"SLURM_PROCID", "1"},
-                                    {"SLURM_STEP_ID", "0"},
                                     {"OMPI_COMM_WORLD_SIZE", "4"},
                                     {"OMPI_COMM_WORLD_RANK", "3"},
                                     {"PMIX_RANK", "3"}});
-  expect_contains(text, "SLURM_NTASKS=2");
+  expect_contains(text, "SLURM_STEP_NUM_TASKS=2");
   expect_contains(text, "PMIX_RANK=3");
   expect_contains(text, "mpirun ... sh -c 'LACUNA_RANK=$OMPI_COMM_WORLD_RANK ");
 }

@@ -335,6 +335,45 @@ TEST(ReceiveTrust, AnEarlyMessageOfAnotherTypeAndEqualBytesIsAMismatchWhenItsCal
   EXPECT_EQ(received, Floats(10));
 }
 
+// One element on three ranks: of the ring's pieces two are empty, and only the first message of a call is sent all the
+// same.
+TEST(ReceiveTrust, AnEmptyMessageForAStepThatWaitsForNoneIsAViolation) {
+  for (const Delivery delivery : {Delivery::Eager, Delivery::Descriptor}) {
+    LoneRank rank(3);
+    const Floats input(1, 1);
+    Floats output(1);
+    Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 1};
+    call.options.algorithm = "ring";
+    const runtime::Run& run = must_post(rank.communicator, call);
+    MessageHeader header = rank.header_of(0, 0);
+    header.index = 1;
+    rank.wire.arrive(2, header, {}, delivery);
+    rank.progress();
+    EXPECT_TRUE(run.finished);
+    EXPECT_EQ(run.status.code(), Code::Mismatch) << run.status.to_string();
+    EXPECT_TRUE(says(run.status, "rank 2 sent message 1 ")) << run.status.to_string();
+    EXPECT_EQ(rank.wire.offered, 0u);
+  }
+}
+
+TEST(ReceiveTrust, ALongMessageMayWaitForItsReceiveHoweverFewThereMayBe) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.max_runs = options.max_messages = 1;
+  LoneRank rank(2, options);
+  MessageHeader header = LoneRank::message(0, 0, std::size_t{1} << 30);
+  const std::vector<std::byte> range(64);
+  const auto offer = [&] {
+    rank.wire.arrive(1, header, range, Delivery::Descriptor);
+    header.offset += range.size();
+    rank.progress();
+  };
+  while (header.offset < 200'000 * range.size()) offer();
+  EXPECT_TRUE(rank.communicator.status()) << rank.communicator.status().to_string();
+  for (std::size_t more = 0; more < 1'000'000 && rank.communicator.status(); ++more) offer();
+  expect_refused(rank, "messages waiting from that rank already");
+  EXPECT_EQ(rank.wire.offered, 0u);
+}
+
 TEST(ReceiveTrust, AHeaderOfAnotherSizeBreaksTheConnectionAndTheCallEndsWithItsSendersName) {
   for (const std::size_t size : {0, 1, 47}) {
     LoneRank rank;

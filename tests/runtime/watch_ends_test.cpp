@@ -103,6 +103,24 @@ TEST(WatchEnds, OneReportOfACommunicatorThatFailsIsEnough) {
   for (const Client& client : job.clients) EXPECT_FALSE(client.has_failed());
 }
 
+TEST(WatchEnds, ATroubleThatRankZeroHasNoRoomForIsDecidedAtOnce) {
+  Local job(3, {.gather = 60s, .fallback = 60s});
+  job.clients[2].answer(false);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    job.watches[1]->report({.kind = Kind::Stalled, .communicator = 1000 + i, .run = 0, .text = "barrier"});
+    job.watches[1]->report({.kind = Kind::Expired, .communicator = i, .run = 0, .text = "barrier"});
+  }
+  const auto until = Clock::now() + 10s;
+  while (job.clients[1].all_verdicts().size() < 24 && Clock::now() < until) std::this_thread::sleep_for(1ms);
+  const std::vector<std::string> verdicts = job.clients[1].all_verdicts();
+  EXPECT_EQ(verdicts.size(), 24u);
+  for (const std::string& verdict : verdicts) {
+    EXPECT_EQ(verdict,
+              "timed out: call 0 ran out of time: barrier; rank 0 (host h0) asks about 16 others of its calls already");
+  }
+  job.clients[2].answer(true);
+}
+
 // Each inquiry that rank 0 keeps is one question to rank 2, which answers none of them for now.
 TEST(WatchEnds, AFloodOfReportsKeepsFewInquiriesOpen) {
   for (Kind kind : {Kind::Stalled, Kind::Expired}) {
