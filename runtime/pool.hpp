@@ -78,8 +78,8 @@ class ObjectPool {
  public:
   T* take() {
     if (free_.empty()) {
+      if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that none is taken if this throws
       all_.push_back(std::make_unique<T>());
-      free_.reserve(all_.size());
       return all_.back().get();
     }
     T* object = free_.back();

@@ -107,9 +107,8 @@ class UcxPool {
  public:
   T* take() {
     if (free_.empty()) {
-      T* made = &all_.emplace_back();
-      make_room(free_, all_.size());
-      return made;
+      make_room(free_, all_.size() + 1);
+      return &all_.emplace_back();
     }
     T* object = free_.back();
     free_.pop_back();
