@@ -27,12 +27,10 @@ Started ScriptedTransport::send(Peer to, std::span<const std::byte> header, std:
 }
 
 std::unique_ptr<ScriptedTransport::Arrival> ScriptedTransport::take(Descriptor descriptor) {
-  const auto at =
-      std::find_if(offers_.begin(), offers_.end(), [&](const auto& offer) { return offer.get() == descriptor.handle; });
+  const auto at = offers_.find(descriptor.handle);
   if (at == offers_.end()) std::abort();  // a descriptor is ended once
-  auto offer = std::move(*at);
-  *at = std::move(offers_.back());
-  offers_.pop_back();
+  auto offer = std::move(at->second);
+  offers_.erase(at);
   offered = offers_.size();
   return offer;
 }
@@ -66,7 +64,8 @@ bool ScriptedTransport::progress() {
       receiver_->on_message(arrival->from, arrival->header, arrival->bytes);
       continue;
     }
-    Arrival& offer = *offers_.emplace_back(std::move(arrival));
+    Arrival* const handle = arrival.get();
+    Arrival& offer = *offers_.emplace(handle, std::move(arrival)).first->second;
     offered = offers_.size();
     receiver_->on_descriptor(offer.from, offer.header, {&offer, offer.bytes.size()});
   }

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/wire.hpp"
@@ -69,7 +70,7 @@ class ScriptedTransport final : public Transport {
   const Rank size_;
   Receiver* receiver_ = nullptr;
   std::deque<std::unique_ptr<Arrival>> arrivals_;
-  std::vector<std::unique_ptr<Arrival>> offers_;
+  std::unordered_map<void*, std::unique_ptr<Arrival>> offers_;  // by handle
   std::vector<Fetch> fetches_;
   std::vector<Token> ended_;
 };
