@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <functional>
 
 #include "runtime/check_call.hpp"
 #include "runtime/log.hpp"
@@ -257,7 +258,7 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
   const Clock::time_point until = timeout ? later(Clock::now(), *timeout) : Clock::time_point::max();
-  if (executor_.wait(ended, until)) {
+  if (executor_.wait(std::ref(ended), until)) {
     kokkos_tools::stop_section(run.section);
     return in_use ? reclaim(run, status, until) : status;
   }
@@ -276,15 +277,14 @@ Status Communicator::finish(Run& run) {
   bool in_use = false;
   kokkos_tools::Section section = run.section;
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
-  executor_.wait(
-      [&] {
-        if (!run.finished) return false;
-        status = run.status;
-        in_use = run.operations > 0;
-        if (!in_use) abandon(run);
-        return true;
-      },
-      Clock::time_point::max());
+  const auto ended = [&] {
+    if (!run.finished) return false;
+    status = run.status;
+    in_use = run.operations > 0;
+    if (!in_use) abandon(run);
+    return true;
+  };
+  executor_.wait(std::ref(ended), Clock::time_point::max());
   kokkos_tools::stop_section(section);
   if (!in_use) return status;
   status = reclaim(run, status, Clock::time_point::max());

@@ -90,6 +90,7 @@ class Executor : public Watched, private Receiver {
   /// One round of progress; true if anything moved.
   bool progress();
   /// Waits until `done`, looked at under the lock, or until `until`; makes progress meanwhile unless a thread does.
+  /// A `done` of many captures is best given by std::ref, as a copy of it takes memory.
   bool wait(const std::function<bool()>& done, Clock::time_point until);
   /// Readable when progress() has something to do, after arm() returned true; with a progress thread, when a call has
   /// ended; always while a token waits.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/support/calls.hpp"
+#include "tests/support/lone_rank.hpp"
 #include "tests/support/meddler.hpp"
 #include "tests/support/ranks.hpp"
 
@@ -59,6 +60,19 @@ struct OneWay {
   Meddler* meddler = nullptr;
   Ranks ranks;
 };
+
+TEST(Credits, AreReturnedAsSoonAsTheirThresholdIsReached) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.credit_bytes = 4096;
+  const std::size_t bytes = runtime::credit_threshold(options.credit_bytes) - runtime::fragment_charge;
+  for (const std::size_t less : {0, 64}) {
+    LoneRank rank(2, options);
+    std::vector<float> data(bytes / 4), sent(bytes / 4, 3);
+    ASSERT_TRUE(rank.communicator.post(Receive{.data = data.data(), .count = data.size(), .from = 1}));
+    rank.arrive(LoneRank::message(0, 0, bytes - less), sent, 0, bytes - less);
+    EXPECT_EQ(rank.wire.sent.size(), less == 0 ? 1u : 0u);
+  }
+}
 
 /// At most one credit message for as many eager bytes as credit_threshold() says.
 TEST(Credits, AThousandMessagesUnderAnyCreditArriveAndNeverTakeMoreCreditMessagesThanTheThresholdAllows) {

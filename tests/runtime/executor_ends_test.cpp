@@ -37,12 +37,15 @@ class Reached final : public Transport {
   bool arm() override { return inner_->arm(); }
   Counters counters(Peer peer) const override { return inner_->counters(peer); }
   Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override {
+    closed = ending;
     return inner_->close(deadline, pause, ending);
   }
   Access abandon() override {
     static_cast<void>(inner_->abandon());
     return access_;
   }
+
+  static inline std::optional<Ending> closed;  ///< how one of them was closed last
 
  private:
   std::unique_ptr<Transport> inner_;
@@ -149,6 +152,41 @@ TEST_F(ExecutorEnds, ABlockingCallWaitsForItsBuffersNoLongerThanAWhile) {
   EXPECT_EQ(waited(run), in_use);
   EXPECT_GE(runtime::Clock::now() - begin, runtime::reclaim_grace);
   EXPECT_EQ(communicator->wait(run, 1ms).to_string(), in_use);
+}
+
+TEST(ExecutorPoison, LeavesTheTransportAsItIsThoughNoCallHasFailedHere) {
+  for (const bool poisoned : {false, true}) {
+    auto transport = std::make_unique<Reached>(std::move(make_inproc(1, {})[0]), Access::Nobody);
+    runtime::Executor executor(std::move(transport), 0, 1, quick_executor());
+    EXPECT_TRUE(executor.connect({{}}));
+    runtime::Communicator communicator(executor, 7);
+    if (poisoned) static_cast<runtime::Watched&>(executor).poison(7, verdict);
+    EXPECT_TRUE(executor.close(1s));
+    EXPECT_EQ(Reached::closed, poisoned ? Ending::Leave : Ending::TakeDown);
+  }
+}
+
+TEST(ExecutorPoison, WhoWaitsForItsBuffersIsWokenWhenThePeerHasTakenThem) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.progress_thread = true;
+  options.executor.eager_bytes = 0;
+  Ranks ranks(2, options);
+  Floats sent(100, 3), received(100);
+  runtime::Communicator& sender = ranks.communicator(0);
+  auto run = sender.post(Send{.data = sent.data(), .count = 100, .dtype = Dtype::F32, .to = 1});
+  ASSERT_TRUE(run);
+  std::this_thread::sleep_for(50ms);  // the receiver has been asked
+  sender.fail(verdict);
+  std::thread receiver([&] {
+    std::this_thread::sleep_for(100ms);
+    auto taken = ranks.communicator(1).post(Receive{.data = received.data(), .count = 100, .from = 0});
+    EXPECT_TRUE(taken && ranks.communicator(1).finish(**taken));
+  });
+  const auto begin = runtime::Clock::now();
+  EXPECT_EQ(sender.finish(**run).to_string(), verdict.to_string());
+  EXPECT_LT(runtime::Clock::now() - begin, runtime::reclaim_grace - 1s);
+  receiver.join();
+  EXPECT_EQ(received, sent);
 }
 
 TEST(ExecutorPoison, EndsOneCommunicatorAndNothingElse) {

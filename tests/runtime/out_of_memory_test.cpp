@@ -173,6 +173,24 @@ TEST(OutOfMemory, WhicheverAllocationFailsInAHandlerNothingIsThrownThroughTheTra
   }
 }
 
+TEST(OutOfMemory, ARepeatedCallNeedsNone) {
+  Ranks ranks(1);
+  runtime::Communicator& communicator = ranks.communicator(0);
+  const Floats input(2, 1);
+  Floats output(2);
+  const Call call = allreduce_call(input, output);
+  const Algorithm& algorithm = **select_algorithm(call, communicator.hosts());
+  for (const bool again : {false, true}) {
+    was_short = false;
+    if (again) shortage = Shortage{};
+    auto posted = communicator.post(call, algorithm);
+    const Status ended = posted ? communicator.finish(**posted) : posted.status();
+    shortage.reset();
+    EXPECT_TRUE(ended) << ended.to_string();
+    EXPECT_FALSE(was_short);
+  }
+}
+
 TEST(OutOfMemory, ACallWhoseOwnMemoryCanNotBeHadFailsAndAnotherCommunicatorGoesOn) {
   Ranks ranks(2);
   runtime::Communicator others[] = {{ranks.executor(0), 99}, {ranks.executor(1), 99}};

@@ -47,6 +47,33 @@ TEST(ReceiveForgotten, AMessageOfACallThatNobodyRemembersIsAViolation) {
   }
 }
 
+TEST(ReceiveForgotten, AMessageTooFarAheadInItsStreamIsAViolation) {
+  const auto furthest = static_cast<std::uint32_t>(runtime::furthest_call);
+  for (const std::uint32_t number : {furthest, furthest + 1}) {
+    LoneRank rank;
+    rank.arrive(LoneRank::message(0, number, 64), Floats(16), 0, 64);
+    if (number == furthest) {
+      EXPECT_TRUE(rank.communicator.status()) << rank.communicator.status().to_string();
+    } else {
+      expect_mismatch(rank.communicator, "which has no room for what is 16777217 messages ahead");
+    }
+  }
+}
+
+TEST(ReceiveForgotten, AnEarlyMessageOfAnotherCallIsAMismatchAtOnceThoughItsPartHasNotBegun) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.chunk_bytes = 128;
+  options.parts_in_flight = 1;
+  LoneRank rank(2, options);
+  rank.arrive({.communicator = LoneRank::id, .bytes = 64, .digest = 1, .part = 1}, Floats(16), 0, 64);
+  const Floats input(300, 1);
+  Floats output(300);
+  Call call{.collective = Collective::Reduce, .input = input.data(), .output = output.data(), .count = 300};
+  const runtime::Run& run = must_post(rank.communicator, call);
+  EXPECT_GT(run.parts, 1u);
+  EXPECT_EQ(run.status.code(), Code::Mismatch) << run.status.to_string();
+}
+
 TEST(ReceiveForgotten, WhatWaitedForACommunicatorThatIsGoneNoLongerCountsAgainstItsSender) {
   runtime::ExecutorOptions options = quick_executor();
   options.max_runs = options.max_messages = 1;  // the least bound, of a million descriptors

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tests/support/calls.hpp"
+#include "tests/support/lone_rank.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -59,6 +60,35 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
   EXPECT_TRUE(says((*posted)->status, "128 of 256 bytes are missing")) << (*posted)->status.to_string();
   EXPECT_EQ(communicator.status().code(), Code::TimedOut);
   static_cast<void>(executor.close(0ms));
+}
+
+TEST(UnmetDeadlines, PostsThatMoveNothingDoNotHideAStall) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.stall = 100ms;
+  LoneRank rank(2, options);
+  std::vector<float> data(10);
+  for (int tag = 0; tag < 30; ++tag) {
+    ASSERT_TRUE(rank.communicator.post(Receive{.data = data.data(), .count = 10, .from = 1, .tag = tag}));
+    std::this_thread::sleep_for(20ms);
+    rank.progress();
+  }
+  EXPECT_GE(rank.executor.job_counters().stalls, 2u);
+}
+
+TEST(UnmetDeadlines, ACallWhoseVerdictNeverComesEndsAfterAWhile) {
+  LoneRank rank;
+  rank.executor.set_reporter([](const runtime::Trouble&) {});
+  std::vector<float> data(10);
+  Call call = broadcast_call(data, 1);
+  call.options.deadline = 100ms;
+  const runtime::Run& run = must_post(rank.communicator, call);
+  const auto begin = runtime::Clock::now();
+  while (!run.finished && runtime::Clock::now() - begin < 2 * runtime::verdict_grace) {
+    rank.executor.progress();
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(run.status.code(), Code::TimedOut) << run.status.to_string();
+  EXPECT_GE(runtime::Clock::now() - begin, runtime::verdict_grace);
 }
 
 TEST(UnmetDeadlines, FailingACommunicatorEndsTheRunsOfAllSlots) {

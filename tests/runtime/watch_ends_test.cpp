@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "runtime/job/watch_messages.hpp"
 #include "tests/runtime/watch_job.hpp"
 
 namespace lacuna::runtime {
@@ -88,6 +89,34 @@ TEST(WatchEnds, AfterRankZeroLeftAVerdictMakesNoWatchSpin) {
   const int before = job.clients[1].helps();  // once in each round of its watch
   std::this_thread::sleep_for(1s);
   EXPECT_LT(job.clients[1].helps() - before, 1000);
+}
+
+TEST(WatchEnds, AfterRankZeroLeftTheOthersHelpWhoeverLeavesHoweverLate) {
+  Local job(3);
+  job.leave(0, 17);
+  std::this_thread::sleep_for(longest_leave + 500ms);
+  const int before = job.clients[1].helps();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_GT(job.clients[1].helps(), before);
+}
+
+TEST(WatchEnds, AMessageLongerThanAnyOfTheWatchEndsTheJob) {
+  for (const std::size_t more : {0, 1}) {
+    test::ReservedPort port;
+    Membership memberships[2];
+    std::thread other([&] { memberships[1] = enter(1, 2, port.store(), 10s); });
+    memberships[0] = enter(0, 2, port.store(), 10s);
+    other.join();
+    Client client;
+    const auto watch = *Watch::start(memberships[0], client, {});
+    Channel& channel = memberships[1].star[0];
+    channel.send(0, std::vector<std::byte>(watch_messages::longest_message + more));
+    const auto until = Clock::now() + 2s;
+    while (client.verdict(1ms) == "(none)" && Clock::now() < until) channel.flush();
+    const bool is_refused =
+        client.verdict(0ms).find("sent something that is no message of the watch") != std::string::npos;
+    EXPECT_EQ(is_refused, more == 1) << client.verdict(0ms);
+  }
 }
 
 // As when very many messages of a communicator expire at once: more than a connection may keep.
