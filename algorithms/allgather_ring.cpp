@@ -1,5 +1,5 @@
-#include "algorithms/ring_phases.hpp"
-#include "algorithms/skip_order.hpp"
+#include "algorithms/phases/ring_phases.hpp"
+#include "algorithms/skip/skip_order.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,5 +1,5 @@
-#include "algorithms/tree_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/tree_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

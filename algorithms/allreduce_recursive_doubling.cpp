@@ -1,5 +1,5 @@
-#include "algorithms/hypercube_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/hypercube_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 namespace {

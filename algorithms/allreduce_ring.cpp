@@ -1,5 +1,5 @@
-#include "algorithms/ring_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/ring_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

@@ -1,5 +1,5 @@
-#include "algorithms/grid_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/grid_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

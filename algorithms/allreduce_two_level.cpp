@@ -1,5 +1,5 @@
-#include "algorithms/two_level_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/two_level_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

@@ -1,4 +1,4 @@
-#include "runtime/algorithm.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,5 +1,5 @@
-#include "algorithms/scan_phases.hpp"
-#include "runtime/algorithm.hpp"
+#include "algorithms/phases/scan_phases.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
-#include "algorithms/registered.hpp"
-#include "algorithms/selection.hpp"
-#include "runtime/skip_plan.hpp"
+#include "algorithms/registry/registered.hpp"
+#include "algorithms/registry/selection.hpp"
+#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/algorithm.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 

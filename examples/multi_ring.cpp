@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/registry.hpp"
-#include "algorithms/ring_phases.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include "bindings/c/lacuna.h"
 #include "bindings/cpp/lacuna.hpp"
-#include "runtime/fork_guard.hpp"
+#include "runtime/job/fork_guard.hpp"
 
 // What the files of the C interface share: one file for each group of lacuna.h and lacuna_skip.h.
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/cpp/output_folder.hpp"
+#include "bindings/job/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 

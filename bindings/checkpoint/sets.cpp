@@ -12,7 +12,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/rank_file.hpp"
-#include "bindings/cpp/output_folder.hpp"
+#include "bindings/job/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 

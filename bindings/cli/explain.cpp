@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/registered.hpp"
 #include "algorithms/registry.hpp"
-#include "algorithms/selection.hpp"
-#include "runtime/graph_cost.hpp"
-#include "runtime/skip_plan.hpp"
+#include "algorithms/registry/registered.hpp"
+#include "algorithms/registry/selection.hpp"
+#include "runtime/graph/graph_cost.hpp"
+#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/algorithm.hpp"
+#include "runtime/graph/algorithm.hpp"
 
 namespace lacuna::cli {
 

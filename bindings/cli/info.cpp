@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "bindings/cpp/lacuna.hpp"
-#include "runtime/config.hpp"
+#include "runtime/config/config.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/listeners.hpp"
 #include "transports/ucx.hpp"

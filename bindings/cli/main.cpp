@@ -16,7 +16,7 @@
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cli/trace.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "runtime/skip_plan.hpp"
+#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {

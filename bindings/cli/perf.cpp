@@ -12,8 +12,8 @@
 #include "bindings/cli/perf_bench.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "bindings/cpp/output_folder.hpp"
-#include "runtime/config.hpp"
+#include "bindings/job/output_folder.hpp"
+#include "runtime/config/config.hpp"
 
 namespace lacuna::cli {
 namespace {

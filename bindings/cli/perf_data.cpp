@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/skip_mask.hpp"
+#include "algorithms/skip/skip_mask.hpp"
 #include "kernels/float16.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"

@@ -7,7 +7,7 @@
 
 #include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "bindings/cpp/output_folder.hpp"
+#include "bindings/job/output_folder.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cpp/workload.hpp"
+#include "bindings/cli/workload.hpp"
 #include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {

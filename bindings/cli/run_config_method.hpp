@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bindings/cli/config_section.hpp"
-#include "bindings/cpp/workload.hpp"
+#include "bindings/cli/workload.hpp"
 #include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {

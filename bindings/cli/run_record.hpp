@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cpp/workload.hpp"
+#include "bindings/cli/workload.hpp"
 
 namespace lacuna::cli {
 

@@ -9,7 +9,7 @@
 
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/agree.hpp"
-#include "bindings/cpp/output_folder.hpp"
+#include "bindings/job/output_folder.hpp"
 
 namespace lacuna::cli {
 

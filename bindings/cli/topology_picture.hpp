@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/topology.hpp"
+#include "algorithms/topology/topology.hpp"
 
 namespace lacuna::cli {
 

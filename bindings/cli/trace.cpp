@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "bindings/cli/join.hpp"
-#include "bindings/cpp/output_folder.hpp"
+#include "bindings/job/output_folder.hpp"
 #include "runtime/job/names.hpp"
 
 namespace lacuna::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bindings/cli/config_section.hpp"
-#include "bindings/cpp/workload.hpp"
+#include "bindings/cli/workload.hpp"
 
 namespace lacuna::cli {
 

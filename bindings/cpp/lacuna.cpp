@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/skip_mask.hpp"
-#include "bindings/cpp/counters_text.hpp"
-#include "bindings/cpp/job.hpp"
-#include "runtime/log.hpp"
+#include "algorithms/skip/skip_mask.hpp"
+#include "bindings/job/counters_text.hpp"
+#include "bindings/job/job.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna {
 

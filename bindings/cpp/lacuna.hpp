@@ -14,7 +14,7 @@
 
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/request.hpp"
-#include "runtime/skip_importance.hpp"
+#include "runtime/skip/skip_importance.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/job_counters.hpp"

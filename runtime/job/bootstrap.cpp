@@ -9,7 +9,7 @@
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/job/rendezvous.hpp"
-#include "runtime/log.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "runtime/clock.hpp"
+#include "runtime/values/clock.hpp"
 
 namespace lacuna::runtime {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/fork_guard.hpp"
 #include "runtime/job/bootstrap.hpp"
+#include "runtime/job/fork_guard.hpp"
 #include "runtime/job/inquiry.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/job/watch_messages.hpp"

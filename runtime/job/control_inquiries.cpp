@@ -4,7 +4,7 @@
 
 #include "runtime/job/control.hpp"
 #include "runtime/job/names.hpp"
-#include "runtime/log.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "runtime/log.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 namespace {

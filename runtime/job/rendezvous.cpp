@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
-#include "runtime/log.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 

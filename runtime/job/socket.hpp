@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/clock.hpp"
+#include "runtime/values/clock.hpp"
 #include "runtime/values/status.hpp"
 
 struct addrinfo;

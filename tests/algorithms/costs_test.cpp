@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
-#include "runtime/graph_cost.hpp"
-#include "runtime/parts.hpp"
+#include "runtime/engine/parts.hpp"
+#include "runtime/graph/graph_cost.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/phases/tree_phases.hpp"
 #include "algorithms/registry.hpp"
-#include "algorithms/tree_phases.hpp"
 #include "tests/support/calls.hpp"
 
 namespace lacuna::test {

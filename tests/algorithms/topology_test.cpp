@@ -1,4 +1,4 @@
-#include "algorithms/topology.hpp"
+#include "algorithms/topology/topology.hpp"
 
 #include <gtest/gtest.h>
 

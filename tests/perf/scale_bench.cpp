@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "runtime/communicator.hpp"
+#include "runtime/communicator/communicator.hpp"
 #include "transports/inproc.hpp"
 
 namespace lacuna {

@@ -9,7 +9,7 @@
 
 #include "bindings/cpp/lacuna.hpp"
 #include "kernels/reduce.hpp"
-#include "runtime/communicator.hpp"
+#include "runtime/communicator/communicator.hpp"
 #include "transports/inproc.hpp"
 
 namespace lacuna {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/bindings/training_fixture.hpp"
+#include "tests/examples/training_fixture.hpp"
 #include "tests/processes/executed.hpp"
 
 namespace lacuna::workloads {

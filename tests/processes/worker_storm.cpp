@@ -9,7 +9,7 @@
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
-#include "runtime/config.hpp"
+#include "runtime/config/config.hpp"
 
 namespace lacuna::test {
 namespace {

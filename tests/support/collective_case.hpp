@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/algorithm.hpp"
+#include "runtime/graph/algorithm.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace lacuna::test {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "algorithms/skip_mask.hpp"
+#include "algorithms/skip/skip_mask.hpp"
 
 namespace lacuna::test {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "runtime/communicator.hpp"
-#include "runtime/executor.hpp"
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/scripted_transport.hpp"

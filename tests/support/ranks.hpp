@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/communicator.hpp"
-#include "runtime/executor.hpp"
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
 #include "transports/inproc.hpp"
 
 namespace lacuna::test {

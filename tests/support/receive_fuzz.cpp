@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "runtime/wire.hpp"
+#include "runtime/engine/wire.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/meddler.hpp"
 #include "tests/support/ranks.hpp"

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/wire.hpp"
+#include "runtime/engine/wire.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::test {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "bindings/cpp/workload.hpp"
+#include "bindings/cli/workload.hpp"
 
 namespace lacuna::workloads {
 

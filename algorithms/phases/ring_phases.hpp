@@ -1,0 +1,56 @@
+#pragma once
+
+#include <algorithm>
+
+#include "algorithms/topology/topology.hpp"
+#include "runtime/graph/builder.hpp"
+
+namespace lacuna {
+
+/// The two phases of a ring over pieces, along any line of positions: index i of the line owns piece i, and passes on
+/// to index i + 1. `input(piece)` and `output(piece)` say where a piece lies.
+/// Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations (2009), section 3.
+
+/// Reduce-scatter: n-1-skip steps on a line of n, after which partial(n-2, own) holds the sum of the own piece over all
+/// but the `skip` that follow its owner. `partial(s, piece)` is where step s leaves what it has summed so far. A line
+/// of one copies.
+template <class Input, class Partial>
+void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
+  const Rank n = line.size(), me = line.own;
+  for (Rank s = 0; s < std::min(skip, n - 1); ++s) g.leave_out(input(line.wrap(me - 1 - s)));
+  if (skip >= n - 1) g.copy(partial(n - 2, me), input(me));
+  for (Rank s = skip; s < n - 1; ++s) {
+    const Rank sent = line.wrap(me - 1 - s), arriving = line.wrap(me - 2 - s);
+    g.send(s == skip ? input(sent) : partial(s - 1, sent), line.at(me + 1));
+    g.receive_reduce(partial(s, arriving), input(arriving), line.at(me - 1));
+  }
+}
+
+/// Allgather: n-1-skip steps after which output(i) holds what output(i) of index i held, but for the `skip` that follow
+/// the own one: these become zeros, or stay as they are.
+template <class Output>
+void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip = 0) {
+  const Rank n = line.size(), me = line.own;
+  for (Rank s = 0; s < n - 1 - skip; ++s) {
+    g.send(output(line.wrap(me - s)), line.at(me + 1));
+    g.receive(output(line.wrap(me - 1 - s)), line.at(me - 1));
+  }
+  for (Rank i = 1; i <= std::min(skip, n - 1) && !g.keeps_missing(); ++i) g.clear(output(line.wrap(me + i)));
+}
+
+/// All positions of the builder, as they stand.
+inline Line whole_ring(const GraphBuilder& g) { return Topology::ring(g.size()).line(g.position()); }
+
+/// Both phases around all positions, without the first `skip` steps of the first and the last `gather_skip` of the
+/// second; piece by piece of the data.
+inline void ring_allreduce(GraphBuilder& g, int skip = 0, int gather_skip = 0) {
+  const Line ring = whole_ring(g);
+  const auto output = [&](Rank piece) { return g.output(piece); };
+  const auto partial = [&](Rank, Rank piece) { return g.output(piece); };
+  ring_reduce_scatter(
+      g, ring, [&](Rank piece) { return g.input(piece); }, partial, skip);
+  g.finish(g.output(ring.own), ring.size() - skip);
+  ring_allgather(g, ring, output, gather_skip);
+}
+
+}  // namespace lacuna

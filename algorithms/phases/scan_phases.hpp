@@ -1,0 +1,30 @@
+#pragma once
+
+#include <bit>
+
+#include "runtime/graph/builder.hpp"
+
+namespace lacuna {
+
+/// Scan over the positions from `first` to the last: output = the reduction of what `own` is at first .. position. In
+/// round k each position passes the reduction of the 2^k positions up to itself to the one 2^k further.
+/// ceil(log2 n) rounds for n positions. Source: Hillis and Steele, Data parallel algorithms (1986).
+inline void inclusive_scan(GraphBuilder& g, Region own, Rank first) {
+  const Rank p = g.size(), me = g.position(), before = me - first;
+  const int rounds = std::bit_width(static_cast<unsigned>(before));  // in which something comes
+  const auto value = [&](int k) { return k == rounds ? g.output() : g.scratch(k % 2, g.output()); };
+  Region sum = own;
+  if (rounds == 0) {
+    g.copy(g.output(), own);
+    sum = g.output();
+  }
+  for (int k = 0; (1 << k) < p - first; ++k) {
+    const Rank distance = 1 << k;
+    if (me + distance < p) g.send(sum, me + distance);
+    if (distance > before) continue;
+    g.receive_reduce(value(k + 1), sum, me - distance);
+    sum = value(k + 1);
+  }
+}
+
+}  // namespace lacuna

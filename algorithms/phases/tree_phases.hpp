@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/topology/topology.hpp"
+#include "runtime/graph/builder.hpp"
+
+namespace lacuna {
+
+/// The two phases of a tree, or of several that share no position.
+
+/// Every position adds what its children have summed to `own`, in `partial`, and sends it to its parent. Returns where
+/// the sum of its subtree lies: `own` at a leaf. Positions less than `skip` levels above their lowest leaf stay out.
+inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Region partial, int skip = 0) {
+  const Rank me = g.position();
+  const auto takes_part = [heights = skip > 0 ? tree.heights() : std::vector<int>(), skip](Rank position) {
+    return heights.empty() || heights[static_cast<std::size_t>(position)] >= skip;
+  };
+  Region sum = own;
+  for (Rank child : tree.children(me)) {
+    if (!takes_part(child)) continue;
+    g.receive_reduce(partial, sum, child);
+    sum = partial;
+  }
+  if (const auto parent = tree.parent(me); parent && takes_part(me)) g.send(sum, *parent);
+  return sum;
+}
+
+/// The root's `data` goes to all; those with most below them come first, which in a binomial tree are the last.
+inline void tree_broadcast(GraphBuilder& g, const Topology& tree, Region data) {
+  const Rank me = g.position();
+  if (const auto parent = tree.parent(me)) g.receive(data, *parent);
+  const std::vector<Rank> children = tree.children(me);
+  for (auto child = children.rbegin(); child != children.rend(); ++child) g.send(data, *child);
+}
+
+/// The number of positions that contribute to a tree_reduce.
+inline Rank tree_contributors(const Topology& tree, int skip) {
+  const std::vector<int> heights = tree.heights();
+  return static_cast<Rank>(std::count_if(heights.begin(), heights.end(), [&](int height) { return height >= skip; }));
+}
+
+/// The sum of `input` up the tree, and down again in `output`.
+inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, Region output, int skip = 0) {
+  tree_reduce(g, tree, input, output, skip);
+  if (!tree.parent(g.position())) {
+    const Rank contributors = tree_contributors(tree, skip);
+    if (contributors == 1) g.copy(output, input);
+    g.finish(output, contributors);
+  }
+  tree_broadcast(g, tree, output);
+}
+
+/// Two trees, of which each position is a leaf in one at least, carry half of the data each.
+inline void double_tree_allreduce(GraphBuilder& g, int skip = 0) {
+  const auto trees = Topology::double_binary_tree(g.size());
+  for (Rank half = 0; half < 2; ++half) {
+    const Topology& tree = trees[static_cast<std::size_t>(half)];
+    tree_allreduce(g, tree, g.input(half, half + 1, 2), g.output(half, half + 1, 2), skip);
+  }
+}
+
+}  // namespace lacuna

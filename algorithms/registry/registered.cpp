@@ -1,0 +1,113 @@
+#include "algorithms/registry/registered.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/graph/verify.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr Rank checked_at_once = 16;
+constexpr Rank most_checked = 64;  // the cost grows with the square of the steps
+
+/// What the graphs of this algorithm depend on.
+Hosts key_of(const Algorithm& algorithm, const Hosts& hosts) {
+  return algorithm.by_hosts ? hosts : Hosts(hosts.size());
+}
+
+/// So many ranks on one host and, where the algorithm asks, on two and on as many as there are ranks.
+std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
+  std::vector<Hosts> all = {size};
+  for (Rank on_each : {(size + 1) / 2, 1}) {
+    std::vector<Rank> numbers;
+    for (Rank rank = 0; rank < size; ++rank) numbers.push_back(rank / on_each);
+    const Hosts some = key_of(algorithm, Hosts(numbers));
+    if (std::find(all.begin(), all.end(), some) == all.end()) all.push_back(some);
+  }
+  return all;
+}
+
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
+  const auto graphs = graphs_of(algorithm, hosts, {.in_place = in_place, .skip_steps = skip_steps});
+  if (!graphs) return graphs.status();
+  std::vector<const Graph*> all;
+  for (const Graph& graph : *graphs) all.push_back(&graph);
+  return verify(all);
+}
+
+}  // namespace
+
+Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options) {
+  GraphShape shape = options;
+  shape.collective = algorithm.collective;
+  shape.size = hosts.size();
+  shape.hosts = algorithm.by_hosts ? hosts : Hosts();
+  std::vector<Graph> graphs;
+  for (shape.position = 0; shape.position < shape.size; ++shape.position) {
+    GraphBuilder builder(shape, algorithm.symmetric);
+    algorithm.build(builder);
+    if (!builder.status()) return builder.status();
+    graphs.push_back(std::move(builder).build());
+  }
+  return graphs;
+}
+
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
+  for (bool in_place : {false, true}) {
+    if (Status fits = check_graphs(algorithm, hosts, skip_steps, in_place); !fits) {
+      const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
+      return {fits.code(), fmt::format("{} {} on {} ranks{}{}: {}", to_string(algorithm.collective), algorithm.name,
+                                       hosts.size(), where, in_place ? ", in place" : "", fits.message())};
+    }
+  }
+  return {};
+}
+
+Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
+  if (algorithm.name.empty() || !algorithm.build) {
+    return {Code::InvalidArgument, "an algorithm needs a name and a build function"};
+  }
+  Entry entry{.algorithm = &algorithm, .verified = {}};
+  for (Rank size = 1; size <= checked_at_once; ++size) {
+    for (const Hosts& hosts : hosts_of(algorithm, size)) {
+      if (algorithm.supports && !algorithm.supports({.collective = algorithm.collective}, hosts)) continue;
+      if (Status fits = check_graphs(algorithm, hosts, 0); !fits) return fits;
+      entry.verified.emplace_back(hosts, 0);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (const Entry& other : entries_) {
+    if (other.algorithm->collective == algorithm.collective && other.algorithm->name == algorithm.name) {
+      return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
+                                                 to_string(algorithm.collective), algorithm.name)};
+    }
+  }
+  entries_.push_back(std::move(entry));
+  return {};
+}
+
+const Algorithm* RegisteredAlgorithms::find(Collective collective, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.algorithm->collective == collective && entry.algorithm->name == name) return entry.algorithm;
+  }
+  return nullptr;
+}
+
+Status RegisteredAlgorithms::verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
+  if (hosts.size() > most_checked) return {};
+  const std::pair wanted(key_of(algorithm, hosts), skip_steps);
+  const std::lock_guard lock(mutex_);
+  const auto entry =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.algorithm == &algorithm; });
+  if (entry == entries_.end()) return {};
+  auto& verified = entry->verified;
+  if (std::find(verified.begin(), verified.end(), wanted) != verified.end()) return {};
+  if (Status fits = check_graphs(algorithm, wanted.first, skip_steps); !fits) return fits;
+  verified.push_back(wanted);
+  return {};
+}
+
+}  // namespace lacuna

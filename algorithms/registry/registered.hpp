@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/algorithm.hpp"
+
+namespace lacuna {
+
+/// The graphs of all positions, with the structural options of `options`, or what the program asked for and can't be
+/// had. Hosts by position.
+Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options = {});
+
+/// The graphs of all positions, built and verified, in place and not. Errors name the numbers of ranks and hosts.
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
+
+/// Algorithms that the program has brought. Any thread may call.
+class RegisteredAlgorithms {
+ public:
+  /// Unless its graphs are wrong; its name must be new.
+  Status add(const Algorithm& algorithm);
+  /// Null if there is none of that name.
+  const Algorithm* find(Collective collective, std::string_view name);
+  /// Verifies the graphs that this call needs, unless that was done before.
+  Status verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
+
+ private:
+  struct Entry {
+    const Algorithm* algorithm;
+    std::vector<std::pair<Hosts, int>> verified;  // with so many skipped steps
+  };
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,293 @@
+#include "bindings/job/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "algorithms/registry.hpp"
+#include "bindings/job/counters_text.hpp"
+#include "bindings/job/output_folder.hpp"
+#include "bindings/job/trace_file.hpp"
+#include "runtime/job/agreement.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/descriptors.hpp"
+#include "runtime/job/inquiry.hpp"
+#include "runtime/job/launchers.hpp"
+#include "runtime/observe/log.hpp"
+#include "transports/inproc.hpp"
+#include "transports/ucx.hpp"
+
+namespace lacuna {
+
+/// Does for ranks of one process what the watch does for processes: compares what they posted, and lets the members of
+/// a communicator that it poisons let go of each other's memory.
+class LocalJudge {
+ public:
+  explicit LocalJudge(std::size_t size) : ranks_(size) {}
+  ~LocalJudge() {
+    std::vector<std::vector<runtime::Reach>> reached;
+    for (Member& member : ranks_) reached.push_back(std::move(member.reached));
+    runtime::log_disagreements(reached);
+  }
+
+  void join(Rank rank, runtime::Watched* watched) {
+    const std::lock_guard lock(mutex_);
+    ranks_[static_cast<std::size_t>(rank)].watched = watched;
+  }
+  void leave(Rank rank, std::vector<runtime::Reach> reached) {
+    const std::lock_guard lock(mutex_);
+    ranks_[static_cast<std::size_t>(rank)] = {
+        .watched = nullptr, .reached = std::move(reached), .left_at = runtime::Clock::now()};
+  }
+  void report(Rank reporter, const runtime::Trouble& trouble) {
+    const std::lock_guard lock(mutex_);
+    const auto now = runtime::Clock::now();
+    std::vector<runtime::Account> accounts;
+    for (const Member& member : ranks_) {
+      accounts.push_back(member.watched ? runtime::account_of(member.watched->posted(trouble.communicator, trouble.run))
+                                        : runtime::account_of_leaver(trouble, member.reached, now - member.left_at));
+    }
+    const auto verdict = runtime::judge(trouble, reporter, accounts);
+    if (!verdict) return;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!ranks_[rank].watched || !runtime::is_among(trouble.members, static_cast<Rank>(rank))) continue;
+      ranks_[rank].watched->poison(trouble.communicator, *verdict);
+    }
+    for (int round = 0; round < rounds_to_let_go; ++round) {
+      for (const Member& member : ranks_) {
+        if (member.watched) member.watched->help();
+      }
+    }
+  }
+
+ private:
+  struct Member {
+    runtime::Watched* watched = nullptr;
+    std::vector<runtime::Reach> reached;
+    runtime::Clock::time_point left_at{};
+  };
+  static constexpr int rounds_to_let_go = 4;  // to see a descriptor, to discard it, to hear of that
+
+  std::recursive_mutex mutex_;  // a rank may report from within help()
+  std::vector<Member> ranks_;
+};
+
+void JobState::write_trace(const runtime::ClockRelation& clock) const {
+  const runtime::Tracer* tracer = executor->tracer();
+  if (!tracer) return;
+  const Rank rank = executor->rank();
+  const TraceOrigin origin{.job = id,
+                           .rank = rank,
+                           .size = executor->size(),
+                           .host = host_names[static_cast<std::size_t>(rank)],
+                           .scale = executor->time_scale(),
+                           .clock = clock};
+  const auto path = std::filesystem::path(config.trace) / fmt::format("rank-{}.trace.json", rank);
+  if (Status written = lacuna::write_trace(path, *tracer, origin); !written) {
+    runtime::log_error(Subsystem::Trace, "{}", written.message());
+  } else if (tracer->dropped() > 0) {
+    runtime::log_warning(Subsystem::Trace, "{} later events are not in {}: LACUNA_TRACE_EVENTS is {}",
+                         tracer->dropped(), path.string(), config.trace_events);
+  }
+}
+
+namespace {
+
+constexpr std::chrono::milliseconds longest_clock_comparison{1000};
+
+/// More ranks than cores on this host: polling would only take time from the others.
+bool crowded(const Hosts& hosts, Rank rank) {
+  unsigned here = 0;
+  for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);
+  return here > std::thread::hardware_concurrency();
+}
+
+runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is_crowded) {
+  return {.window_bytes = config.window,
+          .credit_bytes = config.credits,
+          .eager_bytes = config.eager,
+          .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
+          .slots = static_cast<std::uint32_t>(config.slots),
+          .max_runs = static_cast<std::uint32_t>(config.max_runs),
+          .max_messages = static_cast<std::uint32_t>(config.max_messages),
+          .chunk_bytes = config.chunk,
+          .deadline = config.deadline,
+          .stall = config.stall,
+          .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
+          .progress_thread = config.progress == Progress::Thread,
+          .trace_events = config.trace.empty() ? 0 : config.trace_events};
+}
+
+/// Makes the folders, and lets the config name them whatever folder the program changes to.
+Status prepare_folders(runtime::Config& config) {
+  for (auto [variable, folder] : {std::pair("LACUNA_METRICS", &config.metrics), {"LACUNA_TRACE", &config.trace}}) {
+    if (Status writable = prepare_folder(variable, *folder); !writable) return writable;
+    if (!folder->empty()) *folder = std::filesystem::absolute(*folder).string();
+  }
+  return {};
+}
+
+Status check(const runtime::Config& config) {
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (!config.rank && !config.size) {
+    if (Status alone = runtime::check_launchers(); !alone) return alone;
+  }
+  if (config.rank && !config.size) {
+    return {Code::InvalidArgument,
+            fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
+  }
+  if (!config.rank && size != 1) {
+    return {Code::InvalidArgument,
+            fmt::format("the job's size is {}, but LACUNA_RANK is not set: which of its ranks is this?", size)};
+  }
+  if (!config.size && !config.store.empty()) {
+    return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
+                                               "of one rank needs no store",
+                                               config.store)};
+  }
+  if (size < 1 || rank < 0 || rank >= size) {
+    return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
+  }
+  if (size > 1 && config.store.empty()) {
+    return {Code::InvalidArgument,
+            fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
+  }
+  return {};
+}
+
+/// What LACUNA_ALGORITHMS says, if it can be had on so many ranks.
+Status take_algorithms(const runtime::Config& config, Rank size, JobState& job) {
+  for (const auto& [collective, name] : config.algorithms) {
+    Call call{.collective = collective};
+    call.options.algorithm = name;
+    if (const auto known = select_algorithm(call, size); !known) {
+      return {known.status().code(), fmt::format("LACUNA_ALGORITHMS: {}", known.status().message())};
+    }
+    job.algorithms[static_cast<std::size_t>(collective)] = name;
+  }
+  return {};
+}
+
+}  // namespace
+
+JobState::~JobState() {
+  if (watch) watch->leave(executor->reached());
+  if (judge) judge->leave(executor->rank(), executor->reached());
+  if (executor) static_cast<void>(executor->close(runtime::longest_leave));
+  const runtime::ClockRelation clock =
+      watch ? watch->clock().value_or(runtime::ClockRelation()) : runtime::ClockRelation();
+  watch.reset();
+  if (!executor) return;
+  executor->set_reporter(nullptr);  // it may refer to the watch
+  write_metrics();
+  write_trace(clock);
+}
+
+JobCounters JobState::counters() const {
+  JobCounters all = executor->job_counters();
+  all.host = host_names[static_cast<std::size_t>(all.rank)];
+  return all;
+}
+
+void JobState::write_metrics() const {
+  if (config.metrics.empty()) return;
+  const JobCounters all = counters();
+  for (const auto& [format, ending] : {std::pair(CountersFormat::Json, "json"), {CountersFormat::Prometheus, "prom"}}) {
+    const auto path = std::filesystem::path(config.metrics) / fmt::format("rank-{}.{}", all.rank, ending);
+    const std::string text = counters_text(all, format);
+    const Status written = write_whole(path, [&](std::FILE* file) {
+      put(file, text);
+      return Status::ok();
+    });
+    if (!written) runtime::log_error(Subsystem::Trace, "{}", written.message());
+  }
+}
+
+std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
+                                       const Group& group) {
+  const auto end = [](GroupState* state) {
+    if (state->job->home.is_here()) delete state;
+  };
+  return {new GroupState(std::move(job), id, place, group), end};
+}
+
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
+  if (Status valid = check(config); !valid) return valid;
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (size == 1) {
+    auto alone = make_local(1, config.progress);
+    if (!alone) return alone.status();
+    return std::move(alone->front());
+  }
+  runtime::set_log_rank(rank);
+
+  auto job = std::make_shared<JobState>(config);
+  if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
+  if (Status writable = prepare_folders(job->config); !writable) return writable;
+  if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
+  auto transport =
+      make_ucx({.on_one_host = runtime::is_on_one_host(config.store), .ranks = static_cast<std::size_t>(size)});
+  if (!transport) return transport.status();
+  auto membership = runtime::join({.rank = rank,
+                                   .size = size,
+                                   .store = config.store,
+                                   .key = config.key,
+                                   .host = config.host,
+                                   .machine = config.machine,
+                                   .timeout = config.bootstrap_timeout,
+                                   .silence = config.watch_timeout},
+                                  (*transport)->address());
+  if (!membership) return membership.status();
+
+  job->id = membership->nonce;
+  job->host_names = membership->hosts;
+  job->hosts = membership->grouping();
+  const auto options = executor_options(config, crowded(job->hosts, rank));
+  job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
+  auto world = make_group(job, membership->nonce, world_key, Group(size));
+  auto addresses = membership->addresses;
+  auto watch = runtime::Watch::start(*membership, *job->executor);
+  if (!watch) return watch.status();
+  job->watch = std::move(*watch);
+  job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
+  if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
+  if (job->executor->tracer()) job->watch->compare_clocks(longest_clock_comparison);
+  runtime::log_info(Subsystem::Job, "rank {} of {} on {}", rank, size, config.host);
+  return world;
+}
+
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress) {
+  if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
+  auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  if (Status writable = prepare_folders(*config); !writable) return writable;
+  config->progress = progress;
+  std::vector<std::shared_ptr<GroupState>> ranks;
+  auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
+  auto transports = make_inproc(size, {});
+  const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
+  std::vector<std::vector<std::byte>> addresses;
+  for (const auto& transport : transports) addresses.push_back(transport->address());
+  for (Rank rank = 0; rank < size; ++rank) {
+    auto job = std::make_shared<JobState>(*config);
+    if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
+    job->id = id;
+    job->host_names.assign(static_cast<std::size_t>(size), config->host);
+    job->hosts = size;
+    job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
+                                                        size, executor_options(*config, crowded(job->hosts, rank)));
+    job->judge = judge;
+    judge->join(rank, job->executor.get());
+    job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
+    ranks.push_back(make_group(std::move(job), 1, world_key, Group(size)));
+  }
+  for (auto& rank : ranks) {
+    if (Status connected = rank->job->executor->connect(addresses); !connected) return connected;
+  }
+  return ranks;
+}
+
+}  // namespace lacuna

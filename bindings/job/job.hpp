@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/cpp/lacuna.hpp"
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/config/config.hpp"
+#include "runtime/job/fork_guard.hpp"
+#include "runtime/job/watch.hpp"
+#include "runtime/values/digest.hpp"
+
+namespace lacuna {
+
+class LocalJudge;
+
+/// What the communicators of one rank of a job share, in the order in which it is made; torn down in reverse.
+struct JobState {
+  explicit JobState(const runtime::Config& given) : config(given) {}
+  JobState(const JobState&) = delete;
+  JobState& operator=(const JobState&) = delete;
+  ~JobState();
+
+  JobCounters counters() const;
+  std::string_view algorithm_for(Collective collective) const {
+    return algorithms[static_cast<std::size_t>(collective)];
+  }
+
+  const runtime::Home home;
+  runtime::Config config;
+  std::uint64_t id = 0;  ///< equal on all ranks, another one for each job
+  std::vector<std::string> host_names;
+  Hosts hosts;                                                 ///< of the processes
+  std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
+  std::unique_ptr<runtime::Executor> executor;
+  std::unique_ptr<runtime::Watch> watch;
+  std::shared_ptr<LocalJudge> judge;
+
+ private:
+  void write_metrics() const;
+  void write_trace(const runtime::ClockRelation& clock) const;
+};
+
+/// What stands for the communicator of all ranks in the draws of every job.
+inline constexpr std::uint64_t world_key = Digest().add("world").value();
+
+/// A communicator. The job ends with the last of its communicators.
+struct GroupState {
+  /// `place`: where in the job it was made, as key_of_part() tells; the same in jobs made alike, unlike `id`.
+  GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group)
+      : job(std::move(whole)),
+        key(place),
+        communicator(*job->executor, id, group, job->hosts.of(group.members()), place) {}
+
+  /// Of the part that this split makes of a colour.
+  std::uint64_t key_of_part(int colour) const {
+    return Digest().add(key).add(splits).add(static_cast<std::uint64_t>(colour)).value();
+  }
+
+  std::shared_ptr<JobState> job;
+  const std::uint64_t key;
+  std::uint64_t splits = 0;  ///< made of it before
+  runtime::Communicator communicator;
+};
+
+/// In a child that fork() made nothing of it is ever destroyed: what it holds is the parent's.
+std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
+                                       const Group& group);
+
+/// Joins the job that `config` describes: the communicator of all its ranks.
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config);
+
+/// Makes the ranks of a job inside this process.
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress);
+
+}  // namespace lacuna

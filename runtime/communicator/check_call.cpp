@@ -1,0 +1,117 @@
+#include "runtime/communicator/check_call.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace lacuna::runtime {
+namespace {
+
+bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const auto* first = static_cast<const std::byte*>(a);
+  const auto* second = static_cast<const std::byte*>(b);
+  return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
+}
+
+/// Do the blocks of two tables lie at the same places?
+bool same_places(const Blocks& a, const Blocks& b) {
+  std::size_t next_a = 0, next_b = 0;
+  for (std::size_t i = 0; i < a.counts.size(); ++i) {
+    const std::size_t count = a.counts[i];
+    if (count != b.counts[i]) return false;
+    const std::size_t begin_a = a.offsets.empty() ? next_a : a.offsets[i];
+    const std::size_t begin_b = b.offsets.empty() ? next_b : b.offsets[i];
+    if (count > 0 && begin_a != begin_b) return false;
+    next_a = begin_a + count;
+    next_b = begin_b + count;
+  }
+  return true;
+}
+
+/// Which buffers this rank has.
+struct Has {
+  bool input, output;
+};
+
+Has buffers_of(const Call& call, Rank rank) {
+  return {reads_input(call.collective, rank, call.root), writes_output(call.collective, rank, call.root)};
+}
+
+/// The tables of the buffers that this rank has, and what it keeps for itself.
+Status check_tables(const Call& call, Rank rank, Rank size) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  const Has has = buffers_of(call, rank);
+  const bool in = has.input && traits.input == Holds::Blocks, out = has.output && traits.output == Holds::Blocks;
+  Status valid = in ? check_blocks(call.input_blocks, "input", size, call.dtype) : Status();
+  if (valid && out) valid = check_blocks(call.output_blocks, "output", size, call.dtype);
+  if (!valid) return {valid.code(), fmt::format("{}: {}", traits.name, valid.message())};
+  if (!in && !out) return {};
+  const bool told = out && !call.output_blocks.received.empty();
+  if (told && traits.lengths == Lengths::Agreed) {
+    return {Code::InvalidArgument, fmt::format("{}: all ranks know all lengths; no counts are received", traits.name)};
+  }
+  if (in && !call.input_blocks.received.empty()) {
+    return {Code::InvalidArgument, fmt::format("{}: counts are received with the output, not the input", traits.name)};
+  }
+  const auto own = static_cast<std::size_t>(rank);
+  const std::size_t given = in ? call.input_blocks.counts[own] : call.count;
+  const std::size_t taken = out ? call.output_blocks.counts[own] : call.count;
+  if (told ? given <= taken : given == taken) return {};
+  return {Code::InvalidArgument, fmt::format("{}: the own block has {} elements in the input and {}{} in the output",
+                                             traits.name, given, told ? "at most " : "", taken)};
+}
+
+Status check_buffers(const Call& call, Rank rank, Rank size) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  const std::size_t width = size_of(call.dtype);
+  const std::size_t most = std::numeric_limits<std::size_t>::max() / width / static_cast<std::size_t>(size);
+  if (call.count > most) {
+    return {Code::InvalidArgument, fmt::format("{} of {} elements of {}: at most {} can be counted in bytes on {} "
+                                               "ranks",
+                                               traits.name, call.count, to_string(call.dtype), most, size)};
+  }
+  const Has has = buffers_of(call, rank);
+  const std::size_t in = has.input ? width * input_length(call, size) : 0;
+  const std::size_t out = has.output ? width * output_length(call, size) : 0;
+  const bool lacks_output = out > 0 && !call.output;
+  if ((in > 0 && !call.input) || lacks_output) {
+    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name,
+                                               (lacks_output ? out : in) / width, lacks_output ? "output" : "input")};
+  }
+  if (has.input && has.output && !is_in_place(call, rank) && overlapping(call.input, in, call.output, out)) {
+    return {Code::InvalidArgument, fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be "
+                                               "disjoint, or in place",
+                                               traits.name, in, out)};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_in_place(const Call& call, Rank rank) {
+  const Has has = buffers_of(call, rank);
+  if (!has.input || !has.output) return false;
+  const InPlace offsets = in_place_offsets(call, rank);
+  const auto input = reinterpret_cast<std::uintptr_t>(call.input) - offsets.input * size_of(call.dtype);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.output) - offsets.output * size_of(call.dtype);
+  if (input != output) return false;
+  return call.collective != Collective::Alltoallv || same_places(call.input_blocks, call.output_blocks);
+}
+
+Status check_call(const Call& call, Rank rank, Rank size) {
+  if (!moves_data(call.collective)) return {};
+  if (has_root(call.collective) && (call.root < 0 || call.root >= size)) {
+    return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", call.root, size - 1)};
+  }
+  if (!takes(call.collective, call.dtype, call.reduction)) {
+    const CollectiveTraits& traits = traits_of(call.collective);
+    return {Code::InvalidArgument,
+            traits.averages
+                ? fmt::format("avg of {} is not defined; integers take sum, min, max or prod", to_string(call.dtype))
+                : fmt::format("{} has no avg; it takes sum, min, max or prod", traits.name)};
+  }
+  if (Status valid = has_tables(call.collective) ? check_tables(call, rank, size) : Status(); !valid) return valid;
+  return check_buffers(call, rank, size);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,338 @@
+#include "runtime/communicator/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <functional>
+
+#include "runtime/communicator/check_call.hpp"
+#include "runtime/engine/parts.hpp"
+#include "runtime/engine/tables.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/skip/skip_plan.hpp"
+
+namespace lacuna::runtime {
+
+Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key)
+    : executor_(executor),
+      id_(id),
+      group_(std::move(group)),
+      hosts_(std::move(hosts)),
+      rank_(group_.rank_of(executor.rank())),
+      next_run_(executor.options().first_run),
+      runs_(std::bit_ceil(executor.options().max_runs)),
+      mailbox_(executor.size()),
+      records_(runs_.size()),
+      sampler_{.seed = 0, .key = key, .draw = 0} {
+  Executor::Lock lock(executor_);
+  executor_.communicators_.push_back(this);
+  poison_ = executor_.verdict_;
+  log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
+}
+
+Communicator::~Communicator() {
+  Executor::Lock lock(executor_);
+  if (unheard_ && poison_.code() == Code::Mismatch) {
+    log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
+  }
+  for (Run* run : runs_) {
+    if (run) run->abandoned = true;
+  }
+  for (Run* message : messages_) message->abandoned = true;
+  Reach last = reach();
+  executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
+  std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
+  executor_.after_handlers();
+  executor_.retire(*this, std::move(last));
+}
+
+std::uint64_t Communicator::next_id(std::uint64_t part) const {
+  Executor::Lock lock(executor_);
+  return Digest().add(id_).add(next_run_).add(part).value();
+}
+
+Status Communicator::status() const {
+  Executor::Lock lock(executor_);
+  return told_poison();
+}
+
+Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  Run* run = nullptr;
+  {
+    Executor::Lock lock(executor_);
+    if (Status may = may_start(call, algorithm); !may) return may;
+    run = executor_.runs_.take();
+    fill(*run, call, algorithm);
+    launch(*run);
+  }
+  executor_.flush_deferred();
+  show_to_tools(*run);
+  return run;
+}
+
+std::string Communicator::name_for_tools(const Run& run) {
+  if (!kokkos_tools::are_loaded()) return {};
+  if (run.kind != RunKind::Collective) return run.kind == RunKind::Send ? "lacuna send" : "lacuna receive";
+  return fmt::format("lacuna {} {}", to_string(run.call.collective), run.algorithm->name);
+}
+
+void Communicator::show_to_tools(Run& run) {
+  const std::string name = name_for_tools(run);
+  run.section = name.empty() ? kokkos_tools::no_section : kokkos_tools::start_section(name);
+}
+
+Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
+  if (Status valid = check(call); !valid) return valid;
+  Executor::Lock lock(executor_);
+  if (!poison_.is_ok()) return told_poison();
+  Run* run = executor_.runs_.take();
+  fill(*run, call, algorithm);
+  reset(*run);
+  run->parts = 0;  // until it is started
+  run->prepared = run->finished = true;
+  run->section = kokkos_tools::no_section;
+  return run;
+}
+
+Status Communicator::start(Run& run) {
+  {
+    Executor::Lock lock(executor_);
+    if (!run.prepared) return {Code::InvalidArgument, "only a call that was prepared can be started again"};
+    if (!run.finished) {
+      return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
+    }
+    if (Status may = may_start(run.call, *run.algorithm); !may) return may;
+    launch(run);
+  }
+  executor_.flush_deferred();
+  kokkos_tools::stop_section(run.section);  // of the last time
+  show_to_tools(run);
+  return {};
+}
+
+Status Communicator::check(const Call& call) const {
+  if (Status viable = executor_.viable(call.memory); !viable) return viable;
+  if (Status valid = check_deadline(call.options.deadline); !valid) return valid;
+  return check_call(call, rank(), size());
+}
+
+Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
+  if (!poison_.is_ok()) return told_poison();
+  if (Status ready = algorithm.skipping ? check_state(call) : Status(); !ready) return ready;
+  const Run* earlier = runs_[slot_of(next_run_)];
+  if (unfinished_ < executor_.options().max_runs && !earlier) return {};
+  if (unfinished_ < executor_.options().max_runs) {
+    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
+                                    "(LACUNA_MAX_RUNS)",
+                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
+  }
+  return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
+                                  executor_.options().max_runs)};
+}
+
+/// All that stays the same from start to start.
+void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
+  const Options& options = call.options;
+  run.kind = RunKind::Collective;
+  run.communicator = this;
+  run.algorithm = &algorithm;
+  run.call.collective = call.collective;
+  run.call.input = call.input;
+  run.call.output = call.output;
+  run.call.count = call.count;
+  run.call.dtype = call.dtype;
+  run.call.reduction = call.reduction;
+  run.call.root = call.root;
+  run.call.memory = call.memory;
+  keep_tables(run, call, rank());
+  if (algorithm.skipping) keep_skip(run, options.skip);
+  run.call.options.sampler = options.sampler;
+  run.call.options.priority = options.priority;
+  run.call.options.deadline = options.deadline;
+  run.call.options.notify = options.notify;
+  run.call.options.keep_alive = options.keep_alive;
+  run.in_place = is_in_place(run.call, rank());
+  run.peer = 0;
+  run.element = Dtype::U8;
+}
+
+/// Numbers the run and starts it.
+void Communicator::launch(Run& run) {
+  const Options& options = run.call.options;
+  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
+  run.sampler = {};
+  if (run.algorithm->skipping) {
+    plan_skips(run, hosts_, executor_.options().chunk_bytes);
+    if (run.residual) executor_.feeding_.push_back(options.skip.state);
+    if (run.skips() && options.skip.mode != SkipMode::Static) {
+      Sampler& sampler = sampler_of(options);
+      run.sampler = sampler;
+      ++sampler.draw;
+    }
+    begin_report(run);
+  }
+  tell_own_length(run, rank());
+  run.number = next_run_++;
+  keep_record(run);
+  start_clock(run, options.deadline);
+  runs_[slot_of(run.number)] = &run;
+  ++unfinished_;
+  ++tally(run).started;
+  executor_.begin(run);
+  executor_.after_handlers();
+  executor_.wake();
+}
+
+void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) {
+  reset(run);
+  const auto now = coarse_now();
+  run.deadline = later(now, deadline.count() > 0 ? deadline : executor_.options().deadline);
+  executor_.expect_end(run.deadline, now);
+}
+
+void Communicator::reset(Run& run) {
+  run.next_part = run.parts_done = 0;
+  run.status = {};
+  run.finished = run.abandoned = run.expiry_reported = false;
+  run.operations = 0;
+}
+
+Run* Communicator::find(std::uint32_t number) {
+  Run* run = runs_[slot_of(number)];
+  return run && run->number == number ? run : nullptr;
+}
+
+GraphShape Communicator::graph_shape(const Run& run, const PartShape& shape, const Order& order) const {
+  return {.collective = run.call.collective,
+          .size = size(),
+          .position = order.position_of(rank()),
+          .in_place = shape.in_place,
+          .skip_steps = shape.skip_steps,
+          .gather_steps = shape.gather_steps,
+          .keep = shape.keep,
+          .feedback = shape.feedback,
+          .hosts = run.algorithm->by_hosts ? order.placed(hosts_) : Hosts()};
+}
+
+const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const PartShape& shape, const Order& order) {
+  return graphs_.get(*run.algorithm, graph_shape(run, shape, order));
+}
+
+Communicator::CallTally& Communicator::tally(const Run& run) {
+  if (run.kind == RunKind::Collective) return calls_[static_cast<std::size_t>(run.call.collective)];
+  return run.kind == RunKind::Send ? sends_ : receives_;
+}
+
+void Communicator::ended(Run& run) {
+  CallTally& tallied = tally(run);
+  ++(run.status ? tallied.completed : tallied.failed);
+  tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
+  if (run.kind != RunKind::Collective) {
+    messages_[run.place] = messages_.back();
+    messages_[run.place]->place = run.place;
+    return messages_.pop_back();
+  }
+  runs_[slot_of(run.number)] = nullptr;
+  --unfinished_;
+  if (run.algorithm->skipping) end_skips(run);
+}
+
+bool Communicator::test(Run& run) {
+  if (!executor_.options().progress_thread) executor_.progress();
+  {
+    Executor::Lock lock(executor_);
+    if (!run.finished) return false;
+  }
+  kokkos_tools::stop_section(run.section);
+  return true;
+}
+
+Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> timeout) {
+  Status status;
+  bool in_use = false;
+  const auto ended = [&] {
+    if (run.finished) status = run.status;
+    in_use = run.operations > 0;
+    return run.finished;
+  };
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
+  const Clock::time_point until = timeout ? later(Clock::now(), *timeout) : Clock::time_point::max();
+  if (executor_.wait(std::ref(ended), until)) {
+    kokkos_tools::stop_section(run.section);
+    return in_use ? reclaim(run, status, until) : status;
+  }
+  {
+    Executor::Lock lock(executor_);
+    if (!run.finished) {
+      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+    }
+    static_cast<void>(ended());
+  }
+  return in_use ? reclaim(run, status, until) : status;
+}
+
+Status Communicator::finish(Run& run) {
+  Status status;
+  bool in_use = false;
+  kokkos_tools::Section section = run.section;
+  const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
+  const auto ended = [&] {
+    if (!run.finished) return false;
+    status = run.status;
+    in_use = run.operations > 0;
+    if (!in_use) abandon(run);
+    return true;
+  };
+  executor_.wait(std::ref(ended), Clock::time_point::max());
+  kokkos_tools::stop_section(section);
+  if (!in_use) return status;
+  status = reclaim(run, status, Clock::time_point::max());
+  release(run);
+  return status;
+}
+
+/// The failed run's status, once its buffers are the caller's again.
+Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_point until) {
+  bool reclaimed = false;
+  executor_.wait(
+      [&] {
+        reclaimed = run.operations == 0;
+        return reclaimed || executor_.keeps_memory_;
+      },
+      std::min<Clock::time_point>(until, Clock::now() + reclaim_grace));
+  if (reclaimed) return status;
+  return {status.code(), fmt::format("{}; its buffers are still in use: they must live until they are reclaimed, or to "
+                                     "the end of the process",
+                                     status.message())};
+}
+
+bool Communicator::reclaimed(const Run& run) const {
+  Executor::Lock lock(executor_);
+  return run.finished && run.operations == 0;
+}
+
+void Communicator::release(Run& run) {
+  kokkos_tools::stop_section(run.section);
+  {
+    Executor::Lock lock(executor_);
+    abandon(run);
+  }
+  executor_.flush_deferred();
+}
+
+void Communicator::abandon(Run& run) {
+  run.abandoned = true;
+  if (run.finished && run.operations == 0) executor_.let_go(run);
+}
+
+void Communicator::fail(const Status& verdict) {
+  {
+    Executor::Lock lock(executor_);
+    executor_.fail(*this, verdict);
+    executor_.after_handlers();
+  }
+  executor_.flush_deferred();
+}
+
+}  // namespace lacuna::runtime

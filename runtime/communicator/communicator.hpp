@@ -1,0 +1,204 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/engine/graph_cache.hpp"
+#include "runtime/engine/mailbox.hpp"
+#include "runtime/graph/graph_cost.hpp"
+#include "runtime/values/digest.hpp"
+#include "runtime/values/message.hpp"
+
+namespace lacuna::runtime {
+
+/// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs. Destruction fails the
+/// calls that have not ended; their memory must live until reclaimed() or the executor's close().
+/// Thread rule: public functions lock the executor.
+class Communicator {
+ public:
+  /// Of the executor's own process and others. `id`, group, hosts (by rank) and key are the same on all members; `key`
+  /// is that of the draws of random calls that bring no sampler, the same in jobs that are to repeat each other.
+  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key);
+  Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
+      : Communicator(executor, id, std::move(group), std::move(hosts), id) {}
+  /// All on one host.
+  Communicator(Executor& executor, std::uint64_t id, Group group)
+      : Communicator(executor, id, group, Hosts(group.size())) {}
+  /// Of all processes.
+  Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  std::uint64_t id() const { return id_; }
+  Rank rank() const { return rank_; }
+  Rank size() const { return group_.size(); }
+  const Group& group() const { return group_; }
+  /// By rank.
+  const Hosts& hosts() const { return hosts_; }
+  Executor& executor() { return executor_; }
+  /// An id that no other communicator of the job has, equal on all members that have posted the same number of calls;
+  /// `part` tells apart the communicators that are made from it at a time.
+  std::uint64_t next_id(std::uint64_t part) const;
+  /// Ok, or why every further call is refused.
+  Status status() const;
+
+  /// Starts a call. On an error nothing was sent. The run stays until release().
+  Result<Run*> post(const Call& call, const Algorithm& algorithm);
+  /// Makes the run of a call that start() starts, as often as it has ended. It stays until release().
+  Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
+  /// Starts a prepared run as post() would. On an error nothing was sent, and it may be tried again.
+  Status start(Run& run);
+  /// Starts one side of a message. On an error nothing was sent or taken.
+  Result<Run*> post(const Send& message);
+  Result<Run*> post(const Receive& message);
+  /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
+  Result<std::optional<std::size_t>> probe(Rank from, int tag);
+  /// What a run that has ended has left out; nothing of one that could not.
+  SkipReport skip_report(const Run& run) const;
+  /// Of a finished receive: the bytes that it took.
+  std::size_t received(const Run& run) const;
+
+  bool test(Run& run);
+  /// Waits until the run's end or `timeout`; TimedOut then says that the run lives. After a failure it waits on until
+  /// the transport has let go of the buffers, for reclaim_grace at most; else the status says that they are in use.
+  Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
+  /// wait() without a timeout, and release().
+  Status finish(Run& run);
+  /// True when the transport no longer touches the run's buffers.
+  bool reclaimed(const Run& run) const;
+  /// The caller has no more interest in the run: it is recycled once the transport has let go.
+  void release(Run& run);
+
+  /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
+  void fail(const Status& verdict);
+
+ private:
+  friend class Executor;
+
+  /// What the watch may want to know about a call, also after its end.
+  struct Record {
+    std::uint32_t number = 0;
+    std::uint64_t digest = 0;   ///< of what it asks for
+    std::uint64_t history = 0;  ///< stands for it and all calls before it
+    AgreedCall call;
+  };
+
+  /// One side of a message; `peer` is a rank of this communicator.
+  struct Message {
+    RunKind kind = RunKind::Send;
+    void* data = nullptr;
+    std::size_t count = 0;
+    Dtype dtype = Dtype::F32;
+    Rank peer = 0;
+    int tag = 0;
+    Memory memory = {};
+    const MessageOptions& options;
+  };
+
+  Result<Run*> post_message(const Message& message);
+  static Status check_deadline(std::chrono::milliseconds deadline);
+  /// `what` the message is asked for: "send to".
+  Status check_name(std::string_view what, Rank peer, int tag) const;
+  Status check(const Message& message) const;
+  void fill(Run& run, const Message& message);
+  void start_clock(Run& run, std::chrono::milliseconds deadline);
+  static void reset(Run& run);
+  /// What Kokkos' tools are to call the run; empty if there are none.
+  static std::string name_for_tools(const Run& run);
+  static void show_to_tools(Run& run);
+  std::string text_of_message(const Run& run) const;
+
+  /// What has become of the calls of one kind.
+  struct CallTally {
+    std::uint64_t started = 0;
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t ticks = 0;  ///< from start to end
+  };
+
+  Status check(const Call& call) const;
+  /// Ok, or why this call can't start now.
+  /// Why no call can be made any more, or ok; the caller tells the program.
+  const Status& told_poison() const {
+    unheard_ = false;
+    return poison_;
+  }
+  Status may_start(const Call& call, const Algorithm& algorithm) const;
+  void fill(Run& run, const Call& call, const Algorithm& algorithm);
+  void launch(Run& run);
+
+  // Calls that skip (communicator_skip.cpp)
+  static void keep_skip(Run& run, const Skip& skip);
+  Sampler& sampler_of(const Options& options);
+  /// Ok, or why what the call keeps does not allow it to start now.
+  Status check_state(const Call& call) const;
+  void end_skips(Run& run);
+  static void begin_report(Run& run);
+  /// Adds what this part skips to its run's report.
+  void report(const ActivePart& part);
+  void count_skips(const Run& run);
+  void end_audit(Run& run);
+  const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
+
+  // What was posted (communicator_records.cpp)
+  void keep_record(Run& run);
+  /// Null if no such call was posted, or if it is forgotten.
+  const Record* record_of(std::uint32_t number) const;
+  std::string text_of(const Record& record) const;
+  std::string text_of(const Run& run) const;
+  Watched::Posted told(std::uint32_t number) const;
+  std::optional<Watched::Posted> posted(std::uint32_t number) const;
+  Reach reach() const;
+  /// May a message with this digest belong to that call? Also after its end.
+  bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
+  /// Why a message of process `from` may not.
+  std::string text_of_difference(Rank from, std::uint32_t number) const;
+
+  /// Where a call stands in runs_ and records_; their size is a power of two.
+  std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
+  /// The run of this number if it was posted and has not finished.
+  Run* find(std::uint32_t number);
+  std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
+  GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
+  const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
+  /// As Trouble::members.
+  std::vector<Rank> members_to_tell() const { return group_.is_whole_job() ? std::vector<Rank>() : group_.members(); }
+  CallTally& tally(const Run& run);
+  CommunicatorCounters counters(const TickScale::Line& scale) const;
+  void ended(Run& run);
+  void abandon(Run& run);
+  Status reclaim(const Run& run, const Status& status, Clock::time_point until);
+
+  Executor& executor_;
+  const std::uint64_t id_;
+  const Group group_;
+  const Hosts hosts_;
+  const Rank rank_;
+  Status poison_;
+  bool accuses_ = false;          // a mismatch has been reported
+  mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
+  std::uint32_t next_run_;
+  std::uint32_t unfinished_ = 0;
+  std::vector<Run*> runs_;      // unfinished ones, by slot
+  std::vector<Run*> messages_;  // unfinished ones
+  Mailbox mailbox_;
+  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
+  GraphCache graphs_;
+  CostCache costs_;
+  std::vector<Record> records_;
+  std::vector<AgreedSkip> skips_asked_for_;                // beside records_, once a call could skip
+  Digest history_;                                         // of all calls so far
+  std::array<CallTally, all_collectives.size()> calls_{};  // by collective
+  CallTally sends_, receives_;
+  SkipCounters skips_;
+  const Algorithm* named_ = nullptr;  // whose name's digest is kept
+  Digest name_digest_;
+  Sampler sampler_;  // for random calls that bring none
+};
+
+}  // namespace lacuna::runtime

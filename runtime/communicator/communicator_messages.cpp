@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "runtime/communicator/communicator.hpp"
+
+namespace lacuna::runtime {
+
+Result<Run*> Communicator::post(const Send& message) {
+  return post_message({.kind = RunKind::Send,
+                       .data = const_cast<void*>(message.data),  // only read
+                       .count = message.count,
+                       .dtype = message.dtype,
+                       .peer = message.to,
+                       .tag = message.tag,
+                       .memory = message.memory,
+                       .options = message.options});
+}
+
+Result<Run*> Communicator::post(const Receive& message) {
+  return post_message({.kind = RunKind::Receive,
+                       .data = message.data,
+                       .count = message.count,
+                       .dtype = message.dtype,
+                       .peer = message.from,
+                       .tag = message.tag,
+                       .memory = message.memory,
+                       .options = message.options});
+}
+
+Result<Run*> Communicator::post_message(const Message& message) {
+  if (Status valid = check(message); !valid) return valid;
+  Run* run = nullptr;
+  {
+    Executor::Lock lock(executor_);
+    if (!poison_.is_ok()) return told_poison();
+    if (messages_.size() >= executor_.options().max_messages) {
+      return Status(Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
+                                            messages_.size(), executor_.options().max_messages));
+    }
+    run = executor_.runs_.take();
+    fill(*run, message);
+    run->place = messages_.size();
+    messages_.push_back(run);
+    ++tally(*run).started;
+    executor_.begin_message(*run);
+    executor_.after_handlers();
+    executor_.wake();
+  }
+  executor_.flush_deferred();
+  show_to_tools(*run);
+  return run;
+}
+
+Status Communicator::check_deadline(std::chrono::milliseconds deadline) {
+  if (deadline.count() >= 0) return {};
+  return {Code::InvalidArgument, fmt::format("deadline is {} ms, must be 0 or more", deadline.count())};
+}
+
+Status Communicator::check_name(std::string_view what, Rank peer, int tag) const {
+  if (peer < 0 || peer >= size()) {
+    return {Code::InvalidArgument, fmt::format("{} rank {}, must be 0 .. {}", what, peer, size() - 1)};
+  }
+  if (tag < 0) return {Code::InvalidArgument, fmt::format("tag is {}, must be 0 .. {}", tag, largest_tag)};
+  return {};
+}
+
+Status Communicator::check(const Message& message) const {
+  if (Status viable = executor_.viable(message.memory); !viable) return viable;
+  const bool sends = message.kind == RunKind::Send;
+  if (Status valid = check_name(sends ? "send to" : "receive from", message.peer, message.tag); !valid) return valid;
+  if (Status valid = check_deadline(message.options.deadline); !valid) return valid;
+  if (message.count > std::numeric_limits<std::size_t>::max() / size_of(message.dtype)) {
+    return {Code::InvalidArgument,
+            fmt::format("{} elements of {} can't be counted in bytes", message.count, to_string(message.dtype))};
+  }
+  if (message.count > 0 && !message.data) {
+    return {Code::InvalidArgument,
+            fmt::format("{} of {} elements: the buffer is null", sends ? "send" : "receive", message.count)};
+  }
+  return {};
+}
+
+void Communicator::fill(Run& run, const Message& message) {
+  run.kind = message.kind;
+  run.communicator = this;
+  run.algorithm = nullptr;
+  run.call.collective = message_call;
+  run.call.input = run.call.output = message.data;
+  run.call.count = message.count * size_of(message.dtype);
+  run.call.dtype = Dtype::U8;
+  run.call.reduction = Reduction::Sum;
+  run.call.root = 0;
+  run.call.input_blocks = run.call.output_blocks = {};
+  run.call.memory = message.memory;
+  run.call.options.sampler = nullptr;
+  run.call.options.priority = message.options.priority;
+  run.call.options.notify = message.options.notify;
+  run.call.options.keep_alive = message.options.keep_alive;
+  run.sampler = {};
+  run.number = static_cast<std::uint32_t>(message.tag);
+  run.peer = group_.process_of(message.peer);
+  run.digest = message.kind == RunKind::Send ? mailbox_.next_number(run.peer, run.number) : 0;
+  run.element = message.dtype;
+  run.parts = 1;
+  start_clock(run, message.options.deadline);
+}
+
+Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
+  if (Status valid = check_name("probe of", from, tag); !valid) return valid;
+  if (!executor_.options().progress_thread) executor_.progress();
+  Executor::Lock lock(executor_);
+  if (!poison_.is_ok()) return told_poison();
+  const Landing* message = mailbox_.unexpected(group_.process_of(from), static_cast<std::uint32_t>(tag));
+  return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
+}
+
+std::size_t Communicator::received(const Run& run) const {
+  Executor::Lock lock(executor_);
+  return run.kind == RunKind::Receive && run.finished && run.status ? run.call.count : 0;
+}
+
+std::string Communicator::text_of_message(const Run& run) const {
+  const Rank peer = group_.rank_of(run.peer);
+  if (run.kind == RunKind::Send) {
+    return fmt::format("send of {} bytes to rank {} with tag {}: rank {} has not taken it", run.call.count, peer,
+                       run.number, peer);
+  }
+  std::string text = fmt::format("receive from rank {} with tag {}", peer, run.number);
+  if (run.active.empty()) return text + ": no message has come";
+  const StepState& state = run.active.front()->states[0];
+  return text + fmt::format(": {} of {} bytes are missing", state.bytes - state.consumed, state.bytes);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/observe/log_levels.hpp"
+#include "runtime/values/collective.hpp"
+#include "runtime/values/progress.hpp"
+
+/// The types of configuration variables. Each has
+///   Value                 the C++ type of the member of Config,
+///   parse(text)           its value, or nothing for a text that is not allowed (the text is never empty),
+///   format(value)         the text shown to people, which parse() reads back where it stands for a value,
+///   allowed()             what may be given: the end of "..., allowed: ",
+/// and may have
+///   explain(text)         what of it is wrong, to be put behind that.
+namespace lacuna::runtime::variable {
+
+inline constexpr std::size_t kibibyte = 1024;
+inline constexpr std::size_t mebibyte = 1024 * kibibyte;
+inline constexpr std::size_t gibibyte = 1024 * mebibyte;
+
+/// A count of ranks or a rank, from 0; may be left out.
+struct OptionalInteger {
+  using Value = std::optional<Rank>;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+struct Count {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+/// "512", "64K", "1M", "2G" in powers of 1024.
+struct Bytes {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+struct PositiveBytes {
+  using Value = std::size_t;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value) { return Bytes::format(value); }
+  static std::string allowed();
+};
+
+/// Decimal seconds, rounded up to milliseconds.
+struct Seconds {
+  using Value = std::chrono::milliseconds;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+struct Microseconds {
+  using Value = std::chrono::microseconds;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value);
+  static std::string allowed();
+};
+
+/// "node1:29500", "10.0.0.1:29500", "[::1]:29500"; empty if not given.
+struct HostPort {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// Any text; format() tells only whether there is one.
+struct Secret {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// A name without white space; empty stands for the machine's own.
+struct HostName {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// A folder, made if there is none; empty if not given.
+struct Folder {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text) { return std::string(text); }
+  static std::string format(const Value& value) { return value.empty() ? "not set" : value; }
+  static std::string allowed() { return "a folder"; }
+};
+
+/// Algorithms by collective, "allreduce=ring,broadcast=tree".
+struct AlgorithmNames {
+  using Value = std::vector<std::pair<Collective, std::string>>;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value);
+  static std::string allowed();
+};
+
+/// A level for all, and those of single subsystems: "info,transport=debug".
+struct Levels {
+  using Value = LogLevels;
+  static std::optional<Value> parse(std::string_view text) { return LogLevels::parse(text); }
+  static std::string format(const Value& value) { return value.to_string(); }
+  static std::string explain(std::string_view text) { return LogLevels::explain(text); }
+  static std::string allowed();
+};
+
+struct ProgressMode {
+  using Value = Progress;
+  static std::optional<Value> parse(std::string_view text) { return parse_progress(text); }
+  static std::string format(Value value) { return std::string(to_string(value)); }
+  static std::string allowed();
+};
+
+}  // namespace lacuna::runtime::variable

@@ -1,0 +1,383 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/engine/link.hpp"
+#include "runtime/engine/mailbox.hpp"
+#include "runtime/engine/wire.hpp"
+#include "runtime/job/watch.hpp"
+#include "runtime/observe/flight_record.hpp"
+#include "runtime/observe/tracer.hpp"
+#include "runtime/values/job_counters.hpp"
+#include "transports/transport.hpp"
+
+namespace lacuna::runtime {
+
+struct ExecutorOptions {
+  std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
+  std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
+  std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
+  std::uint32_t parts_in_flight = 2;     ///< of one run
+  std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
+  std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
+  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
+  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
+  std::chrono::milliseconds deadline{300'000};
+  std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
+  std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
+  bool progress_thread = false;
+  std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
+  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
+};
+
+/// For the watch to say why a connection broke.
+inline constexpr std::chrono::seconds broken_link_grace{1};
+/// For the watch to say who is late.
+inline constexpr std::chrono::seconds verdict_grace{10};
+/// How long a failed call waits for the transport to let go of its buffers.
+inline constexpr std::chrono::seconds reclaim_grace{5};
+
+/// A finished run whose caller asked to be told.
+struct Finished {
+  std::uint64_t token = 0;
+  Status status;
+};
+
+/// The graphs of a message's two sides: one step each, with the peer at the own position.
+struct MessageGraphs {
+  MessageGraphs();
+
+  std::shared_ptr<const Graph> send, receive;
+};
+
+/// A message is a run of one part in a call of this shape: all bytes of one buffer.
+inline constexpr Collective message_call = Collective::Broadcast;
+
+/// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
+/// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
+///
+/// Thread rule: public functions may be called from any thread. Everything below holds `mutex_`, which a progress loop
+/// lets go of between rounds; callbacks of the transport run under it and never call users.
+class Executor : public Watched, private Receiver {
+ public:
+  Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
+  ~Executor() override;
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Connects to the processes of the job and starts the progress thread if there is to be one.
+  Status connect(std::vector<std::vector<std::byte>> addresses);
+  /// Where stalled, expired and mismatched runs are reported; called without the lock. Set before the first call.
+  void set_reporter(std::function<void(const Trouble&)> reporter) { reporter_ = std::move(reporter); }
+
+  Rank rank() const { return rank_; }
+  Rank size() const { return size_; }
+  const ExecutorOptions& options() const { return options_; }
+  Status viable(const Memory& memory) const { return transport_->viable(memory); }
+  Counters counters(Rank peer) const;
+  /// All but the host.
+  JobCounters job_counters() const;
+
+  /// One round of progress; true if anything moved.
+  bool progress();
+  /// Waits until `done`, looked at under the lock, or until `until`; makes progress meanwhile unless a thread does.
+  /// A `done` of many captures is best given by std::ref, as a copy of it takes memory.
+  bool wait(const std::function<bool()>& done, Clock::time_point until);
+  /// Readable when progress() has something to do, after arm() returned true; with a progress thread, when a call has
+  /// ended; always while a token waits.
+  int event_fd() const { return event_fd_; }
+  /// Before a sleep on event_fd(). False: call progress() first.
+  bool arm();
+  std::optional<Finished> next_finished();
+  /// Lets the transport finish what it can and takes it down; no call may follow but those of the watch. After fail()
+  /// it leaves that to release(), and ends early if that comes meanwhile.
+  Status close(std::chrono::milliseconds deadline);
+  std::string flight_record() const;
+  /// The trace, or null; to be read after close() or release().
+  const Tracer* tracer() const { return tracer_.get(); }
+  /// From ticks, in which the trace tells the time.
+  TickScale::Line time_scale() const { return tick_scale_.line(); }
+
+  /// How far each communicator came, the youngest first, for the goodbye.
+  std::vector<Reach> reached() const;
+  std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
+  /// Poisons the communicator of this id, if it is there. What its calls have given to the transport still ends.
+  void poison(std::uint64_t communicator, const Status& verdict) override;
+  /// Poisons all communicators, also those to come, and moves nothing any more: peers may leave from now on. All
+  /// operations of the transport end, unless others can touch their memory.
+  void fail(const Status& verdict) override;
+  /// After fail(): the operations that waited for the peers to stop end if all have. Else, or if not only peers but
+  /// devices can touch their memory, they stay, and their memory is not reclaimed.
+  void release(bool all_have_stopped) override;
+  /// progress() from the watch's thread, which runs no code of the caller's.
+  void help() override;
+
+  /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
+  class Lock {
+   public:
+    explicit Lock(const Executor& executor);
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+    std::unique_lock<std::mutex>& native() { return lock_; }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+
+ private:
+  friend class Communicator;
+
+  /// Something that the transport has not finished; it owns the header meanwhile.
+  struct Operation {
+    MessageHeader header;
+    StepOf step;  ///< no part: a credit message
+    Rank peer = 0;
+    std::size_t bytes = 0;
+    std::size_t on_wire = 0;    ///< bytes counted in the link's window
+    std::byte* slot = nullptr;  ///< a fetch whose bytes are to be reduced
+    bool fetch = false;
+  };
+
+  /// What has come: a fragment of a message with its bytes, or a descriptor of them.
+  struct Arrival {
+    Rank from = 0;
+    MessageHeader header;
+    std::size_t bytes = 0;
+    bool eager = false;
+  };
+
+  /// The step that a message is for, or where it waits for its step.
+  struct Place {
+    ActivePart* part = nullptr;
+    StepId step = 0;
+    Landing* landing = nullptr;
+    bool duplicate = false;  ///< all of it has come before
+  };
+
+  /// Something was thrown while this communicator was served; null: one of them, or several.
+  struct Thrown {
+    Communicator* communicator = nullptr;
+    std::exception_ptr what;
+  };
+
+  /// What the executor counts for job_counters().
+  struct Tally {
+    std::uint64_t parked_messages = 0;
+    std::uint64_t parked_bytes = 0;
+    std::uint64_t duplicate_fragments = 0;
+    std::uint64_t descriptor_messages = 0;
+    std::uint64_t stalls = 0;
+    std::uint64_t waited = 0;  ///< in ticks
+  };
+
+  // Counting (executor_counters.cpp)
+  void retire(const Communicator& communicator, Reach reach);
+  void count_wait(std::uint64_t begin);
+
+  // Steps (executor.cpp)
+  void begin(Run& run);
+  void activate_part(Run& run);
+  ActivePart& add_part(Run& run);
+  void prepare(ActivePart& part);
+  void give_back_memory(ActivePart& part);
+  void settle();
+  void start(ActivePart& part, StepId step);
+  void complete(ActivePart& part, StepId step);
+  void finish_part(ActivePart& part);
+  void finish_run(Run& run, const Status& status);
+  void let_go(Run& run);
+  void recycle(Run& run);
+  void compute(ActivePart& part, StepId step);
+
+  // Messages (executor_messages.cpp)
+  void begin_message(Run& run);
+  ActivePart& activate_message(Run& run);
+  template <class Body>
+  void with(Landing* landing, Body body);
+  void receive_landed(Run& run, Landing* message);
+  std::optional<Place> place_message(Communicator& communicator, const Arrival& message);
+  std::optional<Place> place_first(Communicator& communicator, const Arrival& message);
+  std::optional<Place> place_rest(Communicator& communicator, const Arrival& message, Mailbox::Arriving& known);
+  void deliver_held(Communicator& communicator, const MessageName& name);
+  void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
+  void message_trouble(Trouble::Kind kind, const Run& run, std::string reason);
+  void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
+
+  // Failure (executor_failure.cpp)
+  void fail(Communicator& communicator, const Status& status);
+  void purge(const Communicator& communicator);
+  void after_handlers();
+  void end_operations();
+  void leave_memory();
+
+  // Sending (executor_send.cpp)
+  void start_send(ActivePart& part, StepId step);
+  void start_sends(Rank peer);
+  bool may_be_eager(const Link& to, std::size_t bytes) const;
+  void send_message(ActivePart& part, StepId step);
+  bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
+  void end_send(Operation* operation, bool sent);
+  void return_credit(Rank peer);
+
+  // Receiving (executor_receive.cpp)
+  void on_message(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes) override;
+  void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
+  void on_complete(Token token, const Status& status) override;
+  void on_peer_failure(Peer peer, const Status& status) override;
+  void operation_failed(const Operation& operation, const Status& status);
+  std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
+  void take_credits(Rank from, std::uint64_t credits);
+  void distrust(Rank from, std::string what);
+  void keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes);
+  bool keep(Landing& landing, const Arrival& message, Descriptor descriptor);
+  bool want(const Place& place, const Arrival& message, Descriptor descriptor);
+  void start_receive(ActivePart& part, StepId step);
+  bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
+  void take_landing(ActivePart& part, StepId step);
+  void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);
+  void start_fetches(Rank peer);
+  void end_fetch(Operation* operation, bool fetched);
+  bool end_operation(Operation* operation, bool well);
+  template <class Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      note_thrown();
+    }
+  }
+  void note_thrown();
+  /// It is not served any more, until it has failed.
+  bool is_doomed(const Communicator& communicator) const {
+    return thrown_ && (!thrown_->communicator || thrown_->communicator == &communicator);
+  }
+  void fail_after_throw();
+
+  // Placing what arrives (executor_place.cpp)
+  std::optional<Place> place(const Arrival& message);
+  bool is_sound(Communicator& communicator, const Arrival& message);
+  std::optional<Place> place_in_part(ActivePart& part, const Arrival& message);
+  std::optional<Place> place_in_landing(Communicator& communicator, const Arrival& message, Landing* landing);
+  bool is_like(Communicator& communicator, const Arrival& message, const Landing& landing);
+  std::optional<Place> admit(Communicator& communicator, const Arrival& message, Arrived& arrived, const Place& place);
+  Place duplicate();
+  std::optional<Place> place_late(Communicator& communicator, const Arrival& message);
+  Landing* early_landing(Communicator& communicator, const Arrival& message);
+  Landing* park(Communicator& communicator, const Arrival& message);
+  void release_landing(Landing* landing);
+  void release_landings(Run& run);
+  void adopt_early_messages(ActivePart& part);
+  static MessageHeader header_of(const Communicator& communicator, const Landing& landing);
+  void asked_for_something_else(Communicator& communicator, const Arrival& message);
+  void violation(Communicator& communicator, const Arrival& message, std::string_view what);
+
+  // Deadlines (executor_deadlines.cpp)
+  void expect_end(Clock::time_point deadline, Clock::time_point now);
+  void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
+  void check_time();
+  void do_duties(Clock::time_point now);
+  void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
+  void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
+  void trouble(Communicator& communicator, Trouble report);
+  void flush_deferred();
+  void flush_troubles();
+
+  // Progress (executor_progress.cpp)
+  template <class Done>
+  bool wait_for(const Done& done, Clock::time_point until);
+  template <class Done>
+  bool ended_by_now(const Done& done);
+  bool progress_locked();
+  void request_pump(Rank peer);
+  void idle(Clock::duration idle_for, Clock::duration longest);
+  bool may_sleep();
+  void sleep_on_events(std::chrono::milliseconds longest);
+  void set_timer();
+  void wake();
+  void wake_loop();
+  void progress_loop();
+  void give_way() const;
+  static void signal(int fd);
+
+  Link& link(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
+
+  const std::unique_ptr<Transport> transport_;
+  const Rank rank_, size_;
+  const ExecutorOptions options_;
+  const std::size_t fragment_bytes_;
+  const std::uint64_t credit_threshold_;
+  const std::size_t most_descriptors_;  ///< that may wait here from one peer: of what it may have unfinished
+  const MessageGraphs message_graphs_;
+
+  mutable std::mutex mutex_;
+  mutable std::atomic<int> contenders_{0};
+
+  std::vector<Link> links_;
+  std::vector<Rank> pump_;  // peers whose queues may have something to do
+  Lanes<StepOf> ready_;
+  std::vector<Communicator*> communicators_;
+  std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
+  std::vector<CommunicatorCounters> retired_counters_;
+  std::vector<SkipState*> feeding_;  // whose residual a call is using
+  ObjectPool<Run> runs_;             // of all communicators; one outlives its own while the transport holds its memory
+  ObjectPool<Operation> operations_;
+  ObjectPool<Landing> landings_;
+  BlockPool blocks_;
+  std::uint32_t slots_in_use_ = 0;
+  bool waiting_for_slot_ = false;
+  FlightRecord record_;
+  const TickScale tick_scale_;
+  Tally tally_;
+  const std::unique_ptr<Tracer> tracer_;
+
+  // What must wait until the transport's handlers have returned.
+  std::vector<Descriptor> discards_;
+  std::vector<std::pair<Communicator*, Status>> failures_;
+  std::optional<Thrown> thrown_;
+  Communicator* serving_ = nullptr;  // whose message or step is looked at
+  const Status out_of_memory_;
+
+  // What must wait until the lock is free: reports, and the callers' memory that is no longer needed.
+  std::function<void(const Trouble&)> reporter_;
+  std::vector<Trouble> troubles_;
+  std::atomic<bool> deferred_{false};
+  std::vector<std::shared_ptr<const void>> let_go_;
+
+  std::uint64_t movements_ = 0, movements_seen_ = 0;          // rounds of progress in which anything happened
+  std::uint32_t unfinished_ = 0;                              // calls and messages of all communicators
+  Clock::time_point quiet_since_;                             // nothing has happened, or that has been reported
+  Clock::time_point next_duty_ = Clock::time_point::max();    // before it no deadline and nothing like it passes
+  Clock::time_point broken_duty_ = Clock::time_point::max();  // from then on somebody is to blame for a connection
+
+  Fifo<Finished> finished_;
+  int event_fd_ = -1;            // for the application: epoll over the transport's descriptor and the next three
+  int finished_fd_ = -1;         // readable while finished_ holds something
+  int attention_fd_ = -1;        // readable after something has happened elsewhere, until arm()
+  int timer_fd_ = -1;            // readable from timer_at_ on
+  int wake_fd_ = -1;             // wakes whoever sleeps inside
+  bool call_has_ended_ = false;  // since the last arm()
+  std::thread::id armed_by_;     // whose loop sleeps on event_fd_, or is about to; none: nobody's
+  Clock::time_point timer_at_ = Clock::time_point::max();
+  std::atomic<int> sleepers_{0};
+  std::condition_variable ended_;  // with a progress thread: a run has ended
+  std::thread thread_;
+
+  enum class State : std::uint8_t { Running, Failed, Closing, Closed };
+  std::atomic<State> state_{State::Running};  // changes under the lock
+  Status verdict_;                            // why it has failed
+  Ending ending_ = Ending::TakeDown;          // Leave once calls have failed
+  Access access_ = Access::Nobody;            // after that: who can touch the memory of operations
+  bool keeps_memory_ = false;                 // after that: they are not to end any more
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,75 @@
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::size_t most_retired = 64;  // communicators that are told apart after their end
+
+}  // namespace
+
+Counters Executor::counters(Rank peer) const {
+  Lock lock(*this);
+  return transport_->counters(static_cast<Peer>(peer));
+}
+
+JobCounters Executor::job_counters() const {
+  Lock lock(*this);
+  const TickScale::Line scale = tick_scale_.line();
+  JobCounters all{.rank = rank_,
+                  .size = size_,
+                  .communicators = retired_counters_,
+                  .wait_seconds = scale.seconds(tally_.waited),
+                  .parked_messages = tally_.parked_messages,
+                  .parked_bytes = tally_.parked_bytes,
+                  .waiting_messages = landings_.in_use(),
+                  .duplicate_fragments = tally_.duplicate_fragments,
+                  .descriptor_messages = tally_.descriptor_messages,
+                  .stalls = tally_.stalls};
+  for (const Communicator* one : communicators_) all.communicators.push_back(one->counters(scale));
+  for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(transport_->counters(static_cast<Peer>(peer)));
+  return all;
+}
+
+/// Until the last thing that happened: that is what was waited for.
+void Executor::count_wait(std::uint64_t begin) {
+  tally_.waited += ticks_between(begin, record_.ticks());
+  if (tracer_) tracer_->waited(begin);
+}
+
+/// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.
+void Executor::retire(const Communicator& communicator, Reach reach) {
+  std::erase(communicators_, &communicator);
+  retired_.push_back(std::move(reach));
+  if (retired_.size() > communicators_told) {
+    Watched::Posted& forgotten = retired_[retired_.size() - 1 - communicators_told].last;
+    forgotten = {.digest = 0, .text = {}, .history = forgotten.history};
+  }
+  if (retired_.size() > most_reaches) retired_.pop_front();
+  if (retired_counters_.size() == most_retired) {
+    CommunicatorCounters& together = retired_counters_[0];
+    together += retired_counters_[1];
+    together.id = 0;
+    together.rank = -1;
+    together.size = 0;
+    retired_counters_.erase(retired_counters_.begin() + 1);
+  }
+  retired_counters_.push_back(communicator.counters(tick_scale_.line()));
+}
+
+CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const {
+  CommunicatorCounters all{.id = id_, .rank = rank_, .size = size(), .calls = {}};
+  const auto in_seconds = [&](const CallTally& tally) -> CallCounters {
+    return {.started = tally.started,
+            .completed = tally.completed,
+            .failed = tally.failed,
+            .seconds = scale.seconds(tally.ticks)};
+  };
+  for (std::size_t i = 0; i < calls_.size(); ++i) all.calls[i] = in_seconds(calls_[i]);
+  all.sends = in_seconds(sends_);
+  all.receives = in_seconds(receives_);
+  all.skips = skips_;
+  return all;
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/job/agreement.hpp"
+#include "runtime/observe/log.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds duty_interval{10};  // there may be many messages to look at
+
+}  // namespace
+
+/// A call or a message begins.
+void Executor::expect_end(Clock::time_point deadline, Clock::time_point now) {
+  if (unfinished_++ == 0) quiet_since_ = now;
+  expect_duty(std::min({deadline, later(quiet_since_, options_.stall), broken_duty_}));
+}
+
+void Executor::check_time() {
+  if (unfinished_ == 0) return;
+  const auto now = coarse_now();
+  if (std::exchange(movements_seen_, movements_) != movements_) quiet_since_ = now;
+  if (now >= next_duty_) do_duties(now);
+}
+
+/// Reports what is late, and finds out when there is something to do again.
+void Executor::do_duties(Clock::time_point now) {
+  const bool stalled = now >= later(quiet_since_, options_.stall);
+  if (stalled) {
+    quiet_since_ = now;
+    ++tally_.stalls;
+  }
+  next_duty_ = later(quiet_since_, options_.stall);
+  for (Communicator* communicator : communicators_) {
+    if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
+    if (!communicator->messages_.empty()) check_messages(*communicator, now, stalled);
+  }
+  next_duty_ = unfinished_ > 0 ? std::max(next_duty_, now + duty_interval) : Clock::time_point::max();
+  after_handlers();
+}
+
+void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
+  Run* first = nullptr;
+  for (Run* run : communicator.runs_) {
+    if (!run) continue;
+    if (!first || comes_before(run->number, first->number)) first = run;
+    if (now >= run->deadline && !run->expiry_reported) {
+      run->expiry_reported = true;
+      trouble(communicator, Trouble::Kind::Expired, run->number,
+              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(*run)));
+    }
+    if (now >= run->deadline + verdict_grace) {
+      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(*run)));
+    }
+    expect_duty(run->expiry_reported ? run->deadline + verdict_grace : run->deadline);
+  }
+  for (Rank peer = 0; peer < size_; ++peer) {
+    Link& to = link(peer);
+    if (communicator.group_.rank_of(peer) < 0 || first->expiry_reported) continue;
+    if (!to.broken_since) continue;
+    if (now < *to.broken_since + broken_link_grace) {
+      expect_duty(*to.broken_since + broken_link_grace);
+      continue;
+    }
+    first->expiry_reported = true;
+    trouble(communicator, Trouble::Kind::Broken, first->number,
+            fmt::format("the connection between ranks {} and {} broke ({}): {}", rank_, peer, to.broken.message(),
+                        communicator.text_of(*first)));
+  }
+  if (stalled) {
+    log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
+    trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
+  }
+}
+
+/// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
+void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
+  trouble(communicator, {.kind = kind,
+                         .communicator = communicator.id_,
+                         .run = run,
+                         .text = std::move(text),
+                         .members = communicator.members_to_tell()});
+}
+
+void Executor::trouble(Communicator& communicator, Trouble report) {
+  if (report.kind == Trouble::Kind::Mismatch && std::exchange(communicator.accuses_, true)) return;
+  if (reporter_) {
+    troubles_.push_back(std::move(report));
+    deferred_.store(true, std::memory_order_relaxed);
+  } else if (report.kind != Trouble::Kind::Stalled) {
+    const auto code = [&] {
+      if (report.kind == Trouble::Kind::Mismatch) return Code::Mismatch;
+      return report.kind == Trouble::Kind::Broken ? Code::Transport : Code::TimedOut;
+    };
+    failures_.emplace_back(&communicator, Status(code(), std::move(report.text)));
+  }
+}
+
+void Executor::flush_deferred() {
+  if (!deferred_.load(std::memory_order_relaxed)) return;
+  std::vector<std::shared_ptr<const void>> let_go;
+  {
+    Lock lock(*this);
+    let_go.swap(let_go_);
+    deferred_.store(false, std::memory_order_relaxed);
+  }
+  flush_troubles();
+}
+
+void Executor::flush_troubles() {
+  std::vector<Trouble> troubles;
+  {
+    Lock lock(*this);
+    troubles.swap(troubles_);
+  }
+  for (const Trouble& report : troubles) {
+    if (reporter_) reporter_(report);
+  }
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,156 @@
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/job/agreement.hpp"
+#include "runtime/observe/log.hpp"
+
+namespace lacuna::runtime {
+
+std::vector<Reach> Executor::reached() const {
+  Lock lock(*this);
+  std::vector<Reach> all;  // a goodbye has room for so many
+  for (const Communicator* communicator : communicators_) all.push_back(communicator->reach());
+  all.insert(all.end(), retired_.rbegin(), retired_.rend());
+  return all;
+}
+
+std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
+  Lock lock(*this);
+  for (const Communicator* one : communicators_) {
+    if (one->id_ == communicator) return one->posted(run);
+  }
+  for (const Reach& one : retired_) {
+    if (one.communicator == communicator && comes_before(run, one.next_run)) return posted_at(one, run);
+  }
+  return std::nullopt;
+}
+
+void Executor::poison(std::uint64_t communicator, const Status& verdict) {
+  {
+    Lock lock(*this);
+    for (Communicator* one : communicators_) {
+      if (one->id_ != communicator) continue;
+      fail(*one, verdict);
+      ending_ = Ending::Leave;  // its calls may have ended here and not on the others
+    }
+    after_handlers();
+  }
+  signal(attention_fd_);
+}
+
+void Executor::fail(const Status& verdict) {
+  {
+    Lock lock(*this);
+    if (state_ == State::Failed || state_ == State::Closed) return;
+    state_ = State::Failed;
+    verdict_ = verdict;
+    for (Communicator* communicator : communicators_) fail(*communicator, verdict);
+    if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
+    access_ = transport_->abandon();
+    keeps_memory_ = access_ == Access::Devices;
+    if (access_ == Access::Nobody) end_operations();
+  }
+  signal(wake_fd_);
+  signal(attention_fd_);
+  flush_troubles();
+}
+
+void Executor::release(bool all_have_stopped) {
+  {
+    Lock lock(*this);
+    if (state_ != State::Failed) return;
+    if (access_ == Access::Peers && all_have_stopped) end_operations();
+    keeps_memory_ = !operations_.taken().empty();
+    if (options_.progress_thread) ended_.notify_all();
+  }
+  signal(attention_fd_);
+  signal(wake_fd_);
+  flush_troubles();
+}
+
+/// Nobody touches their memory any more.
+void Executor::end_operations() {
+  for (Operation* operation : operations_.taken()) {
+    operation->fetch ? end_fetch(operation, false) : end_send(operation, false);
+  }
+}
+
+/// What others can still touch stays as it is until the process ends: the callers' memory that runs keep, and landing
+/// slots.
+void Executor::leave_memory() {
+  struct Left {
+    ObjectPool<Run> runs;
+    BlockPool blocks;
+  };
+  static std::mutex mutex;
+  static auto* const left = new std::vector<Left>();
+  const std::lock_guard lock(mutex);
+  left->push_back({std::move(runs_), std::move(blocks_)});
+}
+
+void Executor::help() {
+  bool moved = false;
+  {
+    Lock lock(*this);
+    moved = progress_locked();
+  }
+  flush_troubles();
+  if (moved) signal(attention_fd_);
+}
+
+void Executor::fail(Communicator& communicator, const Status& status) {
+  if (!communicator.poison_.is_ok()) return;
+  record_.tick();
+  communicator.poison_ = status;
+  communicator.unheard_ = communicator.unfinished_ == 0 && communicator.messages_.empty();
+  if (communicator.unfinished_ > 0 || !communicator.messages_.empty()) ending_ = Ending::Leave;
+  if (communicator.unfinished_ > 0) {
+    log_info(Subsystem::Executor, "{} calls fail: {}", communicator.unfinished_, status.message());
+  }
+  purge(communicator);
+  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
+    Run* run = communicator.runs_[i];
+    if (!run) continue;
+    release_landings(*run);
+    finish_run(*run, status);
+  }
+  while (!communicator.messages_.empty()) {
+    Run& message = *communicator.messages_.back();
+    release_landings(message);
+    finish_run(message, status);
+  }
+  for (Landing* landing : communicator.mailbox_.clear()) release_landing(landing);
+  for (auto& messages : communicator.early_) {
+    for (Landing* landing : messages) release_landing(landing);
+    messages.clear();
+  }
+  wake();
+}
+
+void Executor::purge(const Communicator& communicator) {
+  const auto belongs = [&](const StepOf& step) { return step.part->run->communicator == &communicator; };
+  ready_.remove_if(belongs);
+  for (Link& peer : links_) {
+    peer.sends.remove_if(belongs);
+    peer.fetches.remove_if([&](const Fetch& fetch) {
+      if (!belongs(fetch.step)) return false;
+      discards_.push_back(fetch.descriptor);
+      return true;
+    });
+  }
+}
+
+void Executor::after_handlers() {
+  if (thrown_) fail_after_throw();
+  for (std::size_t i = 0; i < failures_.size(); ++i) fail(*failures_[i].first, failures_[i].second);
+  failures_.clear();
+  if (state_ == State::Running) {
+    for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
+  }
+  discards_.clear();
+}
+
+}  // namespace lacuna::runtime

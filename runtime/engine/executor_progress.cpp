@@ -1,0 +1,319 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/observe/log.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
+constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
+constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
+constexpr std::size_t longest_offer = 1 << 20;          // descriptors of one message
+
+void watch_readable(int epoll, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+std::size_t fragment_size(const Transport& transport) {
+  return std::max<std::size_t>(transport.eager_limit() / 64 * 64, 64);
+}
+
+}  // namespace
+
+Executor::Lock::Lock(const Executor& executor) : lock_(executor.mutex_, std::try_to_lock) {
+  if (lock_.owns_lock()) return;
+  executor.contenders_.fetch_add(1, std::memory_order_relaxed);
+  lock_.lock();
+  executor.contenders_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Between two rounds of polling: whoever waits for the lock goes first, else a polling thread would starve it.
+void Executor::give_way() const {
+  while (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
+}
+
+Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options)
+    : transport_(std::move(transport)),
+      rank_(rank),
+      size_(size),
+      options_(options),
+      fragment_bytes_(fragment_size(*transport_)),
+      credit_threshold_(credit_threshold(options.credit_bytes)),
+      most_descriptors_(std::max(longest_offer, std::size_t{64} * (options.max_runs + options.max_messages))),
+      links_(static_cast<std::size_t>(size)),
+      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
+      out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
+      event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
+      finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      attention_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      timer_fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(options_.credit_bytes);
+  pump_.reserve(links_.size());
+  if (transport_->event_fd() >= 0 && !options_.progress_thread) watch_readable(event_fd_, transport_->event_fd());
+  for (int fd : {finished_fd_, attention_fd_, timer_fd_}) watch_readable(event_fd_, fd);
+}
+
+Executor::~Executor() {
+  static_cast<void>(close(std::chrono::milliseconds(0)));
+  release(false);
+  if (keeps_memory_) leave_memory();
+  for (int fd : {event_fd_, finished_fd_, attention_fd_, timer_fd_, wake_fd_}) ::close(fd);
+}
+
+Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
+  {
+    Lock lock(*this);  // the watch may already call
+    if (state_ != State::Running) return verdict_;
+    if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
+    log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
+              fragment_bytes_);
+  }
+  if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
+  return {};
+}
+
+Status Executor::close(std::chrono::milliseconds deadline) {
+  {
+    Lock lock(*this);
+    if (state_ == State::Closed) return {};
+    if (state_ == State::Running) state_ = State::Closing;
+  }
+  signal(wake_fd_);
+  if (thread_.joinable()) thread_.join();
+  Lock lock(*this);
+  if (state_ != State::Closing) return verdict_;
+  const auto pause = [&] {
+    lock.native().unlock();
+    std::this_thread::sleep_for(closing_pause);
+    lock.native().lock();
+    return state_ == State::Closing;
+  };
+  const Status closed = transport_->close(deadline, pause, ending_);
+  if (state_ == State::Failed) return verdict_;
+  state_ = State::Closed;
+  keeps_memory_ = ending_ == Ending::Leave && !operations_.taken().empty();
+  log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
+  return closed;
+}
+
+std::string Executor::flight_record() const {
+  Lock lock(*this);
+  return record_.text();
+}
+
+void Executor::signal(int fd) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+}
+
+void Executor::request_pump(Rank peer) {
+  if (std::exchange(link(peer).needs_pump, true)) return;
+  pump_.push_back(peer);
+}
+
+bool Executor::progress_locked() {
+  if (state_.load(std::memory_order_relaxed) != State::Running) return false;
+  bool moved = true;
+  serving_ = nullptr;
+  guarded([&] { moved = transport_->progress(); });
+  if (moved || !pump_.empty() || !failures_.empty()) {
+    after_handlers();
+    settle();
+    if (thrown_) after_handlers();
+    if (++movements_ % 1024 == 0) check_time();  // a deadline passes also while other calls keep moving
+  }
+  if (armed_by_ == std::thread::id()) return moved;
+  if (armed_by_ == std::this_thread::get_id()) {
+    armed_by_ = {};  // it is awake
+  } else if (moved && !options_.progress_thread) {
+    wake_loop();
+  }
+  return moved;
+}
+
+bool Executor::progress() {
+  bool moved = false;
+  {
+    Lock lock(*this);
+    moved = progress_locked();
+    if (!moved) check_time();
+  }
+  flush_deferred();
+  return moved;
+}
+
+std::optional<Finished> Executor::next_finished() {
+  Lock lock(*this);
+  if (finished_.empty()) return std::nullopt;
+  Finished next = finished_.pop();
+  if (finished_.empty()) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(finished_fd_, &count, sizeof count);
+  }
+  return next;
+}
+
+bool Executor::arm() {
+  Lock lock(*this);
+  std::uint64_t count = 0;
+  const bool has_ended = std::exchange(call_has_ended_, false);
+  if (::read(attention_fd_, &count, sizeof count) > 0 || has_ended || deferred_) return false;
+  if (state_ == State::Running && !options_.progress_thread) {
+    if (!may_sleep()) return false;
+    set_timer();
+  }
+  armed_by_ = std::this_thread::get_id();
+  return true;
+}
+
+/// Lets event_fd_ become readable at the next duty, or before: a needless wake-up costs less than to set it each time.
+void Executor::set_timer() {
+  const auto now = coarse_now();
+  if (now < timer_at_ && timer_at_ <= next_duty_) return;
+  timer_at_ = next_duty_;
+  itimerspec from_now{};
+  if (next_duty_ != Clock::time_point::max()) {
+    const auto wait = std::max<Clock::duration>(next_duty_ - now, Clock::duration(0)) + coarse_lag();
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+    from_now.it_value = {.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+  }
+  ::timerfd_settime(timer_fd_, 0, &from_now, nullptr);
+}
+
+/// After a post: who sleeps may have something to move now, or less time.
+void Executor::wake() {
+  if (sleepers_.load(std::memory_order_relaxed) > 0) signal(wake_fd_);
+  if (!options_.progress_thread) wake_loop();
+}
+
+void Executor::wake_loop() {
+  if (std::exchange(armed_by_, {}) != std::thread::id()) signal(attention_fd_);
+}
+
+/// Asks the transport for an event. False if there is something to do before one comes.
+bool Executor::may_sleep() {
+  if (state_ != State::Running || transport_->event_fd() < 0) return false;
+  return pump_.empty() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
+}
+
+bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  std::uint64_t begin = tracer_ ? ticks_now() : 0;  // read once there is something to wait for, or to be shown
+  const auto ended = [&] {
+    const bool over = done();
+    if (begin == 0 && !over) begin = ticks_now();
+    if (begin != 0 && over) count_wait(begin);
+    return over;
+  };
+  if (wait_for(ended, until)) return true;
+  Lock lock(*this);
+  record_.tick();
+  count_wait(begin);
+  return false;
+}
+
+template <class Done>
+bool Executor::wait_for(const Done& done, Clock::time_point until) {
+  if (options_.progress_thread) {
+    Lock lock(*this);
+    return ended_.wait_until(lock.native(), until, done);
+  }
+  constexpr int rounds_under_lock = 16;
+  Clock::time_point idle_since{};
+  for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
+    give_way();
+    bool ended = false;
+    {
+      Lock lock(*this);
+      for (int round = 0; round < rounds_under_lock && !(ended = done()); ++round) {
+        if (progress_locked()) idle_rounds = 0;
+      }
+    }
+    flush_deferred();
+    if (ended) return true;
+    const auto now = Clock::now();
+    if (now >= until) return ended_by_now(done);
+    if (idle_rounds == 0) {
+      idle_since = now;
+    } else {
+      idle(now - idle_since, until - now);
+    }
+  }
+}
+
+/// The last look of who waits no longer: a program may never wait for long.
+template <class Done>
+bool Executor::ended_by_now(const Done& done) {
+  bool ended = false;
+  {
+    Lock lock(*this);
+    check_time();
+    ended = done();
+  }
+  flush_deferred();
+  return ended;
+}
+
+/// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
+void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
+  if (idle_for < options_.spin) return;
+  if (idle_for < options_.spin + yielding) return std::this_thread::yield();
+  {
+    Lock lock(*this);
+    check_time();
+  }
+  flush_deferred();
+  sleep_on_events(std::min(std::chrono::ceil<std::chrono::milliseconds>(longest), longest_sleep));
+}
+
+void Executor::sleep_on_events(std::chrono::milliseconds longest) {
+  sleepers_.fetch_add(1);
+  bool armed = false;
+  int transport_fd = -1;
+  {
+    Lock lock(*this);
+    armed = state_ != State::Running || may_sleep();  // a job that has failed waits for release()
+    transport_fd = transport_->event_fd();
+  }
+  if (armed) {
+    pollfd fds[2] = {{transport_fd, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    ::poll(fds, 2, static_cast<int>(longest.count()));
+    std::uint64_t count = 0;
+    if (fds[1].revents) [[maybe_unused]]
+      const auto read = ::read(wake_fd_, &count, sizeof count);
+  } else {
+    std::this_thread::yield();
+  }
+  sleepers_.fetch_sub(1);
+}
+
+void Executor::progress_loop() {
+  Clock::time_point idle_since = Clock::now();
+  while (state_ == State::Running) {
+    give_way();
+    bool moved = false;
+    {
+      Lock lock(*this);
+      moved = progress_locked();
+    }
+    flush_deferred();
+    if (moved) {
+      idle_since = Clock::now();
+    } else {
+      idle(Clock::now() - idle_since, Clock::duration::max());
+    }
+  }
+}
+
+}  // namespace lacuna::runtime

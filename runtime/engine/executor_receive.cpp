@@ -1,0 +1,287 @@
+#include <fmt/format.h>
+
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "kernels/reduce.hpp"
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/observe/log.hpp"
+
+namespace lacuna::runtime {
+
+// Everything in this file may run inside the transport's progress: it neither sends nor fetches, but asks for it.
+
+std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const std::byte> bytes) {
+  record_.tick();
+  MessageHeader header;
+  if (bytes.size() != sizeof header) {
+    distrust(from, fmt::format("rank {} sent a header of {} bytes, must be {}", from, bytes.size(), sizeof header));
+    return std::nullopt;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  take_credits(from, header.credits);
+  return header;
+}
+
+/// Takes what the peer gives back of the credit that was spent.
+void Executor::take_credits(Rank from, std::uint64_t credits) {
+  Link& to = link(from);
+  const auto more = static_cast<std::int64_t>(credits - to.returned);
+  if (more <= 0) return;
+  const std::int64_t spent = static_cast<std::int64_t>(options_.credit_bytes) - to.credit;
+  if (more > spent) {
+    return distrust(from, fmt::format("rank {} returned {} bytes of credit; {} were in use", from, more, spent));
+  }
+  to.returned = credits;
+  to.credit += more;
+  request_pump(from);
+}
+
+/// What a peer says can't be right, and nobody knows which call it means: calls end as when its connection breaks.
+void Executor::distrust(Rank from, std::string what) {
+  on_peer_failure(static_cast<Peer>(from), {Code::Transport, std::move(what)});
+}
+
+// A duplicate changes nothing; nor is it credited, as its sender was charged once.
+void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, std::span<const std::byte> bytes) {
+  serving_ = nullptr;
+  guarded([&] {
+    const auto from = static_cast<Rank>(peer);
+    const auto header = read_header(from, header_bytes);
+    if (!header || header->kind == MessageKind::Credit) return;
+    const auto at = place({from, *header, bytes.size(), true});
+    if (at && at->duplicate) return;
+    if (at && at->landing) return keep(*at->landing, header->offset, bytes);
+    Link& sender = link(from);
+    sender.consumed += bytes.size() + fragment_charge;
+    if (sender.owed() >= credit_threshold_) request_pump(from);
+    if (at) consume(*at->part, at->step, header->offset, bytes);
+  });
+}
+
+/// Until the step takes them.
+void Executor::keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes) {
+  if (!landing.memory && landing.bytes > 0) {
+    landing.memory = blocks_.take(landing.bytes);
+    tally_.parked_bytes += landing.bytes;
+  }
+  if (!bytes.empty()) std::memcpy(landing.memory + offset, bytes.data(), bytes.size());
+  landing.pieces.push_back({offset, bytes.size()});
+}
+
+void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
+  bool kept = false;
+  serving_ = nullptr;
+  guarded([&] {
+    const auto from = static_cast<Rank>(peer);
+    const auto header = read_header(from, header_bytes);
+    if (!header) return;
+    const Arrival message{from, *header, descriptor.bytes, false};
+    const auto at = place(message);
+    if (at && at->duplicate) return;
+    if (at) kept = at->landing ? keep(*at->landing, message, descriptor) : want(*at, message, descriptor);
+  });
+  if (!kept) guarded([&] { discards_.push_back(descriptor); });
+}
+
+/// False, after a report, if the peer has too many of them here.
+bool Executor::keep(Landing& landing, const Arrival& message, Descriptor descriptor) {
+  Link& sender = link(message.from);
+  if (sender.offered >= most_descriptors_) {
+    violation(*serving_, message, fmt::format("{} messages waiting from that rank already", sender.offered));
+    return false;
+  }
+  landing.descriptors.push_back({message.header.offset, descriptor});
+  ++sender.offered;
+  return true;
+}
+
+bool Executor::want(const Place& place, const Arrival& message, Descriptor descriptor) {
+  request_pump(message.from);
+  link(message.from)
+      .fetches.push(place.part->run->call.options.priority,
+                    {{place.part, place.step}, message.header.offset, descriptor});
+  return true;
+}
+
+void Executor::start_receive(ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  StepState& state = part.states[id];
+  const Extent to = resolve(part, step.to);
+  state.bytes = to.count * size_of(part.run->call.dtype);
+  if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) {
+    if (state.landing) release_landing(std::exchange(state.landing, nullptr));
+    return complete(part, id);
+  }
+  state.told = told_length(part, step.to) != nullptr;
+  if (state.landing) take_landing(part, id);
+}
+
+/// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
+bool Executor::accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
+  StepState& state = part.states[id];
+  const std::size_t width = size_of(part.run->call.dtype);
+  if (state.told && bytes <= state.bytes && bytes % width == 0) {
+    state.told = false;
+    state.bytes = bytes;
+    *told_length(part, part.graph->steps()[id].to) = bytes / width;
+  }
+  return bytes == state.bytes && !state.told;
+}
+
+void Executor::take_landing(ActivePart& part, StepId id) {
+  Landing* landing = part.states[id].landing;
+  if (!accepts(part, id, landing->bytes)) {
+    trouble(*part.run->communicator, Trouble::Kind::Mismatch, part.run->number,
+            fmt::format("rank {} sent {} bytes where rank {} expects {}{}", landing->source, landing->bytes, rank_,
+                        part.states[id].told ? "at most " : "", part.states[id].bytes));
+    return release_landing(std::exchange(part.states[id].landing, nullptr));
+  }
+  Link& sender = link(landing->source);
+  std::swap(part.states[id].arrived, landing->arrived);
+  while (!landing->descriptors.empty()) {
+    const auto& [offset, descriptor] = landing->descriptors.back();
+    sender.fetches.push(part.run->call.options.priority, {{&part, id}, offset, descriptor});
+    landing->descriptors.pop_back();
+    --sender.offered;
+  }
+  part.states[id].landing = nullptr;
+  // The last piece may end the step, the part and the run: nothing of them is touched after it.
+  guarded([&] {
+    for (const auto& piece : landing->pieces) {
+      consume(part, id, piece.offset, {landing->memory + piece.offset, piece.bytes});
+    }
+  });
+  release_landing(landing);
+}
+
+void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes) {
+  const Step& step = part.graph->steps()[id];
+  StepState& state = part.states[id];
+  if (!bytes.empty()) {
+    std::byte* to = resolve(part, step.to).data + offset;
+    const Call& call = part.run->call;
+    if (step.kind == StepKind::Receive) {
+      if (to != bytes.data()) std::memcpy(to, bytes.data(), bytes.size());
+    } else {
+      kernels::reduce(call.dtype, call.reduction, scale_of(part, step), to, resolve(part, step.from).data + offset,
+                      bytes.data(), bytes.size() / size_of(call.dtype));
+    }
+  }
+  state.consumed += bytes.size();
+  if (state.consumed < state.bytes) return;
+  record_.add({.bytes = state.bytes,
+               .run = part.run->number,
+               .step = id,
+               .part = static_cast<std::uint16_t>(part.number),
+               .peer = static_cast<std::uint16_t>(part.process_at(step.peer)),
+               .kind = FlightRecord::Kind::Received});
+  complete(part, id);
+}
+
+void Executor::start_fetches(Rank peer) {
+  Link& from = link(peer);
+  while (from.fetching < options_.window_bytes) {
+    Fifo<Fetch>* lane = from.fetches.next();
+    if (!lane) return;
+    const Fetch fetch = lane->front();
+    ActivePart& part = *fetch.step.part;
+    serving_ = part.run->communicator;
+    const Step& step = part.graph->steps()[fetch.step.step];
+    if (step.kind == StepKind::ReceiveReduce && slots_in_use_ == options_.slots) {
+      waiting_for_slot_ = true;
+      return;
+    }
+    std::byte* slot = step.kind == StepKind::ReceiveReduce ? blocks_.take(fetch.descriptor.bytes) : nullptr;
+    Operation* operation = operations_.take();
+    static_cast<void>(lane->pop());
+    operation->step = fetch.step;
+    operation->peer = peer;
+    operation->bytes = fetch.descriptor.bytes;
+    operation->header.offset = fetch.offset;
+    operation->fetch = true;
+    operation->slot = slot;
+    if (slot) ++slots_in_use_;
+    std::byte* to = slot ? slot : resolve(part, step.to).data + fetch.offset;
+    from.fetching += operation->bytes;
+    ++part.run->operations;
+    if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
+  }
+}
+
+void Executor::end_fetch(Operation* operation, bool fetched) {
+  const StepOf step = operation->step;
+  const std::size_t offset = operation->header.offset;
+  const std::size_t bytes = operation->bytes;
+  std::byte* slot = operation->slot;
+  link(operation->peer).fetching -= bytes;
+  if (end_operation(operation, fetched)) {
+    const Region& to = step.part->graph->steps()[step.step].to;
+    guarded([&] {
+      consume(*step.part, step.step, offset, {slot ? slot : resolve(*step.part, to).data + offset, bytes});
+    });
+  }
+  if (!slot) return;
+  blocks_.give_back(slot, bytes);
+  --slots_in_use_;
+  if (std::exchange(waiting_for_slot_, false)) {
+    for (Rank peer = 0; peer < size_; ++peer) request_pump(peer);
+  }
+}
+
+void Executor::on_complete(Token token, const Status& status) {
+  record_.tick();
+  auto* operation = static_cast<Operation*>(token);
+  serving_ = operation->step.part ? operation->step.part->run->communicator : nullptr;
+  guarded([&] {
+    if (!status) operation_failed(*operation, status);
+    const bool well = status.is_ok() && !(serving_ && is_doomed(*serving_));
+    operation->fetch ? end_fetch(operation, well) : end_send(operation, well);
+  });
+}
+
+/// The step of this operation never ends. Who can be asked says why: a death is better told by the watch than by a
+/// connection.
+void Executor::operation_failed(const Operation& operation, const Status& status) {
+  if (!operation.step.part || operation.step.part->run->finished) return;
+  const Status told(Code::PeerFailed,
+                    fmt::format("{} rank {} failed: {}", operation.fetch ? "fetching from" : "sending to",
+                                operation.peer, status.message()));
+  if (reporter_) return on_peer_failure(static_cast<Peer>(operation.peer), told);
+  failures_.emplace_back(operation.step.part->run->communicator, told);
+}
+
+void Executor::on_peer_failure(Peer peer, const Status& status) {
+  Link& broken = link(static_cast<Rank>(peer));
+  if (broken.broken_since) return;
+  broken.broken_since = Clock::now();
+  broken.broken = status;
+  broken_duty_ = std::min(broken_duty_, *broken.broken_since + broken_link_grace);
+  if (unfinished_ > 0) expect_duty(broken_duty_);
+  guarded([&] { log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message()); });
+}
+
+/// What is thrown below stays here: the frames of a transport may be C's. Who was served fails after them.
+void Executor::note_thrown() {
+  const bool more = thrown_ && thrown_->communicator != serving_;
+  thrown_ = {more ? nullptr : serving_, std::current_exception()};
+}
+
+void Executor::fail_after_throw() {
+  const Thrown thrown = *std::exchange(thrown_, std::nullopt);
+  Status status = out_of_memory_;
+  try {
+    std::rethrow_exception(thrown.what);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
+  }
+  for (Communicator* one : communicators_) {
+    if (!thrown.communicator || one == thrown.communicator) fail(*one, status);
+  }
+  for (Rank peer = 0; peer < size_; ++peer) request_pump(peer);  // what was thrown has cut one short
+}
+
+}  // namespace lacuna::runtime

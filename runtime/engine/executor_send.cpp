@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+
+namespace lacuna::runtime {
+
+void Executor::start_send(ActivePart& part, StepId step) {
+  const Step& what = part.graph->steps()[step];
+  const Rank peer = part.process_at(what.peer);
+  link(peer).sends.push(part.run->call.options.priority, {&part, step});
+  start_sends(peer);
+}
+
+void Executor::start_sends(Rank peer) {
+  Link& to = link(peer);
+  while (to.on_wire < options_.window_bytes) {
+    Fifo<StepOf>* lane = to.sends.next();
+    if (!lane) return;
+    const StepOf next = lane->pop();
+    send_message(*next.part, next.step);
+  }
+}
+
+/// May it go eagerly? If the peer can take all of it now; else descriptors cost it nothing until it wants the bytes.
+bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
+  const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
+  const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);
+  if (bytes == 0) return charge <= to.credit + static_cast<std::int64_t>(empty_allowance);
+  return bytes <= options_.eager_bytes && charge <= to.credit;
+}
+
+void Executor::send_message(ActivePart& part, StepId id) {
+  serving_ = part.run->communicator;
+  const Step& step = part.graph->steps()[id];
+  StepState& state = part.states[id];
+  const Extent extent = resolve(part, step.from);
+  const std::size_t bytes = extent.count * size_of(part.run->call.dtype);
+  if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
+
+  const Rank peer = part.process_at(step.peer);
+  Link& to = link(peer);
+  const bool eager = may_be_eager(to, bytes);
+  const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
+  const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
+  if (!eager) ++tally_.descriptor_messages;
+  if (tracer_) tracer_->sent(part, id, bytes, eager);
+
+  record_.add({.bytes = bytes,
+               .run = part.run->number,
+               .step = id,
+               .part = static_cast<std::uint16_t>(part.number),
+               .peer = static_cast<std::uint16_t>(peer),
+               .kind = FlightRecord::Kind::Sent});
+  std::size_t offset = 0;
+  do {
+    const std::size_t length = std::min(range, bytes - offset);
+    Operation* operation = operations_.take();
+    operation->header = {.communicator = part.run->communicator->id_,
+                         .bytes = bytes,
+                         .offset = offset,
+                         .credits = to.tell(),
+                         .run = part.run->number,
+                         .index = step.index,
+                         .digest = part.run->digest,
+                         .part = static_cast<std::uint16_t>(part.number),
+                         .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
+                         .dtype = part.run->element};
+    operation->step = {};
+    operation->peer = peer;
+    operation->bytes = length;
+    operation->fetch = false;
+    operation->on_wire = eager ? length : 0;
+    if (eager) to.credit -= static_cast<std::int64_t>(length + fragment_charge);
+    if (!hand_over(operation, {extent.data + offset, length}, delivery)) {
+      operation->step = {&part, id};
+      ++state.operations;
+      ++part.run->operations;
+    }
+    offset += length;
+  } while (offset < bytes);
+  state.all_started = true;
+  if (state.operations == 0) complete(part, id);
+}
+
+bool Executor::hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery) {
+  const auto header = std::as_bytes(std::span(&operation->header, 1));
+  const Started started = transport_->send(static_cast<Peer>(operation->peer), header, bytes, delivery, operation);
+  if (started == Started::Done) {
+    operations_.give_back(operation);
+    return true;
+  }
+  link(operation->peer).on_wire += operation->on_wire;
+  return false;
+}
+
+void Executor::end_send(Operation* operation, bool sent) {
+  const StepOf step = operation->step;
+  link(operation->peer).on_wire -= operation->on_wire;
+  if (!end_operation(operation, sent)) return;
+  StepState& state = step.part->states[step.step];
+  if (--state.operations == 0 && state.all_started) complete(*step.part, step.step);
+}
+
+/// Common end of sends and fetches. True if the step goes on.
+bool Executor::end_operation(Operation* operation, bool well) {
+  request_pump(operation->peer);
+  ActivePart* part = operation->step.part;
+  operations_.give_back(operation);
+  if (!part) return false;
+  Run& run = *part->run;
+  --run.operations;
+  if (!run.finished) return well;
+  if (run.operations > 0) return false;
+  if (options_.progress_thread) ended_.notify_all();
+  let_go(run);
+  return false;
+}
+
+void Executor::return_credit(Rank peer) {
+  Link& to = link(peer);
+  if (to.owed() < credit_threshold_) return;
+  Operation* operation = operations_.take();
+  operation->header = {.credits = to.tell(), .kind = MessageKind::Credit};
+  operation->step = {};
+  operation->peer = peer;
+  operation->bytes = 0;
+  operation->on_wire = 0;
+  operation->fetch = false;
+  hand_over(operation, {}, Delivery::Eager);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <list>
+#include <memory>
+
+#include "runtime/graph/algorithm.hpp"
+
+namespace lacuna::runtime {
+
+/// The graphs used last. Few serve all calls, so the newest stand first in a short list.
+class GraphCache {
+ public:
+  /// Valid until the next call.
+  const std::shared_ptr<const Graph>& get(const Algorithm& algorithm, GraphShape shape);
+
+ private:
+  /// Where positions are drawn, each may come.
+  static std::size_t capacity(const GraphShape& shape) {
+    return std::max<std::size_t>(64, 2 * static_cast<std::size_t>(shape.size));
+  }
+
+  struct Entry {
+    const Algorithm* algorithm;
+    GraphShape shape;
+    std::shared_ptr<const Graph> graph;
+  };
+  std::list<Entry> entries_;
+};
+
+}  // namespace lacuna::runtime

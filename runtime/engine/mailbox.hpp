@@ -1,0 +1,93 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/engine/pool.hpp"
+#include "runtime/engine/run.hpp"
+#include "runtime/engine/wire.hpp"
+
+namespace lacuna::runtime {
+
+/// What tells a message from all others that a communicator receives. Messages are numbered within a stream: the tags
+/// of one sender share a fixed number of streams, so that no tag leaves anything behind.
+struct MessageName {
+  Rank source = 0;  ///< rank of the job
+  std::uint32_t tag = 0;
+  std::uint32_t number = 0;
+
+  friend bool operator==(const MessageName&, const MessageName&) = default;
+};
+
+/// A communicator's receives without a message and messages without a receive. They meet by source and tag, in the
+/// order in which the messages were sent, whatever the order in which they arrive. Its owner locks.
+class Mailbox {
+ public:
+  /// A message of which something is still to come: who takes it, if anyone.
+  struct Arriving {
+    MessageName name;
+    std::uint64_t bytes = 0;
+    Arrived arrived;             ///< of these
+    Run* receive = nullptr;      ///< that it fills
+    Landing* landing = nullptr;  ///< where it waits for a receive
+  };
+
+  explicit Mailbox(Rank job_size) : peers_(static_cast<std::size_t>(job_size)) {}
+
+  /// The number of the next message to a rank.
+  std::uint32_t next_number(Rank to, std::uint32_t tag) { return stream(to, tag).sent++; }
+  /// How many messages the named one is ahead of the next of its stream; less than 0: it has had its turn.
+  std::int32_t ahead(const MessageName& name) {
+    return static_cast<std::int32_t>(name.number - stream(name.source, name.tag).received);
+  }
+  /// Is this message the next of its stream? Then the one after it is, from now on.
+  bool take_turn(const MessageName& name);
+
+  void add_receive(Run& receive) { receives_[bucket(receive.peer, receive.number)].push(&receive); }
+  Run* take_receive(Rank source, std::uint32_t tag);
+  void forget_receive(const Run& receive);
+
+  /// Messages whose turn has come and that nobody has asked for.
+  void add_unexpected(Landing* message) { unexpected_[bucket(message->source, message->run)].push(message); }
+  Landing* take_unexpected(Rank source, std::uint32_t tag);
+  const Landing* unexpected(Rank source, std::uint32_t tag);
+
+  /// Messages that have overtaken others of their stream.
+  void hold(Landing* message) { held_.push(message); }
+  bool holds(const MessageName& name);
+  /// One of the stream of this tag whose turn it is now.
+  Landing* take_held(Rank source, std::uint32_t tag);
+
+  Arriving* arriving(const MessageName& name);
+  Arriving& add_arriving(const MessageName& name, std::uint64_t bytes);
+  void end_arriving(const Arriving& message);
+  /// What has begun to arrive in this landing goes to this receive; to nobody if that is null.
+  void hand_over(const Landing& landing, Run* receive);
+
+  /// Empties it: the landings are the caller's to release.
+  std::vector<Landing*> clear();
+
+ private:
+  static constexpr std::size_t buckets = 64;
+  static constexpr std::size_t streams = 64;
+
+  struct Stream {
+    std::uint32_t sent = 0;
+    std::uint32_t received = 0;
+  };
+
+  static std::size_t bucket(Rank source, std::uint32_t tag) {
+    return (static_cast<std::size_t>(source) * 31 + tag) % buckets;
+  }
+  Stream& stream(Rank peer, std::uint32_t tag);
+
+  std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // after the first message
+  std::array<Fifo<Run*>, buckets> receives_;
+  std::array<Fifo<Landing*>, buckets> unexpected_;
+  Fifo<Landing*> held_;
+  std::array<std::vector<Arriving>, buckets> arriving_;
+};
+
+}  // namespace lacuna::runtime

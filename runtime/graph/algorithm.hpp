@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/graph/builder.hpp"
+#include "runtime/values/call.hpp"
+#include "runtime/values/hosts.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// Which rank stands at which position of a part's graph: rank = position + shift, around the number of ranks, or as a
+/// list says.
+class Order {
+ public:
+  Order(Rank size = 1, Rank shift = 0) : size_(size), shift_(shift) {}  // NOLINT: implicit by design
+  /// The rank at each position: all of 0 .. P-1.
+  explicit Order(std::vector<Rank> ranks)
+      : size_(static_cast<Rank>(ranks.size())), ranks_(std::move(ranks)), positions_(ranks_.size()) {
+    for (Rank position = 0; position < size_; ++position) positions_[at(rank_of(position))] = position;
+  }
+
+  Rank size() const { return size_; }
+  /// The hosts of the ranks, by position.
+  Hosts placed(const Hosts& by_rank) const { return ranks_.empty() ? by_rank.turned(shift_) : by_rank.of(ranks_); }
+  Rank rank_of(Rank position) const {
+    if (!ranks_.empty()) return ranks_[at(position)];
+    return position + shift_ < size_ ? position + shift_ : position + shift_ - size_;
+  }
+  Rank position_of(Rank rank) const {
+    if (!positions_.empty()) return positions_[at(rank)];
+    return rank - shift_ >= 0 ? rank - shift_ : rank - shift_ + size_;
+  }
+
+ private:
+  static std::size_t at(Rank index) { return static_cast<std::size_t>(index); }
+
+  Rank size_, shift_ = 0;
+  std::vector<Rank> ranks_, positions_;  // by position, by rank
+};
+
+/// What an algorithm may look at to place the parts of a run: only values equal on all ranks.
+struct Binding {
+  const Call& call;
+  const Hosts& hosts;      ///< of the ranks, whose number it knows
+  const Sampler& sampler;  ///< with the draw of this call
+  bool skips = false;      ///< this part skips anything
+};
+
+/// The order in which the root stands at position 0, for Algorithm::bind.
+inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.hosts.size(), binding.call.root}; }
+
+/// What an algorithm that can skip leaves out when it skips S steps, 0 <= S <= most().
+struct Skipping {
+  int (*most)(const Hosts& hosts);
+  /// The share of all contributions.
+  double (*left_out)(const Hosts& hosts, int steps);
+};
+
+/// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
+struct Algorithm {
+  Collective collective;
+  std::string_view name;
+  std::string_view summary;  ///< one line: steps and bytes per rank
+  bool symmetric;            ///< its program mentions positions only in sums: one graph serves all of them
+  bool by_hosts = false;     ///< its program asks for hosts()
+  /// Ok, or why these options or so many ranks on these hosts are refused; null accepts all. Common checks come before.
+  Status (*supports)(const Call& call, const Hosts& hosts);
+  /// States one position's steps.
+  void (*build)(GraphBuilder& graph);
+  /// The order of the ranks in one part; null: rank = position.
+  Order (*bind)(const Binding& binding, std::uint32_t part);
+  /// Its program heeds skip_steps(); null: it skips nothing.
+  const Skipping* skipping = nullptr;
+};
+
+/// The graph of the position that the shape names; of a symmetric algorithm, that of all.
+inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {
+  GraphBuilder builder(shape, algorithm.symmetric);
+  algorithm.build(builder);
+  return std::move(builder).build();
+}
+
+/// The same program for another collective: that of blocks of different lengths, say, which a program never sees.
+constexpr Algorithm serving(Collective collective, std::string_view summary, Algorithm algorithm) {
+  algorithm.collective = collective;
+  algorithm.summary = summary;
+  return algorithm;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/graph/graph.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
+/// between steps is inferred: a step follows every earlier one that touches the same bytes, unless both only read.
+/// Pieces and peers wrap around the number of ranks. In place, the two user buffers are one.
+class GraphBuilder {
+ public:
+  /// A symmetric program mentions its position only in sums of pieces and peers; it is written once, at position 0.
+  /// With feedback, what the program calls its input is the residual, to which the input is added first; what it has
+  /// read of it is contributed, and cleared at the end: the rest is left for the next call.
+  GraphBuilder(const GraphShape& shape, bool symmetric);
+
+  Rank size() const { return shape_.size; }
+  Rank position() const { return shape_.position; }
+  bool in_place() const { return shape_.in_place; }
+  int skip_steps() const { return shape_.skip_steps; }
+  int gather_steps() const { return shape_.gather_steps; }
+  bool keeps_missing() const { return shape_.keep; }
+  /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
+  const Hosts& hosts();
+
+  /// All data of the part, of collectives without blocks.
+  Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }
+  Region output() const { return canonical({Buffer::Output, 0, 1, 0, 1}); }
+  /// One of size() pieces. Where a collective has blocks (reduce_scatter's input, allgather's output), piece i is the
+  /// block of the rank at position i; a buffer of such a collective that holds no blocks is the own piece.
+  Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }
+  Region output(Rank piece) const { return canonical(piece_of(Buffer::Output, piece)); }
+  /// Pieces begin .. end-1 of `of`, for programs that are not symmetric, of collectives without blocks.
+  Region input(Rank begin, Rank end, Rank of) { return range_of(Buffer::Input, begin, end, of); }
+  Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
+  /// Temporary block `slot`, 0 .. 255, as the place of `like`.
+  Region scratch(int slot, Region like);
+  /// No bytes: its message is only a signal.
+  static Region signal() { return {}; }
+
+  StepId send(Region from, Rank to_peer);
+  StepId receive(Region to, Rank from_peer);
+  /// to = with op what arrives
+  StepId receive_reduce(Region to, Region with, Rank from_peer);
+  StepId copy(Region to, Region from);
+  StepId clear(Region region);
+  /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
+  /// It is kept for the next call. The own input, where it is not read, is kept anyway.
+  void leave_out(Region partial);
+  /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
+  /// There the result is scaled: avg divides. `chance`: where turns do not make each rank one of so many equally often.
+  void finish(Region region, Rank contributors = 0, Chance chance = {});
+  /// An order that the regions do not show: `step` starts after `earlier` has ended.
+  void after(StepId step, StepId earlier);
+
+  /// Ok, or the first thing that the program asked for and that can't be.
+  const Status& status() const { return status_; }
+  Graph build() &&;
+
+ private:
+  struct Access {
+    StepId step;
+    Region region;
+    bool write;
+  };
+
+  Region canonical(Region region) const;
+  Region in_one_buffer(Region region) const;
+  Region piece_of(Buffer buffer, Rank piece) const;
+  Region range_of(Buffer buffer, Rank begin, Rank end, Rank of);
+  Rank wrap(Rank value) const;
+  StepId add(Step step);
+  void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
+  void add_pruned_edges(StepId step, std::vector<StepId> earlier);
+  bool is_ancestor(StepId ancestor, StepId step) const;
+
+  void refuse(std::string what);
+  void check_block(const Region& region);
+  void add_residual();
+  void clear_contributed();
+  void clear_but_left_out(const Region& region);
+
+  GraphShape shape_;
+  bool symmetric_;
+  Status status_;
+  std::vector<Step> steps_;
+  std::vector<Graph::Edge> edges_;
+  std::vector<Access> live_;                    // accesses that a later step may have to follow
+  std::vector<std::vector<bool>> ancestors_;    // by step: every step that ends before it
+  std::vector<Region> left_out_;                // places of the residual that keep a sum
+  std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
+};
+
+}  // namespace lacuna

@@ -1,0 +1,41 @@
+#include "runtime/observe/kokkos_tools.hpp"
+
+#include <utility>
+
+// What Kokkos declares in impl/Kokkos_Profiling.hpp, the same from 3.4 to 5; null where the process has no Kokkos.
+namespace Kokkos::Tools {
+[[gnu::weak]] bool profileLibraryLoaded();
+[[gnu::weak]] void createProfileSection(const std::string& name, std::uint32_t* id);
+[[gnu::weak]] void startSection(std::uint32_t id);
+[[gnu::weak]] void stopSection(std::uint32_t id);
+[[gnu::weak]] void destroyProfileSection(std::uint32_t id);
+[[gnu::weak]] void pushRegion(const std::string& name);
+[[gnu::weak]] void popRegion();
+}  // namespace Kokkos::Tools
+
+namespace lacuna::runtime::kokkos_tools {
+
+bool are_loaded() { return Kokkos::Tools::profileLibraryLoaded && Kokkos::Tools::profileLibraryLoaded(); }
+
+Section start_section(const std::string& name) {
+  Section section = 0;  // stays so if the tool numbers no sections
+  Kokkos::Tools::createProfileSection(name, &section);
+  Kokkos::Tools::startSection(section);
+  return section;
+}
+
+void stop_section(Section& section) {
+  if (section == no_section) return;
+  Kokkos::Tools::stopSection(section);
+  Kokkos::Tools::destroyProfileSection(std::exchange(section, no_section));
+}
+
+Region::Region(const std::string& name) : entered_(!name.empty()) {
+  if (entered_) Kokkos::Tools::pushRegion(name);
+}
+
+Region::~Region() {
+  if (entered_) Kokkos::Tools::popRegion();
+}
+
+}  // namespace lacuna::runtime::kokkos_tools

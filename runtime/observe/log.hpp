@@ -1,0 +1,78 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "runtime/observe/log_levels.hpp"
+#include "runtime/values/dtype.hpp"
+
+/// The log of this process. A sink belongs to the process and not to a communicator: lines are written before the first
+/// communicator is made and after the last one is gone, so this state is static, unlike everything else in lacuna.
+/// All functions may be called from any thread.
+namespace lacuna::runtime {
+
+/// Lines above their subsystem's level are dropped. Until the first line is logged the levels are unknown; then they
+/// come from LACUNA_LOG (warning if that is unset or not allowed).
+void set_log_levels(const LogLevels& levels);
+
+/// The rank that lines on standard error carry: "lacuna [rank 3] warning: job: text".
+void set_log_rank(Rank rank);
+
+/// Sends the lines that the level lets through to `callback` instead of standard error; null restores standard error.
+/// A call of the previous callback may still be running on another thread when this returns. A callback may log.
+void set_log_sink(LogCallback callback, void* user);
+
+namespace detail {
+
+inline constexpr int log_level_unknown = static_cast<int>(LogLevel::Debug) + 1;
+
+struct LogThreshold {
+  std::atomic<int> level = log_level_unknown;
+};
+inline std::array<LogThreshold, all_subsystems.size()> log_thresholds;
+
+bool log_level_admits(Subsystem subsystem, LogLevel level);
+void log_line(Subsystem subsystem, LogLevel level, std::string_view text);
+
+}  // namespace detail
+
+/// True if a line of this level would be written: one relaxed load.
+inline bool log_enabled(Subsystem subsystem, LogLevel level) {
+  const int threshold =
+      detail::log_thresholds[static_cast<std::size_t>(subsystem)].level.load(std::memory_order_relaxed);
+  if (static_cast<int>(level) > threshold) return false;
+  return threshold != detail::log_level_unknown || detail::log_level_admits(subsystem, level);
+}
+
+/// Writes one line, formatted by fmt, if its level is let through; else the arguments are not formatted.
+template <class... Args>
+void log_at(Subsystem subsystem, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (!log_enabled(subsystem, level)) return;
+  detail::log_line(subsystem, level, fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+void log_error(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(subsystem, LogLevel::Error, format, std::forward<Args>(args)...);
+}
+
+template <class... Args>
+void log_warning(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(subsystem, LogLevel::Warning, format, std::forward<Args>(args)...);
+}
+
+template <class... Args>
+void log_info(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(subsystem, LogLevel::Info, format, std::forward<Args>(args)...);
+}
+
+template <class... Args>
+void log_debug(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(subsystem, LogLevel::Debug, format, std::forward<Args>(args)...);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,80 @@
+#include "runtime/observe/tracer.hpp"
+
+#include <algorithm>
+
+#include "runtime/communicator/communicator.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+/// Where `value` stands in `all`; put there if it is new.
+template <class T, class Value>
+std::uint32_t place_of(std::vector<T>& all, const Value& value) {
+  const auto found = std::find(all.begin(), all.end(), value);
+  const auto place = static_cast<std::uint32_t>(found - all.begin());
+  if (found == all.end()) all.emplace_back(value);
+  return place;
+}
+
+}  // namespace
+
+void Tracer::add(Event event) {
+  if (events_.size() == capacity_) {
+    ++dropped_;
+    return;
+  }
+  event.ticks = ticks_now();
+  events_.push_back(event);
+}
+
+Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  return {.call = part.run->traced,
+          .step = id,
+          .index = part.run->kind == RunKind::Collective ? step.index : part.run->digest,
+          .peer = !step.sends() && !step.receives() ? Rank{0} : part.process_at(step.peer),
+          .part = static_cast<std::uint16_t>(part.number),
+          .kind = kind,
+          .step_kind = step.kind};
+}
+
+void Tracer::call_posted(Run& run) {
+  run.traced = calls_++;
+  const std::string_view name = run.algorithm ? run.algorithm->name : "message";
+  add({.bytes = run.call.count * size_of(run.call.dtype),
+       .communicator = run.communicator->id(),
+       .call = run.traced,
+       .run = run.number,
+       .step = static_cast<std::uint32_t>(run.call.collective),
+       .index = place_of(names_, name),
+       .peer = run.peer,
+       .kind = Kind::CallPosted,
+       .call_kind = run.kind});
+}
+
+void Tracer::call_ended(const Run& run) {
+  add({.call = run.traced, .kind = Kind::CallEnded, .outcome = run.status.code()});
+}
+
+void Tracer::sent(const ActivePart& part, StepId step, std::size_t bytes, bool eager) {
+  Event event = of_step(Kind::Sent, part, step);
+  event.bytes = bytes;
+  event.eager = eager;
+  add(event);
+}
+
+void Tracer::step_ended(const ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  Event event = of_step(Kind::StepEnded, part, id);
+  const std::size_t width = size_of(part.run->call.dtype);
+  const std::size_t* told = step.writes() ? told_length(part, step.to) : nullptr;
+  event.bytes = (told ? *told : resolve(part, step.sends() ? step.from : step.to).count) * width;
+  event.has_message = step.receives() && (event.bytes > 0 || sent_when_empty(part, step, step.to));
+  add(event);
+}
+
+void Tracer::waited(std::uint64_t begin) {
+  add({.bytes = begin, .step = place_of(threads_, std::this_thread::get_id()), .kind = Kind::Waited});
+}
+
+}  // namespace lacuna::runtime

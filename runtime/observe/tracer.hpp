@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/engine/run.hpp"
+
+namespace lacuna::runtime {
+
+/// What the calls, steps and waits of a rank did, and when. Memory is bounded: when it is full, later events are
+/// counted and dropped. Written by the executor under its lock, read when nothing moves any more.
+class Tracer {
+ public:
+  enum class Kind : std::uint8_t {
+    CallPosted,
+    CallEnded,
+    StepStarted,
+    Sent,  ///< a message was handed to the transport; with part and index both its ranks know it
+    StepEnded,
+    Waited,
+  };
+
+  struct Event {
+    std::uint64_t ticks = 0;
+    std::uint64_t bytes = 0;         ///< of a step's data or of a call's; Waited: ticks of its begin
+    std::uint64_t communicator = 0;  ///< CallPosted: its id
+    std::uint32_t call = 0;          ///< its number in the trace
+    std::uint32_t run = 0;           ///< CallPosted: the call's number on its communicator; a message's tag
+    std::uint32_t step = 0;          ///< CallPosted: the collective; Waited: number of the thread, from 0
+    std::uint32_t index = 0;         ///< of what it sends or receives, see Sent; CallPosted: into names()
+    Rank peer = 0;                   ///< of a step that sends or receives, or of a message: its rank in the job
+    std::uint16_t part = 0;
+    Kind kind = Kind::CallPosted;
+    StepKind step_kind = StepKind::Copy;
+    RunKind call_kind = RunKind::Collective;  ///< CallPosted
+    bool eager = false;                       ///< Sent: the bytes go with the message
+    bool has_message = false;                 ///< StepEnded, of one that receives: there was one
+    Code outcome = Code::Ok;                  ///< CallEnded
+  };
+
+  explicit Tracer(std::size_t capacity) : capacity_(capacity) { events_.reserve(capacity); }
+
+  void call_posted(Run& run);
+  void call_ended(const Run& run);
+  void step_started(const ActivePart& part, StepId step) { add(of_step(Kind::StepStarted, part, step)); }
+  void sent(const ActivePart& part, StepId step, std::size_t bytes, bool eager);
+  void step_ended(const ActivePart& part, StepId step);
+  /// By the calling thread, until now.
+  void waited(std::uint64_t begin);
+
+  /// In the order of their ticks, but for the waits, which stand at their end.
+  const std::vector<Event>& events() const { return events_; }
+  std::uint64_t dropped() const { return dropped_; }
+  /// Of algorithms; "message" for messages.
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static Event of_step(Kind kind, const ActivePart& part, StepId step);
+  void add(Event event);
+
+  const std::size_t capacity_;
+  std::vector<Event> events_;
+  std::uint64_t dropped_ = 0;
+  std::uint32_t calls_ = 0;
+  std::vector<std::string> names_;
+  std::vector<std::thread::id> threads_;
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+
+#include "tests/bindings/cpp/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+class Groups : public testing::TestWithParam<Progress> {};
+INSTANTIATE_TEST_SUITE_P(, Groups, testing::Values(Progress::Caller, Progress::Thread),
+                         [](const auto& given) { return std::string(to_string(given.param)); });
+
+Communicator must_split(Communicator& from, int colour, int key = 0) {
+  auto made = from.split(colour, key);
+  EXPECT_TRUE(made) << made.status().to_string();
+  EXPECT_TRUE(made->has_value());
+  return **std::move(made);
+}
+
+/// The ranks of a communicator as their numbers in the job, gathered by a collective of it.
+std::vector<std::int32_t> members_heard(Communicator& communicator, Rank job_rank) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(communicator.size()));
+  EXPECT_EQ(communicator.allgather<std::int32_t>(std::array{job_rank}, all).to_string(), "ok");
+  return all;
+}
+
+TEST_P(Groups, RanksOfOneColourAreTogetherInTheOrderOfTheirKeys) {
+  auto ranks = local(6, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    Communicator half = must_split(world, world.rank() % 2, world.rank() < 2 ? 1 : 0);
+    const std::vector<Rank> expected = world.rank() % 2 == 0 ? std::vector<Rank>{2, 4, 0} : std::vector<Rank>{3, 5, 1};
+    EXPECT_EQ(half.job_ranks(), expected);
+    EXPECT_EQ(half.size(), 3);
+    EXPECT_EQ(expected[static_cast<std::size_t>(half.rank())], world.rank());
+    EXPECT_EQ(half.hosts().size(), 3u);
+    EXPECT_EQ(members_heard(half, world.rank()), expected);
+    Communicator one = must_split(half, half.rank());
+    EXPECT_EQ(one.size(), 1);
+    EXPECT_EQ(members_heard(one, world.rank()), std::vector<Rank>{world.rank()});
+    EXPECT_EQ(members_heard(world, world.rank()), (std::vector<Rank>{0, 1, 2, 3, 4, 5}));
+  });
+}
+
+TEST_P(Groups, DataTensorAndPipelineGroupsOfOneWorldRunBesideEachOther) {
+  auto ranks = local(8, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    const int tensor = world.rank() % 2, pipeline = world.rank() / 2 % 2, data = world.rank() / 4;
+    Communicator groups[] = {must_split(world, 2 * pipeline + data), must_split(world, 2 * tensor + data),
+                             must_split(world, 2 * tensor + pipeline)};
+    const int strides[] = {1, 2, 4}, mine[] = {tensor, pipeline, data};
+    std::vector<std::vector<std::int64_t>> sums(3, std::vector<std::int64_t>(5000, world.rank()));
+    std::vector<Request> requests;
+    for (int i : {world.rank() % 3, (world.rank() + 1) % 3, (world.rank() + 2) % 3}) {
+      auto request =
+          groups[i].start_allreduce<std::int64_t>(sums[static_cast<std::size_t>(i)], sums[static_cast<std::size_t>(i)]);
+      ASSERT_TRUE(request) << request.status().to_string();
+      requests.push_back(*std::move(request));
+    }
+    for (Request& request : requests) EXPECT_EQ(request.wait().to_string(), "ok");
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::int64_t sum = 2 * (world.rank() - mine[i] * strides[i]) + strides[i];
+      EXPECT_EQ(sums[i], std::vector<std::int64_t>(5000, sum));
+    }
+  });
+}
+
+TEST_P(Groups, ARankWithoutAColourGetsNoCommunicator) {
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    auto made = world.split(world.rank() == 1 ? Communicator::no_group : 7);
+    ASSERT_TRUE(made) << made.status().to_string();
+    EXPECT_EQ(made->has_value(), world.rank() != 1);
+    if (*made) {
+      EXPECT_EQ((*made)->job_ranks(), (std::vector<Rank>{0, 2}));
+    }
+  });
+}
+
+TEST_P(Groups, ASubgroupHasTheRanksOfItsListInTheirOrder) {
+  auto ranks = local(4, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    const std::vector<Rank> list = {3, 0, 2};
+    auto made = world.subgroup(list);
+    ASSERT_TRUE(made) << made.status().to_string();
+    ASSERT_EQ(made->has_value(), world.rank() != 1);
+    if (*made) {
+      EXPECT_EQ(members_heard(**made, world.rank()), list);
+    }
+    expect_error(world.subgroup(std::array{0, 4}).status(), Code::InvalidArgument,
+                 "rank 4 is not in this communicator");
+    expect_error(world.subgroup(std::array{2, 2}).status(), Code::InvalidArgument, "rank 2 stands twice");
+    EXPECT_TRUE(world.status());
+  });
+}
+
+TEST_P(Groups, AGroupOutlivesTheCommunicatorThatItCameFrom) {
+  auto ranks = local(4, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    const Rank me = world.rank();
+    Communicator half = must_split(world, me / 2);
+    { const Communicator gone = std::move(world); }
+    EXPECT_EQ(members_heard(half, me), (std::vector<Rank>{me / 2 * 2, me / 2 * 2 + 1}));
+  });
+}
+
+TEST_P(Groups, ARankOutsideMayLeaveWhileAGroupGoesOn) {
+  const test::Variable changed("LACUNA_STALL", "0.05");
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    const Rank me = world.rank();
+    auto made = world.subgroup(std::array{0, 1});
+    ASSERT_TRUE(made) << made.status().to_string();
+    if (!*made) {
+      const Communicator gone = std::move(world);
+      return;
+    }
+    if (me == 1) std::this_thread::sleep_for(300ms);  // long enough to be taken for stalled
+    EXPECT_EQ(members_heard(**made, me), (std::vector<Rank>{0, 1}));
+  });
+}
+
+}  // namespace
+}  // namespace lacuna

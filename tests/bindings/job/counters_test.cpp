@@ -1,0 +1,203 @@
+#include <gtest/gtest.h>
+
+#include "tests/bindings/cpp/facade_ranks.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna {
+namespace {
+
+using test::local;
+using test::on_each;
+
+const CallCounters& calls_of(const CommunicatorCounters& communicator, Collective collective) {
+  return communicator.calls[static_cast<std::size_t>(collective)];
+}
+
+Status allreduce(Communicator& rank, std::size_t count) {
+  std::vector<float> values(count, 1.0f);
+  return rank.allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+}
+
+TEST(JobCounters, CallsAreCountedByCommunicatorAndCollective) {
+  auto ranks = local(3, Progress::Thread);
+  std::vector<JobCounters> counted(3);
+  on_each(ranks, [&](Communicator& rank) {
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(allreduce(rank, 10));
+    const float out = 1;
+    float in = 0;
+    const std::span<float> to(&in, 1);
+    if (rank.rank() == 0) {
+      EXPECT_TRUE(rank.send<float>(std::span(&out, 1), 2));
+    } else if (rank.rank() == 2) {
+      EXPECT_TRUE(rank.receive<float>(to, 0));
+    }
+    auto pair = rank.split(rank.rank() < 2 ? 0 : Communicator::no_group);
+    if (*pair) {
+      EXPECT_TRUE((*pair)->barrier());
+    }
+    counted[static_cast<std::size_t>(rank.rank())] = rank.job_counters();
+  });
+  for (Rank rank = 0; rank < 3; ++rank) {
+    const JobCounters& all = counted[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(all.rank, rank);
+    EXPECT_EQ(all.size, 3);
+    ASSERT_EQ(all.communicators.size(), rank < 2 ? 2u : 1u);
+    const CommunicatorCounters& world = all.communicators[0];
+    EXPECT_EQ(world.size, 3);
+    EXPECT_EQ(calls_of(world, Collective::Allreduce).started, 5u);
+    EXPECT_EQ(calls_of(world, Collective::Allreduce).completed, 5u);
+    EXPECT_EQ(calls_of(world, Collective::Allreduce).failed, 0u);
+    EXPECT_GT(calls_of(world, Collective::Allreduce).seconds, 0);
+    EXPECT_EQ(world.sends.completed, rank == 0 ? 1u : 0u);
+    EXPECT_EQ(world.receives.completed, rank == 2 ? 1u : 0u);
+    EXPECT_EQ(calls_of(world, Collective::Broadcast).started, 0u);
+    EXPECT_EQ(calls_of(world, Collective::Allgather).completed, 1u) << "of split";
+    EXPECT_EQ(calls_of(world, Collective::Barrier).completed, 1u) << "of split";
+    if (rank < 2) {
+      EXPECT_EQ(calls_of(all.communicators[1], Collective::Barrier).completed, 1u);
+    }
+  }
+}
+
+TEST(JobCounters, TrafficIsTheTransports) {
+  auto ranks = local(2, Progress::Thread);
+  on_each(ranks, [](Communicator& rank) { EXPECT_TRUE(allreduce(rank, 1000)); });
+  const JobCounters all = ranks[0].job_counters();
+  ASSERT_EQ(all.peers.size(), 2u);
+  EXPECT_EQ(all.peers[1].payload_sent, 4000u);  // ring, two ranks: half of it twice
+  EXPECT_EQ(all.peers[1].payload_received, 4000u);
+  EXPECT_EQ(all.peers[0].messages_sent, 0u);
+}
+
+TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
+  auto ranks = local(2, Progress::Thread);
+  const auto begin = std::chrono::steady_clock::now();
+  on_each(ranks, [](Communicator& rank) {
+    for (int i = 0; i < 80; ++i) {
+      auto part = rank.split(0);
+      ASSERT_TRUE(part);
+      EXPECT_TRUE(allreduce(**part, 1));
+    }
+    if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_TRUE(rank.barrier());
+  });
+  const JobCounters all = ranks[0].job_counters();
+  EXPECT_GE(all.wait_seconds, 0.045);
+  EXPECT_LE(all.wait_seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  EXPECT_EQ(all.communicators.size(), 65u) << "what is kept is bounded";
+  EXPECT_EQ(all.communicators[0].rank, -1);
+  std::uint64_t completed = 0;
+  for (const CommunicatorCounters& one : all.communicators) completed += calls_of(one, Collective::Allreduce).completed;
+  EXPECT_EQ(completed, 80u);
+}
+
+TEST(JobCounters, FailedCallsAndStallsAreCounted) {
+  const test::Variable deadline("LACUNA_DEADLINE", "0.2"), stall("LACUNA_STALL", "0.05");
+  auto ranks = local(2, Progress::Thread);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ranks[0].barrier().code(), Code::TimedOut);
+  const JobCounters all = ranks[0].job_counters();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_GE(calls_of(all.communicators[0], Collective::Barrier).seconds, 0.15);
+  EXPECT_LE(calls_of(all.communicators[0], Collective::Barrier).seconds, seconds);
+  EXPECT_LE(static_cast<double>(all.stalls), seconds / 0.05);
+  EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).started, 1u);
+  EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).completed, 0u);
+  EXPECT_EQ(calls_of(all.communicators[0], Collective::Barrier).failed, 1u);
+  EXPECT_GE(all.stalls, 1u);
+}
+
+TEST(JobCounters, MessagesThatComeEarlyAreParked) {
+  auto ranks = local(2, Progress::Caller);
+  std::vector<float> a(100, 1.0f), b(100, 1.0f);
+  auto first = ranks[0].start_allreduce<float>(a, a, Reduction::Sum, {.algorithm = "ring"});
+  while (ranks[0].progress() || ranks[1].progress()) continue;
+  EXPECT_EQ(ranks[1].job_counters().waiting_messages, 1u);
+  auto second = ranks[1].start_allreduce<float>(b, b, Reduction::Sum, {.algorithm = "ring"});
+  std::vector<Request> both;
+  both.push_back(std::move(*first));
+  both.push_back(std::move(*second));
+  test::finish(both);
+  EXPECT_EQ(ranks[1].job_counters().parked_messages, 1u);
+  EXPECT_EQ(ranks[1].job_counters().parked_bytes, 200u);
+  EXPECT_EQ(ranks[1].job_counters().waiting_messages, 0u);
+  EXPECT_EQ(ranks[0].job_counters().descriptor_messages, 0u);
+}
+
+TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
+  constexpr std::size_t count = 1003;
+  for (const char* algorithm : {"skip_ring", "skip_halving_doubling", "skip_double_tree", "skip_torus"}) {
+    for (Rank size : {2, 3, 5, 8}) {
+      auto ranks = local(size, Progress::Thread);
+      const auto payload_of = [&](Communicator& rank, int steps) {
+        std::vector<float> values(count, 1.0f);
+        Call call{.collective = Collective::Allreduce, .input = values.data(), .output = values.data(), .count = count};
+        call.options.algorithm = algorithm;
+        call.options.skip.steps = steps;
+        const std::uint64_t before = rank.counters().payload_sent;
+        EXPECT_TRUE(rank.run(call));
+        EXPECT_TRUE(rank.barrier());
+        return rank.counters().payload_sent - before;
+      };
+      std::uint64_t left_out = 0;
+      on_each(ranks, [&](Communicator& rank) {
+        const std::uint64_t dense = payload_of(rank, 0);
+        EXPECT_EQ(rank.job_counters().skips().calls, 0u) << "a dense call";
+        const std::uint64_t once = payload_of(rank, 1);
+        const std::uint64_t twice = payload_of(rank, 1);
+        const SkipCounters counted = rank.job_counters().communicators[0].skips;
+        EXPECT_EQ(counted.calls, 2u);
+        EXPECT_GE(counted.steps_saved, 2u) << "more where a rank beyond a power of two waits less";
+        EXPECT_EQ(counted.sent, once + twice);
+        EXPECT_EQ(counted.dense_sent, 2 * dense);
+        EXPECT_EQ(static_cast<std::int64_t>(2 * dense) - counted.bytes_saved(),
+                  static_cast<std::int64_t>(once + twice));
+        EXPECT_EQ(counted.contributions, 2 * count * static_cast<std::uint64_t>(size));
+        if (rank.rank() == 0) left_out = counted.left_out;
+      });
+      if (std::string(algorithm) == "skip_ring") {
+        EXPECT_EQ(left_out, 2 * count);
+      } else {
+        EXPECT_GE(left_out, 2 * count);
+      }
+    }
+  }
+}
+
+TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
+  auto ranks = local(4, Progress::Thread);
+  on_each(ranks, [](Communicator& rank) {
+    std::vector<float> values(100, 1.0f);
+    Options options{.algorithm = "skip_ring"};
+    options.skip.steps = 2;
+    auto request = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    ASSERT_TRUE(request);
+    EXPECT_TRUE(request->skip_report().parts.empty()) << "not started yet";
+    EXPECT_TRUE(request->start());
+    EXPECT_TRUE(request->wait());
+    const SkipReport report = request->skip_report();
+    EXPECT_EQ(report.steps, 2);
+    EXPECT_EQ(report.rounds_saved(), 2);
+    EXPECT_EQ(report.bytes_saved(), 200);
+    EXPECT_EQ(report.left_out(), 0.5);
+    EXPECT_EQ(report.parts, (std::vector<SkippedPart>{
+                                {.offset = 0, .count = 100, .outcome = SkipOutcome::Skipped, .fewest = 2, .mean = 2}}));
+    EXPECT_TRUE(Request().skip_report().parts.empty());
+    request = Request();  // what comes next takes its memory
+    auto next = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    EXPECT_TRUE(next->skip_report().parts.empty()) << "not started yet";
+    next = Request();
+    auto dense = rank.start_allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+    EXPECT_TRUE(dense->wait());
+    EXPECT_TRUE(dense->skip_report().parts.empty());
+    dense = Request();
+    float one = 1;
+    auto message = rank.rank() % 2 == 0 ? rank.start_send<float>(std::span<const float>(&one, 1), rank.rank() + 1)
+                                        : rank.start_receive<float>(std::span(&one, 1), rank.rank() - 1);
+    EXPECT_TRUE(message->wait());
+    EXPECT_TRUE(message->skip_report().parts.empty());
+  });
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
+#include "tests/examples/training_fixture.hpp"
+
+namespace lacuna::workloads {
+namespace {
+
+constexpr Rank ranks = 4;
+
+const Method skipping{.label = "skip", .skip = {.steps = 2, .mode = SkipMode::Random}};
+const Method scheduled{.label = "scheduled",
+                       .skip = {.steps = 1, .mode = SkipMode::Shuffled, .scale = SkipScale::Renormalised, .warm_up = 2},
+                       .schedule = {{4, 3}, {9, 1}}};
+const Method feeding{.label = "feedback", .skip = {.steps = 2, .mode = SkipMode::Random, .feedback = true}};
+
+/// Layers of which some are dense after the first measurement and others are not.
+const Method automatic{.label = "automatic",
+                       .skip = {.steps = 2, .mode = SkipMode::Random, .feedback = true, .small = 64},
+                       .policy = SkipPolicy::Automatic,
+                       .importance = {.every = 5, .threshold = 0.25}};
+
+class Training : public TrainingFixture {
+ protected:
+  Make with_batch(std::size_t batch, std::vector<std::size_t> filters = {}) {
+    return [=, this] {
+      return make_fashion_mnist({.folder = folder_,
+                                 .batch = batch,
+                                 .filters = filters,
+                                 .hidden = {23, 9},
+                                 .learning_rate = 0.1,
+                                 .decay = Decay::Linear});
+    };
+  }
+  std::vector<Make> networks(std::size_t batch) { return {with_batch(batch), with_batch(batch, {4, 6})}; }
+};
+
+TEST_F(Training, LeavesEqualBitsOnAllRanks) {
+  for (const Make& make : networks(3)) {
+    for (const Method& method : {dense, skipping, scheduled, feeding, automatic}) {
+      on_ranks(ranks, make, task_of(method), [](Communicator&, Workload& workload) {
+        if (Status trained = train(workload, 0, steps); !trained) return trained;
+        return workload.evaluate().status();
+      });
+    }
+  }
+}
+
+TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
+  for (const bool convolutions : {false, true}) {
+    std::vector<double> losses, norms;
+    for (const Rank size : {1, ranks}) {
+      const Make make = networks(12 / static_cast<std::size_t>(size))[convolutions];
+      on_ranks(size, make, task_of(dense), [&](Communicator& communicator, Workload& workload) {
+        if (Status trained = train(workload, 0, steps); !trained) return trained;
+        Result<Metrics> metrics = workload.evaluate();
+        if (metrics && communicator.rank() == 0) {
+          losses.push_back(metrics->values.at(1).value);
+          norms.push_back(metrics->details.at(0).value);
+        }
+        return metrics.status();
+      });
+    }
+    ASSERT_EQ(losses.size(), 2U);
+    EXPECT_NEAR(losses[0], losses[1], 1e-4);
+    EXPECT_NEAR(norms[0], norms[1], 1e-4 * norms[0]);
+    EXPECT_GT(norms[0], 0);
+  }
+}
+
+TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
+  for (const Make& make : networks(3)) {
+    for (const Method& method : {skipping, scheduled, feeding, automatic}) {
+      on_ranks(ranks, make, task_of(method), [&](Communicator& communicator, Workload& workload) {
+        return continue_from_middle(communicator, workload, task_of(method));
+      });
+    }
+  }
+}
+
+TEST_F(Training, WithASavedStateThatIsDamagedDoesNotContinue) {
+  on_ranks(ranks, with_batch(3), task_of(automatic), [](Communicator&, Workload& workload) {
+    if (Status trained = train(workload, 0, 1); !trained) return trained;
+    const StateItem saved = workload.state().back();
+    EXPECT_EQ(saved.name, "importance");
+    for (const std::int64_t length : {std::int64_t{8}, std::int64_t{-1}}) {
+      *static_cast<std::int64_t*>(saved.data) = length;
+      EXPECT_EQ(workload.restored().code(), Code::InvalidArgument);
+    }
+    return Status::ok();
+  });
+}
+
+TEST_F(Training, EvaluationTellsWhichLayersAreImportant) {
+  on_ranks(ranks, with_batch(3), task_of(automatic), [](Communicator&, Workload& workload) {
+    if (Status trained = train(workload, 0, steps); !trained) return trained;
+    const Result<Metrics> metrics = workload.evaluate();
+    if (!metrics) return metrics.status();
+    std::vector<std::string> names;
+    std::size_t important = 0;
+    for (const Metric& metric : metrics->details) {
+      names.push_back(metric.name);
+      if (metric.name.ends_with(".dense")) important += metric.value == 1;
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"gradient_norm", "layer0.share", "layer0.dense", "layer1.share",
+                                               "layer1.dense", "layer2.share", "layer2.dense"}));
+    EXPECT_GT(important, 0U);
+    EXPECT_LT(important, 3U);
+    return Status::ok();
+  });
+}
+
+TEST_F(Training, OnFewerImagesUsesTheFirstOnes) {
+  const std::unique_ptr<Workload> some = make_fashion_mnist({.folder = folder_, .images = 90, .batch = 3});
+  ASSERT_TRUE(some->load());
+  EXPECT_EQ(*some->steps_per_epoch(ranks), 7U);
+  EXPECT_EQ(make_fashion_mnist({.folder = folder_, .images = 151})->load().code(), Code::InvalidArgument);
+}
+
+TEST_F(Training, EvaluationFindsParametersThatDifferBetweenRanks) {
+  on_ranks(ranks, with_batch(3), task_of(dense), [](Communicator& communicator, Workload& workload) {
+    if (communicator.rank() == 2) *static_cast<float*>(workload.state().front().data) += 1;
+    EXPECT_EQ(workload.evaluate().status().code(), Code::Mismatch);
+    return Status::ok();
+  });
+}
+
+TEST_F(Training, WithMoreSamplesPerStepThanThereAreIsRefused) {
+  const std::unique_ptr<Workload> workload = make_fashion_mnist({.folder = folder_, .batch = 38});
+  ASSERT_TRUE(workload->load());
+  EXPECT_TRUE(workload->steps_per_epoch(3));
+  EXPECT_EQ(workload->steps_per_epoch(4).status().code(), Code::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lacuna::workloads

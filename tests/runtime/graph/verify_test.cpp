@@ -1,0 +1,301 @@
+#include "runtime/graph/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/registry/registered.hpp"
+#include "tests/support/collective_case.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace lacuna {
+namespace {
+
+/// The graphs of all positions; those that are symmetric are built for each all the same.
+class Plan {
+ public:
+  Plan(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
+    for (Rank position = 0; position < size; ++position) {
+      GraphBuilder builder({.collective = algorithm.collective,
+                            .size = size,
+                            .position = position,
+                            .in_place = in_place(position),
+                            .skip_steps = skip,
+                            .hosts = algorithm.by_hosts ? Hosts(size) : Hosts()},
+                           algorithm.symmetric);
+      algorithm.build(builder);
+      graphs_.push_back(std::make_unique<Graph>(std::move(builder).build()));
+    }
+  }
+
+  const Graph& at(Rank position) const { return *graphs_[static_cast<std::size_t>(position)]; }
+
+  using Steps = std::vector<Step>;
+  using Edges = std::vector<Graph::Edge>;
+  /// Replaces the graph of one position by a changed one.
+  void change(Rank position, const std::function<void(Steps&, Edges&)>& change) {
+    auto& graph = graphs_[static_cast<std::size_t>(position)];
+    Steps steps(graph->steps().begin(), graph->steps().end());
+    Edges edges;
+    for (StepId step = 0; step < steps.size(); ++step) {
+      for (StepId next : graph->successors(step)) edges.emplace_back(step, next);
+    }
+    change(steps, edges);
+    GraphShape shape = graph->shape();
+    shape.position = position;
+    graph = std::make_unique<Graph>(shape, graph->symmetric(), std::move(steps), edges);
+  }
+
+  Status verify() const {
+    std::vector<const Graph*> all;
+    for (const auto& graph : graphs_) all.push_back(graph.get());
+    return lacuna::verify(all);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Graph>> graphs_;
+};
+
+const Algorithm& named(Collective collective, const char* name) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (algorithm->collective == collective && algorithm->name == name) return *algorithm;
+  }
+  throw std::invalid_argument(name);
+}
+
+bool nowhere(Rank) { return false; }
+bool everywhere(Rank) { return true; }
+bool on_odd_positions(Rank position) { return position % 2 == 1; }
+
+int most_skipped(const Algorithm& algorithm, const Hosts& hosts) {
+  return algorithm.skipping ? algorithm.skipping->most(hosts) : 0;
+}
+
+TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    for (Rank size = 1; size <= 16; ++size) {
+      for (int skip = 0; skip <= most_skipped(*algorithm, size); ++skip) {
+        for (const auto& in_place : {nowhere, everywhere, on_odd_positions}) {
+          const Status status = Plan(*algorithm, size, in_place, skip).verify();
+          ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << skip << ": " << status.to_string();
+        }
+      }
+    }
+  }
+}
+
+TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!algorithm->skipping) continue;
+    for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
+      std::vector<Hosts> all = {size};
+      for (const std::vector<Rank>& layout : test::host_layouts(size)) all.emplace_back(layout);
+      for (const Hosts& hosts : all) {
+        for (int steps = 0; steps <= algorithm->skipping->most(hosts); ++steps) {
+          for (int options = 0; options < 8; ++options) {
+            GraphShape shape{.in_place = (options & 1) != 0, .skip_steps = steps, .keep = (options & 2) != 0};
+            shape.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
+            shape.gather_steps = algorithm->name == "skip_ring" ? steps / 2 : 0;
+            const auto graphs = graphs_of(*algorithm, hosts, shape);
+            ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
+                                << ": " << graphs.status().message();
+            std::vector<const Graph*> pointers;
+            for (const Graph& graph : *graphs) pointers.push_back(&graph);
+            const Status status = verify(pointers);
+            ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << steps << " options " << options
+                                << ": " << status.to_string();
+          }
+        }
+        if (!algorithm->by_hosts) break;
+      }
+    }
+  }
+}
+
+TEST(Verify, AcceptsEveryAlgorithmOnManyRanks) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    for (Rank size : {31, 64}) {
+      const Status status = Plan(*algorithm, size, everywhere).verify();
+      EXPECT_TRUE(status) << algorithm->name << " P=" << size << ": " << status.to_string();
+    }
+  }
+}
+
+TEST(Verify, AcceptsEveryAlgorithmThatAsksForHostsOnManyLayouts) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!algorithm->by_hosts) continue;
+    for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 31, 64}) {
+      for (const std::vector<Rank>& layout : test::host_layouts(size)) {
+        const Status status = check_graphs(*algorithm, Hosts(layout), 0);
+        EXPECT_TRUE(status) << status.to_string();
+      }
+    }
+  }
+}
+
+void expect_rejected(const Plan& plan, std::initializer_list<const char*> says) {
+  const Status status = plan.verify();
+  ASSERT_EQ(status.code(), Code::InvalidArgument) << "a fault went unnoticed";
+  for (const char* part : says) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message() << "\nlacks: " << part;
+  }
+}
+
+Plan ring(Rank size = 3, bool in_place = false) {
+  return Plan(named(Collective::Allreduce, "ring"), size, in_place ? everywhere : nowhere);
+}
+
+TEST(Verify, RejectsAMissingReceive) {
+  Plan plan = ring();
+  plan.change(1, [](auto& steps, auto& edges) {
+    ASSERT_EQ(steps.back().kind, StepKind::Receive);
+    steps.pop_back();
+    std::erase_if(edges, [&](const auto& edge) { return edge.second == steps.size(); });
+  });
+  expect_rejected(plan, {"position 0 step", "send 3 to position 1 meets no receive"});
+}
+
+TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
+  const auto turned = [](Region region) {
+    region.begin = (region.begin + 1) % region.of;
+    region.end = region.begin + 1;
+    return region;
+  };
+  for (const StepKind kind : {StepKind::Send, StepKind::Receive}) {
+    Plan plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
+    plan.change(1, [&](auto& steps, auto&) {
+      const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.kind == kind; });
+      (kind == StepKind::Send ? step->from : step->to) = turned(kind == StepKind::Send ? step->from : step->to);
+    });
+    expect_rejected(plan, {"message 0 from position", "sends [", "receives ["});
+  }
+}
+
+TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
+  Plan plan = ring();
+  plan.change(2, [](auto& steps, auto&) {
+    Step extra = steps.back();
+    ++extra.index;
+    extra.to = {Buffer::Scratch, 0, 3, 0, 1};
+    steps.push_back(extra);
+  });
+  expect_rejected(plan, {"position 2 step 8", "receive 4 from position 1 meets no send"});
+}
+
+TEST(Verify, RejectsAMessageOfDifferentIntervals) {
+  Plan plan = ring();
+  plan.change(1, [](auto& steps, auto&) {
+    Region& to = steps[1].to;
+    ASSERT_EQ(steps[1].kind, StepKind::ReceiveReduce);
+    to.begin = (to.begin + 1) % 3;
+    to.end = to.begin + 1;
+  });
+  expect_rejected(plan,
+                  {"message 0 from position 0 step 0 to position 1 step 1", "sends [2, 3) of 3, receives [0, 1)"});
+}
+
+TEST(Verify, RejectsAMessageThatIsNamedTwice) {
+  Plan plan = ring();
+  plan.change(1, [](auto& steps, auto&) { steps[2].index = 0; });
+  expect_rejected(plan, {"position 1 step 2", "message 0 with position 2 is named twice"});
+}
+
+TEST(Verify, RejectsTwoWritesWithoutOrder) {
+  Plan plan = ring();
+  plan.change(0, [](auto& steps, auto&) {
+    const Step copy{.kind = StepKind::Copy, .to = {Buffer::Scratch, 0, 1, 0, 1}, .from = {Buffer::Input, 0, 1, 0, 1}};
+    steps.push_back(copy);
+    steps.push_back(copy);
+  });
+  expect_rejected(plan, {"position 0 steps 8 and 9", "touch the same bytes and are not ordered"});
+}
+
+TEST(Verify, RejectsARewriteOfBytesUnderASend) {
+  Plan plan = ring(3, true);
+  plan.change(2, [](auto& steps, auto& edges) {
+    const auto rewrites = std::find_if(edges.begin(), edges.end(), [&](const auto& edge) {
+      const Step &before = steps[edge.first], &after = steps[edge.second];
+      return before.sends() && after.writes() && overlap(before.from, after.to);
+    });
+    ASSERT_NE(rewrites, edges.end());
+    edges.erase(rewrites);
+  });
+  expect_rejected(plan, {"position 2 steps", "bytes under a send would be rewritten"});
+}
+
+TEST(Verify, RejectsEdgesThatFormACycle) {
+  Plan plan = ring();
+  plan.change(1, [](auto&, auto& edges) {
+    const auto forward = edges.front();
+    edges.emplace_back(forward.second, forward.first);
+  });
+  expect_rejected(plan, {"position", "step", "a cycle"});
+}
+
+/// Each rank sends what it then overwrites with the sum of both: the receive cannot start before the send has ended.
+const Algorithm naive_exchange = {
+    .collective = Collective::Allreduce,
+    .name = "naive_exchange",
+    .summary = "ends only if sends do not wait for their receives",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          g.send(g.output(), 1 - g.position());
+          g.receive_reduce(g.output(), g.output(), 1 - g.position());
+        },
+    .bind = nullptr,
+};
+
+TEST(Verify, RejectsACycleThatOnlySynchronousSendsShow) {
+  expect_rejected(Plan(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
+}
+
+/// Each rank sends only when it has received.
+const Algorithm after_you = {
+    .collective = Collective::Allreduce,
+    .name = "after_you",
+    .summary = "never begins",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const StepId received = g.receive(g.output(), 1 - g.position());
+          g.after(g.send(g.input(), 1 - g.position()), received);
+        },
+    .bind = nullptr,
+};
+
+TEST(Verify, RejectsACycleOfReceivesThatWaitForSends) {
+  expect_rejected(Plan(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
+}
+
+/// Runs the naive exchange on two ranks: has it ended?
+bool naive_exchange_ends(std::size_t eager_bytes) {
+  test::RanksOptions options{.network = {}, .executor = test::quick_executor()};
+  options.executor.eager_bytes = eager_bytes;
+  test::Ranks ranks(2, options);
+  std::vector<std::vector<float>> data = {{1, 2}, {3, 4}};
+  std::vector<runtime::Run*> runs;
+  for (Rank rank = 0; rank < 2; ++rank) {
+    float* buffer = data[static_cast<std::size_t>(rank)].data();
+    Call call;
+    call.collective = Collective::Allreduce;
+    call.input = call.output = buffer;
+    call.count = 2;
+    runs.push_back(*ranks.communicator(rank).post(call, naive_exchange));
+  }
+  if (!ranks.sweep_until([&] { return runs[0]->finished && runs[1]->finished; })) return false;
+  for (const auto& sum : data) EXPECT_EQ(sum, (std::vector<float>{4, 6}));
+  return true;
+}
+
+TEST(Verify, WhatItRejectedAsACycleHangsUnderSynchronousSendsOnly) {
+  EXPECT_TRUE(naive_exchange_ends(1 << 20));
+  EXPECT_FALSE(naive_exchange_ends(0));
+}
+
+}  // namespace
+}  // namespace lacuna

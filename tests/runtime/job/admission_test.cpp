@@ -1,0 +1,103 @@
+#include "runtime/job/admission.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "tests/runtime/job/admission_peer.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Process;
+using test::ReservedPort;
+
+TEST(Admission, GarbageAndSilentConnectionsDoNotDisturbTheJob) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store()));
+  Channel silent = connect_raw(port);
+  Channel scanner = connect_raw(port);
+  const std::string_view request = "GET / HTTP/1.1\r\nHost: store\r\n\r\n";
+  ASSERT_EQ(::send(scanner.fd(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+  Channel chatterer = connect_raw(port);
+  chatterer.send(static_cast<std::uint8_t>(admission::Say::Card), std::vector<std::byte>(1000));
+  Process other = start(job(1, 2, port.store()));
+  expect_contains(other.line(), "ok ");
+  expect_contains(first.line(), "ok ");
+}
+
+TEST(Admission, ManyStrangersDoNotKeepARankOut) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store()));
+  std::vector<Channel> strangers;
+  for (int i = 0; i < 300; ++i) strangers.push_back(connect_raw(port));
+  Process other = start(job(1, 2, port.store()));
+  expect_contains(other.line(), "ok ");
+}
+
+TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store(), 500ms));
+  Channel stranger = connect_raw(port);
+  admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
+  next_frame(stranger);
+  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 2 and this rank 99");
+  expect_contains(first.line(), "that speaks protocol 99, not 2");
+}
+
+TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store()));
+  Channel overheard = connect_raw(port);
+  Channel replayer = connect_raw(port);
+  const auto hello = admission::read_hello(next_frame(overheard));
+  ASSERT_TRUE(hello);
+  admission::Claim claim{.rank = 1, .size = 2};
+  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+  next_frame(replayer);
+  admission::send(replayer, claim);
+  expect_contains(refusal(replayer), "wrong key");
+  admission::send(overheard, claim);
+  EXPECT_TRUE(admission::read_admitted(next_frame(overheard)));
+}
+
+TEST(Admission, ARankOutsideTheJobIsRefused) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store()));
+  Channel stranger = connect_raw(port);
+  const auto hello = admission::read_hello(next_frame(stranger));
+  ASSERT_TRUE(hello);
+  admission::Claim claim{.rank = 7, .size = 2};
+  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+  admission::send(stranger, claim);
+  expect_contains(refusal(stranger), "claimed rank 7; with size 2 allowed are 0 to 1");
+  expect_contains(first.line(), "claimed rank 7");
+}
+
+TEST(Admission, AStoreThatDoesNotHoldTheKeyLearnsNoAddress) {
+  const ReservedPort port;
+  const Result<Fd> listener = listen_at(*resolve(*parse_endpoint(port.store())));
+  ASSERT_TRUE(listener) << listener.status().to_string();
+  Process victim = start(job(1, 2, port.store()));
+  Channel impostor = accept_raw(*listener);
+  admission::send(impostor, admission::Hello{});
+  const auto claim = admission::read_claim(next_frame(impostor));
+  ASSERT_TRUE(claim);
+  admission::send(impostor, claim->proof);  // echoing the guest's own proof must not do
+  expect_contains(victim.line(), "does not hold this job's key");
+  EXPECT_EQ(next_frame(impostor).kind, 0);
+}
+
+TEST(Admission, AServiceThatIsNoStoreIsNamedAtOnce) {
+  const ReservedPort port;
+  const Result<Fd> listener = listen_at(*resolve(*parse_endpoint(port.store())));
+  ASSERT_TRUE(listener);
+  Process client = start(job(1, 2, port.store()));
+  Channel service = accept_raw(*listener);
+  const std::string_view greeting = "220 mail.example.org ESMTP ready\r\n";
+  ASSERT_GT(::send(service.fd(), greeting.data(), greeting.size(), MSG_NOSIGNAL), 0);
+  expect_contains(client.line(), "is not the store of a lacuna job");
+}
+
+}  // namespace
+}  // namespace lacuna::runtime

@@ -1,0 +1,217 @@
+#include "runtime/job/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include "tests/runtime/job/bootstrap_job.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Process;
+using test::ReservedPort;
+
+class BootstrapOfSize : public testing::TestWithParam<Rank> {};
+
+TEST_P(BootstrapOfSize, AllRanksLearnAllHostsAndAddressesAndOneNonce) {
+  const ReservedPort port;
+  std::vector<Process> ranks;
+  for (Rank rank = 0; rank < GetParam(); ++rank) ranks.push_back(start(job(rank, GetParam(), port.store())));
+  const std::string first = ranks[0].line();
+  expect_contains(first, "ok ");
+  for (Rank rank = 0; rank < GetParam(); ++rank) expect_contains(first + " ", " host" + std::to_string(rank) + " ");
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) EXPECT_EQ(ranks[rank].line(), first);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, BootstrapOfSize, testing::Values(1, 2, 5));
+
+TEST(Bootstrap, TheNonceDiffersBetweenJobs) {
+  std::set<std::uint64_t> nonces;
+  for (int i = 0; i < 3; ++i) nonces.insert(join(job(0, 1, ""), address_of(0))->nonce);
+  EXPECT_EQ(nonces.size(), 3u);
+}
+
+TEST(Bootstrap, RanksWaitForALateRankZero) {
+  const ReservedPort port;
+  Process other = start(job(1, 2, port.store()));
+  Process first = start(job(0, 2, port.store()), 300ms);
+  const std::string outcome = first.line();
+  expect_contains(outcome, "ok ");
+  EXPECT_EQ(other.line(), outcome);
+}
+
+TEST(Bootstrap, RanksOfOneNameOnOneMachineShareAHost) {
+  const ReservedPort port;
+  const std::vector<std::pair<std::string, std::uint64_t>> places = {{"a", 1}, {"a", 2}, {"b", 0}, {"a", 1}, {"b", 0}};
+  const auto size = static_cast<Rank>(places.size());
+  std::vector<Hosts> seen(places.size());
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto i = static_cast<std::size_t>(rank);
+      Job mine = job(rank, size, port.store());
+      std::tie(mine.host, mine.machine) = places[i];
+      if (const auto membership = join(mine, {})) seen[i] = membership->grouping();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Hosts& hosts : seen) EXPECT_EQ(hosts, Hosts(std::vector<Rank>{0, 1, 2, 0, 2}));
+}
+
+TEST(Bootstrap, RanksAsThreadsOfOneProcessJoin) {
+  const ReservedPort port;
+  std::vector<std::string> outcomes(4);
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 4; ++rank) {
+    threads.emplace_back([&, rank] {
+      outcomes[static_cast<std::size_t>(rank)] = outcome(join(job(rank, 4, port.store()), address_of(rank)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  expect_contains(outcomes[0], "ok ");
+  EXPECT_EQ(std::set(outcomes.begin(), outcomes.end()).size(), 1u);
+}
+
+TEST(Bootstrap, AWrongKeyIsRefusedAtOnceAndNamedOnTheOthersAtTheDeadline) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store(), 1s));
+  Process second = start(job(1, 3, port.store(), 5s));
+  Job wrong = job(2, 3, port.store(), 10s);
+  wrong.key = "a wrong key";
+  const auto begin = Clock::now();
+  expect_contains(start(wrong).line(), "invalid argument: rank 0 refused rank 2: wrong key");
+  EXPECT_LT(Clock::now() - begin, 900ms);
+  for (Process* rank : {&first, &second}) {
+    const std::string text = rank->line();
+    expect_contains(text, "timed out: rank 2 did not come");
+    expect_contains(text, "refused a peer at 127.0.0.1:");
+    expect_contains(text, "that claimed rank 2 with a wrong key");
+  }
+}
+
+TEST(Bootstrap, TheRightKeyAfterAWrongOneCompletesTheJob) {
+  const ReservedPort port;
+  Process first = start(job(0, 2, port.store()));
+  Job wrong = job(1, 2, port.store());
+  wrong.key.clear();
+  expect_contains(start(wrong).line(), "wrong key");
+  expect_contains(start(job(1, 2, port.store())).line(), "ok ");
+  expect_contains(first.line(), "ok ");
+}
+
+TEST(Bootstrap, TwoProcessesWithOneRankFailTheJobOnAllRanks) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Process one = start(job(1, 3, port.store()));
+  Process same = start(job(1, 3, port.store()));
+  for (Process* rank : {&first, &one, &same})
+    expect_contains(rank->line(), "mismatch: two processes are rank 1: 127.0.0.1:");
+}
+
+TEST(Bootstrap, DifferingSizesFailTheJobOnAllRanks) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Process one = start(job(1, 3, port.store()));
+  std::this_thread::sleep_for(300ms);
+  Process other = start(job(2, 4, port.store()));
+  for (Process* rank : {&first, &one, &other}) {
+    const std::string text = rank->line();
+    expect_contains(text, "mismatch: rank 2 at 127.0.0.1:");
+    expect_contains(text, "was given size 4, rank 0 size 3");
+  }
+}
+
+TEST(Bootstrap, MissingRanksAreNamedOnAllRanksAtTheFirstDeadline) {
+  const ReservedPort port;
+  Process first = start(job(0, 5, port.store(), 60s));
+  Process one = start(job(1, 5, port.store(), 700ms));
+  for (Process* rank : {&first, &one}) expect_contains(rank->line(), "timed out: ranks 2-4 did not come to the store");
+}
+
+TEST(Bootstrap, ARankThatCameAndWentMayComeAgain) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  {
+    Process gone = start(job(1, 3, port.store()));
+    EXPECT_EQ(gone.line(300ms), "(nothing)");
+  }
+  Process again = start(job(1, 3, port.store()));
+  Process last = start(job(2, 3, port.store()));
+  for (Process* rank : {&first, &again, &last}) expect_contains(rank->line(), "ok ");
+}
+
+TEST(Bootstrap, TheDeathOfRankZeroIsNoticedWhileTheJobComesTogether) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Process one = start(job(1, 3, port.store()));
+  EXPECT_EQ(one.line(300ms), "(nothing)");
+  first.signal(SIGKILL);
+  expect_contains(one.line(), "peer failed: rank 0 at the store 127.0.0.1:");
+}
+
+TEST(Bootstrap, AnUnreachableStoreIsAnErrorAtTheDeadline) {
+  const ReservedPort port;
+  const auto begin = Clock::now();
+  const auto outcome = join(job(1, 2, port.store(), 300ms), {});
+  EXPECT_LT(Clock::now() - begin, 1s);
+  EXPECT_EQ(outcome.status().code(), Code::TimedOut);
+  expect_contains(outcome.status().to_string(),
+                  "rank 1 could not reach the store " + port.store() + " within 300 ms: Connection refused");
+}
+
+TEST(Bootstrap, AnOccupiedStoreIsAnErrorOnRankZero) {
+  const ReservedPort port;
+  const Result<Fd> listener = listen_at(*resolve(*parse_endpoint(port.store())));
+  ASSERT_TRUE(listener);
+  const auto outcome = join(job(0, 2, port.store()), {});
+  EXPECT_EQ(outcome.status().code(), Code::Transport);
+  expect_contains(outcome.status().to_string(),
+                  "cannot listen at the store " + port.store() + ": Address already in use");
+}
+
+TEST(Bootstrap, AnEmptyKeyIsRefusedBeyondLoopback) {
+  for (const Rank rank : {0, 1}) {
+    Job open = job(rank, 2, "0.0.0.0:29500");
+    open.key.clear();
+    const auto outcome = join(open, {});
+    EXPECT_EQ(outcome.status().code(), Code::InvalidArgument);
+    expect_contains(outcome.status().to_string(), "set LACUNA_KEY");
+  }
+}
+
+TEST(Bootstrap, AnEmptyKeyServesOnLoopback) {
+  const ReservedPort port;
+  std::vector<Process> ranks;
+  for (const Rank rank : {0, 1}) {
+    Job open = job(rank, 2, "localhost:" + std::to_string(port.number()));
+    open.key.clear();
+    ranks.push_back(start(open));
+  }
+  for (Process& rank : ranks) expect_contains(rank.line(), "ok ");
+}
+
+TEST(Bootstrap, StoresThatCannotBeUnderstoodAreRefusedWithAnExample) {
+  for (const char* store : {"", "localhost", ":29500", "localhost:", "localhost:0", "localhost:65536", "localhost:x1",
+                            "::1:29500", "[::1:29500", "localhost:29500 "}) {
+    const auto outcome = join(job(1, 2, store), {});
+    EXPECT_EQ(outcome.status().code(), Code::InvalidArgument) << store;
+    expect_contains(outcome.status().to_string(), "such as 127.0.0.1:29500");
+  }
+}
+
+TEST(Bootstrap, RanksSizesAndTimesThatCannotBeAreRefused) {
+  Job bad_rank = job(2, 2, "localhost:29500");
+  Job bad_size = job(0, 0, "localhost:29500");
+  Job bad_time = job(1, 2, "localhost:29500", 0s);
+  for (const Job& bad : {bad_rank, bad_size, bad_time}) {
+    EXPECT_EQ(join(bad, {}).status().code(), Code::InvalidArgument);
+  }
+  EXPECT_EQ(join(job(1, 2, "localhost:29500"), std::vector<std::byte>(1 << 17)).status().code(), Code::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace lacuna::runtime

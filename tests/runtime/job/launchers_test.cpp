@@ -1,0 +1,80 @@
+#include "runtime/job/launchers.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <list>
+#include <map>
+
+#include "tests/runtime/job/bootstrap_job.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+/// What is said where a launcher has set these variables; empty if nothing.
+std::string said_to(const std::map<std::string, std::string>& variables) {
+  std::list<test::Variable> set;
+  for (const auto& [name, value] : variables) set.emplace_back(name, value);
+  return std::string(check_launchers().message());
+}
+
+TEST(Launchers, WithoutTheirVariablesNothingIsSaid) { EXPECT_EQ(said_to({}), ""); }
+
+TEST(Launchers, EachThatAnnouncesSeveralRanksIsNamedWithTheWayToHandThemOn) {
+  const std::pair<const char*, const char*> names[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                                       {"PMI_RANK", "PMI_SIZE"},
+                                                       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                                                       {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+                                                       {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+                                                       {"RANK", "WORLD_SIZE"}};
+  for (const auto& [rank, size] : names) {
+    const std::string text = said_to({{rank, "0"}, {size, "3"}});
+    expect_contains(text, fmt::format("({}=3, {}=0)", size, rank));
+    expect_contains(text, fmt::format("sh -c 'LACUNA_RANK=${} LACUNA_SIZE=${} LACUNA_STORE=", rank, size));
+    EXPECT_EQ(said_to({{rank, "0"}, {size, "1"}}), "");
+  }
+}
+
+TEST(Launchers, ASizeAloneAnnouncesRanks) {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE"}) {
+    expect_contains(said_to({{size, "2"}}), fmt::format("({}=2)", size));
+  }
+}
+
+TEST(Launchers, ARankAboveZeroAnnouncesOthersWhereNoSizeIsTold) {
+  expect_contains(said_to({{"PMIX_RANK", "1"}}), "(PMIX_RANK=1)");
+  expect_contains(said_to({{"PMIX_RANK", "1"}}), "LACUNA_RANK=$PMIX_RANK LACUNA_SIZE=N ");
+  EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // as MPI programs of one process see it
+}
+
+TEST(Launchers, OfSlurmTheStepCountsAndNotTheAllocation) {
+  std::map<std::string, std::string> script = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
+  EXPECT_EQ(said_to(script), "");
+  script["SLURM_STEP_ID"] = "4294967290";  // the shell of salloc
+  script["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_EQ(said_to(script), "");
+  script["SLURM_STEP_NUM_TASKS"] = "4";
+  expect_contains(said_to(script), "(SLURM_STEP_NUM_TASKS=4, SLURM_PROCID=0)");
+  expect_contains(said_to(script), "srun ... sh -c 'LACUNA_RANK=$SLURM_PROCID LACUNA_SIZE=$SLURM_STEP_NUM_TASKS ");
+}
+
+TEST(Launchers, OneInsideAnotherGivesTheExample) {
+  const std::string text = said_to({{"SLURM_STEP_NUM_TASKS", "2"},
+                                    {"SLURM_PROCID", "1"},
+                                    {"OMPI_COMM_WORLD_SIZE", "4"},
+                                    {"OMPI_COMM_WORLD_RANK", "3"},
+                                    {"PMIX_RANK", "3"}});
+  expect_contains(text, "SLURM_STEP_NUM_TASKS=2");
+  expect_contains(text, "PMIX_RANK=3");
+  expect_contains(text, "mpirun ... sh -c 'LACUNA_RANK=$OMPI_COMM_WORLD_RANK ");
+}
+
+TEST(Launchers, WhatIsNoNumberAnnouncesNothing) {
+  for (const char* value : {"", "many", "4x", "-2", "99999999999999999999999"}) {
+    EXPECT_EQ(said_to({{"WORLD_SIZE", value}}), "") << value;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::runtime

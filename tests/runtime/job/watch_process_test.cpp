@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "runtime/job/watch.hpp"
+#include "tests/runtime/job/watch_job.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Process;
+
+constexpr std::chrono::milliseconds silence = 800ms;
+
+/// Ranks in processes of their own, each of which says "ready" and then its verdict. One may report an expired call.
+class Processes {
+ public:
+  explicit Processes(Rank size, Rank reporter = -1) {
+    for (Rank rank = 0; rank < size; ++rank) {
+      ranks_.emplace_back([=, this](const Process::Say& say) {
+        Client client;
+        Membership membership = enter(rank, size, port_.store(), silence);
+        const auto watch = *Watch::start(membership, client, {.gather = 150ms, .fallback = 300ms});
+        say("ready");
+        if (rank == reporter) {
+          std::this_thread::sleep_for(100ms);
+          watch->report(trouble(Trouble::Kind::Expired, 8, "barrier"));
+        }
+        say(client.verdict());
+        watch->leave({});
+      });
+    }
+    for (Process& rank : ranks_) EXPECT_EQ(rank.line(), "ready");
+  }
+  Process& operator[](std::size_t rank) { return ranks_[rank]; }
+
+ private:
+  test::ReservedPort port_;
+  std::vector<Process> ranks_;
+};
+
+TEST(WatchOfProcesses, AKilledRankIsNamedOnAllSurvivors) {
+  Processes job(4);
+  job[2].signal(SIGKILL);
+  for (std::size_t rank : {0, 1, 3}) {
+    EXPECT_EQ(job[rank].line(), "peer failed: rank 2 (host h2) died: its connection ended without a goodbye");
+  }
+}
+
+TEST(WatchOfProcesses, AKilledRankZeroIsNamedOnAllSurvivors) {
+  Processes job(3);
+  job[0].signal(SIGKILL);
+  for (std::size_t rank : {1, 2}) {
+    EXPECT_EQ(job[rank].line(), "peer failed: rank 0 (host h0) died: its connection ended without a goodbye");
+  }
+}
+
+TEST(WatchOfProcesses, AStoppedRankIsNamedOnAllRanksAndOnItselfWhenItWakes) {
+  Processes job(4);
+  job[2].signal(SIGSTOP);
+  const std::string verdict = "peer failed: rank 2 (host h2) does not answer for 800 ms (stopped?)";
+  for (std::size_t rank : {0, 1, 3}) EXPECT_EQ(job[rank].line(), verdict);
+  job[2].signal(SIGCONT);
+  EXPECT_EQ(job[2].line(), verdict);
+}
+
+TEST(WatchOfProcesses, AStoppedRankZeroIsNamedOnAllRanksAndOnItselfWhenItWakes) {
+  Processes job(3);
+  job[0].signal(SIGSTOP);
+  const std::string verdict = "peer failed: rank 0 (host h0) does not answer for 800 ms (stopped?)";
+  for (std::size_t rank : {1, 2}) EXPECT_EQ(job[rank].line(), verdict);
+  job[0].signal(SIGCONT);
+  EXPECT_EQ(job[0].line(), verdict);
+}
+
+TEST(WatchOfProcesses, AShortStopIsForgiven) {
+  Processes job(3);
+  for (std::size_t rank : {0, 1}) {
+    job[rank].signal(SIGSTOP);
+    std::this_thread::sleep_for(silence / 3);
+    job[rank].signal(SIGCONT);
+  }
+  EXPECT_EQ(job[2].line(2 * silence), "(nothing)");
+}
+
+TEST(WatchOfProcesses, ARankThatWasSuspendedBlamesNobodyForIt) {
+  Processes job(2);
+  job[0].signal(SIGSTOP);
+  std::this_thread::sleep_for(silence / 4);
+  job[1].signal(SIGSTOP);
+  std::this_thread::sleep_for(2 * silence);
+  job[1].signal(SIGCONT);
+  std::this_thread::sleep_for(silence / 4);
+  job[0].signal(SIGCONT);
+  EXPECT_EQ(job[1].line(silence), "(nothing)");
+  EXPECT_EQ(job[0].line(0ms), "(nothing)");
+}
+
+TEST(WatchOfProcesses, AnExpiredCallIsDecidedLocallyWhenRankZeroIsStopped) {
+  Processes job(3, 1);
+  job[0].signal(SIGSTOP);
+  EXPECT_EQ(job[1].line(),
+            "timed out: call 8 ran out of time: barrier; rank 0 (host h0) did not answer when asked who is late");
+}
+
+TEST(WatchOfProcesses, AnExpiredCallNamesTheRankThatDoesNotAnswer) {
+  Processes job(4, 1);
+  job[3].signal(SIGSTOP);
+  for (std::size_t rank : {0, 2}) {
+    EXPECT_EQ(
+        job[rank].line(),
+        "timed out: call 8 ran out of time on rank 1: barrier; ranks 0-2 have not posted it; rank 3 did not answer");
+  }
+}
+
+TEST(WatchOfThreads, NoConnectionIsInheritedByProgramsThatARankExecutes) {
+  const auto sockets = [] {
+    const std::string command = "ls -l /proc/self/fd | grep -c socket";
+    FILE* pipe = ::popen(command.c_str(), "r");
+    char text[16] = {};
+    EXPECT_NE(std::fgets(text, sizeof(text), pipe), nullptr);
+    ::pclose(pipe);
+    return std::atoi(text);
+  };
+  const int before = sockets();
+  const Local job(3);
+  EXPECT_EQ(sockets(), before);
+}
+
+}  // namespace
+}  // namespace lacuna::runtime

@@ -1,0 +1,154 @@
+#include "runtime/observe/log.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace lacuna::runtime {
+namespace {
+
+using Lines = std::vector<std::pair<LogLevel, std::string>>;
+
+/// Collects the lines of one test; standard error and the default level are back after it.
+class LogTest : public ::testing::Test {
+ protected:
+  LogTest() {
+    set_log_levels(LogLevel::Warning);
+    set_log_sink(&LogTest::collect, this);
+  }
+  ~LogTest() override {
+    set_log_sink(nullptr, nullptr);
+    set_log_levels(LogLevel::Warning);
+    set_log_rank(-1);
+  }
+
+  static void collect(LogLevel level, std::string_view text, void* user) {
+    static_cast<LogTest*>(user)->lines_.emplace_back(level, text);
+  }
+
+  Lines lines_;
+};
+
+TEST_F(LogTest, LinesAboveTheLevelAreDropped) {
+  set_log_levels(LogLevel::Info);
+  log_error(Subsystem::Job, "one");
+  log_warning(Subsystem::Job, "two {}", 2);
+  log_info(Subsystem::Job, "three {} {}", 3, "c");
+  log_debug(Subsystem::Job, "four");
+  const Lines expected = {
+      {LogLevel::Error, "job: one"}, {LogLevel::Warning, "job: two 2"}, {LogLevel::Info, "job: three 3 c"}};
+  EXPECT_EQ(lines_, expected);
+}
+
+TEST_F(LogTest, WithoutACallbackLinesGoToStandardError) {
+  set_log_sink(nullptr, nullptr);
+  ::testing::internal::CaptureStderr();
+  log_warning(Subsystem::Job, "the sky is {}", "falling");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "lacuna warning: job: the sky is falling\n");
+  EXPECT_TRUE(lines_.empty());
+}
+
+TEST_F(LogTest, LinesOnStandardErrorCarryTheRankOnceItIsKnown) {
+  set_log_sink(nullptr, nullptr);
+  set_log_rank(3);
+  ::testing::internal::CaptureStderr();
+  log_error(Subsystem::Job, "gone");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "lacuna [rank 3] error: job: gone\n");
+}
+
+TEST_F(LogTest, ACallbackMayLogAndReplaceItself) {
+  set_log_sink(
+      [](LogLevel level, std::string_view text, void* user) {
+        set_log_sink(&LogTest::collect, user);
+        log_warning(Subsystem::Job, "nested");
+        collect(level, text, user);
+      },
+      this);
+  log_warning(Subsystem::Job, "outer");
+  const Lines expected = {{LogLevel::Warning, "job: nested"}, {LogLevel::Warning, "job: outer"}};
+  EXPECT_EQ(lines_, expected);
+}
+
+TEST_F(LogTest, LinesOfManyThreadsStayWholeOnStandardError) {
+  set_log_sink(nullptr, nullptr);
+  ::testing::internal::CaptureStderr();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 100; ++i) log_warning(Subsystem::Job, "{}", std::string(50, 'x'));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string line = "lacuna warning: job: " + std::string(50, 'x') + "\n";
+  std::string expected;
+  for (int i = 0; i < 400; ++i) expected += line;
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), expected);
+}
+
+TEST_F(LogTest, EachSubsystemHasALevelOfItsOwn) {
+  set_log_levels(*LogLevels::parse("error,transport=debug"));
+  log_info(Subsystem::Job, "one");
+  log_debug(Subsystem::Transport, "two");
+  log_error(Subsystem::Job, "three");
+  const Lines expected = {{LogLevel::Debug, "transport: two"}, {LogLevel::Error, "job: three"}};
+  EXPECT_EQ(lines_, expected);
+}
+
+TEST_F(LogTest, TheLevelsComeFromTheEnvironmentUntilTheyAreSet) {
+  const auto admits_info = [](Subsystem subsystem, const char* value) {
+    setenv("LACUNA_LOG", value, 1);
+    for (detail::LogThreshold& threshold : detail::log_thresholds) threshold.level = detail::log_level_unknown;
+    const bool admitted = log_enabled(subsystem, LogLevel::Info);
+    unsetenv("LACUNA_LOG");
+    return admitted;
+  };
+  EXPECT_TRUE(admits_info(Subsystem::Job, "debug"));
+  EXPECT_TRUE(admits_info(Subsystem::Job, "info"));
+  EXPECT_FALSE(admits_info(Subsystem::Job, "error"));
+  EXPECT_FALSE(admits_info(Subsystem::Job, "loud"));
+  EXPECT_FALSE(admits_info(Subsystem::Job, ""));
+  EXPECT_TRUE(admits_info(Subsystem::Job, "job=info"));
+  EXPECT_FALSE(admits_info(Subsystem::Executor, "job=info"));
+}
+
+TEST_F(LogTest, NamesOfLevelsReadBack) {
+  for (LogLevel level : all_log_levels) EXPECT_EQ(parse_log_level(to_string(level)), level);
+  EXPECT_EQ(parse_log_level("verbose"), std::nullopt);
+}
+
+std::string levels_of(std::string_view text) {
+  const auto levels = LogLevels::parse(text);
+  if (!levels) return "not allowed";
+  std::string all;
+  for (Subsystem subsystem : all_subsystems) all += to_string(levels->of(subsystem)).front();
+  return all;  // config, job, executor, transport, trace
+}
+
+TEST(LogLevels, ALevelForAllAndThoseOfSingleSubsystemsAreReadInAnyOrder) {
+  EXPECT_EQ(levels_of("info"), "iiiii");
+  EXPECT_EQ(levels_of("transport=debug"), "wwwdw");
+  EXPECT_EQ(levels_of("info,transport=debug,job=error"), "ieidi");
+  EXPECT_EQ(levels_of("job=error,info"), "ieiii");
+}
+
+TEST(LogLevels, WhatIsNotAllowedIsRefused) {
+  for (const char* text : {"", "loud", "info,", ",info", "info,info", "job=info,job=info", "job", "=info",
+                           "job=", "job=info=debug", "info job", "jobs=info", "Info"}) {
+    EXPECT_EQ(levels_of(text), "not allowed") << text;
+  }
+}
+
+TEST(LogLevels, WhatIsShownReadsBack) {
+  for (const char* text : {"debug", "info,transport=debug", "error,job=info,trace=debug"}) {
+    EXPECT_EQ(LogLevels::parse(text)->to_string(), text);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::runtime
