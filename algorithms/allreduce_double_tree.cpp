@@ -1,3 +1,4 @@
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/phases/tree_phases.hpp"
 #include "runtime/graph/algorithm.hpp"
 
@@ -12,9 +13,7 @@ const Algorithm allreduce_double_tree = {
     .name = "double_tree",
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank on average; for medium data on many ranks",
     .symmetric = false,
-    .supports = nullptr,
-    .build = [](GraphBuilder& g) { double_tree_allreduce(g); },
-    .bind = nullptr,
+    .build = [](GraphBuilder& g) { double_tree_allreduce(g, g.number(rounds_left_out)); },
 };
 
 }  // namespace lacuna

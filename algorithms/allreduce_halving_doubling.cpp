@@ -1,4 +1,5 @@
 #include "algorithms/phases/hypercube_phases.hpp"
+#include "algorithms/phases/left_out.hpp"
 #include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
@@ -12,9 +13,7 @@ const Algorithm allreduce_halving_doubling = {
     .name = "halving_doubling",
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank for P = 2^k; for medium data",
     .symmetric = false,
-    .supports = nullptr,
-    .build = [](GraphBuilder& g) { halving_doubling_allreduce(g); },
-    .bind = nullptr,
+    .build = [](GraphBuilder& g) { halving_doubling_allreduce(g, g.number(rounds_left_out)); },
 };
 
 }  // namespace lacuna

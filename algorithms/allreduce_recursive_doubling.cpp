@@ -41,9 +41,7 @@ const Algorithm allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "log2 P steps, log2 P times the data per rank; for small data",
     .symmetric = false,
-    .supports = nullptr,
     .build = build,
-    .bind = nullptr,
 };
 
 }  // namespace lacuna

@@ -11,9 +11,7 @@ const Algorithm allreduce_ring = {
     .name = "ring",
     .summary = "2(P-1) steps, 2(P-1)/P of the data per rank; for large data",
     .symmetric = true,
-    .supports = nullptr,
-    .build = [](GraphBuilder& g) { ring_allreduce(g); },
-    .bind = nullptr,
+    .build = ring_allreduce,
 };
 
 }  // namespace lacuna

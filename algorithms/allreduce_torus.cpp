@@ -1,4 +1,5 @@
 #include "algorithms/phases/grid_phases.hpp"
+#include "algorithms/phases/left_out.hpp"
 #include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
@@ -12,9 +13,11 @@ const Algorithm allreduce_torus = {
     .name = "torus",
     .summary = "2(r+c-2) steps for P = r c, 2(P-1)/P of the data per rank; for medium data on many ranks",
     .symmetric = false,
-    .supports = nullptr,
-    .build = [](GraphBuilder& g) { grid_allreduce(g, Topology::torus(g.size())); },
-    .bind = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          const Topology grid = Topology::torus(g.size());
+          grid_allreduce(g, grid, rows_first(g.number(rounds_left_out), grid.line(g.position(), 1).size()));
+        },
 };
 
 }  // namespace lacuna

@@ -1,3 +1,4 @@
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/phases/two_level_phases.hpp"
 #include "runtime/graph/algorithm.hpp"
 
@@ -16,9 +17,7 @@ const Algorithm allreduce_two_level = {
     .summary = "inside h hosts of k ranks, then between them: 2(k+h-2) steps, 2(P-1)/P of the data per rank",
     .symmetric = false,
     .by_hosts = true,
-    .supports = nullptr,
-    .build = [](GraphBuilder& g) { two_level_allreduce(g); },
-    .bind = nullptr,
+    .build = [](GraphBuilder& g) { two_level_allreduce(g, g.number(rounds_left_out)); },
 };
 
 }  // namespace lacuna

@@ -35,9 +35,7 @@ constexpr Algorithm alltoall_pairwise = {
     .name = "pairwise",
     .summary = "P rounds of disjoint pairs; each rank sends P-1 blocks",
     .symmetric = false,
-    .supports = nullptr,
     .build = build,
-    .bind = nullptr,
 };
 
 // The same with blocks of different lengths.

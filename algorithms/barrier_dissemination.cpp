@@ -10,7 +10,6 @@ const Algorithm barrier_dissemination = {
     .name = "dissemination",
     .summary = "log2 P steps, no payload",
     .symmetric = true,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const Rank p = g.size(), me = g.position();
@@ -23,7 +22,6 @@ const Algorithm barrier_dissemination = {
             if (distance > 1) g.after(received, before);  // so that a signal stands for all rounds up to its own
           }
         },
-    .bind = nullptr,
 };
 
 }  // namespace lacuna

@@ -11,14 +11,13 @@ const Algorithm broadcast_tree = {
     .name = "tree",
     .summary = "binomial tree, log2 P steps; the root sends log2 P times the data",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const bool is_root = g.position() == 0;
           if (is_root) g.copy(g.output(), g.input());
           tree_broadcast(g, Topology::binomial_tree(g.size()), is_root ? g.input() : g.output());
         },
-    .bind = from_root,
+    .order = from_root,
 };
 
 }  // namespace lacuna

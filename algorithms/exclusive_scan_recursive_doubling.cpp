@@ -11,7 +11,6 @@ const Algorithm exclusive_scan_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "1 + log2 (P-1) steps, at most 1 + log2 (P-1) times the data per rank",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const Rank p = g.size(), me = g.position();
@@ -21,7 +20,6 @@ const Algorithm exclusive_scan_recursive_doubling = {
           g.receive(got, me - 1);
           inclusive_scan(g, got, 1);
         },
-    .bind = nullptr,
 };
 
 }  // namespace lacuna

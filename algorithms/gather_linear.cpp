@@ -10,7 +10,6 @@ constexpr Algorithm gather_linear = {
     .name = "linear",
     .summary = "1 step; each rank but the root sends its block once",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const Rank me = g.position();
@@ -21,7 +20,7 @@ constexpr Algorithm gather_linear = {
           g.copy(g.output(0), g.input(0));
           for (Rank from = 1; from < g.size(); ++from) g.receive(g.output(from), from);
         },
-    .bind = from_root,
+    .order = from_root,
 };
 
 // The same with blocks of different lengths.

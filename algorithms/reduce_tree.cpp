@@ -12,7 +12,6 @@ const Algorithm reduce_tree = {
     .name = "tree",
     .summary = "binomial tree, log2 P steps; each rank but the root sends the data once",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const bool is_root = g.position() == 0;
@@ -21,7 +20,7 @@ const Algorithm reduce_tree = {
           if (g.size() == 1) g.copy(g.output(), g.input());
           if (is_root) g.finish(g.output());
         },
-    .bind = from_root,
+    .order = from_root,
 };
 
 }  // namespace lacuna

@@ -8,13 +8,16 @@
 
 #include "algorithms/registry/registered.hpp"
 #include "algorithms/registry/selection.hpp"
-#include "runtime/skip/skip_plan.hpp"
+#include "runtime/values/nearest.hpp"
 
 namespace lacuna {
 
 #define LACUNA_ALGORITHM(name) extern const Algorithm name;
 #include "algorithms/manifest.def"
 #undef LACUNA_ALGORITHM
+#define LACUNA_METHOD(name) extern const Method name;
+#include "algorithms/methods.def"
+#undef LACUNA_METHOD
 
 namespace {
 
@@ -24,16 +27,21 @@ constexpr std::array algorithms = {
 #undef LACUNA_ALGORITHM
 };
 
-bool can_skip(Collective collective, std::string_view name) {
-  return std::any_of(algorithms.begin(), algorithms.end(), [&](const Algorithm* one) {
-    return one->collective == collective && one->name == name && one->skipping;
-  });
-}
+#define LACUNA_METHOD(name) &name,
+constexpr std::array methods = {
+#include "algorithms/methods.def"
+};
+#undef LACUNA_METHOD
 
 /// The name of the algorithm to take; empty: the collective's first.
 std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
-  if (!instead.empty() && (!call.options.skip.is_on() || can_skip(call.collective, instead))) return instead;
+  const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
+  if (!instead.empty() && (!method || method->find(call.collective, instead))) return instead;
+  if (method) {
+    const std::string_view preferred = method->preferred(call, hosts);
+    return method->find(call.collective, preferred) ? preferred : std::string_view();
+  }
   const Preference* row = preference(call, hosts);
   return row ? row->algorithm : std::string_view();
 }
@@ -43,9 +51,35 @@ RegisteredAlgorithms& registered() {
   return all;
 }
 
+/// One of lacuna's, also by the name that it has when it serves a method.
+const Algorithm* find_ours(Collective collective, std::string_view name) {
+  for (const Algorithm* one : algorithms) {
+    if (one->collective == collective && (name.empty() || one->name == name)) return one;
+  }
+  for (const Method* method : methods) {
+    if (const MethodAlgorithm* one = method->find(collective, name)) return one->algorithm;
+  }
+  return nullptr;
+}
+
+Status does_not_serve(const Method& method, const Call& call, const Algorithm& algorithm) {
+  std::string serving;
+  for (const MethodAlgorithm& one : method.algorithms) {
+    if (one.algorithm->collective != call.collective) continue;
+    serving += fmt::format("{}{}", serving.empty() ? "" : ", ", one.algorithm->name);
+  }
+  return {Code::InvalidArgument,
+          fmt::format("{} {} does not serve the method {}; {}", to_string(call.collective), algorithm.name, method.name,
+                      serving.empty() ? "no algorithm of that collective does" : "there are: " + serving)};
+}
+
 /// The algorithm, unless it refuses the call.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
-  if (Status valid = runtime::check_skip(call, algorithm, hosts); !valid) return valid;
+  if (const Method* method = method_of(call, algorithm)) {
+    if (Status valid = method->check(call, algorithm, hosts); !valid) return valid;
+  } else if (asks_for_method(call)) {
+    return does_not_serve(*call.options.method.method(), call, algorithm);
+  }
   if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
   return &algorithm;
 }
@@ -53,35 +87,65 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
 }  // namespace
 
 std::span<const Algorithm* const> all_algorithms() { return algorithms; }
+std::span<const Method* const> all_methods() { return methods; }
+
+std::string_view name_of(const Call& call, const Algorithm& algorithm) {
+  const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
+  const MethodAlgorithm* serving = method ? method->find(algorithm) : nullptr;
+  return serving ? serving->name : algorithm.name;
+}
+
+Result<MethodOptions> method_options(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const auto found = std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->name == name; });
+  if (found == methods.end()) {
+    std::vector<std::string_view> names;
+    for (const Method* one : methods) names.push_back(one->name);
+    const std::string_view meant = nearest(name, names);
+    return Status(Code::InvalidArgument,
+                  fmt::format("no method is called '{}'{}; there are: {}", name,
+                              meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(names, ", ")));
+  }
+  const Method& method = **found;
+  std::shared_ptr<void> options = method.make(nullptr);
+  for (std::string_view left = text.substr(std::min(text.size(), name.size() + 1)); !left.empty();) {
+    const std::string_view one = left.substr(0, left.find(','));
+    left.remove_prefix(std::min(left.size(), one.size() + 1));
+    const std::size_t equals = one.find('=');
+    if (equals == std::string_view::npos) {
+      return Status(Code::InvalidArgument, fmt::format("{}: '{}' is no option=value", method.name, one));
+    }
+    Status set = set_option(method.name, method.options, options.get(), one.substr(0, equals), one.substr(equals + 1));
+    if (!set) return set;
+  }
+  return MethodOptions(method, std::move(options));
+}
 
 Status register_algorithm(const Algorithm& algorithm) {
-  for (const Algorithm* ours : algorithms) {
-    if (ours->collective == algorithm.collective && ours->name == algorithm.name) {
-      return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
-                                                 to_string(algorithm.collective), algorithm.name)};
-    }
+  if (!algorithm.name.empty() && find_ours(algorithm.collective, algorithm.name)) {
+    return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
+                                               to_string(algorithm.collective), algorithm.name)};
   }
   return registered().add(algorithm);
 }
 
 Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead) {
   const std::string_view wanted = name_of(call, hosts, instead);
-  for (const Algorithm* algorithm : algorithms) {
-    if (algorithm->collective != call.collective) continue;
-    if (wanted.empty() || algorithm->name == wanted) return accept(*algorithm, call, hosts);
-  }
+  if (const Algorithm* algorithm = find_ours(call.collective, wanted)) return accept(*algorithm, call, hosts);
   if (const Algorithm* algorithm = registered().find(call.collective, wanted)) {
     const auto accepted = accept(*algorithm, call, hosts);
-    if (!accepted) return accepted;
-    for (int steps : runtime::possible_steps(call, *algorithm, hosts)) {
-      if (Status fits = registered().verified(*algorithm, hosts, steps); !fits) return fits;
-    }
-    return accepted;
+    const Status fits = accepted ? registered().verified(*algorithm, hosts) : Status();
+    return fits ? accepted : Result<const Algorithm*>(fits);
   }
   std::string known;
   for (const Algorithm* algorithm : algorithms) {
     if (algorithm->collective == call.collective)
       known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
+  }
+  for (const Method* method : methods) {
+    for (const MethodAlgorithm& one : method->algorithms) {
+      if (one.algorithm->collective == call.collective) known += fmt::format(", {}", one.name);
+    }
   }
   return Status(Code::InvalidArgument, fmt::format("no {} algorithm is called '{}'; there are: {}",
                                                    to_string(call.collective), wanted, known));

@@ -10,9 +10,7 @@ const Algorithm scan_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "log2 P steps, at most log2 P times the data per rank",
     .symmetric = false,
-    .supports = nullptr,
     .build = [](GraphBuilder& g) { inclusive_scan(g, g.input(), 0); },
-    .bind = nullptr,
 };
 
 }  // namespace lacuna

@@ -10,7 +10,6 @@ constexpr Algorithm scatter_linear = {
     .name = "linear",
     .summary = "1 step; the root sends P-1 blocks",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const Rank me = g.position();
@@ -21,7 +20,7 @@ constexpr Algorithm scatter_linear = {
           for (Rank to = 1; to < g.size(); ++to) g.send(g.input(to), to);
           g.copy(g.output(0), g.input(0));
         },
-    .bind = from_root,
+    .order = from_root,
 };
 
 // The same with blocks of different lengths.

@@ -12,10 +12,11 @@ install(TARGETS lacuna)
 
 # The headers keep their places in the tree, so that they find each other; each library adds its folder to the path.
 # These folders hold nothing but what a program may include.
-foreach(folder IN ITEMS runtime/values runtime/graph algorithms/topology algorithms/phases bindings/cpp)
+foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/topology algorithms/phases bindings/cpp)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder} FILES_MATCHING PATTERN *.hpp)
 endforeach()
-install(FILES runtime/skip/skip_importance.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/runtime/skip)
+install(FILES algorithms/skip/skip.hpp algorithms/skip/importance.hpp algorithms/skip/options.def
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
 install(FILES algorithms/registry.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h

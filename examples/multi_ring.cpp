@@ -37,13 +37,11 @@ const lacuna::Algorithm multi_ring = {
     .name = "multi_ring",
     .summary = "two rings in opposite directions; 2(P-1) steps, 2(P-1)/P of the data per rank",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           add_ring(g, false);
           add_ring(g, true);
         },
-    .bind = nullptr,
 };
 
 int fail(const lacuna::Status& status) {

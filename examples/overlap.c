@@ -27,10 +27,12 @@ int main(void) {
   buffer.dtype = LACUNA_F32;
   lacuna_sampler sampler = {1, 0, 0};
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  options.algorithm = "skip_ring";
-  options.skip_steps = lacuna_size(communicator) > 2 ? 1 : 0;
-  options.skip_mode = LACUNA_SKIP_RANDOM;
   options.sampler = &sampler;
+  lacuna_method* method = NULL;
+  if (lacuna_size(communicator) > 2) {
+    if (lacuna_method_create("skip", "steps=1,mode=random", &method) != LACUNA_OK) return failed("method");
+    options.method = method;
+  }
 
   lacuna_request* request = NULL;
   if (lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_AVG, &options, &request) != LACUNA_OK) {
@@ -44,6 +46,7 @@ int main(void) {
   }
   if (lacuna_wait(request, -1) != LACUNA_OK) return failed("wait");
   lacuna_request_free(request);
+  lacuna_method_free(method);
 
   lacuna_counters counters = LACUNA_COUNTERS_INIT;
   lacuna_get_counters(communicator, &counters);

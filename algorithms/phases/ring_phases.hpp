@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
 
@@ -35,22 +36,25 @@ void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip =
     g.send(output(line.wrap(me - s)), line.at(me + 1));
     g.receive(output(line.wrap(me - 1 - s)), line.at(me - 1));
   }
-  for (Rank i = 1; i <= std::min(skip, n - 1) && !g.keeps_missing(); ++i) g.clear(output(line.wrap(me + i)));
+  for (Rank i = 1; i <= std::min(skip, n - 1); ++i) {
+    g.lacks(output(line.wrap(me + i)));
+    if (g.number(missing_is_kept) == 0) g.clear(output(line.wrap(me + i)));
+  }
 }
 
 /// All positions of the builder, as they stand.
 inline Line whole_ring(const GraphBuilder& g) { return Topology::ring(g.size()).line(g.position()); }
 
-/// Both phases around all positions, without the first `skip` steps of the first and the last `gather_skip` of the
-/// second; piece by piece of the data.
-inline void ring_allreduce(GraphBuilder& g, int skip = 0, int gather_skip = 0) {
+/// Both phases around all positions, piece by piece of the data; rounds may be left out of both.
+inline void ring_allreduce(GraphBuilder& g) {
+  const int skip = g.number(rounds_left_out);
   const Line ring = whole_ring(g);
   const auto output = [&](Rank piece) { return g.output(piece); };
   const auto partial = [&](Rank, Rank piece) { return g.output(piece); };
   ring_reduce_scatter(
       g, ring, [&](Rank piece) { return g.input(piece); }, partial, skip);
   g.finish(g.output(ring.own), ring.size() - skip);
-  ring_allgather(g, ring, output, gather_skip);
+  ring_allgather(g, ring, output, g.number(gather_rounds_left_out));
 }
 
 }  // namespace lacuna

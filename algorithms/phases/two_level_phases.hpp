@@ -28,7 +28,7 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
 /// (2018).
 inline void two_level_allreduce(GraphBuilder& g, int skip = 0) {
   const Topology hosts = Topology::two_level(g.hosts());
-  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, 0, skip);
+  if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip});
   const Region sum = tree_reduce(g, hosts, g.input(), g.output());
   if (!hosts.parent(g.position())) ring_of_leaders(g, hosts.line(g.position(), 0), sum, skip);
   tree_broadcast(g, hosts, g.output());

@@ -29,8 +29,8 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
   return all;
 }
 
-Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps, bool in_place) {
-  const auto graphs = graphs_of(algorithm, hosts, {.in_place = in_place, .skip_steps = skip_steps});
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, bool in_place) {
+  const auto graphs = graphs_of(algorithm, hosts, {.structure = {.in_place = in_place}});
   if (!graphs) return graphs.status();
   std::vector<const Graph*> all;
   for (const Graph& graph : *graphs) all.push_back(&graph);
@@ -54,9 +54,9 @@ Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& ho
   return graphs;
 }
 
-Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts) {
   for (bool in_place : {false, true}) {
-    if (Status fits = check_graphs(algorithm, hosts, skip_steps, in_place); !fits) {
+    if (Status fits = check_graphs(algorithm, hosts, in_place); !fits) {
       const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
       return {fits.code(), fmt::format("{} {} on {} ranks{}{}: {}", to_string(algorithm.collective), algorithm.name,
                                        hosts.size(), where, in_place ? ", in place" : "", fits.message())};
@@ -73,8 +73,8 @@ Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
   for (Rank size = 1; size <= checked_at_once; ++size) {
     for (const Hosts& hosts : hosts_of(algorithm, size)) {
       if (algorithm.supports && !algorithm.supports({.collective = algorithm.collective}, hosts)) continue;
-      if (Status fits = check_graphs(algorithm, hosts, 0); !fits) return fits;
-      entry.verified.emplace_back(hosts, 0);
+      if (Status fits = check_graphs(algorithm, hosts); !fits) return fits;
+      entry.verified.push_back(hosts);
     }
   }
   const std::lock_guard lock(mutex_);
@@ -96,16 +96,16 @@ const Algorithm* RegisteredAlgorithms::find(Collective collective, std::string_v
   return nullptr;
 }
 
-Status RegisteredAlgorithms::verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps) {
+Status RegisteredAlgorithms::verified(const Algorithm& algorithm, const Hosts& hosts) {
   if (hosts.size() > most_checked) return {};
-  const std::pair wanted(key_of(algorithm, hosts), skip_steps);
+  const Hosts wanted = key_of(algorithm, hosts);
   const std::lock_guard lock(mutex_);
   const auto entry =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& one) { return one.algorithm == &algorithm; });
   if (entry == entries_.end()) return {};
   auto& verified = entry->verified;
   if (std::find(verified.begin(), verified.end(), wanted) != verified.end()) return {};
-  if (Status fits = check_graphs(algorithm, wanted.first, skip_steps); !fits) return fits;
+  if (Status fits = check_graphs(algorithm, wanted); !fits) return fits;
   verified.push_back(wanted);
   return {};
 }

@@ -2,19 +2,18 @@
 
 #include <mutex>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
 
-/// The graphs of all positions, with the structural options of `options`, or what the program asked for and can't be
+/// The graphs of all positions, with the structure of `options`, or what the program asked for and can't be
 /// had. Hosts by position.
 Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options = {});
 
 /// The graphs of all positions, built and verified, in place and not. Errors name the numbers of ranks and hosts.
-Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
+Status check_graphs(const Algorithm& algorithm, const Hosts& hosts);
 
 /// Algorithms that the program has brought. Any thread may call.
 class RegisteredAlgorithms {
@@ -24,12 +23,12 @@ class RegisteredAlgorithms {
   /// Null if there is none of that name.
   const Algorithm* find(Collective collective, std::string_view name);
   /// Verifies the graphs that this call needs, unless that was done before.
-  Status verified(const Algorithm& algorithm, const Hosts& hosts, int skip_steps);
+  Status verified(const Algorithm& algorithm, const Hosts& hosts);
 
  private:
   struct Entry {
     const Algorithm* algorithm;
-    std::vector<std::pair<Hosts, int>> verified;  // with so many skipped steps
+    std::vector<Hosts> verified;
   };
 
   std::mutex mutex_;

@@ -8,7 +8,6 @@ namespace lacuna {
 namespace {
 
 using Where = Preference::Where;
-using Skips = Preference::Skips;
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
@@ -20,19 +19,7 @@ constexpr std::array table = {
                "the least bytes and steps between hosts"},
     Preference{Collective::Allreduce, 256 << 10, Where::PowersOfTwo, "halving_doubling",
                "the ring's bytes in fewer steps"},
-    Preference{Collective::Allreduce, any_size, Where::EvenHosts, "skip_two_level", "it skips between hosts only",
-               Skips::ByRatio},
-    Preference{Collective::Allreduce, any_size, Where::Anywhere, "skip_ring", "the call skips", Skips::Anything},
-    Preference{Collective::ReduceScatter, any_size, Where::Anywhere, "skip_ring", "the call skips", Skips::Anything},
-    Preference{Collective::Allgather, any_size, Where::Anywhere, "skip_ring", "the call skips", Skips::Anything},
 };
-
-bool fits(Skips skips, const Skip& asked) {
-  if (!asked.is_on()) return skips == Skips::Nothing;
-  const bool by_steps = asked.ratio == 0 || asked.gather_steps > 0 || !asked.schedule.empty();
-  const bool by_order = asked.mode == SkipMode::Shuffled || asked.reversed;
-  return skips == Skips::Anything || (skips == Skips::ByRatio && !by_steps && !by_order);
-}
 
 bool fits(Where where, const Hosts& hosts) {
   switch (where) {
@@ -51,8 +38,7 @@ bool fits(Where where, const Hosts& hosts) {
 const Preference* preference(const Call& call, const Hosts& hosts) {
   const std::size_t bytes = call.count * size_of(call.dtype);
   for (const Preference& row : table) {
-    const bool matches = row.collective == call.collective && fits(row.skips, call.options.skip);
-    if (matches && bytes <= row.up_to_bytes && fits(row.where, hosts)) return &row;
+    if (row.collective == call.collective && bytes <= row.up_to_bytes && fits(row.where, hosts)) return &row;
   }
   return nullptr;
 }

@@ -8,8 +8,8 @@
 
 namespace lacuna {
 
-/// A row of the table by which lacuna chooses an algorithm where the caller names none. The first row that fits is
-/// taken; without one, the collective's first algorithm in manifest.def.
+/// A row of the table by which lacuna chooses an algorithm where the caller names none, nor a method. The first row
+/// that fits is taken; without one, the collective's first algorithm in manifest.def.
 struct Preference {
   Collective collective;
   std::size_t up_to_bytes;  ///< count times element size
@@ -20,12 +20,9 @@ struct Preference {
   } where;
   std::string_view algorithm;
   std::string_view reason;
-  /// Steps are those of the ring, as SkipReduce counts them; a ratio means the same everywhere. So ByRatio takes calls
-  /// whose ratio says all, and for which any order of the ranks will do.
-  enum class Skips : std::uint8_t { Nothing, Anything, ByRatio } skips = Skips::Nothing;
 };
 
-/// Null if none fits.
+/// Null if none fits, or if a method chooses.
 const Preference* preference(const Call& call, const Hosts& hosts);
 
 }  // namespace lacuna

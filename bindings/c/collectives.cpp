@@ -72,8 +72,7 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
     lacuna::Call call{.collective = what, .root = given.root};
     if (Status valid = check_range("reduction", given.reduction, LACUNA_PROD); !valid) return valid;
     call.reduction = static_cast<lacuna::Reduction>(given.reduction);
-    SkipLists lists;
-    if (Status valid = read_options(options, call.options, lists); !valid) return valid;
+    if (Status valid = read_options(options, call.options); !valid) return valid;
     if (Status valid = read_buffers(communicator->communicator, given, call); !valid) return valid;
     const bool prepare = prepares(options);
     if (prepare && !request) return null_argument("request");

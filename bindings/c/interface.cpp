@@ -37,20 +37,19 @@ Status read_seconds(const char* what, double seconds, std::chrono::milliseconds&
   return {};
 }
 
-Status read_options(const lacuna_options* given, Options& options, SkipLists& lists) {
+Status read_options(const lacuna_options* given, Options& options) {
   lacuna_options value = LACUNA_OPTIONS_INIT;
   if (Status valid = read(given, value); !valid) return valid;
-  if (Status valid = check_range("skip_mode", value.skip_mode, LACUNA_SKIP_SHUFFLED); !valid) return valid;
   if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
   if (Status valid = read_seconds("deadline", value.deadline, options.deadline); !valid) return valid;
   static_assert(sizeof(lacuna_sampler) == sizeof(Sampler));
   if (value.algorithm) options.algorithm = value.algorithm;
-  options.skip.steps = value.skip_steps;
-  options.skip.mode = static_cast<SkipMode>(value.skip_mode);
+  if (value.method) options.method = value.method->options;
+  if (value.state) options.state = &value.state->state;
   options.sampler = reinterpret_cast<Sampler*>(value.sampler);
   options.priority = static_cast<Priority>(value.priority);
   if (value.notify) options.notify = value.token;
-  return read_skip(value.skip, options.skip, lists);
+  return {};
 }
 
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value) {

@@ -13,7 +13,7 @@
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/job/fork_guard.hpp"
 
-// What the files of the C interface share: one file for each group of lacuna.h and lacuna_skip.h.
+// What the files of the C interface share: one file for each group of lacuna.h.
 
 struct lacuna_communicator {
   lacuna::Communicator communicator;
@@ -25,12 +25,12 @@ struct lacuna_request {
   lacuna::runtime::Home home{};
 };
 
-struct lacuna_skip_state {
-  lacuna::SkipState state;
+struct lacuna_method {
+  lacuna::MethodOptions options;
 };
 
-struct lacuna_skip_importance {
-  lacuna::SkipImportance importance;
+struct lacuna_state {
+  lacuna::MethodState state;
 };
 
 namespace lacuna::c {
@@ -71,15 +71,7 @@ Status too_small(std::size_t capacity, std::size_t needed);
 
 /// Whole milliseconds, rounded up; what is longer than decades is cut to that.
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value);
-/// What Options::skip points to; lives until the call has been started or prepared.
-struct SkipLists {
-  std::vector<SkipStage> schedule;
-  std::vector<SkipSegment> segments;
-};
-
-Status read_options(const lacuna_options* given, Options& options, SkipLists& lists);
-/// What lacuna_options::skip adds.
-Status read_skip(const lacuna_skip* given, Skip& skip, SkipLists& lists);
+Status read_options(const lacuna_options* given, Options& options);
 /// Is the call to be prepared? Options are valid here.
 bool prepares(const lacuna_options* given);
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);

@@ -13,8 +13,8 @@
  * Handles are opaque; they belong to the caller and end with their _free function. Structures belong to the caller and
  * are read, or filled, during the call only. All but lacuna_sampler and the elements of lists begin with their size:
  * set it with the _INIT macro, so that a program goes on working with later libraries, whose structures may have more
- * members. What may change in version 1 stands in docs/c_api.md. Skipping has a file of its own, lacuna_skip.h, which
- * is included here.
+ * members. What may change in version 1 stands in docs/c_api.md. A method whose options are more
+ * than text has a header of its own beside this one, which includes it.
  *
  * Who may use what at a time:
  *
@@ -25,6 +25,8 @@
  * | completions | several; each completion goes to one of them |
  * | lacuna_world_options, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads them |
  * | lacuna_counters and other results | the thread whose call fills them |
+ * | lacuna_method | several |
+ * | lacuna_state | one call at a time: a call changes it when it starts, and until it has ended |
  * | lacuna_sampler | one call at a time: a random call changes it when it starts |
  * | memory of buffers, `received` of lacuna_blocks | the call's, see lacuna_reclaimed(); all may read the input |
  * | lacuna_last_error() | each thread has its own |
@@ -95,13 +97,6 @@ typedef enum lacuna_memory_kind {
   LACUNA_CUDA_MANAGED = 2 /**< CUDA's managed memory */
 } lacuna_memory_kind;
 
-/** Which ranks' contributions a call that skips leaves out. P ranks. */
-typedef enum lacuna_skip_mode {
-  LACUNA_SKIP_STATIC = 0,  /**< the same in every call */
-  LACUNA_SKIP_RANDOM = 1,  /**< the ranks are turned by a draw for each part of each call: P patterns */
-  LACUNA_SKIP_SHUFFLED = 2 /**< their order is drawn for each part of each call: P! orders */
-} lacuna_skip_mode;
-
 /** A call of a higher class overtakes the others at every step and on the wire. */
 typedef enum lacuna_priority {
   LACUNA_HIGH = 0,   /**< before all others */
@@ -125,8 +120,10 @@ typedef enum lacuna_counters_format {
 typedef struct lacuna_communicator lacuna_communicator;
 /** A call in flight, prepared, or ended. Ends with lacuna_request_free(). */
 typedef struct lacuna_request lacuna_request;
-/** What a call leaves out, beyond lacuna_options. Its members stand in lacuna_skip.h. */
-typedef struct lacuna_skip lacuna_skip;
+/** What a call gives up, and how: a method with its options. Ends with lacuna_method_free(). */
+typedef struct lacuna_method lacuna_method;
+/** What a method keeps of one tensor from call to call. Ends with lacuna_state_free(). */
+typedef struct lacuna_state lacuna_state;
 
 /**
  * How to join the job. What is left as LACUNA_WORLD_OPTIONS_INIT sets it comes from the environment; with nothing set
@@ -192,22 +189,21 @@ typedef struct lacuna_sampler {
 
 /** How a call is carried out. Equal on all ranks but for priority, deadline, notify, token and prepare. */
 typedef struct lacuna_options {
-  size_t struct_size;      /**< sizeof(lacuna_options) */
-  const char* algorithm;   /**< its name, read when the call starts; null: lacuna chooses */
-  int32_t skip_steps;      /**< S: steps left out, as the algorithm counts them; skip_ring: 0 .. P-1 of P ranks */
-  int32_t skip_mode;       /**< a lacuna_skip_mode */
-  lacuna_sampler* sampler; /**< of random choices; null: that of skip.state, or the communicator's own, which is the
+  size_t struct_size;          /**< sizeof(lacuna_options) */
+  const char* algorithm;       /**< its name, read when the call starts; null: lacuna chooses */
+  const lacuna_method* method; /**< what is given up; null: nothing. Read when the call starts */
+  lacuna_state* state; /**< of this tensor, if the method needs one; lives until the call, or what was prepared, ends */
+  lacuna_sampler* sampler; /**< of random choices; null: that of the state, or the communicator's own, which is the
                               same in jobs made alike and another one for each communicator of a job */
   int32_t priority;        /**< a lacuna_priority */
   double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
   int32_t notify;          /**< not 0: token enters the completion queue at the call's end */
   uint64_t token;          /**< what lacuna_next_completion() gives back */
   int32_t prepare;         /**< not 0: make the request and start nothing; see lacuna_start() */
-  const lacuna_skip* skip; /**< more about what is left out, read when the call starts; null: nothing more */
 } lacuna_options;
 /** All defaults; a null pointer to options means the same. */
 #define LACUNA_OPTIONS_INIT \
-  { sizeof(lacuna_options), NULL, 0, LACUNA_SKIP_STATIC, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0, NULL }
+  { sizeof(lacuna_options), NULL, NULL, NULL, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
 
 /** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
 typedef struct lacuna_counters {
@@ -415,8 +411,8 @@ LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, co
  * Those of one sender with one tag are received in the order in which they were sent.
  *
  * With `request` null they return at the end, with the outcome; else they start and put a request there, for
- * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; an algorithm, and
- * what skips, are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
+ * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; an algorithm and a
+ * method are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
  * @{
  */
 /** Sends data to rank `to`; ends when data may be rewritten, which may be before the receiver has asked for it. */
@@ -459,7 +455,7 @@ LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request,
 /**
  * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
  * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
- * buffers, and a sampler, state or importance that it was given, must live. On an error nothing was sent; after
+ * buffers, and a sampler or state that it was given, must live. On an error nothing was sent; after
  * LACUNA_BUSY try again.
  */
 LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
@@ -482,6 +478,122 @@ LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout)
 LACUNA_EXPORT lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed);
 /** Ends a handle; waits for an unfinished call, at most until its deadline, as lacuna_wait() does. Null is allowed. */
 LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
+/** @} */
+
+/**
+ * @defgroup methods Methods
+ * What calls give up, and what that remembers. `lacuna list` shows all methods, `lacuna list METHOD` the options of
+ * one. A method may be used by several threads and calls at a time; a state by one call at a time.
+ * @{
+ */
+/**
+ * Makes a method with options, equal on all ranks.
+ * @param name    of the method, "skip" say
+ * @param options "steps=2,mode=random", say; null or empty: all defaults
+ * @param method  becomes the method, for lacuna_method_free(), also while calls that have it run
+ */
+LACUNA_EXPORT lacuna_status lacuna_method_create(const char* name, const char* options, lacuna_method** method);
+/** Ends a handle. Null is allowed. */
+LACUNA_EXPORT void lacuna_method_free(lacuna_method* method);
+
+/**
+ * Makes a state without runs, equal on all ranks.
+ * @param method it is for; may be null: any
+ * @param seed   of its sampler, from which calls draw that bring none
+ * @param key    of its sampler, the number of the tensor, say
+ * @param state  becomes the state, for lacuna_state_free()
+ */
+LACUNA_EXPORT lacuna_status lacuna_state_create(const lacuna_method* method, uint64_t seed, uint64_t key,
+                                                lacuna_state** state);
+/** Ends a handle that no call uses any more. Null is allowed. */
+LACUNA_EXPORT void lacuna_state_free(lacuna_state* state);
+
+/** What a state holds, beside its arrays. */
+typedef struct lacuna_state_values {
+  size_t struct_size;     /**< sizeof(lacuna_state_values) */
+  lacuna_sampler sampler; /**< as it is now */
+  uint64_t runs;          /**< calls started with it */
+  size_t arrays;          /**< their number */
+} lacuna_state_values;
+/** Zeros. */
+#define LACUNA_STATE_VALUES_INIT \
+  { sizeof(lacuna_state_values), {0, 0, 0}, 0, 0 }
+/** Fills values, whose struct_size must be set. */
+LACUNA_EXPORT lacuna_status lacuna_get_state(const lacuna_state* state, lacuna_state_values* values);
+
+/** A named array of a state: what this rank has not contributed yet ("residual"), say. */
+typedef struct lacuna_state_array {
+  size_t struct_size; /**< sizeof(lacuna_state_array) */
+  const char* name;   /**< the state's own, as long as data */
+  const void* data;   /**< the state's own; valid until a call has the state, or lacuna_state_restore() */
+  size_t count;       /**< elements */
+  int32_t dtype;      /**< a lacuna_dtype */
+  int32_t own;        /**< 1: each rank has its own; 0: it is equal on all */
+} lacuna_state_array;
+/** Zeros. */
+#define LACUNA_STATE_ARRAY_INIT \
+  { sizeof(lacuna_state_array), NULL, NULL, 0, LACUNA_F32, 0 }
+/** Fills array, whose struct_size must be set; index is 0 .. arrays-1 of lacuna_get_state(). */
+LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, size_t index, lacuna_state_array* array);
+/**
+ * All of it as bytes, for a checkpoint: each rank saves its own.
+ * @param state    which no call is using
+ * @param bytes    where they go; with capacity 0 it may be null
+ * @param capacity bytes that fit there
+ * @param length   becomes the number of bytes, also where capacity is smaller: then the call fails with
+ *                 LACUNA_INVALID_ARGUMENT and bytes stay as they are
+ */
+LACUNA_EXPORT lacuna_status lacuna_state_save(const lacuna_state* state, void* bytes, size_t capacity, size_t* length);
+/**
+ * Makes a state what it was when it was saved. What is damaged, or of another kind, is refused with
+ * LACUNA_INVALID_ARGUMENT, and the state stays as it is.
+ * @param state  which no call is using
+ * @param bytes  what lacuna_state_save() gave
+ * @param length their number
+ */
+LACUNA_EXPORT lacuna_status lacuna_state_restore(lacuna_state* state, const void* bytes, size_t length);
+
+/** What the method of a call has done, beside the dense call: that of the same algorithm and the same data without it.
+ */
+typedef struct lacuna_report {
+  size_t struct_size;           /**< sizeof(lacuna_report) */
+  int32_t rounds;               /**< messages that wait for each other */
+  int32_t dense_rounds;         /**< of the dense call */
+  uint64_t sent;                /**< payload of this rank, bytes */
+  uint64_t dense_sent;          /**< of the dense call */
+  uint64_t received;            /**< payload of this rank, bytes */
+  uint64_t dense_received;      /**< of the dense call */
+  uint64_t contributions;       /**< terms, over all elements that are reduced, of all ranks */
+  uint64_t dense_contributions; /**< of the dense call */
+  uint64_t lacking;             /**< elements that other ranks have and this one does not get */
+} lacuna_report;
+/** Zeros. */
+#define LACUNA_REPORT_INIT \
+  { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** Fills report, whose struct_size must be set: zeros for a request that has not ended well or gave nothing up. */
+LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* report);
+/** A number that the method adds to reports, by its name; 0 where lacuna_get_report() gives zeros. */
+LACUNA_EXPORT lacuna_status lacuna_get_report_number(const lacuna_request* request, const char* name, double* value);
+
+/** A stretch of an output that lacks a rank's contribution. It has no struct_size and never changes. */
+typedef struct lacuna_gap {
+  size_t offset; /**< its first element in the output */
+  size_t count;  /**< elements */
+  int32_t from;  /**< whose contribution is missing; of an allgather, whose block */
+} lacuna_gap;
+/**
+ * What one rank's output lacks, of a collective whose method leaves something out; nothing without a method. Each rank
+ * knows that of all ranks, without a message. For checks, reports and sharded data parallelism, not for each step of a
+ * large job: the time grows with the cube of the number of ranks.
+ * @param request  of a collective that has been started; its last start is told of
+ * @param rank     whose output
+ * @param gaps     where they go, ascending by `from`, then by offset; with capacity 0 it may be null
+ * @param capacity gaps that fit there
+ * @param count    becomes the number of gaps, also where capacity is smaller: then the call fails with
+ *                 LACUNA_INVALID_ARGUMENT and gaps stay as they are
+ */
+LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t rank, lacuna_gap* gaps, size_t capacity,
+                                        size_t* count);
 /** @} */
 
 /**
@@ -519,7 +631,5 @@ LACUNA_EXPORT lacuna_status lacuna_next_completion(lacuna_communicator* communic
 #ifdef __cplusplus
 }
 #endif
-
-#include "lacuna_skip.h"
 
 #endif /* LACUNA_H */

@@ -11,11 +11,10 @@ template <class Side>
 Status read_message(const lacuna_buffer* data, int32_t tag, const lacuna_options* given, Side& side) {
   lacuna_buffer buffer = LACUNA_BUFFER_INIT;
   lacuna::Options options;
-  SkipLists lists;
   if (Status valid = read_buffer(data, "data", buffer); !valid) return valid;
-  if (Status valid = read_options(given, options, lists); !valid) return valid;
-  if (!options.algorithm.empty() || options.skip.is_on()) {
-    return {Code::InvalidArgument, "a message takes neither an algorithm nor steps to skip"};
+  if (Status valid = read_options(given, options); !valid) return valid;
+  if (!options.algorithm.empty() || options.method) {
+    return {Code::InvalidArgument, "a message takes neither an algorithm nor a method"};
   }
   if (prepares(given)) return {Code::Unsupported, "messages can't be prepared, only collectives"};
   side.data = buffer.data;

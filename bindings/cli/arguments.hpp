@@ -29,9 +29,5 @@ inline Hosts hosts_with(const std::vector<Rank>& ranks_on_each) {
 inline auto collective_names() { return names_of<Collective>(all_collectives); }
 inline auto dtype_names() { return names_of<Dtype>(all_dtypes); }
 inline auto reduction_names() { return names_of<Reduction>(all_reductions); }
-inline auto skip_mode_names() {
-  return names_of<SkipMode>(std::array{SkipMode::Static, SkipMode::Random, SkipMode::Shuffled});
-}
-inline auto skip_scale_names() { return names_of<SkipScale>(std::array{SkipScale::ZeroFill, SkipScale::Renormalised}); }
 
 }  // namespace lacuna::cli

@@ -186,7 +186,7 @@ std::vector<ConfigSection> ConfigSection::sections(const char* key) {
 
 void ConfigSection::error(std::string_view key, std::string_view text) {
   const toml::node* node = table_.get(key);
-  report_.error(node != nullptr ? node->source() : table_.source(), text);
+  note_error(node != nullptr ? node->source() : table_.source(), text);
 }
 
 bool ConfigSection::finish() {
@@ -198,7 +198,7 @@ bool ConfigSection::finish() {
     const std::string hint =
         meant.empty() ? fmt::format("allowed are {}", joined(asked_, ", ")) : fmt::format("did you mean '{}'?", meant);
     known = false;
-    report_.error(key.source(), fmt::format("unknown key '{}' {}; {}", key.str(), place, hint));
+    note_error(key.source(), fmt::format("unknown key '{}' {}; {}", key.str(), place, hint));
   }
   return known;
 }
@@ -208,13 +208,13 @@ const toml::node* ConfigSection::find(Key key, bool needed) {
   const toml::node* node = table_.get(key.name);
   if (node == nullptr && needed) {
     const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
-    report_.error(table_.source(), fmt::format("'{}' is missing {}", key.name, place));
+    note_error(table_.source(), fmt::format("'{}' is missing {}", key.name, place));
   }
   return node;
 }
 
 void ConfigSection::wrong(std::string_view key, const toml::node& node, std::string_view allowed) {
-  report_.error(node.source(), fmt::format("'{}' is {}, allowed is {}", key, shown(node), allowed));
+  note_error(node.source(), fmt::format("'{}' is {}, allowed is {}", key, shown(node), allowed));
 }
 
 void ConfigSection::keep(Key key, std::string value) {

@@ -79,6 +79,8 @@ class ConfigSection {
   std::vector<ConfigSection> sections(const char* key);
 
   bool has(std::string_view key) const { return table_.contains(key); }
+  /// Has anything been wrong in this section?
+  bool has_errors() const { return has_errors_; }
   /// An error at a key, or at the section where it is missing.
   void error(std::string_view key, std::string_view text);
   /// True if all keys of the section have been asked for.
@@ -89,7 +91,13 @@ class ConfigSection {
   void wrong(std::string_view key, const toml::node& node, std::string_view allowed);
   void keep(Key key, std::string value);
 
+  void note_error(const toml::source_region& where, std::string_view text) {
+    has_errors_ = true;
+    report_.error(where, text);
+  }
+
   const toml::table& table_;
+  bool has_errors_ = false;
   std::string name_;
   ConfigReport& report_;
   std::vector<std::string> asked_;

@@ -11,7 +11,6 @@
 #include "algorithms/registry/registered.hpp"
 #include "algorithms/registry/selection.hpp"
 #include "runtime/graph/graph_cost.hpp"
-#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -29,6 +28,7 @@ std::string name_bytes(std::uint64_t bytes) {
 std::string reason(const ExplainOptions& options, const Call& call) {
   if (!options.algorithm.empty()) return "it was asked for";
   const Preference* row = preference(call, options.hosts);
+  if (asks_for_method(call)) return fmt::format("the method {} chooses it", call.options.method.method()->name);
   if (!row) return "the first of its collective: no rule for other sizes or numbers of ranks fits";
   static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each"};
   const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
@@ -38,12 +38,22 @@ std::string reason(const ExplainOptions& options, const Call& call) {
 
 }  // namespace
 
+Structure structure_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+  Plan plan;
+  make_plan({call, algorithm, hosts, std::numeric_limits<std::size_t>::max()}, plan);
+  for (const PartPlan& part : plan.parts) {
+    if (!part.is_dense()) return {.numbers = part.structure.numbers};
+  }
+  return {};
+}
+
 double Cost::seconds(double latency, double rate) const {
   return steps * latency + static_cast<double>(host_bytes) / rate;
 }
 
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element, int skip_steps) {
-  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts, {.skip_steps = skip_steps});  // a call that is taken
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element,
+             const Structure& structure) {
+  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
   Cost cost{.steps = runtime::rounds_of(graphs)};
   struct Moved {
     std::uint64_t out = 0, in = 0;
@@ -67,10 +77,11 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
   return cost;
 }
 
-Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, int skip_steps) {
+Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count,
+                             const Structure& structure) {
   runtime::GraphCost graphs(algorithm, {.collective = algorithm.collective,
                                         .size = hosts.size(),
-                                        .skip_steps = skip_steps,
+                                        .structure = structure,
                                         .hosts = algorithm.by_hosts ? hosts : Hosts()});
   const runtime::PartCost& cost = graphs.of(0, count);
   if (cost.reduced == 0) return {};
@@ -92,34 +103,39 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
   }
 }
 
-/// One that can skip, against itself with S = 0; or why it can't so much.
-void show_skipping(const ExplainOptions& options, const Call& call, const Algorithm& algorithm, bool taken) {
+/// One that serves the method, against itself without; or why it can't do what is asked.
+void show_serving(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one, bool taken) {
   const char mark = taken ? '>' : ' ';
-  if (const Status valid = runtime::check_skip(call, algorithm, options.hosts); !valid) {
-    return fmt::print("{} {:<22} {}\n", mark, algorithm.name, valid.message());
+  const Algorithm& algorithm = *one.algorithm;
+  if (const Status valid = options.method.method()->check(call, algorithm, options.hosts); !valid) {
+    return fmt::print("{} {:<22} {}\n", mark, one.name, valid.message());
   }
-  const int steps = runtime::steps_of(call, algorithm, options.hosts);
-  const Cost cost = cost_of(algorithm, options.hosts, call.count, width, steps);
+  Plan plan;
+  make_plan({call, algorithm, options.hosts, std::numeric_limits<std::size_t>::max()}, plan);
+  const Structure structure = structure_of(call, algorithm, options.hosts);
+  const Cost cost = cost_of(algorithm, options.hosts, call.count, width, structure);
   const Cost dense = cost_of(algorithm, options.hosts, call.count, width);
-  const Contributors there = contributors_of(algorithm, options.hosts, call.count, steps);
+  const Contributors there = contributors_of(algorithm, options.hosts, call.count, structure);
   const double saved = static_cast<double>(dense.total_bytes - cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
-  fmt::print("{} {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, algorithm.name,
-             steps, cost.steps, dense.steps - cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.total_bytes),
-             100 * share, there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
+  fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, one.name,
+             plan.numbers[0], cost.steps, dense.steps - cost.steps, name_bytes(cost.rank_bytes),
+             name_bytes(cost.total_bytes), 100 * share, there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
              there.fewest > 0 ? fmt::format("{:.2f}", there.mean) : "-",
              cost.seconds(options.latency, options.rate) * 1e6);
 }
 
-void show_skips(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
-  fmt::print("  {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", "", "", "steps", "", "", "bytes",
+void show_method(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
+  const Method& method = *options.method.method();
+  fmt::print("  {}\n", options.method.text());
+  fmt::print("  {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", "", "", "rounds", "", "", "bytes",
              "contributors", "");
-  fmt::print("  {:<22} {:>3} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm", "S", "steps", "saved",
-             "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
-  for (const Algorithm* algorithm : all_algorithms()) {
-    if (algorithm->collective != options.collective || !algorithm->skipping) continue;
-    if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
-    show_skipping(options, call, *algorithm, algorithm == taken);
+  fmt::print("  {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm", method.numbers[0],
+             "rounds", "saved", "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
+  for (const MethodAlgorithm& one : method.algorithms) {
+    if (one.algorithm->collective != options.collective) continue;
+    if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
+    show_serving(options, call, one, one.algorithm == taken);
   }
 }
 
@@ -128,7 +144,9 @@ void show_skips(const ExplainOptions& options, const Call& call, const Algorithm
 int explain(const ExplainOptions& options) {
   Call call{.collective = options.collective, .count = options.bytes / width};
   call.options.algorithm = options.algorithm;
-  call.options.skip = options.skip;
+  call.options.method = options.method;
+  MethodState state;
+  call.options.state = &state;
   const Hosts& hosts = options.hosts;
   const auto taken = select_algorithm(call, hosts);
   if (!taken) {
@@ -137,8 +155,8 @@ int explain(const ExplainOptions& options) {
   }
   fmt::print("{} of {}{} on {} ranks of {} hosts: {}\n  {}\n\n", to_string(options.collective),
              name_bytes(options.bytes), has_blocks(options.collective) ? " per block" : "", hosts.size(), hosts.count(),
-             (*taken)->name, reason(options, call));
-  call.options.skip.is_on() ? show_skips(options, call, *taken) : show_dense(options, call, *taken);
+             name_of(call, **taken), reason(options, call));
+  asks_for_method(call) ? show_method(options, call, *taken) : show_dense(options, call, *taken);
   fmt::print("\n  predicted: steps x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
              options.latency * 1e6, options.rate / 1e6);
   return 0;

@@ -12,7 +12,7 @@ struct ExplainOptions {
   std::size_t bytes = 1 << 20;                 ///< count times element size
   Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< of the ranks
   std::string algorithm{};
-  Skip skip{};             ///< what the call leaves out
+  MethodOptions method{};  ///< what the call gives up
   double latency = 20e-6;  ///< seconds from one rank to another
   double rate = 125e6;     ///< bytes per second and host, each way
 };
@@ -28,8 +28,12 @@ struct Cost {
   double seconds(double latency, double rate) const;
 };
 
-/// Of one call of `count` elements of `width` bytes, in one part, without S steps.
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width, int skip_steps = 0);
+/// Of one call of `count` elements of `width` bytes, in one part.
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width,
+             const Structure& structure = {});
+
+/// Of the parts of such a call's first run that are not dense; without any, that of all.
+Structure structure_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 
 /// Whose values are in the result of such a call.
 struct Contributors {
@@ -37,7 +41,8 @@ struct Contributors {
   double mean = 0;
 };
 
-Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, int skip_steps);
+Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count,
+                             const Structure& structure);
 
 int explain(const ExplainOptions& options);
 

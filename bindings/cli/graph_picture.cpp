@@ -67,21 +67,22 @@ std::string text_of(const Picture& picture, const Step& step) {
   return {};
 }
 
-std::string title(const Algorithm& algorithm, const GraphShape& shape) {
+std::string title(const Algorithm& algorithm, const GraphShape& shape, std::string_view method) {
   std::string text = fmt::format("{} {}, position {} of {} ranks", to_string(algorithm.collective), algorithm.name,
                                  shape.position, shape.size);
-  if (shape.skip_steps > 0) text += fmt::format(", {} steps skipped", shape.skip_steps);
-  if (shape.in_place) text += ", in place";
+  if (!method.empty()) text += fmt::format(", {}", method);
+  if (shape.structure.in_place) text += ", in place";
   return text;
 }
 
 }  // namespace
 
-std::string graph_table(const Algorithm& algorithm, const GraphShape& shape) {
+std::string graph_table(const Algorithm& algorithm, const GraphShape& shape, std::string_view method) {
   const Picture picture = draw(algorithm, shape);
   const auto steps = picture.graph.steps();
   const int levels = steps.empty() ? 0 : *std::max_element(picture.level.begin(), picture.level.end()) + 1;
-  std::string text = fmt::format("{}\n{} steps, longest chain {}\n", title(algorithm, shape), steps.size(), levels);
+  std::string text =
+      fmt::format("{}\n{} steps, longest chain {}\n", title(algorithm, shape, method), steps.size(), levels);
   auto out = std::back_inserter(text);
   if (!steps.empty()) fmt::format_to(out, "\nwave  step  {:<58}  after\n", "what");
   for (int level = 0; level < levels; ++level) {
@@ -96,10 +97,11 @@ std::string graph_table(const Algorithm& algorithm, const GraphShape& shape) {
   return text;
 }
 
-std::string graph_dot(const Algorithm& algorithm, const GraphShape& shape) {
+std::string graph_dot(const Algorithm& algorithm, const GraphShape& shape, std::string_view method) {
   const Picture picture = draw(algorithm, shape);
   const auto steps = picture.graph.steps();
-  std::string text = fmt::format("digraph lacuna {{\n  label=\"{}\";\n  node [shape=box];\n", title(algorithm, shape));
+  std::string text =
+      fmt::format("digraph lacuna {{\n  label=\"{}\";\n  node [shape=box];\n", title(algorithm, shape, method));
   auto out = std::back_inserter(text);
   for (StepId id = 0; id < steps.size(); ++id) {
     const char* colour = steps[id].sends() ? "lightblue" : steps[id].receives() ? "lightgreen" : "white";

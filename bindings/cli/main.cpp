@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "algorithms/registry.hpp"
@@ -16,7 +17,6 @@
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cli/trace.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -44,14 +44,15 @@ int draw_graph(const GraphOptions& options) {
   }
   const auto algorithm = select_algorithm(options.call, options.hosts);
   if (!algorithm) return fail(algorithm.status());
-  const int steps = (*algorithm)->skipping ? runtime::steps_of(options.call, **algorithm, options.hosts) : 0;
+  Structure structure = structure_of(options.call, **algorithm, options.hosts);
+  structure.in_place = options.in_place;
   const GraphShape shape{.collective = options.call.collective,
                          .size = ranks,
                          .position = options.position,
-                         .in_place = options.in_place,
-                         .skip_steps = steps,
+                         .structure = structure,
                          .hosts = (*algorithm)->by_hosts ? options.hosts : Hosts()};
-  fmt::print("{}", options.dot ? graph_dot(**algorithm, shape) : graph_table(**algorithm, shape));
+  fmt::print("{}", options.dot ? graph_dot(**algorithm, shape, options.call.options.method.text())
+                               : graph_table(**algorithm, shape, options.call.options.method.text()));
   return 0;
 }
 
@@ -70,6 +71,31 @@ int list_algorithms() {
   fmt::print("{:<16} {:<20} {}\n", "collective", "algorithm", "P ranks; what each sends");
   for (const Algorithm* algorithm : all_algorithms()) {
     fmt::print("{:<16} {:<20} {}\n", to_string(algorithm->collective), algorithm->name, algorithm->summary);
+  }
+  fmt::print("\n{:<16} {}\n", "method", "what a call gives up; `lacuna list METHOD` shows its options");
+  for (const Method* method : all_methods()) fmt::print("{:<16} {}\n", method->name, method->summary);
+  return 0;
+}
+
+int list_method(const Method& method) {
+  const std::shared_ptr<void> defaults = method.make(nullptr);
+  std::vector<std::array<std::string, 4>> rows = {{"option", "default", "allowed", "what"}};
+  for (const Option& option : method.options) {
+    rows.push_back({std::string(option.name), value_text(option, option.get(defaults.get())), allowed_text(option),
+                    std::string(option.help)});
+  }
+  std::array<std::size_t, 3> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  fmt::print("{}: {}\n\n", method.name, method.summary);
+  for (const auto& [name, value, allowed, help] : rows) {
+    fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", name, widths[0], value, widths[1], allowed, widths[2], help);
+  }
+  fmt::print("\n{:<16} {:<20} {:<24} {}\n", "collective", "algorithm", "as", "P ranks; what each sends");
+  for (const MethodAlgorithm& one : method.algorithms) {
+    fmt::print("{:<16} {:<20} {:<24} {}\n", to_string(one.algorithm->collective), one.algorithm->name, one.name,
+               one.summary);
   }
   return 0;
 }
@@ -93,15 +119,26 @@ void add_size(CLI::App& command, const std::string& option, std::size_t& target,
       ->transform(CLI::AsSizeValue(false));
 }
 
-void add_skip_options(CLI::App& command, Skip& skip) {
-  command.add_option("--skip", skip.steps, "what a skip_... algorithm leaves out, in its own measure");
-  command.add_option("--skip-ratio", skip.ratio, "instead: the share of contributions left out at most")
-      ->check(CLI::Range(0.0, 1.0));
-  add_name(command, "--skip-mode", skip.mode, skip_mode_names(),
-           "static; random: who is left out turns with each part of each call; shuffled: in a drawn order");
-  add_name(command, "--skip-scale", skip.scale, skip_scale_names(),
-           "what stands for it: zero_fill, or renormalised: the mean of the rest");
-  command.add_flag("--incomplete", skip.incomplete, "an allgather may leave blocks out");
+void add_method(CLI::App& command, MethodOptions& method) {
+  command.add_option_function<std::string>(
+      "--method",
+      [&method](const std::string& text) {
+        auto made = method_options(text);
+        if (!made) throw CLI::ValidationError("--method", std::string(made.status().message()));
+        method = *std::move(made);
+      },
+      "what the call gives up, such as skip:steps=2,mode=random; `lacuna list METHOD` shows its options");
+}
+
+void add_list(CLI::App& app, int& exit_code) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("list", "all collectives, algorithms and methods, or the options of a method");
+  std::vector<std::string> names;
+  for (const Method* method : all_methods()) names.emplace_back(method->name);
+  command->add_option("method", *name, "its options")->check(CLI::IsMember(names));
+  command->callback([name, &exit_code] {
+    exit_code = name->empty() ? list_algorithms() : list_method(*method_options(*name)->method());
+  });
 }
 
 /// Ranks by their number (`alone`: each on a host of its own) or by those on each host.
@@ -158,7 +195,7 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "in Graphviz's language");
-  add_skip_options(*command, options->call.options.skip);
+  add_method(*command, options->call.options.method);
   command->callback([=, &exit_code] {
     if (!command->get_subcommands().empty()) return;
     if (collective->empty()) throw CLI::RequiredError("collective");
@@ -175,7 +212,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
   add_hosts(*command, options->hosts, most_explained, true);
   command->add_option("-a,--algorithm", options->algorithm, "ask for one");
-  add_skip_options(*command, options->skip);
+  add_method(*command, options->method);
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
   command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });
@@ -216,7 +253,7 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
   command->add_option("-r,--root", options->root, "root of a broadcast");
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
-  add_skip_options(*command, options->skip);
+  add_method(*command, options->method);
   command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
   command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
       ->check(CLI::PositiveNumber);
@@ -312,7 +349,7 @@ int main(int argc, char** argv) {
   CLI::App* info_command = app.add_subcommand("info", "versions, transports, and the configuration in effect");
   info_command->add_flag("--markdown", *markdown, "the manual's table of variables instead");
   info_command->callback([&exit_code, markdown] { exit_code = info(*markdown); });
-  app.add_subcommand("list", "all collectives and algorithms")->callback([&] { exit_code = list_algorithms(); });
+  add_list(app, exit_code);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::vector<std::string> program = take_program(arguments);
   add_graph(app, exit_code);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "algorithms/registry.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/cli/perf_bench.hpp"
 #include "bindings/cli/perf_data.hpp"
@@ -87,36 +88,36 @@ Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   return {};
 }
 
-PerfSkips skips_of(const SkipReport& mine, double sent, double dense_sent) {
-  PerfSkips skips{.steps = mine.steps, .steps_saved = mine.rounds_saved()};
-  if (dense_sent > 0) skips.bytes_saved = 1 - sent / dense_sent;
+PerfReport report_of(const Report& mine, double sent, double dense_sent) {
+  PerfReport all{.numbers = mine.numbers, .rounds_saved = mine.rounds_saved()};
+  if (dense_sent > 0) all.bytes_saved = 1 - sent / dense_sent;
   double elements = 0, contributions = 0;
-  for (const SkippedPart& part : mine.parts) {
+  for (const PartReport& part : mine.parts) {
     if (part.count == 0) continue;
-    skips.fewest = elements == 0 ? part.fewest : std::min(skips.fewest, part.fewest);
+    all.fewest = elements == 0 ? part.fewest : std::min(all.fewest, part.fewest);
     elements += static_cast<double>(part.count);
     contributions += static_cast<double>(part.count) * part.mean;
   }
-  if (elements > 0) skips.contributors = contributions / elements;
-  return skips;
+  if (elements > 0) all.contributors = contributions / elements;
+  return all;
 }
 
-Status measure_skips(Bench& bench, const SkipReport& mine, PerfSkips& skips) {
+Status measure_report(Bench& bench, const Report& mine, PerfReport& report) {
   double bytes[] = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent)};
   if (Status added = bench.communicator.allreduce<double>(bytes, bytes); !added) return added;
-  skips = skips_of(mine, bytes[0], bytes[1]);
+  report = report_of(mine, bytes[0], bytes[1]);
   return {};
 }
 
-Status measure_payload(Bench& bench, std::uint64_t& payload, PerfSkips& skips) {
+Status measure_payload(Bench& bench, std::uint64_t& payload, PerfReport& report) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
-  SkipReport report;
-  if (Status status = bench.round(bench.call(), report); !status) return status;
+  Report mine;
+  if (Status status = bench.round(bench.call(), mine); !status) return status;
   double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
   if (Status status = add_over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
   payload = static_cast<std::uint64_t>(sent);
-  return bench.options.shows_skips() ? measure_skips(bench, report, skips) : Status::ok();
+  return bench.options.method ? measure_report(bench, mine, report) : Status::ok();
 }
 
 /// The times, with the background in flight if there is one.
@@ -142,7 +143,7 @@ Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes
     if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
   }
   if (background) row.beside = background->started() - started_before;
-  return measure_payload(bench, row.payload_bytes, row.skips);
+  return measure_payload(bench, row.payload_bytes, row.report);
 }
 
 Status check_options(const PerfOptions& options, Communicator& communicator) {
@@ -150,19 +151,21 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
     return {Code::InvalidArgument,
             fmt::format("sizes from {} to {} bytes: -b must be at most -e", options.begin_bytes, options.end_bytes)};
   }
-  if (options.messages && (!options.algorithms.empty() || options.skip.is_on())) {
-    return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --skip"};
+  if (options.messages && (!options.algorithms.empty() || options.method)) {
+    return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --method"};
   }
   std::vector<std::string> names = options.algorithms;
   if (names.empty()) names.emplace_back();
-  const auto skips = [&](const std::string& name) { return may_skip(options.collective, name); };
-  if (options.skip.is_on() && std::none_of(names.begin(), names.end(), skips)) {
-    return {Code::InvalidArgument, "--skip is given, but none of the algorithms skips; see `lacuna list`"};
+  const auto serving = [&](const std::string& name) { return serves(options, name); };
+  if (options.method && std::none_of(names.begin(), names.end(), serving)) {
+    return {Code::InvalidArgument, fmt::format("--method is given, but none of the algorithms serves {}; see `lacuna "
+                                               "list {}`",
+                                               options.method.method()->name, options.method.method()->name)};
   }
   for (const std::string& name : names) {
     Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
     call.options.algorithm = name;
-    if (skips(name)) call.options.skip = options.skip;
+    if (serving(name)) call.options.method = options.method;
     if (const auto found = communicator.algorithm_name(call); !found) return found.status();
   }
   return {};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/values/call.hpp"
+#include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::cli {
@@ -23,15 +24,13 @@ struct PerfOptions {
   Reduction reduction = Reduction::Sum;  ///< -o
   bool check = true;                     ///< -c
   Rank root = 0;                         ///< -r
-  Skip skip{};                           ///< --skip ...: for the algorithms that do
+  MethodOptions method{};                ///< --method: for the algorithms that serve it
   bool percentiles = false;              ///< --percentiles: also time each iteration
   int groups = 1;                        ///< --groups: the ranks split into so many, which measure at the same time
   Priority priority = Priority::Normal;  ///< --priority: of what is measured
   std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
   std::string json_path;                 ///< -J
 
-  /// Is anything asked for that may skip? The table then says what was left out.
-  bool shows_skips() const;
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
 
@@ -49,10 +48,10 @@ struct PerfFigures {
   Percentiles percentiles;         ///< where they were asked for
 };
 
-/// What one call has left out, over all ranks, beside the dense call of the same algorithm.
-struct PerfSkips {
-  int steps = 0;            ///< S
-  int steps_saved = 0;      ///< in the longest chain of messages
+/// What the method of one call has left out, over all ranks, beside the dense call of the same algorithm.
+struct PerfReport {
+  MethodNumbers numbers{};  ///< of rank 0
+  int rounds_saved = 0;     ///< in the longest chain of messages
   double bytes_saved = 0;   ///< share of the dense call's
   Rank fewest = 0;          ///< contributors to an element
   double contributors = 0;  ///< on average; 0: nothing is reduced, or nothing was to be left out
@@ -65,7 +64,7 @@ struct PerfRow {
   PerfFigures out_of_place, in_place;  ///< messages are never in place
   std::uint64_t payload_bytes = 0;     ///< sent per call by the rank that sends most, counted by the transport
   int beside = 0;                      ///< allreduces of --beside that rank 0 has started meanwhile
-  PerfSkips skips{};
+  PerfReport report{};
 };
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.

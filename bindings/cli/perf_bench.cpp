@@ -41,16 +41,20 @@ Status Background::finish(Communicator& communicator) {
   return request_.wait();
 }
 
-bool may_skip(Collective collective, std::string_view algorithm) {
-  const auto all = all_algorithms();
-  return std::any_of(all.begin(), all.end(), [&](const Algorithm* one) {
-    return one->collective == collective && one->skipping && (algorithm.empty() || one->name == algorithm);
-  });
-}
-
-bool PerfOptions::shows_skips() const {
-  return skip.is_on() || std::any_of(algorithms.begin(), algorithms.end(),
-                                     [&](const std::string& name) { return may_skip(collective, name); });
+bool serves(const PerfOptions& options, std::string_view algorithm) {
+  if (!options.method) return false;
+  const auto& all = options.method.method()->algorithms;
+  const auto called = [&](std::string_view name) {
+    return std::any_of(all.begin(), all.end(), [&](const MethodAlgorithm& one) {
+      return one.algorithm->collective == options.collective && one.name == name;
+    });
+  };
+  if (algorithm.empty()) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const auto& one) { return one.algorithm->collective == options.collective; });
+  }
+  if (std::any_of(options.algorithms.begin(), options.algorithms.end(), called)) return called(algorithm);
+  return options.method.method()->find(options.collective, algorithm) != nullptr;
 }
 
 Call Bench::call() {
@@ -71,8 +75,8 @@ Call Bench::call() {
   result.options.algorithm = algorithm;
   result.options.priority = options.priority;
   if (options.messages) result.root = neighbour(-1);  // what a rank receives is what that one's broadcast would bring
-  if (may_skip(options.collective, algorithm)) {
-    result.options.skip = options.skip;
+  if (serves(options, algorithm)) {
+    result.options.method = options.method;
     result.options.sampler = &sampler;
   }
   return result;
@@ -115,12 +119,12 @@ Status Bench::start(const Call& now, std::vector<Request>& requests) {
       Send{.data = input.data(), .count = count, .dtype = options.dtype, .to = neighbour(1), .options = as_asked}));
 }
 
-Status Bench::round(const Call& now, SkipReport& report) {
+Status Bench::round(const Call& now, Report& report) {
   if (options.messages) return round(now, 1);
   auto request = communicator.start(now);
   if (!request) return request.status();
   Status ended = request->wait();
-  report = request->skip_report();
+  report = request->report();
   return ended;
 }
 

@@ -32,8 +32,9 @@ class Background {
   int started_ = 0;
 };
 
-/// Can an algorithm of this name skip; any, where the name is empty?
-bool may_skip(Collective collective, std::string_view algorithm);
+/// Does the algorithm of this name serve the method of --method; any, where the name is empty? One that is given by its
+/// own name is dense if others are given as they are called when they serve it: ring beside skip_ring.
+bool serves(const PerfOptions& options, std::string_view algorithm);
 
 /// The buffers of what is measured, and how it is started.
 struct Bench {
@@ -54,7 +55,7 @@ struct Bench {
   /// Makes the call or exchanges the messages, so many at a time.
   Status round(const Call& now, int operations);
   /// Makes the call once and tells what it has left out.
-  Status round(const Call& now, SkipReport& report);
+  Status round(const Call& now, Report& report);
 
  private:
   Rank neighbour(Rank distance) const;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/skip/skip_mask.hpp"
+#include "algorithms/registry/gaps.hpp"
 #include "kernels/float16.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"
@@ -118,6 +118,7 @@ Rank reduced_ranks(const PerfResult& result) {
 struct LeftOut {
   std::vector<std::vector<bool>> values;  // by rank
   std::vector<Rank> ranks;                // how many
+  Missing missing;                        // what stands for them
   Hosts turned;                           // that differ in size, where random draws leave out whole ones; else none
 };
 
@@ -144,17 +145,17 @@ double reduced_value(const PerfResult& result, const LeftOut* left_out, std::siz
   }
   const bool averages = call.reduction == Reduction::Avg;
   const Rank there = result.size - (left_out ? left_out->ranks[element] : 0);
-  switch (there == result.size ? SkipScale::ZeroFill : call.options.skip.scale) {
-    case SkipScale::ZeroFill:
+  switch (there == result.size ? Missing::Rule::Zeros : left_out->missing.rule) {
+    case Missing::Rule::Zeros:
       break;
-    case SkipScale::Renormalised:
+    case Missing::Rule::Renormalised:
       if (const Hosts& turned = left_out->turned; turned.size() > 0) {
         const Rank chance = hosts_there(*left_out, element);
         return scaled(call.dtype, value, turned.count(), averages ? chance * result.size : chance);
       }
       return scaled(call.dtype, value, averages ? 1 : result.size, there);
-    case SkipScale::Factor:
-      return scaled(call.dtype, value, call.options.skip.factor, 1);
+    case Missing::Rule::Factor:
+      return scaled(call.dtype, value, left_out->missing.factor, 1);
   }
   return averages ? scaled(call.dtype, value, 1, result.size) : value;
 }
@@ -166,17 +167,21 @@ double expected_value(const PerfResult& result, const LeftOut* left_out, std::si
 }
 
 std::optional<LeftOut> left_out_of(const PerfResult& result, std::size_t elements) {
-  if (!result.call.options.skip.is_on()) return std::nullopt;
+  if (!asks_for_method(result.call)) return std::nullopt;
   const Hosts hosts = result.hosts.size() > 0 ? result.hosts : Hosts(result.size);
   const auto algorithm = select_algorithm(result.call, hosts);
   if (!algorithm) return std::nullopt;
   LeftOut all;
   all.values.assign(static_cast<std::size_t>(result.size), std::vector<bool>(elements));
   all.ranks.assign(elements, 0);
-  const bool draws = result.call.options.skip.mode != SkipMode::Static;
-  if (draws && (*algorithm)->by_hosts && hosts.ranks_on_each() == 0) all.turned = hosts;
-  const SkipMask mask(result.call, **algorithm, hosts, result.sampler, result.chunk_bytes);
-  for (const SkipGap& gap : mask.gaps(result.rank)) {
+  const PlanRequest request{result.call, **algorithm, hosts, result.chunk_bytes};
+  Plan plan;
+  make_plan(request, plan);
+  for (const PartPlan& part : plan.parts) {
+    if (!part.is_dense()) all.missing = part.missing;
+  }
+  if (all.missing.drawn && (*algorithm)->by_hosts && hosts.ranks_on_each() == 0) all.turned = hosts;
+  for (const Gap& gap : Gaps(request, result.sampler).of(result.rank)) {
     for (std::size_t i = gap.offset; i < gap.offset + gap.count; ++i) {
       all.values[static_cast<std::size_t>(gap.from)][i] = true;
       ++all.ranks[i];

@@ -8,6 +8,7 @@
 #include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -36,16 +37,31 @@ std::string percentile_columns(const PerfOptions& options, const std::string& a,
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
 }
 
-/// Likewise, of one call: steps and bytes against the dense call, and who is in the result.
-std::string skip_columns(const PerfOptions& options, const std::array<std::string, 4>& cells) {
-  if (!options.shows_skips()) return {};
-  return fmt::format("  {:>4} {:>6} {:>6} {:>8}", cells[0], cells[1], cells[2], cells[3]);
+/// Likewise, of one call with a method: its first number, rounds and bytes against the dense call, and who is in the
+/// result.
+std::string method_columns(const PerfOptions& options, const std::array<std::string_view, 4>& cells) {
+  if (!options.method) return {};
+  return fmt::format("  {:>6} {:>6} {:>6} {:>8}", cells[0], cells[1], cells[2], cells[3]);
 }
 
-std::string skip_cells(const PerfOptions& options, const PerfSkips& skips) {
-  const auto contributors = skips.contributors > 0 ? fmt::format("{:.2f}", skips.contributors) : "-";
-  return skip_columns(options, {fmt::to_string(skips.steps), fmt::to_string(skips.steps_saved),
-                                fmt::format("{:.1f}", 100 * skips.bytes_saved), contributors});
+std::string method_cells(const PerfOptions& options, const PerfReport& report) {
+  const auto contributors = report.contributors > 0 ? fmt::format("{:.2f}", report.contributors) : "-";
+  const std::string number = fmt::format("{}", report.numbers[0]), rounds = fmt::to_string(report.rounds_saved);
+  return method_columns(options, {number, rounds, fmt::format("{:.1f}", 100 * report.bytes_saved), contributors});
+}
+
+std::string_view first_number(const PerfOptions& options) {
+  return options.method ? options.method.method()->numbers.front() : std::string_view();
+}
+
+nlohmann::json json_of(const PerfOptions& options, const PerfReport& report) {
+  nlohmann::json json = {{"rounds_saved", report.rounds_saved},
+                         {"bytes_saved_share", report.bytes_saved},
+                         {"contributors_fewest", report.fewest},
+                         {"contributors_mean", report.contributors}};
+  const auto names = options.method.method()->numbers;
+  for (std::size_t i = 0; i < names.size(); ++i) json[std::string(names[i])] = report.numbers[i];
+  return json;
 }
 
 }  // namespace
@@ -70,10 +86,10 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
                       "in-place", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "size", "count", "type", "redop",
                       "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"),
-                      skip_columns(options, {"S", "steps", "bytes", "contrib"}));
+                      method_columns(options, {first_number(options), "rounds", "bytes", "contrib"}));
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "(B)", "(elements)", "", "", "", units,
                       units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"),
-                      skip_columns(options, {"", "saved", "-%", "(mean)"}));
+                      method_columns(options, {"", "saved", "-%", "(mean)"}));
   return text;
 }
 
@@ -84,7 +100,7 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes,
-                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)), skip_cells(options, row.skips));
+                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)), method_cells(options, row.report));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
@@ -115,10 +131,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"priority", static_cast<int>(options.priority)},
                            {"beside_bytes", options.beside},
                            {"root", options.root},
-                           {"skip_steps", options.skip.steps},
-                           {"skip_ratio", options.skip.ratio},
-                           {"skip_mode", to_string(options.skip.mode)},
-                           {"skip_scale", to_string(options.skip.scale)},
+                           {"method", options.method.text()},
                            {"validation", options.check}}}};
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;
@@ -131,13 +144,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                                {"algorithm", row.algorithm},
                                {"out_of_place", json_of(options, row.out_of_place)},
                                {"payload_bytes_per_rank", row.payload_bytes}});
-    if (options.shows_skips()) {
-      json["results"].back()["skipped"] = {{"steps", row.skips.steps},
-                                           {"steps_saved", row.skips.steps_saved},
-                                           {"bytes_saved_share", row.skips.bytes_saved},
-                                           {"contributors_fewest", row.skips.fewest},
-                                           {"contributors_mean", row.skips.contributors}};
-    }
+    if (options.method) json["results"].back()["report"] = json_of(options, row.report);
     if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
     if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
   }

@@ -40,8 +40,8 @@ void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
 }
 
 void add_method(ConfigSection& section, const Hosts& hosts, RunConfig& config) {
-  Method method = read_method(section, hosts);
-  for (const Method& earlier : config.methods) {
+  MethodChoice method = read_method(section, hosts);
+  for (const MethodChoice& earlier : config.methods) {
     if (earlier.label == method.label) {
       section.error("label", fmt::format("there is a method '{}' already; labels must differ", method.label));
     }

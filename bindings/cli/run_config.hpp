@@ -21,7 +21,7 @@ struct RunConfig {
   std::optional<std::uint64_t> steps;
   std::uint64_t checkpoint_every = 0;  ///< steps; 0: only at the end of each method
   std::uint64_t evaluate_every = 0;    ///< steps, beside the end of each epoch; 0: only there
-  std::vector<Method> methods;         ///< at least one; labels differ
+  std::vector<MethodChoice> methods;   ///< at least one; labels differ
   std::unique_ptr<Workload> workload;  ///< not loaded yet
   std::string text;                    ///< the file's
   std::string values;                  ///< of all keys that results depend on and the number of ranks; see ConfigReport

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
-#include <limits>
+#include <algorithm>
 #include <optional>
 
 #include "algorithms/registry.hpp"
@@ -11,86 +10,87 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr std::int64_t most = std::numeric_limits<int>::max();
-constexpr double most_factor = 1e6;
+constexpr const char* no_method = "dense";
 
-/// Those of the keys that are given stand there for nothing.
-void refuse(ConfigSection& section, std::initializer_list<const char*> keys, std::string_view why) {
-  for (const char* key : keys) {
-    if (section.has(key)) section.error(key, fmt::format("'{}' {}", key, why));
+OptionValue read_value(ConfigSection& section, const Option& option, const OptionValue& fallback) {
+  const Key key{option.name.data()};
+  const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
+  switch (option.kind) {
+    case Option::Kind::Flag:
+      return section.flag(key, std::get<bool>(fallback));
+    case Option::Kind::Integer:
+      return section.integer(key, whole(option.least), whole(option.most), std::get<std::int64_t>(fallback));
+    case Option::Kind::Number:
+      return section.number(key, option.least, option.most, std::get<double>(fallback));
+    case Option::Kind::Choice:
+      return section.one_of(key, {option.choices.begin(), option.choices.end()}, std::get<std::string>(fallback));
+    case Option::Kind::Pairs:
+      break;
+  }
+  OptionPairs pairs;
+  for (const auto& [first, second] : section.pairs(key, whole(option.least), whole(option.most)))
+    pairs.emplace_back(first, second);
+  return pairs;
+}
+
+/// Options that are given and change nothing are errors.
+void check_used(ConfigSection& section, const Method& method, const void* options) {
+  const bool on = method.is_on(options);
+  for (const Option& option : method.options) {
+    if (!section.has(option.name) || (on && (!option.counts || option.counts(options)))) continue;
+    section.error(option.name, fmt::format("'{}' changes nothing as the other options are", option.name));
   }
 }
 
-Skip read_skip(ConfigSection& section) {
-  Skip skip;
-  skip.steps = static_cast<int>(section.integer({"skip_steps"}, 0, most, 0));
-  skip.ratio = section.number({"skip_ratio"}, 0, 1, 0);
-  skip.mode = section.choice({"skip_mode"}, {SkipMode::Static, SkipMode::Random, SkipMode::Shuffled});
-  skip.scale = section.choice({"skip_scale"}, {SkipScale::ZeroFill, SkipScale::Renormalised, SkipScale::Factor});
-  skip.factor = section.number({"skip_factor"}, -most_factor, most_factor, skip.factor);
-  skip.feedback = section.flag({"skip_feedback"}, false);
-  skip.warm_up = static_cast<std::uint64_t>(section.integer({"skip_warm_up"}, 0, most, 0));
-  if (skip.scale == SkipScale::Factor && !section.has("skip_factor")) {
-    section.error("skip_scale", "'skip_scale' = \"factor\" needs 'skip_factor'");
+MethodOptions read_options(ConfigSection& section, const Method& method) {
+  std::shared_ptr<void> options = method.make(nullptr);
+  for (const Option& option : method.options) {
+    const OptionValue value = read_value(section, option, option.get(options.get()));
+    if (section.has_errors()) continue;
+    if (Status set = set_value(option, options.get(), value); !set) section.error(option.name, set.message());
   }
-  if (skip.scale != SkipScale::Factor) refuse(section, {"skip_factor"}, "belongs to skip_scale = \"factor\"");
-  return skip;
-}
-
-std::vector<SkipStage> read_schedule(ConfigSection& section) {
-  std::vector<SkipStage> schedule;
-  for (const auto& [from_run, steps] : section.pairs({"skip_schedule"}, 0, most)) {
-    schedule.push_back({static_cast<std::uint64_t>(from_run), static_cast<int>(steps)});
-  }
-  return schedule;
-}
-
-void read_policy(ConfigSection& section, Method& method) {
-  method.policy = section.choice({"skip_policy"}, {SkipPolicy::Skip, SkipPolicy::Automatic});
-  const bool automatic = method.policy == SkipPolicy::Automatic;
-  const std::int64_t small = automatic ? static_cast<std::int64_t>(Skip().small) : 0;
-  method.skip.small = static_cast<std::size_t>(section.integer({"skip_small"}, 0, most, small));
-  SkipImportance::Options& importance = method.importance;
-  importance.every = static_cast<std::uint64_t>(
-      section.integer({"importance_every"}, 2, most, static_cast<std::int64_t>(importance.every)));
-  importance.threshold = section.number({"importance_threshold"}, 0, 1, importance.threshold);
-  if (!automatic) {
-    refuse(section, {"importance_every", "importance_threshold"}, "belongs to skip_policy = \"automatic\"");
-  }
+  return {method, std::move(options)};
 }
 
 /// Whether an algorithm serves the method on these ranks.
-Status served(const Method& method, const Hosts& hosts) {
-  SkipState state;
+Status served(const MethodChoice& choice, const Hosts& hosts) {
+  MethodState state;
   Call call;
   call.collective = Collective::Allreduce;
   call.count = 1;
   call.reduction = Reduction::Avg;
-  call.options.algorithm = method.algorithm;
-  call.options.skip = method.skip;
-  call.options.skip.schedule = method.schedule;
-  call.options.skip.state = &state;
+  call.options.algorithm = choice.algorithm;
+  call.options.method = choice.options;
+  call.options.state = &state;
   return select_algorithm(call, hosts).status();
+}
+
+/// "dense" and all methods.
+std::vector<std::string> method_names() {
+  std::vector<std::string> names = {no_method};
+  for (const Method* method : all_methods()) names.emplace_back(method->name);
+  return names;
 }
 
 }  // namespace
 
-Method read_method(ConfigSection& section, const Hosts& hosts) {
-  Method method;
-  method.algorithm = section.text({"algorithm"}, "");
-  method.label = section.text({"label"}, method.algorithm.empty() ? std::nullopt : std::optional(method.algorithm));
-  method.skip = read_skip(section);
-  method.schedule = read_schedule(section);
-  read_policy(section, method);
-  const bool all_known = section.finish();
+MethodChoice read_method(ConfigSection& section, const Hosts& hosts) {
+  MethodChoice choice;
+  const std::string name = section.one_of({"name"}, method_names(), no_method);
+  choice.algorithm = section.text({"algorithm"}, "");
+  std::optional<std::string> label;
+  if (section.has("name")) label = name;
+  if (!choice.algorithm.empty()) label = choice.algorithm;
+  choice.label = section.text({"label"}, label);
+  if (section.has_errors()) return choice;
+  if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
+  section.finish();
 
-  if (method.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
-  if (all_known && !section.has("skip_steps") && !section.has("skip_ratio") && !section.has("skip_schedule")) {
-    refuse(section, {"skip_mode", "skip_scale", "skip_feedback", "skip_policy", "skip_warm_up", "skip_small"},
-           "changes nothing without 'skip_steps', 'skip_ratio' or 'skip_schedule'");
-  }
-  if (const Status status = served(method, hosts); !status) section.error("algorithm", status.message());
-  return method;
+  if (choice.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
+  if (!section.has_errors() && choice.options) check_used(section, *choice.options.method(), choice.options.get());
+  if (section.has_errors()) return choice;
+  if (const Status status = served(choice, hosts); !status) section.error("algorithm", status.message());
+  return choice;
 }
 
 }  // namespace lacuna::cli

@@ -10,6 +10,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
 
@@ -62,9 +63,9 @@ Status RunSession::set_up(std::size_t method) {
 
 Status RunSession::train(std::size_t method) {
   if (record_.size() == method) {
-    const Method& wanted = config_.methods[method];
+    const MethodChoice& wanted = config_.methods[method];
     if (Status ready = set_up(method); !ready) return ready;
-    record_.push_back({.label = wanted.label, .dense = !wanted.skips()});
+    record_.push_back({.label = wanted.label, .dense = !is_on(wanted.options)});
   }
   if (current().finished) return Status::ok();
   display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);

@@ -7,26 +7,19 @@
 
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/cpp/state.hpp"
-#include "runtime/skip/skip_importance.hpp"
 
 namespace lacuna {
 
 /// One way to communicate; a run of the `lacuna` command compares several on the same work.
-struct Method {
-  std::string label{};                   ///< its name in tables and files
-  std::string algorithm{};               ///< of the allreduce; empty: lacuna chooses
-  Skip skip{};                           ///< of the gradients; its lists, state and importance are left to the workload
-  SkipPolicy policy = SkipPolicy::Skip;  ///< of a layer's weights; its biases are skipped unless they are small
-  std::vector<SkipStage> schedule{};     ///< of skip.steps
-  SkipImportance::Options importance{};  ///< of SkipPolicy::Automatic
-
-  /// Does it leave anything out, in some step at least?
-  bool skips() const { return skip.is_on() || !schedule.empty(); }
+struct MethodChoice {
+  std::string label{};      ///< its name in tables and files
+  std::string algorithm{};  ///< of the allreduce; empty: lacuna chooses
+  MethodOptions options{};  ///< of the gradients; what belongs to a tensor is left to the workload
 };
 
 /// What a workload is asked to do from its first step to its last. Equal on all ranks.
 struct Task {
-  Method method;
+  MethodChoice method;
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
 };

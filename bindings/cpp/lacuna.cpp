@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/skip/skip_mask.hpp"
+#include "algorithms/registry/gaps.hpp"
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/job.hpp"
 #include "runtime/observe/log.hpp"
@@ -44,22 +44,20 @@ Status Request::start() {
   return may ? group_->communicator.start(*run_) : may;
 }
 
-SkipReport Request::skip_report() const {
-  return run_ && check() ? group_->communicator.skip_report(*run_) : SkipReport();
-}
+Report Request::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
 
-Result<std::vector<SkipGap>> Request::skip_mask(Rank at) const {
+Result<std::vector<Gap>> Request::gaps(Rank at) const {
   if (!run_ || run_->kind != runtime::RunKind::Collective) {
-    return Status(Code::InvalidArgument, "skip_mask: only of a collective");
+    return Status(Code::InvalidArgument, "gaps: only of a collective");
   }
   if (Status may = check(); !may) return may;
-  if (run_->parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no mask yet");
+  if (run_->parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no gaps yet");
   const Hosts& hosts = group_->communicator.hosts();
   if (at < 0 || at >= hosts.size()) {
     return Status(Code::InvalidArgument, fmt::format("rank is {}, must be 0 .. {}", at, hosts.size() - 1));
   }
-  if (!run_->algorithm->skipping) return std::vector<SkipGap>();
-  return SkipMask(*run_, hosts).gaps(at);
+  if (!run_->method) return std::vector<Gap>();
+  return Gaps(*run_, hosts).of(at);
 }
 
 std::size_t Request::received_bytes() const { return run_ && check() ? group_->communicator.received(*run_) : 0; }
@@ -173,7 +171,7 @@ Result<const Algorithm*> Communicator::algorithm_of(const Call& call) const {
 Result<std::string_view> Communicator::algorithm_name(const Call& call) const {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
-  return (*algorithm)->name;
+  return name_of(call, **algorithm);
 }
 
 Result<Request> Communicator::start(const Call& call) {

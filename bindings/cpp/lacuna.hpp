@@ -12,9 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/request.hpp"
-#include "runtime/skip/skip_importance.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/job_counters.hpp"

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "runtime/values/dtype.hpp"
-#include "runtime/values/skip.hpp"
-#include "runtime/values/skip_report.hpp"
+#include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {
@@ -49,12 +48,13 @@ class Request {
   Status start();
   /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
   std::size_t received_bytes() const;
-  /// Of a call that has ended well: what it has left out, until it is started again. Empty if it was to skip nothing.
-  SkipReport skip_report() const;
-  /// Of a collective as it was last started: what the output of rank `at` lacks, ascending by SkipGap::from, then by
-  /// offset; nothing where nothing is skipped. Each rank knows that of all ranks, without a message. For checks,
+  /// Of a call that has ended well: what its method has left out, until it is started again. Empty if that was to leave
+  /// nothing out.
+  Report report() const;
+  /// Of a collective as it was last started: what the output of rank `at` lacks, ascending by Gap::from, then by
+  /// offset; nothing without a method. Each rank knows that of all ranks, without a message. For checks,
   /// reports and sharded data parallelism: the time grows with the cube of the number of ranks.
-  Result<std::vector<SkipGap>> skip_mask(Rank at) const;
+  Result<std::vector<Gap>> gaps(Rank at) const;
 
  private:
   friend class Communicator;

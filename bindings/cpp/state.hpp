@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/method_options.hpp"
+#include "runtime/values/method_state.hpp"
 
 namespace lacuna {
 
@@ -20,6 +22,12 @@ struct StateItem {
   void* data = nullptr;
   std::size_t count = 0;  ///< in elements
 };
+
+/// Adds what a method's state holds, under names that begin with `prefix`; valid while the state keeps its arrays. Make
+/// those first (add_arrays()): a checkpoint fills what is there.
+void add_items(MethodState& state, const std::string& prefix, std::vector<StateItem>& items);
+/// The arrays that the state of a tensor of so many elements will have.
+void add_arrays(const MethodOptions& method, Dtype dtype, std::size_t elements, MethodState& state);
 
 /// A named number or text that is saved beside the arrays. Texts are UTF-8 of any length without zero bytes.
 struct Attribute {

@@ -6,6 +6,7 @@
 
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/job/json_text.hpp"
+#include "runtime/method/method.hpp"
 
 namespace lacuna {
 namespace {
@@ -65,28 +66,23 @@ constexpr RankFigure rank_figures[] = {
     {"stalls", "stalls_total", "Times that nothing moved for long while a call or a message was unfinished.",
      [](const JobCounters& rank) { return static_cast<double>(rank.stalls); }}};
 
-struct SkipFigure {
+struct MethodFigure {
   const char* name;
   const char* metric;
   const char* help;
-  std::uint64_t SkipCounters::*of;
+  std::uint64_t MethodCounters::*of;
 };
-constexpr SkipFigure skip_figures[] = {
-    {"calls", "skip_calls_total", "Calls that have left anything out and have ended well.", &SkipCounters::calls},
-    {"steps_saved", "skip_steps_saved_total", "Steps that they took less than dense calls.",
-     &SkipCounters::steps_saved},
-    {"sent", "skip_sent_bytes_total", "Payload of this rank in these calls.", &SkipCounters::sent},
-    {"dense_sent", "skip_dense_bytes_total", "What it would have been in dense calls in their place.",
-     &SkipCounters::dense_sent},
-    {"left_out", "skip_contributions_left_out_total", "Contributions that they left out, elements times ranks.",
-     &SkipCounters::left_out},
-    {"contributions", "skip_contributions_total", "Contributions to the results of dense calls in their place.",
-     &SkipCounters::contributions},
-    {"protected_parts", "skip_protected_parts_total", "Parts of calls with segments that are dense: important ones.",
-     &SkipCounters::protected_parts},
-    {"measured_parts", "skip_measured_parts_total", "Parts of such calls that are dense: to measure their importance.",
-     &SkipCounters::measured_parts},
-    {"audits", "skip_audits_total", "Audits of calls that skip, with a finite error.", &SkipCounters::audits}};
+constexpr MethodFigure method_figures[] = {
+    {"calls", "method_calls_total", "Calls that have left anything out and have ended well.", &MethodCounters::calls},
+    {"rounds_saved", "method_rounds_saved_total", "Rounds that they took less than dense calls.",
+     &MethodCounters::rounds_saved},
+    {"sent", "method_sent_bytes_total", "Payload of this rank in these calls.", &MethodCounters::sent},
+    {"dense_sent", "method_dense_bytes_total", "What it would have been in dense calls in their place.",
+     &MethodCounters::dense_sent},
+    {"left_out", "method_contributions_left_out_total", "Contributions that they left out, elements times ranks.",
+     &MethodCounters::left_out},
+    {"contributions", "method_contributions_total", "Contributions to the results of dense calls in their place.",
+     &MethodCounters::contributions}};
 
 bool is_silent(const Counters& peer) { return peer.messages_sent == 0 && peer.messages_received == 0; }
 
@@ -120,10 +116,18 @@ std::string json_calls(const CommunicatorCounters& communicator) {
   return text;
 }
 
-std::string json_skips(const SkipCounters& skips) {
-  std::string text = "{";
-  for (const SkipFigure& figure : skip_figures) text += fmt::format("\"{}\": {}, ", figure.name, skips.*figure.of);
-  return text + fmt::format("\"audit_errors\": {}, \"bytes_saved\": {}}}", skips.audit_errors, skips.bytes_saved());
+/// By the method's name.
+std::string json_methods(const std::vector<MethodCounters>& methods) {
+  std::string text;
+  for (const MethodCounters& counted : methods) {
+    text += fmt::format("{}\"{}\": {{", text.empty() ? "" : ", ", counted.method->name);
+    for (const MethodFigure& figure : method_figures)
+      text += fmt::format("\"{}\": {}, ", figure.name, counted.*figure.of);
+    const auto names = counted.method->numbers;
+    for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("\"{}\": {}, ", names[i], counted.numbers[i]);
+    text += fmt::format("\"bytes_saved\": {}}}", counted.bytes_saved());
+  }
+  return text;
 }
 
 std::string json(const JobCounters& all) {
@@ -132,12 +136,13 @@ std::string json(const JobCounters& all) {
   for (const RankFigure& figure : rank_figures) {
     text += fmt::format(",\n  \"{}\": {}", figure.name, fmt::to_string(figure.of(all)));
   }
-  text += fmt::format(",\n  \"skips\": {}", json_skips(all.skips()));
+  text += fmt::format(",\n  \"methods\": {{{}}}", json_methods(all.methods()));
   text += ",\n  \"communicators\": [";
   for (const CommunicatorCounters& one : all.communicators) {
-    text += fmt::format("{}\n    {{\"id\": \"{}\", \"rank\": {}, \"size\": {}, \"calls\": {{{}}}, \"skips\": {}}}",
-                        &one == all.communicators.data() ? "" : ",", id_of(one), one.rank, one.size, json_calls(one),
-                        json_skips(one.skips));
+    text +=
+        fmt::format("{}\n    {{\"id\": \"{}\", \"rank\": {}, \"size\": {}, \"calls\": {{{}}}, \"methods\": {{{}}}}}",
+                    &one == all.communicators.data() ? "" : ",", id_of(one), one.rank, one.size, json_calls(one),
+                    json_methods(one.methods));
   }
   text += "\n  ],\n  \"peers\": [";
   std::string separator;
@@ -188,6 +193,29 @@ class Exposition {
   std::string text_;
 };
 
+void add_methods(Exposition& out, const JobCounters& all) {
+  const auto labels = [](const CommunicatorCounters& communicator, const MethodCounters& counted) {
+    return fmt::format(",communicator=\"{}\",method=\"{}\"", id_of(communicator), counted.method->name);
+  };
+  for (const MethodFigure& figure : method_figures) {
+    out.begin(figure.metric, "counter", figure.help);
+    for (const CommunicatorCounters& one : all.communicators) {
+      for (const MethodCounters& counted : one.methods) {
+        out.add(labels(one, counted), fmt::to_string(counted.*figure.of));
+      }
+    }
+  }
+  out.begin("method_numbers_total", "counter", "The method's own numbers, added up over its calls.");
+  for (const CommunicatorCounters& one : all.communicators) {
+    for (const MethodCounters& counted : one.methods) {
+      const auto names = counted.method->numbers;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        out.add(fmt::format("{},number=\"{}\"", labels(one, counted), names[i]), fmt::to_string(counted.numbers[i]));
+      }
+    }
+  }
+}
+
 std::string prometheus(const JobCounters& all) {
   Exposition out(all.rank);
   out.begin("info", "gauge", "The rank, its job's size, host and lacuna's version; the value is always 1.");
@@ -204,16 +232,7 @@ std::string prometheus(const JobCounters& all) {
       });
     }
   }
-  for (const SkipFigure& figure : skip_figures) {
-    out.begin(figure.metric, "counter", figure.help);
-    for (const CommunicatorCounters& one : all.communicators) {
-      out.add(fmt::format(",communicator=\"{}\"", id_of(one)), fmt::to_string(one.skips.*figure.of));
-    }
-  }
-  out.begin("skip_audit_errors_total", "counter", "Their relative errors, added up.");
-  for (const CommunicatorCounters& one : all.communicators) {
-    out.add(fmt::format(",communicator=\"{}\"", id_of(one)), fmt::to_string(one.skips.audit_errors));
-  }
+  add_methods(out, all);
   for (const TrafficFigure& figure : traffic_figures) {
     out.begin(figure.metric, "counter", figure.help);
     for (std::size_t peer = 0; peer < all.peers.size(); ++peer) {

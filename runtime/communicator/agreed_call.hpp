@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "runtime/engine/run.hpp"
@@ -8,19 +9,14 @@
 
 namespace lacuna::runtime {
 
-/// What a call that may skip leaves out. What the call does not use is as in one that skips nothing: the factor of
-/// another scale, say, or the sampler of the mode static. Then ranks may differ in it.
-struct AgreedSkip {
-  bool is_on = false;  ///< something is asked for, in this run or others; else only the plan counts
-  bool reversed = false, keep = false, feedback = false;
-  SkipMode mode = SkipMode::Static;
-  SkipScale scale = SkipScale::ZeroFill;
-  int steps = 0, gather_steps = 0;  ///< of this run
-  double factor = 1;
-  std::uint64_t audit = 0, audit_samples = 0;
-  Sampler drawn{};          ///< where this run draws
-  std::uint64_t plan = 0;   ///< stands for its parts, where they are not equal shares
-  std::uint32_t dense = 0;  ///< parts of the plan that skip nothing
+/// What a call with a method asks for. What its options do not use counts for nothing: the sampler of one that draws
+/// nothing, say. Then ranks may differ in it.
+struct AgreedMethod {
+  MethodOptions method{};
+  MethodNumbers numbers{};         ///< of its plan
+  std::uint64_t plan = 0;          ///< stands for its parts
+  std::uint32_t dense = 0;         ///< of these, as without a method
+  std::optional<Sampler> drawn{};  ///< where this run draws
 };
 
 /// What all ranks ask for alike in one call. All that counts in its digest stands in its text, and nothing else does,
@@ -37,15 +33,16 @@ struct AgreedCall {
 
 /// Of a run that is about to begin.
 AgreedCall agreed_call(const Run& run);
-/// Of a run whose algorithm has `skipping`.
-AgreedSkip agreed_skip(const Run& run);
+/// Of a run with a method.
+AgreedMethod agreed_method(const Run& run);
 
 /// To a digest of the algorithm's name.
 void add(Digest& digest, const AgreedCall& call);
-void add(Digest& digest, const AgreedSkip& skip);
+void add(Digest& digest, const AgreedMethod& method);
 
-/// "allreduce ring f32 count 1000 sum in 4 parts"; what skips adds " skip 2 random zero_fill seed 1 key 0 draw 7".
+/// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with skip:steps=2,mode=random (steps 2), seed 1 key
+/// 0 draw 7, plan 0123456789abcdef".
 std::string text_of(const AgreedCall& call);
-std::string text_of(const AgreedSkip& skip);
+std::string text_of(const AgreedMethod& method);
 
 }  // namespace lacuna::runtime

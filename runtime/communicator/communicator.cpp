@@ -6,10 +6,8 @@
 #include <functional>
 
 #include "runtime/communicator/check_call.hpp"
-#include "runtime/engine/parts.hpp"
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
-#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::runtime {
 
@@ -119,7 +117,7 @@ Status Communicator::check(const Call& call) const {
 
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
   if (!poison_.is_ok()) return told_poison();
-  if (Status ready = algorithm.skipping ? check_state(call) : Status(); !ready) return ready;
+  if (Status ready = call.options.method ? check_method(call, algorithm) : Status(); !ready) return ready;
   const Run* earlier = runs_[slot_of(next_run_)];
   if (unfinished_ < executor_.options().max_runs && !earlier) return {};
   if (unfinished_ < executor_.options().max_runs) {
@@ -146,7 +144,9 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.root = call.root;
   run.call.memory = call.memory;
   keep_tables(run, call, rank());
-  if (algorithm.skipping) keep_skip(run, options.skip);
+  run.call.options.method = options.method;
+  run.call.options.state = options.state;
+  run.method = method_of(call, algorithm);
   run.call.options.sampler = options.sampler;
   run.call.options.priority = options.priority;
   run.call.options.deadline = options.deadline;
@@ -160,18 +160,9 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
 /// Numbers the run and starts it.
 void Communicator::launch(Run& run) {
   const Options& options = run.call.options;
-  run.parts = number_of_parts(run.call, size(), executor_.options().chunk_bytes);
-  run.sampler = {};
-  if (run.algorithm->skipping) {
-    plan_skips(run, hosts_, executor_.options().chunk_bytes);
-    if (run.residual) executor_.feeding_.push_back(options.skip.state);
-    if (run.skips() && options.skip.mode != SkipMode::Static) {
-      Sampler& sampler = sampler_of(options);
-      run.sampler = sampler;
-      ++sampler.draw;
-    }
-    begin_report(run);
-  }
+  make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
+  run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
+  if (run.method) begin_method(run);
   tell_own_length(run, rank());
   run.number = next_run_++;
   keep_record(run);
@@ -203,20 +194,17 @@ Run* Communicator::find(std::uint32_t number) {
   return run && run->number == number ? run : nullptr;
 }
 
-GraphShape Communicator::graph_shape(const Run& run, const PartShape& shape, const Order& order) const {
+GraphShape Communicator::graph_shape(const Run& run, const Structure& structure, const Order& order) const {
   return {.collective = run.call.collective,
           .size = size(),
           .position = order.position_of(rank()),
-          .in_place = shape.in_place,
-          .skip_steps = shape.skip_steps,
-          .gather_steps = shape.gather_steps,
-          .keep = shape.keep,
-          .feedback = shape.feedback,
+          .structure = structure,
           .hosts = run.algorithm->by_hosts ? order.placed(hosts_) : Hosts()};
 }
 
-const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const PartShape& shape, const Order& order) {
-  return graphs_.get(*run.algorithm, graph_shape(run, shape, order));
+const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Structure& structure,
+                                                        const Order& order) {
+  return graphs_.get(*run.algorithm, graph_shape(run, structure, order));
 }
 
 Communicator::CallTally& Communicator::tally(const Run& run) {
@@ -235,7 +223,7 @@ void Communicator::ended(Run& run) {
   }
   runs_[slot_of(run.number)] = nullptr;
   --unfinished_;
-  if (run.algorithm->skipping) end_skips(run);
+  if (run.method) end_method(run);
 }
 
 bool Communicator::test(Run& run) {

@@ -58,8 +58,8 @@ class Communicator {
   Result<Run*> post(const Receive& message);
   /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
   Result<std::optional<std::size_t>> probe(Rank from, int tag);
-  /// What a run that has ended has left out; nothing of one that could not.
-  SkipReport skip_report(const Run& run) const;
+  /// What a run that has ended well has left out; nothing of one that was to leave nothing out.
+  Report report(const Run& run) const;
   /// Of a finished receive: the bytes that it took.
   std::size_t received(const Run& run) const;
 
@@ -86,6 +86,7 @@ class Communicator {
     std::uint64_t digest = 0;   ///< of what it asks for
     std::uint64_t history = 0;  ///< stands for it and all calls before it
     AgreedCall call;
+    bool has_method = false;
   };
 
   /// One side of a message; `peer` is a rank of this communicator.
@@ -132,18 +133,16 @@ class Communicator {
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   void launch(Run& run);
 
-  // Calls that skip (communicator_skip.cpp)
-  static void keep_skip(Run& run, const Skip& skip);
-  Sampler& sampler_of(const Options& options);
-  /// Ok, or why what the call keeps does not allow it to start now.
-  Status check_state(const Call& call) const;
-  void end_skips(Run& run);
-  static void begin_report(Run& run);
-  /// Adds what this part skips to its run's report.
+  // Calls with a method (communicator_methods.cpp)
+  /// Ok, or why its method or its state do not allow it to start now.
+  Status check_method(const Call& call, const Algorithm& algorithm) const;
+  /// The plan stands: draws, and takes what the run needs of its state.
+  void begin_method(Run& run);
+  void end_method(Run& run);
+  /// Adds what this part leaves out to its run's report.
   void report(const ActivePart& part);
-  void count_skips(const Run& run);
-  void end_audit(Run& run);
-  const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
+  void count_report(const Run& run);
+  const PartCost& cost(const ActivePart& part, const Structure& structure, const Order& order);
 
   // What was posted (communicator_records.cpp)
   void keep_record(Run& run);
@@ -164,8 +163,8 @@ class Communicator {
   /// The run of this number if it was posted and has not finished.
   Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
-  GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
-  const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
+  GraphShape graph_shape(const Run& run, const Structure& structure, const Order& order) const;
+  const std::shared_ptr<const Graph>& graph(const Run& run, const Structure& structure, const Order& order);
   /// As Trouble::members.
   std::vector<Rank> members_to_tell() const { return group_.is_whole_job() ? std::vector<Rank>() : group_.members(); }
   CallTally& tally(const Run& run);
@@ -191,11 +190,11 @@ class Communicator {
   GraphCache graphs_;
   CostCache costs_;
   std::vector<Record> records_;
-  std::vector<AgreedSkip> skips_asked_for_;                // beside records_, once a call could skip
+  std::vector<AgreedMethod> methods_asked_for_;            // beside records_, once a call had a method
   Digest history_;                                         // of all calls so far
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
-  SkipCounters skips_;
+  std::vector<MethodCounters> methods_;
   const Algorithm* named_ = nullptr;  // whose name's digest is kept
   Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none

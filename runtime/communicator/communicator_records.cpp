@@ -23,11 +23,12 @@ void Communicator::keep_record(Run& run) {
   }
   Digest digest = name_digest_;
   add(digest, record.call);
-  if (run.algorithm->skipping) {
-    if (skips_asked_for_.empty()) skips_asked_for_.resize(records_.size());
-    AgreedSkip& skip = skips_asked_for_[slot_of(run.number)];
-    skip = agreed_skip(run);
-    add(digest, skip);
+  record.has_method = run.method != nullptr;
+  if (run.method) {
+    if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
+    AgreedMethod& method = methods_asked_for_[slot_of(run.number)];
+    method = agreed_method(run);
+    add(digest, method);
   }
   record.digest = digest.value();
   record.history = history_.add(record.digest).value();
@@ -41,7 +42,7 @@ const Communicator::Record* Communicator::record_of(std::uint32_t number) const 
 
 std::string Communicator::text_of(const Record& record) const {
   const std::string text = runtime::text_of(record.call);
-  return record.call.algorithm->skipping ? text + runtime::text_of(skips_asked_for_[slot_of(record.number)]) : text;
+  return record.has_method ? text + runtime::text_of(methods_asked_for_[slot_of(record.number)]) : text;
 }
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.

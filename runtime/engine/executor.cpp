@@ -5,7 +5,6 @@
 
 #include "kernels/reduce.hpp"
 #include "runtime/communicator/communicator.hpp"
-#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna::runtime {
 
@@ -51,18 +50,15 @@ void Executor::give_back_memory(ActivePart& part) {
 
 void Executor::activate_part(Run& run) {
   ActivePart& part = add_part(run);
-  const PartShape shape = shape_of(run, part.number);
-  part.order = part.group->size();
-  if (run.algorithm->bind) {
-    part.order = run.algorithm->bind({run.call, run.communicator->hosts(), run.sampler, shape.skips()}, part.number);
-  }
+  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, run.plan, part.number);
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
-  if (const auto& planned = run.communicator->graph(run, shape, part.order); part.graph != planned) {
+  if (const auto& planned = run.communicator->graph(run, structure_of(run, part.number), part.order);
+      part.graph != planned) {
     part.graph = planned;
   }
   cut(part);
-  if (run.reported) run.communicator->report(part);
+  if (run.plan.reports) run.communicator->report(part);
   prepare(part);
   if (is_packed(run, part.number)) {
     part.packed = blocks_.take(part.count * size_of(run.call.dtype));
@@ -188,8 +184,11 @@ void Executor::recycle(Run& run) {
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
-  run.prepared = run.reported = run.audited = false;
-  if (run.kind == RunKind::Collective && run.algorithm->skipping) forget_skips(run);
+  run.prepared = false;
+  run.method = nullptr;
+  run.call.options.method = {};
+  run.call.options.state = nullptr;
+  run.plan.clear();
   runs_.give_back(&run);
 }
 

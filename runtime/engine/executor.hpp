@@ -328,8 +328,7 @@ class Executor : public Watched, private Receiver {
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;
-  std::vector<SkipState*> feeding_;  // whose residual a call is using
-  ObjectPool<Run> runs_;             // of all communicators; one outlives its own while the transport holds its memory
+  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   ObjectPool<Landing> landings_;
   BlockPool blocks_;

@@ -68,7 +68,7 @@ CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const 
   for (std::size_t i = 0; i < calls_.size(); ++i) all.calls[i] = in_seconds(calls_[i]);
   all.sends = in_seconds(sends_);
   all.receives = in_seconds(receives_);
-  all.skips = skips_;
+  all.methods = methods_;
   return all;
 }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "runtime/communicator/communicator.hpp"
-#include "runtime/skip/skip_audit.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -57,13 +56,9 @@ void cut(ActivePart& part) {
     part.count = (longest + run.parts - 1) / run.parts;
     return;
   }
-  if (!run.plan.parts.empty()) {
-    part.offset = run.plan.parts[part.number].data.offset;
-    part.count = run.plan.parts[part.number].data.count;
-    return;
-  }
-  part.offset = boundary(part.number, run.call.count, run.parts);
-  part.count = boundary(part.number + 1, run.call.count, run.parts) - part.offset;
+  const Stretch& data = run.plan.parts[part.number].data;
+  part.offset = data.offset;
+  part.count = data.count;
 }
 
 std::size_t* told_length(const ActivePart& part, const Region& region) {
@@ -97,34 +92,37 @@ Extent resolve(const ActivePart& part, const Region& region) {
 Scale scale_of(const ActivePart& part, const Step& step) {
   if (step.contributors == 0) return {};
   const Run& run = *part.run;
+  const Missing& missing = run.plan.parts[part.number].missing;
   const double all = run.communicator->size(), there = step.contributors;
   const bool averages = run.call.reduction == Reduction::Avg;
-  const bool by_chance = step.chance.of > 0 && run.call.options.skip.mode != SkipMode::Static;
-  switch (there == all ? SkipScale::ZeroFill : run.call.options.skip.scale) {
-    case SkipScale::ZeroFill:
+  switch (there == all ? Missing::Rule::Zeros : missing.rule) {
+    case Missing::Rule::Zeros:
       break;
-    case SkipScale::Renormalised:
-      if (by_chance) {
+    case Missing::Rule::Renormalised:
+      if (missing.drawn && step.chance.of > 0) {
         const double chance = step.chance.there;
         return {.multiplier = static_cast<double>(step.chance.of), .divisor = averages ? chance * all : chance};
       }
       return averages ? Scale{.divisor = there} : Scale{.multiplier = all, .divisor = there};
-    case SkipScale::Factor:
-      return {.multiplier = run.call.options.skip.factor};
+    case Missing::Rule::Factor:
+      return {.multiplier = missing.factor};
   }
   return averages ? Scale{.divisor = all} : Scale{};
 }
 
-PartShape shape_of(const Run& run, std::uint32_t part) {
-  const Skip& skip = run.call.options.skip;
-  PartShape shape{run.in_place, run.skip_steps, run.gather_steps, skip.keep, run.feedback};
-  if (run.plan.parts.empty()) return shape;
-  const PartPlan& plan = run.plan.parts[part];
-  shape.in_place = run.in_place || is_packed(run, part);
-  shape.skip_steps = plan.skip_steps;
-  shape.gather_steps = plan.gather_steps;
-  shape.feedback = plan.feedback;
-  return shape;
+Structure structure_of(const Run& run, std::uint32_t part) {
+  Structure structure = run.plan.parts[part].structure;
+  structure.in_place = run.in_place || is_packed(run, part);
+  return structure;
+}
+
+void take_sample(Run& run) {
+  const std::size_t width = size_of(run.call.dtype);
+  run.sample.resize(run.plan.sample * width);
+  const auto* input = static_cast<const std::byte*>(run.call.input);
+  for (std::size_t i = 0; i < run.plan.sample; ++i) {
+    std::memcpy(run.sample.data() + i * width, input + boundary(i, run.call.count, run.plan.sample) * width, width);
+  }
 }
 
 namespace {
@@ -146,13 +144,21 @@ void each_packed(const ActivePart& part, Buffer buffer, Visit visit) {
 }  // namespace
 
 void pack(ActivePart& part) {
-  if (is_audit(*part.run, part.number)) return load_sample(part);
+  const Run& run = *part.run;
+  if (run.plan.parts[part.number].is_sample) {
+    std::memcpy(part.packed, run.sample.data(), run.sample.size());
+    return;
+  }
   each_packed(part, Buffer::Input,
               [](const std::byte* user, std::byte* packed, std::size_t bytes) { std::memcpy(packed, user, bytes); });
 }
 
 void unpack(const ActivePart& part) {
-  if (is_audit(*part.run, part.number)) return store_sample(part);
+  Run& run = *part.run;
+  if (run.plan.parts[part.number].is_sample) {
+    std::memcpy(run.sample.data(), part.packed, run.sample.size());
+    return;
+  }
   each_packed(part, Buffer::Output,
               [](std::byte* user, const std::byte* packed, std::size_t bytes) { std::memcpy(user, packed, bytes); });
 }

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "runtime/engine/arrived.hpp"
-#include "runtime/graph/algorithm.hpp"
+#include "runtime/method/method.hpp"
 #include "runtime/observe/kokkos_tools.hpp"
 #include "runtime/values/clock.hpp"
 #include "runtime/values/group.hpp"
 #include "runtime/values/scale.hpp"
-#include "runtime/values/skip_report.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
@@ -58,29 +57,6 @@ struct StepState {
   Landing* landing = nullptr;
 };
 
-/// A stretch of a call's data, in elements.
-struct Stretch {
-  std::size_t offset = 0;
-  std::size_t count = 0;
-};
-
-/// What one part of a run takes and how, where the parts are not all alike.
-struct PartPlan {
-  Stretch data{};  ///< of a packed part, only its length counts
-  int skip_steps = 0;
-  int gather_steps = 0;
-  bool feedback = false;
-  SkipOutcome outcome = SkipOutcome::Dense;    ///< of one that skips nothing
-  bool audits = false;                         ///< it reduces the run's sample densely
-  std::uint32_t first_packed = 0, packed = 0;  ///< the stretches that travel together in it, of Plan::packed
-};
-
-/// The parts of a run; none: equal shares, as many as Run::parts says.
-struct Plan {
-  std::vector<PartPlan> parts;
-  std::vector<Stretch> packed;
-};
-
 /// One graph on one segment of a run's data, being executed.
 struct ActivePart {
   Run* run = nullptr;
@@ -121,22 +97,17 @@ struct Run {
   Call call;  ///< without the algorithm's name; its tables are the run's own, with all offsets
   std::vector<std::size_t> tables;
   Sampler sampler;
-  std::uint32_t number = 0;   ///< of the call; a message's tag
-  std::uint32_t digest = 0;   ///< of what was asked for; a message's number in its stream, once it is known
-  Rank peer = 0;              ///< of a message: the other rank of the job
-  Dtype element = Dtype::U8;  ///< of a message
-  std::size_t place = 0;      ///< of a message: among the communicator's unfinished ones
-  std::vector<SkipSegment> segments;
-  std::vector<SkipStage> schedule;
-  std::byte* residual = nullptr;
-  int skip_steps = 0, gather_steps = 0;  ///< of all parts, unless the plan says otherwise
+  std::uint32_t number = 0;        ///< of the call; a message's tag
+  std::uint32_t digest = 0;        ///< of what was asked for; a message's number in its stream, once it is known
+  Rank peer = 0;                   ///< of a message: the other rank of the job
+  Dtype element = Dtype::U8;       ///< of a message
+  std::size_t place = 0;           ///< of a message: among the communicator's unfinished ones
+  const Method* method = nullptr;  ///< null: a dense call
+  std::byte* residual = nullptr;   ///< the state's, if it has one
+  std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
   bool in_place = false;
-  bool feedback = false;
-  bool audited = false;         ///< its last part reduces the sample
-  std::uint64_t state_run = 0;  ///< of an audited one: which run of its state it is, from 1
   std::vector<std::byte> sample;
-  bool reported = false;  ///< what its parts skip is noted as they begin
-  SkipReport report;
+  Report report;
   Plan plan;
   std::uint32_t parts = 1;
   std::uint32_t next_part = 0;
@@ -154,11 +125,6 @@ struct Run {
   bool expiry_reported = false;
   std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 
-  bool skips() const {
-    return std::any_of(plan.parts.begin(), plan.parts.end(),
-                       [](const PartPlan& part) { return part.skip_steps > 0 || part.gather_steps > 0; }) ||
-           (plan.parts.empty() && (skip_steps > 0 || gather_steps > 0));
-  }
   /// The part of this number if it is in flight.
   ActivePart* find(std::uint32_t part) {
     for (auto& candidate : active) {
@@ -183,20 +149,11 @@ void cut(ActivePart& part);
 Scale scale_of(const ActivePart& part, const Step& step);
 
 /// What the graph of a part depends on besides its algorithm and the place of its rank.
-struct PartShape {
-  bool in_place = false;
-  int skip_steps = 0;
-  int gather_steps = 0;
-  bool keep = false;
-  bool feedback = false;
-
-  bool skips() const { return skip_steps > 0 || gather_steps > 0; }
-};
-PartShape shape_of(const Run& run, std::uint32_t part);
-inline bool is_packed(const Run& run, std::uint32_t part) {
-  return !run.plan.parts.empty() && (run.plan.parts[part].packed > 0 || run.plan.parts[part].audits);
-}
-inline bool is_audit(const Run& run, std::uint32_t part) { return run.audited && part + 1 == run.parts; }
+Structure structure_of(const Run& run, std::uint32_t part);
+/// Its data are gathered into memory of their own.
+inline bool is_packed(const Run& run, std::uint32_t part) { return run.plan.parts[part].is_packed(); }
+/// Takes what Plan::sample asks for of the input.
+void take_sample(Run& run);
 /// Between the caller's buffers, or the run's sample, and the memory of a packed part.
 void pack(ActivePart& part);
 void unpack(const ActivePart& part);

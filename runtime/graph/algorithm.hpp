@@ -42,23 +42,18 @@ class Order {
   std::vector<Rank> ranks_, positions_;  // by position, by rank
 };
 
+struct Algorithm;
+
 /// What an algorithm may look at to place the parts of a run: only values equal on all ranks.
 struct Binding {
   const Call& call;
+  const Algorithm& algorithm;
   const Hosts& hosts;      ///< of the ranks, whose number it knows
   const Sampler& sampler;  ///< with the draw of this call
-  bool skips = false;      ///< this part skips anything
 };
 
-/// The order in which the root stands at position 0, for Algorithm::bind.
+/// The order in which the root stands at position 0, for Algorithm::order.
 inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.hosts.size(), binding.call.root}; }
-
-/// What an algorithm that can skip leaves out when it skips S steps, 0 <= S <= most().
-struct Skipping {
-  int (*most)(const Hosts& hosts);
-  /// The share of all contributions.
-  double (*left_out)(const Hosts& hosts, int steps);
-};
 
 /// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
 struct Algorithm {
@@ -68,13 +63,11 @@ struct Algorithm {
   bool symmetric;            ///< its program mentions positions only in sums: one graph serves all of them
   bool by_hosts = false;     ///< its program asks for hosts()
   /// Ok, or why these options or so many ranks on these hosts are refused; null accepts all. Common checks come before.
-  Status (*supports)(const Call& call, const Hosts& hosts);
+  Status (*supports)(const Call& call, const Hosts& hosts) = nullptr;
   /// States one position's steps.
-  void (*build)(GraphBuilder& graph);
+  void (*build)(GraphBuilder& graph) = nullptr;
   /// The order of the ranks in one part; null: rank = position.
-  Order (*bind)(const Binding& binding, std::uint32_t part);
-  /// Its program heeds skip_steps(); null: it skips nothing.
-  const Skipping* skipping = nullptr;
+  Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
 };
 
 /// The graph of the position that the shape names; of a symmetric algorithm, that of all.

@@ -14,7 +14,7 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
       sent_(static_cast<std::size_t>(shape.size)),
       received_(static_cast<std::size_t>(shape.size)) {
   if (symmetric) shape_.position = 0;
-  if (shape.feedback) add_residual();
+  if (shape.structure.feedback) add_residual();
 }
 
 /// Piece by piece: a program starts with what it needs first.
@@ -66,13 +66,13 @@ const Hosts& GraphBuilder::hosts() {
 }
 
 Region GraphBuilder::canonical(Region region) const {
-  if (shape_.feedback && region.buffer == Buffer::Input) region.buffer = Buffer::Residual;
+  if (shape_.structure.feedback && region.buffer == Buffer::Input) region.buffer = Buffer::Residual;
   return in_one_buffer(region);
 }
 
 /// In place, the two user buffers are one.
 Region GraphBuilder::in_one_buffer(Region region) const {
-  if (!shape_.in_place || region.buffer > Buffer::Output) return region;
+  if (!shape_.structure.in_place || region.buffer > Buffer::Output) return region;
   const CollectiveTraits& traits = traits_of(shape_.collective);
   const bool output_lies_in_input = traits.input == Holds::Blocks && traits.output == Holds::Data;
   region.buffer = output_lies_in_input ? Buffer::Input : Buffer::Output;
@@ -128,7 +128,7 @@ StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind
 StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
 
 void GraphBuilder::leave_out(Region partial) {
-  if (!shape_.feedback || partial.buffer == Buffer::Residual) return;
+  if (!shape_.structure.feedback || partial.buffer == Buffer::Residual) return;
   left_out_.push_back(partial);
   left_out_.back().buffer = Buffer::Residual;
   left_out_.back().slot = 0;
@@ -200,8 +200,8 @@ void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
 bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_[step][ancestor]; }
 
 Graph GraphBuilder::build() && {
-  if (shape_.feedback) clear_contributed();
-  return Graph(shape_, symmetric_, std::move(steps_), edges_);
+  if (shape_.structure.feedback) clear_contributed();
+  return Graph(shape_, symmetric_, std::move(steps_), edges_, std::move(lacking_));
 }
 
 }  // namespace lacuna

@@ -20,10 +20,9 @@ class GraphBuilder {
 
   Rank size() const { return shape_.size; }
   Rank position() const { return shape_.position; }
-  bool in_place() const { return shape_.in_place; }
-  int skip_steps() const { return shape_.skip_steps; }
-  int gather_steps() const { return shape_.gather_steps; }
-  bool keeps_missing() const { return shape_.keep; }
+  bool in_place() const { return shape_.structure.in_place; }
+  /// One of the integers by which a method asks for another form of this program.
+  int number(std::size_t index) const { return shape_.structure.numbers[index]; }
   /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
   const Hosts& hosts();
 
@@ -51,6 +50,8 @@ class GraphBuilder {
   /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
   /// It is kept for the next call. The own input, where it is not read, is kept anyway.
   void leave_out(Region partial);
+  /// This position does not get what others have here.
+  void lacks(Region region) { lacking_.push_back(region); }
   /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
   /// There the result is scaled: avg divides. `chance`: where turns do not make each rank one of so many equally often.
   void finish(Region region, Rank contributors = 0, Chance chance = {});
@@ -89,9 +90,10 @@ class GraphBuilder {
   Status status_;
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
-  std::vector<Access> live_;                    // accesses that a later step may have to follow
-  std::vector<std::vector<bool>> ancestors_;    // by step: every step that ends before it
-  std::vector<Region> left_out_;                // places of the residual that keep a sum
+  std::vector<Access> live_;                  // accesses that a later step may have to follow
+  std::vector<std::vector<bool>> ancestors_;  // by step: every step that ends before it
+  std::vector<Region> left_out_;              // places of the residual that keep a sum
+  std::vector<Region> lacking_;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
 };
 

@@ -4,8 +4,9 @@
 
 namespace lacuna {
 
-Graph::Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges)
-    : shape_(shape), symmetric_(symmetric), steps_(std::move(steps)) {
+Graph::Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges,
+             std::vector<Region> lacking)
+    : shape_(shape), symmetric_(symmetric), steps_(std::move(steps)), lacking_(std::move(lacking)) {
   index_edges(edges);
   index_receives();
   for (const Step& step : steps_) {

@@ -9,6 +9,7 @@
 #include "runtime/values/call.hpp"
 #include "runtime/values/hosts.hpp"
 #include "runtime/values/region.hpp"
+#include "runtime/values/structure.hpp"
 
 namespace lacuna {
 
@@ -17,12 +18,8 @@ struct GraphShape {
   Collective collective = Collective::Allreduce;
   Rank size = 1;
   Rank position = 0;  ///< in the order of the ranks that a part uses; 0 for a symmetric graph
-  bool in_place = false;
-  int skip_steps = 0;
-  int gather_steps = 0;   ///< of an allgather, left out
-  bool keep = false;      ///< what is not gathered stays as it is; else it becomes zero
-  bool feedback = false;  ///< the input is added to the residual, which stands for it
-  Hosts hosts = {};       ///< by position, if its algorithm asks for them
+  Structure structure = {};
+  Hosts hosts = {};  ///< by position, if its algorithm asks for them
 
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };
@@ -65,7 +62,8 @@ class Graph {
  public:
   using Edge = std::pair<StepId, StepId>;  ///< first ends before second starts
 
-  Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges);
+  Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges,
+        std::vector<Region> lacking = {});
 
   const GraphShape& shape() const { return shape_; }
   bool symmetric() const { return symmetric_; }
@@ -79,6 +77,8 @@ class Graph {
   std::span<const StepId> roots() const { return roots_; }
   /// The step that receives message `index` from the position `offset` after the own one.
   std::optional<StepId> receiver(Rank offset, std::uint32_t index) const;
+  /// What others have and this position does not get.
+  std::span<const Region> lacking() const { return lacking_; }
   /// Scratch blocks that a run needs, each as long as the longest region of the data.
   std::uint32_t scratch_slots() const { return scratch_slots_; }
 
@@ -101,6 +101,7 @@ class Graph {
   std::vector<StepId> roots_;
   std::vector<Source> sources_;
   std::vector<StepId> receives_;
+  std::vector<Region> lacking_;
   std::uint32_t scratch_slots_ = 0;
 };
 

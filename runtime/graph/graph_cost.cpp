@@ -87,8 +87,8 @@ GraphCost::Moves GraphCost::moves_of(const Graph& graph, Rank position) {
   for (const Step& step : graph.steps()) {
     if (step.sends()) moves.sent.push_back(placed(graph, step.from, position));
     if (step.receives()) moves.received.push_back(placed(graph, step.to, position));
-    if (step.kind == StepKind::Clear) moves.lacking.push_back(placed(graph, step.to, position));
   }
+  for (const Region& region : graph.lacking()) moves.lacking.push_back(placed(graph, region, position));
   return moves;
 }
 
@@ -131,7 +131,7 @@ const PartCost& GraphCost::of(Rank position, std::size_t count) {
 
 GraphCost& CostCache::get(const Algorithm& algorithm, GraphShape shape) {
   shape.position = 0;
-  shape.in_place = shape.keep = shape.feedback = false;
+  shape.structure.in_place = shape.structure.feedback = false;
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     return entry.algorithm == &algorithm && entry.shape == shape;
   });

@@ -40,7 +40,8 @@ Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
 
 void Tracer::call_posted(Run& run) {
   run.traced = calls_++;
-  const std::string_view name = run.algorithm ? run.algorithm->name : "message";
+  std::string_view name = run.algorithm ? run.algorithm->name : "message";
+  if (run.method) name = run.method->find(*run.algorithm)->name;
   add({.bytes = run.call.count * size_of(run.call.dtype),
        .communicator = run.communicator->id(),
        .call = run.traced,

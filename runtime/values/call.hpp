@@ -11,8 +11,9 @@
 #include "runtime/values/blocks.hpp"
 #include "runtime/values/collective.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/method_options.hpp"
+#include "runtime/values/method_state.hpp"
 #include "runtime/values/sampler.hpp"
-#include "runtime/values/skip.hpp"
 
 namespace lacuna {
 
@@ -33,8 +34,10 @@ inline constexpr std::size_t priorities = 3;
 /// How a call is carried out. Unless said otherwise, equal on all ranks.
 struct Options {
   std::string algorithm{};  ///< its name; empty: lacuna chooses
-  Skip skip{};              ///< what is left out
-  /// Of random choices; null: that of skip.state, or the communicator's own, of seed 0 and a key that stands for the
+  MethodOptions method{};   ///< what is given up; none: nothing
+  /// What the method keeps of this tensor; its options say whether it needs one. Null: nothing is kept.
+  MethodState* state = nullptr;
+  /// Of random choices; null: that of the state, or the communicator's own, of seed 0 and a key that stands for the
   /// place where it was made: by the job, or by which split of which communicator and for which colour. So equal jobs
   /// draw alike, and the communicators of a job differently.
   Sampler* sampler = nullptr;

@@ -50,6 +50,7 @@ struct CollectiveTraits {
   bool reduces = false;         ///< the call's reduction counts
   bool averages = false;        ///< that may be avg
   Lengths lengths = Lengths::Equal;
+  bool in_pieces = false;  ///< ranks share the data out among themselves: a message carries one of size() pieces
 };
 
 inline constexpr std::array collective_traits = {
@@ -58,7 +59,8 @@ inline constexpr std::array collective_traits = {
                      .input = Holds::Data,
                      .output = Holds::Data,
                      .reduces = true,
-                     .averages = true},
+                     .averages = true,
+                     .in_pieces = true},
     CollectiveTraits{.collective = Collective::ReduceScatter,
                      .name = "reduce_scatter",
                      .input = Holds::Blocks,

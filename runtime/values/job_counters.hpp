@@ -8,6 +8,7 @@
 #include "runtime/values/collective.hpp"
 #include "runtime/values/counters.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/report.hpp"
 
 namespace lacuna {
 
@@ -27,34 +28,40 @@ struct CallCounters {
   }
 };
 
-/// Calls that may skip, have left anything out unless said otherwise, and have ended well, as one rank counts them; see
-/// SkipReport.
-struct SkipCounters {
+/// Calls with one method that have ended well, as one rank counts them; see Report. All but `numbers` is of those that
+/// have left anything out.
+struct MethodCounters {
+  const Method* method = nullptr;
   std::uint64_t calls = 0;
-  std::uint64_t steps_saved = 0;
+  std::uint64_t rounds_saved = 0;
   std::uint64_t sent = 0, dense_sent = 0;  ///< payload, bytes: of these calls, and of the dense ones in their place
   std::uint64_t left_out = 0;              ///< contributions: elements times ranks
   std::uint64_t contributions = 0;         ///< of the dense calls
-  std::uint64_t audits = 0;                ///< with a finite error
-  double audit_errors = 0;                 ///< their relative errors, added up
-  std::uint64_t protected_parts = 0;       ///< of calls with segments: dense, because they are important
-  std::uint64_t measured_parts = 0;        ///< likewise: dense, to see how important they are
+  MethodNumbers numbers{};                 ///< the method's own, added up; Method::numbers names them
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
-  SkipCounters& operator+=(const SkipCounters& other) {
+  MethodCounters& operator+=(const MethodCounters& other) {
     calls += other.calls;
-    steps_saved += other.steps_saved;
+    rounds_saved += other.rounds_saved;
     sent += other.sent;
     dense_sent += other.dense_sent;
     left_out += other.left_out;
     contributions += other.contributions;
-    audits += other.audits;
-    audit_errors += other.audit_errors;
-    protected_parts += other.protected_parts;
-    measured_parts += other.measured_parts;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += other.numbers[i];
     return *this;
   }
 };
+
+/// Adds to the counters of the same method, or puts it behind the others.
+inline void add(std::vector<MethodCounters>& to, const MethodCounters& more) {
+  for (MethodCounters& one : to) {
+    if (one.method == more.method) {
+      one += more;
+      return;
+    }
+  }
+  to.push_back(more);
+}
 
 struct CommunicatorCounters {
   std::uint64_t id = 0;  ///< equal on all its ranks; 0: earlier communicators, together
@@ -63,13 +70,13 @@ struct CommunicatorCounters {
   std::array<CallCounters, all_collectives.size()> calls{};  ///< by Collective
   CallCounters sends{};                                      ///< point-to-point
   CallCounters receives{};
-  SkipCounters skips{};
+  std::vector<MethodCounters> methods{};
 
   CommunicatorCounters& operator+=(const CommunicatorCounters& other) {
     for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
     sends += other.sends;
     receives += other.receives;
-    skips += other.skips;
+    for (const MethodCounters& one : other.methods) add(methods, one);
     return *this;
   }
 };
@@ -89,10 +96,12 @@ struct JobCounters {
   std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
 
-  /// Of all communicators.
-  SkipCounters skips() const {
-    SkipCounters all;
-    for (const CommunicatorCounters& one : communicators) all += one.skips;
+  /// Of all communicators, by method.
+  std::vector<MethodCounters> methods() const {
+    std::vector<MethodCounters> all;
+    for (const CommunicatorCounters& one : communicators) {
+      for (const MethodCounters& counted : one.methods) add(all, counted);
+    }
     return all;
   }
 };

@@ -190,9 +190,8 @@ TEST(Blocks, EveryMessageOfAToldLengthIsSentHoweverShort) {
                                       .name = "twice",
                                       .summary = "a test's",
                                       .symmetric = false,
-                                      .supports = nullptr,
                                       .build = twice,
-                                      .bind = from_root};
+                                      .order = from_root};
   ASSERT_TRUE(register_algorithm(algorithm));
   Three three(Collective::Gatherv);
   Sizes received(3, 9);
@@ -217,9 +216,8 @@ TEST(Blocks, AProgramThatPassesOnBlocksOfUnknownLengthIsRefused) {
                                       .name = "relay",
                                       .summary = "a test's",
                                       .symmetric = false,
-                                      .supports = nullptr,
                                       .build = relay,
-                                      .bind = from_root};
+                                      .order = from_root};
   EXPECT_EQ(register_algorithm(algorithm).message(),
             "gatherv relay on 3 ranks: message 1 from position 1 step 2 to position 0 step 1: sends [2, 3) of 3, "
             "receives [2, 3) of 3: only two ranks know this block's length, so it must go straight from one to the "
@@ -238,9 +236,8 @@ TEST(Blocks, AProgramInWhichAnotherThanTheRootScattersIsRefused) {
                                       .name = "false_root",
                                       .summary = "a test's",
                                       .symmetric = false,
-                                      .supports = nullptr,
                                       .build = false_root,
-                                      .bind = from_root};
+                                      .order = from_root};
   EXPECT_EQ(register_algorithm(algorithm).message(),
             "scatterv false_root on 3 ranks: message 0 from position 1 step 0 to position 2 step 0: sends [2, 3) of 3, "
             "receives [2, 3) of 3: only two ranks know this block's length, so it must go straight from one to the "

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
-#include "runtime/engine/parts.hpp"
 #include "runtime/graph/graph_cost.hpp"
+#include "runtime/method/plan.hpp"
 
 namespace lacuna {
 namespace {
@@ -25,13 +25,11 @@ const Algorithm ascending = {
     .name = "ascending",
     .summary = "a test's",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           g.copy(g.output(g.position()), g.input(g.position()));
           g.finish(g.output(g.position()), g.position() + 1);
         },
-    .bind = nullptr,
 };
 
 TEST(GraphCost, CountsTheFewestAndAllContributionsInWhateverOrder) {

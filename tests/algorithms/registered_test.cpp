@@ -3,6 +3,7 @@
 #include "algorithms/phases/tree_phases.hpp"
 #include "algorithms/registry.hpp"
 #include "tests/support/calls.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -21,13 +22,7 @@ void star(GraphBuilder& g) {
 }
 
 constexpr Algorithm named(std::string_view name, void (*build)(GraphBuilder&)) {
-  return {.collective = Collective::Allreduce,
-          .name = name,
-          .summary = "a test's",
-          .symmetric = false,
-          .supports = nullptr,
-          .build = build,
-          .bind = nullptr};
+  return {.collective = Collective::Allreduce, .name = name, .summary = "a test's", .symmetric = false, .build = build};
 }
 
 std::string refusal(const Algorithm& algorithm) {
@@ -65,7 +60,6 @@ TEST(RegisteredAlgorithms, MayStandOnATopologyOfTheUsersOwn) {
         return {Code::InvalidArgument, "own_tree is of 7 ranks"};
       },
       .build = [](GraphBuilder& g) { tree_allreduce(g, tree, g.input(), g.output()); },
-      .bind = nullptr,
   };
   const Status registered = register_algorithm(mine);
   ASSERT_TRUE(registered) << registered.to_string();
@@ -81,7 +75,6 @@ const Algorithm by_leaders = {
     .summary = "a test's",
     .symmetric = false,
     .by_hosts = true,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const Topology hosts = Topology::two_level(g.hosts());
@@ -96,7 +89,7 @@ const Algorithm by_leaders = {
           }
           tree_broadcast(g, hosts, g.output());
         },
-    .bind = from_root,
+    .order = from_root,
 };
 
 /// What all ranks have sent to other hosts.
@@ -216,8 +209,8 @@ TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   EXPECT_TRUE(select_algorithm(call, 19));
   const Status refused = select_algorithm(call, 20).status();
   EXPECT_NE(refused.message().find("late on 20 ranks: position 7 step 2"), std::string::npos) << refused.to_string();
-  call.options.skip.steps = 1;
-  EXPECT_NE(select_algorithm(call, 19).status().message().find("skips no steps"), std::string::npos);
+  skip_in(call)->steps = 1;
+  EXPECT_NE(select_algorithm(call, 19).status().message().find("does not serve the method skip"), std::string::npos);
 }
 
 }  // namespace

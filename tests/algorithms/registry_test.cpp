@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "tests/support/skip_call.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -90,38 +92,45 @@ TEST(Registry, CallsThatSkipGetAnAlgorithmThatCountsTheirStepsOrARatioTheBestOne
   const Hosts even(std::vector<Rank>{0, 0, 1, 1});
   const auto name = [&](const Skip& skip, const Hosts& hosts) {
     Call call = call_of(Collective::Allreduce, "");
-    call.options.skip = skip;
+    call.options.method = lacuna::skip(skip);
+    MethodState state;
+    call.options.state = &state;
     const auto selected = select_algorithm(call, hosts);
-    return selected ? (*selected)->name : selected.status().message();
+    return selected ? name_of(call, **selected) : selected.status().message();
   };
   EXPECT_EQ(name({.steps = 3}, even), "skip_ring");
   EXPECT_EQ(name({.ratio = 0.5}, even), "skip_two_level");
   EXPECT_EQ(name({.ratio = 0.5}, 4), "skip_ring");
   EXPECT_EQ(name({.steps = 1, .mode = SkipMode::Shuffled}, even), "skip_ring");
   EXPECT_EQ(name({.ratio = 0.5, .mode = SkipMode::Shuffled}, even), "skip_ring");
-  SkipState state;
-  EXPECT_EQ(name({.feedback = true, .state = &state}, 4), "skip_ring") << "what was kept comes in";
+  EXPECT_EQ(name({.feedback = true}, 4), "skip_ring") << "what was kept comes in";
   EXPECT_EQ(name({}, 4), "recursive_doubling");
   for (Collective collective : {Collective::ReduceScatter, Collective::Allgather}) {
     Call call = call_of(collective, "");
-    call.options.skip = {.steps = 1, .incomplete = true};
-    EXPECT_EQ((*select_algorithm(call, even))->name, "skip_ring");
+    call.options.method = lacuna::skip({.steps = 1, .incomplete = true});
+    EXPECT_EQ(name_of(call, **select_algorithm(call, even)), "skip_ring");
   }
 }
 
 TEST(Registry, ACallThatSkipsTakesAnotherPreferenceOnlyIfThatCanSkip) {
   Call call = call_of(Collective::Allreduce, "");
-  call.options.skip.steps = 1;
-  EXPECT_EQ((*select_algorithm(call, 4, "skip_double_tree"))->name, "skip_double_tree");
-  EXPECT_EQ((*select_algorithm(call, 4, "double_tree"))->name, "skip_ring");
+  test::skip_in(call)->steps = 1;
+  for (const char* either : {"skip_double_tree", "double_tree"}) {
+    EXPECT_EQ(name_of(call, **select_algorithm(call, 4, either)), "skip_double_tree");
+  }
+  EXPECT_EQ(name_of(call, **select_algorithm(call, 4, "recursive_doubling")), "skip_ring");
 }
 
 TEST(Registry, SkippedStepsAreRefusedByAlgorithmsThatSkipNone) {
-  Call call = call_of(Collective::Allreduce, "ring");
-  call.options.skip.steps = 1;
+  Call call = call_of(Collective::Allreduce, "recursive_doubling");
+  test::skip_in(call)->steps = 1;
   const Status refused = select_algorithm(call, 4).status();
   EXPECT_EQ(refused.code(), Code::InvalidArgument);
-  EXPECT_NE(refused.message().find("skip_steps is 1, must be 0"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("allreduce recursive_doubling does not serve the method skip; there are: ring, "),
+            std::string::npos)
+      << refused.message();
+  test::skip_in(call)->steps = 0;
+  EXPECT_TRUE(select_algorithm(call, 4)) << "nothing is asked for";
 }
 
 }  // namespace

@@ -40,9 +40,7 @@ extern const Algorithm allreduce_throwaway{.collective = Collective::Allreduce,
                                            .name = "throwaway",
                                            .summary = "all to one and back",
                                            .symmetric = false,
-                                           .supports = nullptr,
-                                           .build = build,
-                                           .bind = nullptr};
+                                           .build = build};
 
 }  // namespace lacuna
 CODE

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/examples/serial_training.hpp"
 #include "tests/examples/training_fixture.hpp"
@@ -192,15 +193,20 @@ TEST_F(ParallelMlp, InAnyGridStaysWithinRoundingOfOneRank) {
   }
 }
 
-const Method automatic{.label = "automatic",
-                       .skip = {.steps = 1, .mode = SkipMode::Random, .feedback = true, .small = 64},
-                       .policy = SkipPolicy::Automatic,
-                       .importance = {.every = 5, .threshold = 0.25}};
-const Method skipping{.label = "skip", .algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}};
+const MethodChoice automatic{.label = "automatic",
+                             .options = skip({.steps = 1,
+                                              .mode = SkipMode::Random,
+                                              .feedback = true,
+                                              .small = 64,
+                                              .policy = SkipPolicy::Automatic,
+                                              .importance_every = 5,
+                                              .importance_threshold = 0.25})};
+const MethodChoice skipping{
+    .label = "skip", .algorithm = "skip_ring", .options = skip({.steps = 1, .mode = SkipMode::Random})};
 
 TEST_F(ParallelMlp, ContinuedFromItsSavedStateHasTheSameBits) {
   const Case what{.grid = {2, 2, 2}, .micro_batches = 2};
-  for (const Method& method : {dense, skipping, automatic}) {
+  for (const MethodChoice& method : {dense, skipping, automatic}) {
     on_ranks(8, make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
       return continue_from_middle(communicator, workload, task_of(method));
     });
@@ -310,7 +316,7 @@ TEST_F(ParallelMlp, WithMoreSamplesPerStepThanThereAreIsRefused) {
 }
 
 TEST_F(ParallelMlp, WithAMethodThatItsReplicasCannotRunIsRefused) {
-  const Method method{.label = "skip 3", .algorithm = "skip_ring", .skip = {.steps = 3}};
+  const MethodChoice method{.label = "skip 3", .algorithm = "skip_ring", .options = skip({.steps = 3})};
   auto world = test::local(4, Progress::Thread);
   test::on_each(world, [&](Communicator& rank) {
     const auto workload = make_parallel_mlp(options_of({.grid = {2, 1, 2}}));

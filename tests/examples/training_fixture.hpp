@@ -17,7 +17,7 @@ namespace lacuna::workloads {
 
 inline constexpr std::uint64_t steps = 12;
 
-inline const Method dense{.label = "dense", .algorithm = "ring"};
+inline const MethodChoice dense{.label = "dense", .algorithm = "ring"};
 
 inline std::vector<std::string> bytes_of(const std::vector<StateItem>& items) {
   std::vector<std::string> bytes;
@@ -50,7 +50,7 @@ class TrainingFixture : public IdxFixture {
     write(prefix + "-labels-idx1-ubyte.gz", labels);
   }
 
-  static Task task_of(const Method& method, std::uint64_t of_steps = steps) {
+  static Task task_of(const MethodChoice& method, std::uint64_t of_steps = steps) {
     return {.method = method, .seed = 3, .steps = of_steps};
   }
 

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "algorithms/skip/skip.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "tests/examples/training_fixture.hpp"
 
@@ -12,17 +15,25 @@ namespace {
 
 constexpr Rank ranks = 4;
 
-const Method skipping{.label = "skip", .skip = {.steps = 2, .mode = SkipMode::Random}};
-const Method scheduled{.label = "scheduled",
-                       .skip = {.steps = 1, .mode = SkipMode::Shuffled, .scale = SkipScale::Renormalised, .warm_up = 2},
-                       .schedule = {{4, 3}, {9, 1}}};
-const Method feeding{.label = "feedback", .skip = {.steps = 2, .mode = SkipMode::Random, .feedback = true}};
+const MethodChoice skipping{.label = "skip", .options = skip({.steps = 2, .mode = SkipMode::Random})};
+const MethodChoice scheduled{.label = "scheduled",
+                             .options = skip({.steps = 1,
+                                              .mode = SkipMode::Shuffled,
+                                              .scale = SkipScale::Renormalised,
+                                              .warm_up = 2,
+                                              .schedule = {{4, 3}, {9, 1}}})};
+const MethodChoice feeding{.label = "feedback",
+                           .options = skip({.steps = 2, .mode = SkipMode::Random, .feedback = true})};
 
 /// Layers of which some are dense after the first measurement and others are not.
-const Method automatic{.label = "automatic",
-                       .skip = {.steps = 2, .mode = SkipMode::Random, .feedback = true, .small = 64},
-                       .policy = SkipPolicy::Automatic,
-                       .importance = {.every = 5, .threshold = 0.25}};
+const MethodChoice automatic{.label = "automatic",
+                             .options = skip({.steps = 2,
+                                              .mode = SkipMode::Random,
+                                              .feedback = true,
+                                              .small = 64,
+                                              .policy = SkipPolicy::Automatic,
+                                              .importance_every = 5,
+                                              .importance_threshold = 0.25})};
 
 class Training : public TrainingFixture {
  protected:
@@ -41,7 +52,7 @@ class Training : public TrainingFixture {
 
 TEST_F(Training, LeavesEqualBitsOnAllRanks) {
   for (const Make& make : networks(3)) {
-    for (const Method& method : {dense, skipping, scheduled, feeding, automatic}) {
+    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic}) {
       on_ranks(ranks, make, task_of(method), [](Communicator&, Workload& workload) {
         if (Status trained = train(workload, 0, steps); !trained) return trained;
         return workload.evaluate().status();
@@ -74,12 +85,33 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
 
 TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
   for (const Make& make : networks(3)) {
-    for (const Method& method : {skipping, scheduled, feeding, automatic}) {
+    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic}) {
       on_ranks(ranks, make, task_of(method), [&](Communicator& communicator, Workload& workload) {
         return continue_from_middle(communicator, workload, task_of(method));
       });
     }
   }
+}
+
+TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {
+  const auto saved = [this](const MethodChoice& method) {
+    std::vector<std::string> names;
+    on_ranks(ranks, with_batch(3), task_of(method), [&](Communicator& communicator, Workload& workload) {
+      if (communicator.rank() != 0) return Status::ok();
+      for (const StateItem& item : workload.state()) {
+        if (item.name.starts_with("layer0.")) names.push_back(item.name.substr(7));
+      }
+      return Status::ok();
+    });
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  const Names without = saved(dense), with = saved(feeding);
+  Names more;
+  std::set_difference(with.begin(), with.end(), without.begin(), without.end(), std::back_inserter(more));
+  EXPECT_EQ(more, Names{"residual"});
+  for (const char* name : {"runs", "sampler"}) EXPECT_EQ(std::count(with.begin(), with.end(), name), 1) << name;
 }
 
 TEST_F(Training, WithASavedStateThatIsDamagedDoesNotContinue) {

@@ -1,12 +1,29 @@
 #!/usr/bin/env bash
-# What each rank in the lab runs: every algorithm that `lacuna list` names, and messages, with results that are checked.
+# What each rank in the lab runs: every algorithm that `lacuna list` names, without and with the methods that it serves,
+# and messages, with results that are checked.
 # Usage: conformance.sh LACUNA
 set -euo pipefail
 
 sizes=(-b 1K -e 1M -f 1024 -n 2 -w 1)
-list=$("$1" list | tail -n +2)
+declare -A options=([skip]="skip:steps=1,incomplete=1")
+
+# The table of the list whose header begins with a word, without the header.
+table() {
+  awk -v word="$1" 'NF == 0 { inside = 0 } inside { print } $1 == word { inside = 1 }'
+}
+
+list=$("$1" list | table collective)
 [[ $list == *allreduce*barrier* ]]
 while read -r collective algorithm _; do
   "$1" perf "$collective" --algorithm "$algorithm" "${sizes[@]}" </dev/null
 done <<<"$list"
+
+methods=$("$1" list | table method)
+while read -r method _; do
+  serving=$("$1" list "$method" | table collective)
+  [[ $serving == *allreduce* ]]
+  while read -r collective _ name _; do
+    "$1" perf "$collective" --algorithm "$name" --method "${options[$method]}" "${sizes[@]}" </dev/null
+  done <<<"$serving"
+done <<<"$methods"
 "$1" perf sendrecv "${sizes[@]}"

@@ -9,7 +9,9 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "transports/inproc.hpp"
 
@@ -107,26 +109,38 @@ Hosts hosts_of_eight(Rank size) {
   return Hosts(names);
 }
 
-void time_builds(Rank size) {
-  for (const Algorithm* algorithm : all_algorithms()) {
-    if (algorithm->collective != Collective::Allreduce) continue;
-    Call call{.collective = Collective::Allreduce};
-    call.options.algorithm = algorithm->name;
-    const Hosts hosts = hosts_of_eight(size);
-    if (!select_algorithm(call, hosts)) continue;
-    double best = 1e300;
-    for (int i = 0; i < repetitions; ++i) {
-      const auto start = Clock::now();
-      GraphBuilder builder(
-          {.collective = Collective::Allreduce, .size = size, .hosts = algorithm->by_hosts ? hosts : Hosts()},
-          algorithm->symmetric);
-      algorithm->build(builder);
-      must(builder.status());
-      const Graph graph = std::move(builder).build();
-      best = std::min(best, microseconds_since(start));
-    }
-    print("graph_us", size, algorithm->name, best);
+/// The graph of the lowest position: one that is symmetric serves all.
+void time_build(const Algorithm& algorithm, std::string_view name, const GraphShape& shape) {
+  double best = 1e300;
+  for (int i = 0; i < repetitions; ++i) {
+    const auto start = Clock::now();
+    GraphBuilder builder(shape, algorithm.symmetric);
+    algorithm.build(builder);
+    must(builder.status());
+    const Graph graph = std::move(builder).build();
+    best = std::min(best, microseconds_since(start));
   }
+  print("graph_us", shape.size, name, best);
+}
+
+/// Dense ones, and with one round left out.
+void time_builds(Rank size) {
+  const Hosts hosts = hosts_of_eight(size);
+  Call call{.collective = Collective::Allreduce};
+  const auto time = [&](const Algorithm& algorithm, std::string_view name, const Structure& structure) {
+    call.options.algorithm = name;
+    if (algorithm.collective != call.collective || !select_algorithm(call, hosts)) return;
+    time_build(algorithm, name,
+               {.collective = call.collective,
+                .size = size,
+                .structure = structure,
+                .hosts = algorithm.by_hosts ? hosts : Hosts()});
+  };
+  for (const Algorithm* algorithm : all_algorithms()) time(*algorithm, algorithm->name, {});
+  call.options.method = skip({.steps = 1});
+  Structure fewer;
+  fewer.numbers[rounds_left_out] = 1;
+  for (const MethodAlgorithm& one : skip_method.algorithms) time(*one.algorithm, one.name, fewer);
 }
 
 void time_calls(Ranks& ranks) {

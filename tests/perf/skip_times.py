@@ -24,7 +24,7 @@ def times(options, hosts, steps, mode):
         lacuna = options.build.resolve() / "bin" / "lacuna"
         command = [ROOT / "tests" / "lab" / "lab.py", "--hosts", hosts, "--rate", options.rate, "--", lacuna, "perf",
                    "allreduce", "-b", options.size, "-e", options.size, "-n", options.iterations, "-w", 1, "-c", 0,
-                   "--algorithm", "ring,skip_ring", "--skip", steps, "--skip-mode", mode, "-J", file]
+                   "--algorithm", "ring,skip_ring", "--method", f"skip:steps={steps},mode={mode}", "-J", file]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stderr + done.stdout)

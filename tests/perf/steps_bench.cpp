@@ -41,9 +41,7 @@ constexpr Algorithm empty_graph(std::string_view name, void (*build)(GraphBuilde
           .name = name,
           .summary = "steps of no bytes",
           .symmetric = true,
-          .supports = nullptr,
-          .build = build,
-          .bind = nullptr};
+          .build = build};
 }
 
 /// Posts and finishes runs of a graph whose steps have no bytes.

@@ -43,6 +43,12 @@ TEST_P(OverUcx, EveryAlgorithmGivesTheExactResult) {
       const std::string name = std::string(to_string(algorithm->collective)) + " " + std::string(algorithm->name);
       EXPECT_NE(output.find(name + ": "), std::string::npos) << name << " is missing in\n" << output;
     }
+    for (const Method* method : all_methods()) {
+      for (const MethodAlgorithm& one : method->algorithms) {
+        const std::string name = fmt::format("{} {}: ", to_string(one.algorithm->collective), one.name);
+        EXPECT_NE(output.find(name), std::string::npos) << name << " is missing in\n" << output;
+      }
+    }
     EXPECT_EQ(output.find(": 0 cases"), std::string::npos) << output;
   }
 }

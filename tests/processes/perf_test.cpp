@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "algorithms/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/executed.hpp"
 
@@ -86,8 +88,10 @@ TEST(Perf, FiguresFollowFromTimeAndSizeAsInNcclTests) {
 
 TEST(Perf, SkippedStepsShowInThePayload) {
   const auto rows = rows_of(perf(4, {"allreduce", "-b", "64K", "-e", "64K", "-n", "2", "-w", "0", "--algorithm",
-                                     "ring,skip_ring", "--skip", "2", "--skip-mode", "random"}));
+                                     "ring,skip_ring", "--method", "skip:steps=2,mode=random"}));
   ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].algorithm, "ring");
+  EXPECT_EQ(rows[1].algorithm, "skip_ring");
   EXPECT_EQ(rows[0].payload, 65536 * 6 / 4);
   EXPECT_EQ(rows[1].payload, 65536 * (6 - 2) / 4);
 }
@@ -96,8 +100,8 @@ TEST(Perf, WhatSkippingSavesStandsBehindTheOtherColumns) {
   const std::string path = testing::TempDir() + "lacuna_skips_" + std::to_string(::getpid()) + ".json";
   const std::string output =
       perf(4, {"allreduce", "-b", "64K", "-e", "64K", "-n", "1", "-w", "0", "--algorithm",
-               "ring,skip_ring,skip_halving_doubling", "--skip", "2", "--skip-mode", "random", "-J", path});
-  std::vector<std::vector<std::string>> cells;  // S, steps saved, percent of the bytes saved, contributors
+               "ring,skip_ring,skip_halving_doubling", "--method", "skip:mode=random,steps=2", "-J", path});
+  std::vector<std::vector<std::string>> cells;  // S, rounds saved, percent of the bytes saved, contributors
   std::istringstream stream(output);
   for (std::string line; std::getline(stream, line);) {
     if (line[0] == '#') continue;
@@ -112,13 +116,32 @@ TEST(Perf, WhatSkippingSavesStandsBehindTheOtherColumns) {
       << output;
   const auto json = nlohmann::json::parse(std::ifstream(path));
   std::remove(path.c_str());
-  const auto& ring = json.at("results").at(1).at("skipped");
+  EXPECT_EQ(json.at("config").at("method"), "skip:steps=2,mode=random");
+  const auto& ring = json.at("results").at(1).at("report");
   EXPECT_EQ(ring.at("steps"), 2);
-  EXPECT_EQ(ring.at("steps_saved"), 2);
+  EXPECT_EQ(ring.at("rounds_saved"), 2);
   EXPECT_DOUBLE_EQ(ring.at("bytes_saved_share").get<double>(), 1.0 / 3);
   EXPECT_EQ(ring.at("contributors_fewest"), 2);
   EXPECT_EQ(ring.at("contributors_mean"), 2);
+  for (std::string_view name : skip_method.numbers) EXPECT_TRUE(ring.contains(std::string(name))) << name;
   EXPECT_EQ(perf(2, {"allreduce", "-b", "8", "-e", "8", "-n", "1"}).find("contrib"), std::string::npos);
+}
+
+TEST(Perf, AMethodWithoutAnAlgorithmIsServedByTheOneThatItPrefers) {
+  const std::string path = testing::TempDir() + "lacuna_served_" + std::to_string(::getpid()) + ".json";
+  for (const char* collective : {"allreduce", "reduce_scatter", "allgather"}) {
+    const auto rows = rows_of(perf(4, {collective, "-b", "64K", "-e", "64K", "-n", "1", "-w", "0", "--method",
+                                       "skip:steps=1,incomplete=1", "-J", path}));
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].algorithm, "skip_ring") << collective;
+    const auto json = nlohmann::json::parse(std::ifstream(path));
+    EXPECT_EQ(json.at("results").at(0).at("report").at("rounds_saved"), 1) << collective;
+  }
+  perf(2, {"allreduce", "-b", "8", "-e", "8", "-n", "1", "-J", path});
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  EXPECT_EQ(json.at("config").at("method"), "");
+  EXPECT_FALSE(json.at("results").at(0).contains("report"));
+  std::remove(path.c_str());
 }
 
 TEST(Perf, OneRankAloneMeasuresItself) {
@@ -146,7 +169,8 @@ TEST(Perf, SendrecvSendsEachRanksDataToTheNextAlsoBesideALargeAllreduce) {
     EXPECT_GT(row.at("beside_started"), 0);
     EXPECT_GT(row.at("out_of_place").at("percentiles").at("p50"), 0);
   }
-  EXPECT_NE(perf(2, {"sendrecv", "--algorithm", "ring"}, 1).find("neither --algorithm nor --skip"), std::string::npos);
+  EXPECT_NE(perf(2, {"sendrecv", "--algorithm", "ring"}, 1).find("neither --algorithm nor --method"),
+            std::string::npos);
 }
 
 TEST(Perf, UncheckedResultsHaveNoNumberOfWrongElements) {
@@ -181,7 +205,7 @@ TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
 
 TEST(Perf, RefusedOptionsEndAllRanks) {
   for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{"allreduce", "--algorithm", "skip_ring", "--skip", "2"},
+       {std::vector<std::string>{"allreduce", "--algorithm", "skip_ring", "--method", "skip:steps=2"},
         {"broadcast", "-r", "2", "-e", "8"},
         {"allreduce", "-b", "1T", "-e", "1T"}}) {
     const std::string output = perf(2, arguments, 1);

@@ -19,6 +19,7 @@
 #include "tests/processes/worker_soak.hpp"
 #include "tests/processes/worker_storm.hpp"
 #include "tests/support/event_loop.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -110,7 +111,7 @@ class Worker {
     Status status;
     for (int i = 0; i < 8 && status; ++i) {
       std::vector<std::int64_t> data(size, std::int64_t{1} << communicator_.rank());
-      Options options{.algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}};
+      Options options{.algorithm = "skip_ring", .method = skip({.steps = 1, .mode = SkipMode::Random})};
       status = communicator_.allreduce<std::int64_t>(data, data, Reduction::Sum, std::move(options));
       for (std::int64_t ranks : data) fmt::print(" {}", ranks);
     }
@@ -220,7 +221,7 @@ class Worker {
               .reduction = parse_reduction(words[2]).value(),
               .root = std::stoi(words[4])};
     call.options.algorithm = words[5];
-    call.options.skip.steps = std::stoi(words[6]);
+    if (const int steps = std::stoi(words[6]); steps > 0) skip_in(call)->steps = steps;
     const std::size_t bytes = call.count * size_of(call.dtype) * static_cast<std::size_t>(communicator_.size());
     memory_.push_back(std::vector<std::byte>(2 * bytes));
     call.input = memory_.back().data();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/config/config.hpp"
 
@@ -53,10 +54,10 @@ class Case {
   void corrupt() { memory_[output_ + output_bytes_ / 2] ^= std::byte{1}; }
 
   std::string text() const {
-    return fmt::format("{} {} {} {} count {} root {} skip {} {}{}", to_string(call_.collective),
-                       call_.options.algorithm, to_string(call_.dtype), to_string(call_.reduction), call_.count,
-                       call_.root, call_.options.skip.steps, to_string(call_.options.skip.mode),
-                       in_place_ ? " in place" : "");
+    const std::string& method = call_.options.method.text();
+    return fmt::format("{} {} {} {} count {} root {}{}{}{}", to_string(call_.collective), call_.options.algorithm,
+                       to_string(call_.dtype), to_string(call_.reduction), call_.count, call_.root,
+                       method.empty() ? "" : " with ", method, in_place_ ? " in place" : "");
   }
 
   /// After the call's end.
@@ -119,24 +120,46 @@ class Suite {
 
   Status run() {
     for (const Algorithm* algorithm : all_algorithms()) {
-      const std::size_t before = number_;
-      if (Status status = run(*algorithm); !status) return status;
-      fmt::print("{} {}: {} cases\n", to_string(algorithm->collective), algorithm->name, number_ - before);
+      Call call{.collective = algorithm->collective};
+      call.options.algorithm = algorithm->name;
+      if (Status status = run_counted(algorithm->name, call.collective, [&] { return run_kinds(call, kinds.size()); });
+          !status) {
+        return status;
+      }
+    }
+    for (const MethodAlgorithm& one : skip_method.algorithms) {
+      Call call{.collective = one.algorithm->collective};
+      call.options.algorithm = one.name;
+      if (Status status = run_counted(one.name, call.collective, [&] { return run_skipping(call); }); !status)
+        return status;
     }
     return finish_pending();
   }
 
  private:
-  /// Without skipping, and with few and many steps left out in all modes that the algorithm takes.
-  Status run(const Algorithm& algorithm) {
-    Call call{.collective = algorithm.collective};
-    call.options.algorithm = algorithm.name;
-    const int most = algorithm.skipping ? algorithm.skipping->most(communicator_.size()) : 0;
-    for (int skip : std::set{0, std::min(1, most), most}) {
+  /// Says how many cases there were.
+  template <class Run>
+  Status run_counted(std::string_view name, Collective collective, Run run) {
+    const std::size_t before = number_;
+    if (Status status = run(); !status) return status;
+    fmt::print("{} {}: {} cases\n", to_string(collective), name, number_ - before);
+    return {};
+  }
+
+  bool is_accepted(const Call& call) const { return select_algorithm(call, communicator_.size()).status().is_ok(); }
+
+  /// With no, few and many steps left out in all modes that the algorithm takes.
+  Status run_skipping(Call call) {
+    const auto skipping = [&](int steps, SkipMode mode) {
+      call.options.method = skip({.steps = steps, .mode = mode, .incomplete = true});
+      return is_accepted(call);
+    };
+    int most = 0;
+    while (skipping(most + 1, SkipMode::Static)) ++most;
+    for (int steps : std::set{0, std::min(1, most), most}) {
       for (SkipMode mode : {SkipMode::Static, SkipMode::Random, SkipMode::Shuffled}) {
-        call.options.skip = {.steps = skip, .mode = mode, .incomplete = true};
-        if (!select_algorithm(call, communicator_.size()) || (skip == 0 && mode != SkipMode::Static)) continue;
-        if (Status status = run_kinds(call, algorithm.skipping ? 1 : kinds.size()); !status) return status;
+        if (!skipping(steps, mode) || (steps == 0 && mode != SkipMode::Static)) continue;
+        if (Status status = run_kinds(call, 1); !status) return status;
       }
     }
     return {};
@@ -160,7 +183,7 @@ class Suite {
   }
 
   bool is_offered(const Call& call) const {
-    return takes(call.collective, call.dtype, call.reduction) && select_algorithm(call, communicator_.size());
+    return takes(call.collective, call.dtype, call.reduction) && is_accepted(call);
   }
 
   Status run_places(Call call, std::size_t count) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "algorithms/registry.hpp"
+#include "tests/support/skip_call.hpp"
 #include "tests/support/skip_definition.hpp"
 
 namespace lacuna::test {
@@ -136,6 +137,11 @@ std::vector<std::vector<Rank>> host_layouts(Rank size) {
   return layouts;
 }
 
+MethodOptions method_of(const Case& what) {
+  if (what.skip == 0) return {};
+  return lacuna::skip({.steps = what.skip, .mode = what.mode, .incomplete = true});
+}
+
 bool is_offered(const Case& what) {
   if (!takes(what.algorithm->collective, what.dtype, what.reduction)) return false;
   Call call;
@@ -145,7 +151,7 @@ bool is_offered(const Case& what) {
   call.reduction = what.reduction;
   call.root = what.root;
   call.options.algorithm = what.algorithm->name;
-  call.options.skip = {.steps = what.skip, .mode = what.mode, .incomplete = true};
+  call.options.method = method_of(what);
   return select_algorithm(call, what.hosts.empty() ? Hosts(what.size) : Hosts(what.hosts)).is_ok();
 }
 
@@ -155,13 +161,7 @@ Case offered(Case what) {
   if (!moves_data(what.algorithm->collective)) what.count = 0;
   if (!what.has_tables()) what.shape = Shape::Packed;
   what.told = leaves_lengths(what);
-  if (is_offered(what)) return what;
-  if (what.skip > 0) {
-    Case other = what;
-    other.reduction = is_integer(what.dtype) ? Reduction::Sum : Reduction::Avg;
-    if (is_offered(other)) return other;
-    what.skip = 0;
-  }
+  if (!is_offered(what)) what.skip = 0;
   if (!is_offered(what)) what.reduction = Reduction::Sum;
   return what;
 }
@@ -219,7 +219,7 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
            .reduction = what.reduction,
            .root = what.root};
   call_.options.algorithm = what.algorithm->name;
-  call_.options.skip = {.steps = what.skip, .mode = what.mode, .incomplete = true};
+  call_.options.method = method_of(what);
   call_.options.sampler = &sampler;
   sampler = what.sampler;
   size_ = what.size;

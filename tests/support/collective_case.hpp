@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/skip/skip.hpp"
 #include "runtime/graph/algorithm.hpp"
 #include "tests/support/oracle.hpp"
 
@@ -49,6 +50,9 @@ std::string to_string(const Case& what);
 
 /// What an Oracle must have for cases of at most `count`.
 std::size_t oracle_elements(std::size_t count, Rank size);
+
+/// What it leaves out.
+MethodOptions method_of(const Case& what);
 
 /// Does the library offer this? Otherwise it must refuse.
 bool is_offered(const Case& what);

@@ -133,12 +133,9 @@ std::optional<WholeSends> whole_sends(const Case& what, Rank rank) {
   if (name == "reduce tree" || name == "gather linear") return WholeSends{rank == what.root ? 0 : 1};
   if (name == "scatter linear") return WholeSends{rank == what.root ? p - 1 : 0};
   if (name == "alltoall pairwise" || name == "reduce_scatter ring" || name == "allgather ring") {
-    const bool one_peer = what.algorithm->name == "ring" && p > 1;
-    return one_peer ? WholeSends{1, p - 2} : WholeSends{p - 1};
-  }
-  if (name == "reduce_scatter skip_ring" || name == "allgather skip_ring") {
-    const int steps = p - 1 - what.skip;
-    return steps > 0 ? WholeSends{1, steps - 1} : WholeSends{};
+    const int sends = p - 1 - what.skip;
+    const bool one_peer = what.algorithm->name == "ring" && sends > 0;
+    return one_peer ? WholeSends{1, sends - 1} : WholeSends{sends};
   }
   if (name == "scan recursive_doubling") return WholeSends{log2_ceil(p - rank)};
   if (name == "exclusive_scan recursive_doubling") {
@@ -233,7 +230,6 @@ void add_whole_ring(const Part& part, Rank rank, Sum& sum) {
 /// What an allreduce sends for a part, from one position; null if there is no formula here.
 using Sends = void (*)(const Part&, Rank, Sum&);
 Sends sends_of(std::string_view name) {
-  if (name.starts_with("skip_")) name.remove_prefix(5);
   if (name == "ring") return add_whole_ring;
   if (name == "halving_doubling") return add_halving_doubling;
   if (name == "double_tree") return add_double_tree;

@@ -93,9 +93,9 @@ std::vector<Rank> skip_order(const Case& what, std::uint32_t part) {
 
 Rank skip_cells(const Case& what, const std::vector<Rank>& order) {
   const auto name = what.algorithm->name;
-  if (name == "skip_halving_doubling") return static_cast<Rank>(std::bit_floor(static_cast<unsigned>(what.size)));
-  if (name == "skip_double_tree") return 2;
-  if (name != "skip_two_level") return what.size;
+  if (name == "halving_doubling") return static_cast<Rank>(std::bit_floor(static_cast<unsigned>(what.size)));
+  if (name == "double_tree") return 2;
+  if (name != "two_level") return what.size;
   const std::vector<Rank> hosts = hosts_by_position(what, order);
   return are_even(hosts) ? what.size : count_hosts(hosts);
 }
@@ -111,23 +111,23 @@ std::vector<Rank> left_out(const Case& what, const std::vector<Rank>& order, Ran
   };
   if (what.algorithm->collective == Collective::Allgather) {
     add_where([&](Rank position) { return follows(cell, position, what.skip, p); });
-  } else if (name == "skip_ring") {
+  } else if (name == "ring") {
     add_where([&](Rank position) { return follows(position, cell, what.skip, p); });
-  } else if (name == "skip_halving_doubling") {
+  } else if (name == "halving_doubling") {
     const Rank core = skip_cells(what, order), block = core >> what.skip;
     add_where([&](Rank position) { return position % core / block != cell / block; });
-  } else if (name == "skip_double_tree") {
+  } else if (name == "double_tree") {
     add_where([&, heights = tree_heights(p, cell)](Rank position) {
       return heights[static_cast<std::size_t>(position)] < what.skip;
     });
-  } else if (name == "skip_torus") {
+  } else if (name == "torus") {
     const Rank rows = torus_rows(p), columns = p / rows;
     const int in_rows = skips_in_rows(what.skip, columns);
     add_where([&](Rank position) {
       return follows(position % columns, cell / rows, in_rows, columns) ||
              follows(position / columns, cell % rows, what.skip - in_rows, rows);
     });
-  } else if (name == "skip_two_level") {
+  } else if (name == "two_level") {
     const std::vector<Rank> hosts = hosts_by_position(what, order);
     const Rank h = count_hosts(hosts), owner = are_even(hosts) ? cell % h : cell;
     add_where([&](Rank position) { return follows(hosts[static_cast<std::size_t>(position)], owner, what.skip, h); });

@@ -7,28 +7,47 @@
 #include <limits>
 
 namespace lacuna::workloads {
+namespace {
+
+/// Null: another method, or none.
+const Skip* skip_of(const MethodChoice& choice) {
+  return choice.options.method() == &skip_method ? &choice.options.as<Skip>() : nullptr;
+}
+
+}  // namespace
+
 Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) : method_(task.method) {
+  if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
+    importance_ = std::make_unique<SkipImportance>(
+        SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
+    saved_importance_.resize(1 + SkipImportance::most_saved(layers.size()) / sizeof(std::int64_t));
+  }
   for (const AveragedLayer& sizes : layers) {
     Kept& layer = layers_.emplace_back();
     layer.sizes = sizes;
     layer.state.sampler = {.seed = task.seed, .key = sizes.number, .draw = 0};
-    if (method_.skip.feedback) layer.state.residual.resize(sizes.parameters * sizeof(float));
-    layer.segments = {{0, sizes.weights, method_.policy, sizes.number},
-                      {sizes.weights, sizes.parameters - sizes.weights, SkipPolicy::Skip, 0}};
+    layer.method = method_of(sizes);
+    add_arrays(layer.method, Dtype::F32, sizes.parameters, layer.state);
   }
-  if (method_.policy != SkipPolicy::Automatic) return;
-  importance_ = std::make_unique<SkipImportance>(method_.importance);
-  saved_importance_.resize(1 + SkipImportance::most_saved(layers.size()) / sizeof(std::int64_t));
+}
+
+/// Weights and biases are segments where a method treats them differently.
+MethodOptions Averages::method_of(const AveragedLayer& sizes) const {
+  const Skip* as_chosen = skip_of(method_);
+  const bool alike = as_chosen && as_chosen->policy == SkipPolicy::Skip && as_chosen->small == Skip().small;
+  if (!as_chosen || alike) return method_.options;
+  Skip layer = *as_chosen;
+  layer.segments = {{0, sizes.weights, layer.policy, sizes.number},
+                    {sizes.weights, sizes.parameters - sizes.weights, SkipPolicy::Skip, 0}};
+  layer.importance = importance_.get();
+  return skip(std::move(layer));
 }
 
 Options Averages::options(Kept& layer) {
   Options options;
   options.algorithm = method_.algorithm;
-  options.skip = method_.skip;
-  options.skip.schedule = method_.schedule;
-  options.skip.segments = layer.segments;
-  options.skip.state = &layer.state;
-  options.skip.importance = importance_.get();
+  options.method = layer.method;
+  options.state = &layer.state;
   return options;
 }
 
@@ -49,15 +68,7 @@ Result<Request> Averages::start(Communicator& ranks, std::size_t layer, std::spa
 
 std::vector<StateItem> Averages::state() {
   std::vector<StateItem> items;
-  for (Kept& layer : layers_) {
-    const std::string name = fmt::format("layer{}.", layer.sizes.number);
-    SkipState& state = layer.state;
-    items.push_back({name + "sampler", Dtype::I64, &state.sampler, sizeof(Sampler) / sizeof(std::int64_t)});
-    items.push_back({name + "skip_runs", Dtype::I64, &state.runs, 1});
-    if (method_.skip.feedback) {
-      items.push_back({name + "residual", Dtype::F32, state.residual.data(), layer.sizes.parameters});
-    }
-  }
+  for (Kept& layer : layers_) add_items(layer.state, fmt::format("layer{}.", layer.sizes.number), items);
   if (importance_) {
     const std::vector<std::byte> saved = importance_->save();
     std::fill(saved_importance_.begin(), saved_importance_.end(), 0);

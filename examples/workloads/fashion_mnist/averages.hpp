@@ -17,8 +17,8 @@ struct AveragedLayer {
   std::size_t parameters = 0;  ///< weights and biases
 };
 
-/// The averaging of a network's gradients as a method wants it, and what skipping keeps of each layer from step to
-/// step. Weights and biases are segments of their own. All ranks that average together make equal objects and the same
+/// The averaging of a network's gradients as a method wants it, and what that keeps of each layer from step to
+/// step. All ranks that average together make equal objects and the same
 /// calls.
 class Averages {
  public:
@@ -39,13 +39,14 @@ class Averages {
  private:
   struct Kept {
     AveragedLayer sizes;
-    SkipState state;
-    std::vector<SkipSegment> segments;
+    MethodOptions method;
+    MethodState state;
   };
 
+  MethodOptions method_of(const AveragedLayer& sizes) const;
   Options options(Kept& layer);
 
-  Method method_;
+  MethodChoice method_;
   std::vector<Kept> layers_;
   std::unique_ptr<SkipImportance> importance_;  // none unless the method asks for it
   std::vector<std::int64_t> saved_importance_;  // the length in bytes, then the bytes, and room for what is to come

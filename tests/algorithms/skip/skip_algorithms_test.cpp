@@ -5,8 +5,10 @@
 #include <cstring>
 #include <set>
 
+#include "algorithms/skip/skipping.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/contributions.hpp"
+#include "tests/support/skip_call.hpp"
 
 // What holds of every algorithm that skips. Exact sums and bytes of any input are the conformance suite's.
 namespace lacuna::test {
@@ -23,7 +25,7 @@ std::vector<Rank> pairs_of_ranks(Rank size) {
 Call call_of(const Algorithm& algorithm, const Skip& skip) {
   Call call{.collective = algorithm.collective, .dtype = Dtype::I64};
   call.options.algorithm = algorithm.name;
-  call.options.skip = skip;
+  call.options.method = lacuna::skip(skip);
   return call;
 }
 
@@ -34,7 +36,7 @@ void each_skip(Collective collective, Visit visit, std::size_t chunk_bytes = ski
     const Hosts hosts(pairs_of_ranks(size));
     SkipRig<T> rig(size, pairs_of_ranks(size), chunk_bytes);
     for (const Algorithm* algorithm : skipping_algorithms(collective)) {
-      for (int steps = 0; steps <= algorithm->skipping->most(hosts); ++steps) {
+      for (int steps = 0; steps <= skipping_of(*algorithm)->most(hosts); ++steps) {
         for (SkipMode mode : modes) {
           const Skip skip{.steps = steps, .mode = mode, .incomplete = true};
           if (!select_algorithm(call_of(*algorithm, skip), hosts)) continue;
@@ -62,14 +64,14 @@ std::vector<Call> sampled_calls(SkipRig<T>& rig, const Call& like) {
   return sampled_calls(rig, like, [](Call&) {});
 }
 
-TEST(SkipMask, SaysWhoContributesToEachElementOfEveryRank) {
+TEST(Gaps, SaysWhoContributesToEachElementOfEveryRank) {
   for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather}) {
     each_skip<std::int64_t>(
         collective, [](auto& rig, const Algorithm& algorithm, const Hosts& hosts, const Skip& skip) {
           rig.decode(algorithm.collective == Collective::ReduceScatter ? 37u * rig.inputs.size() : 203u);
           const auto calls = sampled_calls(rig, call_of(algorithm, skip));
           rig.run(calls);
-          const SkipMask mask(calls[0], algorithm, hosts, sampler, skip_chunk_bytes);
+          const Gaps mask({calls[0], algorithm, hosts, skip_chunk_bytes}, sampler);
           for (Rank at = 0; at < rig.ranks.size(); ++at) {
             const auto& output = rig.outputs[static_cast<std::size_t>(at)];
             const auto there = contributions(mask, at, rig.ranks.size(), output.size());
@@ -99,7 +101,7 @@ TEST(SkipAlgorithms, LeaveOutTheShareThatTheyState) {
             all += static_cast<double>(output.size()) *
                    (algorithm.collective == Collective::Allgather ? 1 : rig.ranks.size());
           }
-          ASSERT_NEAR(1 - there / all, algorithm.skipping->left_out(hosts, skip.steps), 1e-12);
+          ASSERT_NEAR(1 - there / all, skipping_of(algorithm)->left_out(hosts, skip.steps), 1e-12);
         },
         std::size_t{1} << 20);
   }
@@ -112,8 +114,8 @@ TEST(SkipAlgorithms, GiveAllRanksTheSameBits) {
       Call like = call_of(algorithm, skip);
       like.dtype = Dtype::F32;
       like.reduction = Reduction::Avg;
-      like.options.skip.scale = scale;
-      like.options.skip.factor = 0.3;
+      skip_in(like)->scale = scale;
+      skip_in(like)->factor = 0.3;
       rig.run(sampled_calls(rig, like));
       for (const auto& output : rig.outputs) {
         ASSERT_EQ(std::memcmp(output.data(), rig.outputs[0].data(), output.size() * sizeof(float)), 0);
@@ -132,8 +134,7 @@ TEST(SkipAlgorithms, WithoutStepsEqualTheirDenseFormBitForBitUnderAnyDraw) {
                      rig.run(sampled_calls(rig, like));
                      const auto skipping = rig.outputs;
                      const auto samplers = rig.samplers;
-                     like.options.skip = {};
-                     like.options.algorithm.erase(0, std::string_view("skip_").size());
+                     like.options.method = {};
                      ASSERT_TRUE(select_algorithm(like, hosts)) << like.options.algorithm;
                      rig.run(sampled_calls(rig, like));
                      for (std::size_t rank = 0; rank < skipping.size(); ++rank) {
@@ -171,11 +172,11 @@ TEST(SkipAlgorithms, ScaleByTheNumberOfContributors) {
             Call like = call_of(algorithm, skip);
             like.dtype = Dtype::F64;
             like.reduction = reduction;
-            like.options.skip.scale = scale;
-            like.options.skip.factor = 0.25;
+            skip_in(like)->scale = scale;
+            skip_in(like)->factor = 0.25;
             const auto calls = sampled_calls(rig, like);
             rig.run(calls);
-            const SkipMask mask(calls[0], algorithm, hosts, sampler, skip_chunk_bytes);
+            const Gaps mask({calls[0], algorithm, hosts, skip_chunk_bytes}, sampler);
             const auto mask_of_elements = contributions(mask, 0, rig.ranks.size(), 203);
             for (std::size_t i = 0; i < 203; ++i) {
               const double there = contributors(mask_of_elements, i);
@@ -200,15 +201,15 @@ TEST(SkipAlgorithms, ARatioBecomesTheLargestNumberOfStepsThatLeavesOutNoMore) {
       rig.decode(5040);
       rig.run(sampled_calls(rig, call_of(algorithm, skip)));
       const auto outputs = rig.outputs;
-      skip.ratio = algorithm.skipping->left_out(hosts, skip.steps);
+      skip.ratio = skipping_of(algorithm)->left_out(hosts, skip.steps);
       skip.steps = 0;
       rig.run(sampled_calls(rig, call_of(algorithm, skip)));
       ASSERT_EQ(rig.outputs, outputs);
-      const int most = algorithm.skipping->most(hosts);
+      const int most = skipping_of(algorithm)->most(hosts);
       int next = 0;
-      while (next < most && algorithm.skipping->left_out(hosts, next) <= skip.ratio) ++next;
+      while (next < most && skipping_of(algorithm)->left_out(hosts, next) <= skip.ratio) ++next;
       if (skip.ratio == 0 || next == most) return;
-      skip.ratio += 0.9 * (algorithm.skipping->left_out(hosts, next) - skip.ratio);
+      skip.ratio += 0.9 * (skipping_of(algorithm)->left_out(hosts, next) - skip.ratio);
       rig.run(sampled_calls(rig, call_of(algorithm, skip)));
       ASSERT_EQ(rig.outputs, outputs) << "ratio " << skip.ratio;
     });

@@ -1,5 +1,3 @@
-#include "runtime/skip/skip_audit.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +6,11 @@
 #include <random>
 
 #include "algorithms/registry.hpp"
-#include "runtime/skip/skip_importance.hpp"
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skip.hpp"
+#include "algorithms/skip/skipping.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -45,7 +46,6 @@ class Job {
   }
 
   Call call(Rank rank, std::string_view algorithm, Skip skip, Reduction reduction = Reduction::Sum) {
-    skip.state = &states[at(rank)];
     if (in_place) outputs[at(rank)] = inputs[at(rank)];
     Call made{.collective = Collective::Allreduce,
               .input = in_place ? outputs[at(rank)].data() : inputs[at(rank)].data(),
@@ -54,7 +54,8 @@ class Job {
               .dtype = sizeof(T) == 8 ? Dtype::F64 : Dtype::F32,
               .reduction = reduction};
     made.options.algorithm = algorithm;
-    made.options.skip = skip;
+    made.options.state = &states[at(rank)];
+    made.options.method = lacuna::skip(skip);
     return made;
   }
   void run(std::string_view algorithm, const Skip& skip, Reduction reduction = Reduction::Sum) {
@@ -65,7 +66,7 @@ class Job {
 
   Ranks ranks;
   std::vector<std::vector<T>> inputs, outputs;
-  std::vector<SkipState> states;
+  std::vector<MethodState> states;
   bool in_place = false;
 };
 
@@ -98,7 +99,7 @@ TEST(SkipAudit, OfIidInputsTheErrorIsTheRootOfTheShareLeftOut) {
       job.fill_normal();
       const Skip skip{.steps = steps, .mode = SkipMode::Random, .audit = 1, .audit_samples = 8192};
       job.run("skip_ring", skip, Reduction::Avg);
-      const SkipAudit& audit = job.states[0].audit;
+      const SkipAudit& audit = audit_of(job.states[0]);
       EXPECT_EQ(audit.run, 1u);
       EXPECT_EQ(audit.samples, 8192u);
       EXPECT_NEAR(audit.relative_error, std::sqrt(static_cast<double>(steps) / size), 0.03) << size << " " << steps;
@@ -114,11 +115,11 @@ TEST_P(SkipAudits, TheErrorIsExactlyThatOfTheSampledElements) {
     job.run(GetParam()->name, {.steps = 1, .mode = SkipMode::Random, .scale = scale, .factor = 1.5, .audit = 1},
             reduction);
     const SkipAudit expected = exact_audit(job, 1024, reduction);
-    for (const SkipState& state : job.states) {
-      ASSERT_EQ(state.audit.samples, expected.samples);
-      ASSERT_NEAR(state.audit.relative_error, expected.relative_error, 1e-12);
-      ASSERT_NEAR(state.audit.cosine, expected.cosine, 1e-12);
-      ASSERT_EQ(state.audit.relative_error, job.states[0].audit.relative_error) << "equal on all ranks";
+    for (const MethodState& state : job.states) {
+      ASSERT_EQ(audit_of(state).samples, expected.samples);
+      ASSERT_NEAR(audit_of(state).relative_error, expected.relative_error, 1e-12);
+      ASSERT_NEAR(audit_of(state).cosine, expected.cosine, 1e-12);
+      ASSERT_EQ(audit_of(state).relative_error, audit_of(job.states[0]).relative_error) << "equal on all ranks";
     }
   };
   for (Rank size : {2, 3, 5, 8}) {
@@ -142,7 +143,7 @@ TEST_P(SkipAudits, TheErrorIsExactlyThatOfTheSampledElements) {
 std::vector<const Algorithm*> skipping_allreduces() {
   std::vector<const Algorithm*> all;
   for (const Algorithm* one : all_algorithms()) {
-    if (one->collective == Collective::Allreduce && one->skipping) all.push_back(one);
+    if (one->collective == Collective::Allreduce && skipping_of(*one)) all.push_back(one);
   }
   return all;
 }
@@ -150,8 +151,8 @@ INSTANTIATE_TEST_SUITE_P(All, SkipAudits, testing::ValuesIn(skipping_allreduces(
                          [](const auto& one) { return std::string(one.param->name); });
 
 TEST(SkipAudit, ChangesNoResult) {
-  const std::array<SkipSegment, 3> segments = {
-      {{0, 700, SkipPolicy::Skip}, {700, 20, SkipPolicy::Never}, {720, 2280, SkipPolicy::Skip}}};
+  const std::vector<SkipSegment> segments = {
+      {0, 700, SkipPolicy::Skip}, {700, 20, SkipPolicy::Never}, {720, 2280, SkipPolicy::Skip}};
   for (bool with_segments : {false, true}) {
     for (bool feedback : {false, true}) {
       Job plain(4, 3000), audited(4, 3000);
@@ -166,9 +167,9 @@ TEST(SkipAudit, ChangesNoResult) {
         with.audit_samples = 333;
         audited.run("skip_ring", with);
         ASSERT_EQ(plain.outputs, audited.outputs) << run;
-        ASSERT_EQ(plain.states[1].residual, audited.states[1].residual) << run;
-        ASSERT_EQ(plain.states[0].audit.run, 0u);
-        ASSERT_EQ(audited.states[3].audit.run, (run + 1) / 2 * 2);
+        ASSERT_EQ(residual_of(plain.states[1]), residual_of(audited.states[1])) << run;
+        ASSERT_EQ(audit_of(plain.states[0]).run, 0u);
+        ASSERT_EQ(audit_of(audited.states[3]).run, (run + 1) / 2 * 2);
       }
     }
   }
@@ -181,7 +182,7 @@ TEST(SkipAudit, ComesEveryKthRunAlsoAfterAResume) {
   for (unsigned run = 0; run < 7; ++run) {
     through.fill_whole(run);
     through.run("skip_ring", skip);
-    audits.push_back(through.states[0].audit);
+    audits.push_back(audit_of(through.states[0]));
     EXPECT_EQ(audits.back().run, (run + 1) / 3 * 3);
   }
   for (unsigned run = 0; run < 4; ++run) {
@@ -193,8 +194,8 @@ TEST(SkipAudit, ComesEveryKthRunAlsoAfterAResume) {
   for (unsigned run = 4; run < 7; ++run) {
     after.fill_whole(run);
     after.run("skip_ring", skip);
-    EXPECT_EQ(after.states[0].audit.run, audits[run].run);
-    EXPECT_EQ(after.states[0].audit.relative_error, audits[run].relative_error);
+    EXPECT_EQ(audit_of(after.states[0]).run, audits[run].run);
+    EXPECT_EQ(audit_of(after.states[0]).relative_error, audits[run].relative_error);
   }
   EXPECT_NE(audits[2].relative_error, audits[6].relative_error);
 }
@@ -205,7 +206,7 @@ TEST(SkipAudit, DenseRunsAreNotAudited) {
   const Skip skip{.steps = 1, .warm_up = 2, .audit = 1};
   for (unsigned run = 1; run <= 3; ++run) {
     job.run("skip_ring", skip);
-    EXPECT_EQ(job.states[0].audit.run, run <= 2 ? 0u : 3u);
+    EXPECT_EQ(audit_of(job.states[0]).run, run <= 2 ? 0u : 3u);
   }
 }
 
@@ -223,31 +224,33 @@ TEST(SkipAudit, IsCountedWithItsBytes) {
   const std::uint64_t with = sent();
   EXPECT_EQ(with - without, 6u * 1024 / 4 * 4) << "a ring of the sample";
   job.run("skip_ring", skip);
-  const SkipCounters skips = job.ranks.executor(1).job_counters().skips();
+  const MethodCounters skips = job.ranks.executor(1).job_counters().methods()[0];
   EXPECT_EQ(skips.sent, without + 2 * with);
   EXPECT_EQ(skips.dense_sent, 3u * 6 * 4000 / 4 * 4);
   EXPECT_EQ(skips.contributions, 3u * 4 * 4000);
-  EXPECT_EQ(skips.audits, 2u);
-  EXPECT_DOUBLE_EQ(skips.audit_errors, 2 * job.states[1].audit.relative_error);
+  EXPECT_EQ(skips.numbers[static_cast<std::size_t>(SkipNumber::Audits)], 2);
+  EXPECT_DOUBLE_EQ(skips.numbers[static_cast<std::size_t>(SkipNumber::AuditError)],
+                   2 * audit_of(job.states[1]).relative_error);
 }
 
 TEST(SkipAudit, OfDoublesKeepsTheirPrecision) {
   Job<double> job(3, 2000);
   job.fill_normal();
   job.run("skip_ring", {.steps = 1, .audit = 1});
-  EXPECT_NEAR(job.states[0].audit.relative_error, exact_audit(job, 1024, Reduction::Sum).relative_error, 1e-14);
+  EXPECT_NEAR(audit_of(job.states[0]).relative_error, exact_audit(job, 1024, Reduction::Sum).relative_error, 1e-14);
 }
 
 TEST(SkipAudit, OfZerosHasNoErrorOrNoNumber) {
   Job job(2, 100);
   job.run("skip_ring", {.steps = 1, .audit = 1});
-  EXPECT_EQ(job.states[0].audit.relative_error, 0);
-  EXPECT_EQ(job.states[0].audit.cosine, 1);
+  EXPECT_EQ(audit_of(job.states[0]).relative_error, 0);
+  EXPECT_EQ(audit_of(job.states[0]).cosine, 1);
   for (float& value : job.inputs[0]) value = 1;
   for (float& value : job.inputs[1]) value = -1;
   job.run("skip_ring", {.steps = 1, .audit = 1});
-  EXPECT_TRUE(std::isnan(job.states[0].audit.relative_error));
-  EXPECT_EQ(job.ranks.executor(0).job_counters().skips().audits, 1u) << "a sum of errors must stay a number";
+  EXPECT_TRUE(std::isnan(audit_of(job.states[0]).relative_error));
+  EXPECT_EQ(job.ranks.executor(0).job_counters().methods()[0].numbers[static_cast<std::size_t>(SkipNumber::Audits)], 1)
+      << "a sum of errors must stay a number";
 }
 
 TEST(SkipAudit, IsAgreedOnByAllRanks) {
@@ -271,7 +274,7 @@ TEST(SkipAudit, OfTwoCallsInFlightTheYoungerOnesErrorStaysThoughTheOlderEndsLast
     Call low = older.call(rank, "skip_ring", skip), high = younger.call(rank, "skip_ring", skip);
     low.options.priority = Priority::Low;
     high.options.priority = Priority::High;
-    high.options.skip.state = low.options.skip.state;
+    high.options.state = low.options.state;
     first.push_back(*older.ranks.post(rank, low));
     second.push_back(*older.ranks.post(rank, high));
   }
@@ -281,15 +284,15 @@ TEST(SkipAudit, OfTwoCallsInFlightTheYoungerOnesErrorStaysThoughTheOlderEndsLast
   while (!ended(second) && older.ranks.sweep()) EXPECT_FALSE(first[0]->finished);
   ASSERT_TRUE(ended(second));
   ASSERT_FALSE(first[0]->finished);
-  const SkipAudit told = older.states[0].audit;
+  const SkipAudit told = audit_of(older.states[0]);
   EXPECT_EQ(told.run, 2u);
   EXPECT_EQ(told.samples, 40u);
   ASSERT_TRUE(older.ranks.sweep_until([&] { return ended(first); }));
-  for (const SkipState& state : older.states) {
-    EXPECT_EQ(state.audit.run, 2u);
-    EXPECT_EQ(state.audit.samples, 40u);
+  for (const MethodState& state : older.states) {
+    EXPECT_EQ(audit_of(state).run, 2u);
+    EXPECT_EQ(audit_of(state).samples, 40u);
   }
-  EXPECT_EQ(older.states[0].audit.relative_error, told.relative_error);
+  EXPECT_EQ(audit_of(older.states[0]).relative_error, told.relative_error);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     for (runtime::Run* run : {first[rank], second[rank]})
       older.ranks.communicator(static_cast<Rank>(rank)).release(*run);
@@ -301,15 +304,15 @@ TEST(SkipAudit, IsRefusedWhereItMeansNothing) {
   const auto refused = [&](Skip skip, Dtype dtype, const std::string& part) {
     Call call = job.call(0, "skip_ring", skip);
     call.dtype = dtype;
-    if (part.find("state") != std::string::npos) call.options.skip.state = nullptr;
+    if (part.find("state") != std::string::npos) call.options.state = nullptr;
     const auto run = job.ranks.post(0, call);
     ASSERT_FALSE(run);
     EXPECT_EQ(run.status().code(), Code::InvalidArgument);
     EXPECT_NE(run.status().message().find(part), std::string::npos) << run.status().to_string();
   };
-  refused({.steps = 1, .audit = 1}, Dtype::F32, "skip.audit needs a skip.state");
+  refused({.steps = 1, .audit = 1}, Dtype::F32, "skip.audit needs a state");
   refused({.steps = 1, .audit = 1}, Dtype::I32, "skip.audit of i32: must be of floating point");
-  refused({.steps = 1, .audit = 1, .audit_samples = 0}, Dtype::F32, "skip.audit_samples is 0, must be at least 1");
+  refused({.steps = 1, .audit = 1, .audit_samples = 0}, Dtype::F32, "audit_samples is 0, must be 1 .. ");
   refused({.steps = 1, .incomplete = true, .gather_steps = 1, .audit = 1}, Dtype::F32, "equal on all ranks");
 }
 

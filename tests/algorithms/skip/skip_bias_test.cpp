@@ -3,7 +3,9 @@
 #include <map>
 #include <numeric>
 
+#include "algorithms/skip/skipping.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 // What each rank weighs in a result, on average over all that a mode may draw, each counted once.
 namespace lacuna::test {
@@ -16,7 +18,7 @@ std::map<std::vector<Rank>, Sampler> a_draw_for_each_order(const Algorithm& algo
                                                            const Hosts& hosts) {
   std::map<std::vector<Rank>, Sampler> orders;
   for (Sampler sampler{.seed = 1, .key = 2}; sampler.draw < 600; ++sampler.draw) {
-    const Order order = algorithm.bind({call, hosts, sampler, true}, 0);
+    const Order order = skip_order({call, algorithm, hosts, sampler}, 0);
     std::vector<Rank> ranks;
     for (Rank position = 0; position < hosts.size(); ++position) ranks.push_back(order.rank_of(position));
     orders.emplace(ranks, sampler);
@@ -53,7 +55,7 @@ class Weighing {
     call_.dtype = Dtype::F64;
     call_.reduction = Reduction::Avg;
     call_.options.algorithm = algorithm.name;
-    call_.options.skip = skip;
+    call_.options.method = lacuna::skip(skip);
   }
 
   Rank size() { return rig_.ranks.size(); }
@@ -112,7 +114,7 @@ TEST(SkipBias, InAnAllreduceWithADrawnOrderAllRanksWeighTheSame) {
       if (!algorithm->by_hosts && hosts.count() > 1) continue;
       for (SkipMode mode : {SkipMode::Random, SkipMode::Shuffled}) {
         if (mode == SkipMode::Shuffled && (algorithm->by_hosts || hosts.size() > 4)) continue;
-        for (int steps = 1; steps <= algorithm->skipping->most(hosts); ++steps) {
+        for (int steps = 1; steps <= skipping_of(*algorithm)->most(hosts); ++steps) {
           for (SkipScale scale : {SkipScale::ZeroFill, SkipScale::Renormalised}) {
             expect_equal_weights(*algorithm, place, {.steps = steps, .mode = mode, .scale = scale});
           }
@@ -127,14 +129,14 @@ TEST(SkipBias, AllOrdersThatAModeMayDrawAreCounted) {
     const Algorithm* algorithm = called(Collective::Allreduce, name);
     return Weighing(*algorithm, place, {.steps = 1, .mode = mode}).orders();
   };
-  EXPECT_EQ(orders("skip_ring", places[1], SkipMode::Random), 4u);
-  EXPECT_EQ(orders("skip_ring", places[1], SkipMode::Shuffled), 24u);
-  EXPECT_EQ(orders("skip_two_level", places[4], SkipMode::Random), 3u);
+  EXPECT_EQ(orders("ring", places[1], SkipMode::Random), 4u);
+  EXPECT_EQ(orders("ring", places[1], SkipMode::Shuffled), 24u);
+  EXPECT_EQ(orders("two_level", places[4], SkipMode::Random), 3u);
 }
 
 /// The owner of a block never leaves its own term out.
 TEST(SkipBias, InAReduceScatterTheOwnerOfABlockWeighsMore) {
-  const Algorithm* algorithm = called(Collective::ReduceScatter, "skip_ring");
+  const Algorithm* algorithm = called(Collective::ReduceScatter, "ring");
   for (const Place& place : {places[0], places[1]}) {
     const double p = static_cast<double>(place.hosts.size());
     for (int steps = 1; steps < static_cast<int>(place.hosts.size()); ++steps) {
@@ -149,7 +151,7 @@ TEST(SkipBias, InAReduceScatterTheOwnerOfABlockWeighsMore) {
 
 /// In one call the weights of a static order are those of its contributors, and of nobody else.
 TEST(SkipBias, AStaticOrderTakesTheMeanOfWhoIsThere) {
-  const Algorithm* algorithm = called(Collective::Allreduce, "skip_two_level");
+  const Algorithm* algorithm = called(Collective::Allreduce, "two_level");
   Weighing weighing(*algorithm, places[2], {.steps = 1, .scale = SkipScale::Renormalised});
   const Weights weights = weighing.mean();
   for (std::size_t i = 0; i < 30; ++i) {

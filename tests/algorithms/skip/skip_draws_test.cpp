@@ -5,6 +5,7 @@
 
 #include "algorithms/registry.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 // The acceptance properties of SkipReduce: what is refused, how ranks agree on their draws, and what is sent.
 namespace lacuna::test {
@@ -53,15 +54,15 @@ TEST(SkipDraws, PartsOfACallTurnIndependently) {
 
 TEST(SkipDraws, OtherTrafficChangesNoDrawOfAKey) {
   DecodingRig quiet(4, 203), busy(4, 203);
-  std::vector<SkipState> states(4), others(4);
-  const auto run = [](DecodingRig& rig, std::vector<SkipState>& own) {
+  std::vector<MethodState> states(4), others(4);
+  const auto run = [](DecodingRig& rig, std::vector<MethodState>& own) {
     Call call{.collective = Collective::Allreduce, .dtype = Dtype::I64};
     call.options.algorithm = "skip_ring";
-    call.options.skip = {.steps = 2, .mode = SkipMode::Shuffled};
-    rig.run(rig.calls_with(
-        call, [&](Call& one, Rank rank) { one.options.skip.state = &own[static_cast<std::size_t>(rank)]; }));
+    call.options.method = lacuna::skip({.steps = 2, .mode = SkipMode::Shuffled});
+    rig.run(
+        rig.calls_with(call, [&](Call& one, Rank rank) { one.options.state = &own[static_cast<std::size_t>(rank)]; }));
   };
-  std::vector<SkipState> noise(4, SkipState{.sampler = {.seed = 1, .key = 9}});
+  std::vector<MethodState> noise(4, MethodState{.sampler = {.seed = 1, .key = 9}});
   for (int k = 0; k < 6; ++k) {
     run(quiet, states);
     for (int more = 0; more < k; ++more) {
@@ -88,17 +89,18 @@ TEST(SkipDraws, ShuffledHasMorePatternsThanTurns) {
 
 TEST(SkipDraws, GatherStepsOfSegmentsAreDrawnToo) {
   DecodingRig rig(4, 203);
-  const SkipSegment segments[] = {{.offset = 0, .count = 150},
-                                  {.offset = 150, .count = 53, .policy = SkipPolicy::Never}};
+  const std::vector<SkipSegment> segments = {{.offset = 0, .count = 150},
+                                             {.offset = 150, .count = 53, .policy = SkipPolicy::Never}};
   std::set<std::vector<std::int64_t>> patterns;
-  std::vector<SkipState> states(4);
+  std::vector<MethodState> states(4);
   Call call{.collective = Collective::Allreduce, .dtype = Dtype::I64};
   call.options.algorithm = "skip_ring";
-  call.options.skip = {.mode = SkipMode::Shuffled, .incomplete = true, .gather_steps = 1, .segments = segments};
-  call.options.skip.small = 8;
+  call.options.method =
+      lacuna::skip({.mode = SkipMode::Shuffled, .incomplete = true, .gather_steps = 1, .segments = segments});
+  skip_in(call)->small = 8;
   for (int k = 0; k < 10; ++k) {
-    rig.run(rig.calls_with(
-        call, [&](Call& one, Rank rank) { one.options.skip.state = &states[static_cast<std::size_t>(rank)]; }));
+    rig.run(rig.calls_with(call,
+                           [&](Call& one, Rank rank) { one.options.state = &states[static_cast<std::size_t>(rank)]; }));
     patterns.insert(rig.outputs[0]);
   }
   EXPECT_GT(patterns.size(), 1u);
@@ -173,7 +175,8 @@ TEST(SkipDraws, ReducesOncePerRemainingStep) {
   call.collective = Collective::Allreduce;
   const Algorithm& algorithm = **select_algorithm(call, 8);
   for (int skip = 0; skip < 8; ++skip) {
-    GraphBuilder builder({.collective = Collective::Allreduce, .size = 8, .skip_steps = skip}, algorithm.symmetric);
+    GraphBuilder builder({.collective = Collective::Allreduce, .size = 8, .structure = {.numbers = {skip}}},
+                         algorithm.symmetric);
     algorithm.build(builder);
     const Graph graph = std::move(builder).build();
     const auto reductions = std::count_if(graph.steps().begin(), graph.steps().end(), [](const Step& step) {

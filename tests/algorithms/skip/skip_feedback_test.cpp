@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "algorithms/skip/skipping.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -26,16 +28,16 @@ struct FeedbackRig : SkipRig<float> {
     Vectors all;
     for (std::size_t rank = 0; rank < states.size(); ++rank) {
       all.emplace_back(inputs[rank].size());
-      const std::vector<std::byte>& residual = states[rank].residual;
+      const std::vector<std::byte>& residual = residual_of(states[rank]);
       if (!residual.empty()) std::memcpy(all.back().data(), residual.data(), residual.size());
     }
     return all;
   }
 
   void run_once(Call like, bool in_place) {
-    like.options.skip.feedback = true;
-    std::vector<Call> calls = calls_with(
-        like, [&](Call& call, Rank rank) { call.options.skip.state = &states[static_cast<std::size_t>(rank)]; });
+    skip_in(like)->feedback = true;
+    std::vector<Call> calls =
+        calls_with(like, [&](Call& call, Rank rank) { call.options.state = &states[static_cast<std::size_t>(rank)]; });
     if (in_place) {
       outputs = inputs;
       for (std::size_t i = 0; i < calls.size(); ++i) calls[i].input = calls[i].output = outputs[i].data();
@@ -43,7 +45,7 @@ struct FeedbackRig : SkipRig<float> {
     run(calls);
   }
 
-  std::vector<SkipState> states;
+  std::vector<MethodState> states;
 };
 
 /// Element i summed over ranks.
@@ -56,7 +58,7 @@ double total(const Vectors& all, std::size_t i) {
 Call call_of(const Algorithm& algorithm, const Skip& skip) {
   Call call{.collective = algorithm.collective};
   call.options.algorithm = algorithm.name;
-  call.options.skip = skip;
+  call.options.method = lacuna::skip(skip);
   return call;
 }
 
@@ -73,12 +75,12 @@ TEST(SkipFeedback, WhatWentInCameOutOrIsInTheResiduals) {
       FeedbackRig rig(size);
       const Hosts hosts(FeedbackRig::hosts_of(size));
       for (const Algorithm* algorithm : skipping_algorithms(collective)) {
-        for (int steps = 0; steps <= algorithm->skipping->most(hosts); ++steps) {
+        for (int steps = 0; steps <= skipping_of(*algorithm)->most(hosts); ++steps) {
           for (SkipMode mode : {SkipMode::Static, SkipMode::Random, SkipMode::Shuffled}) {
             for (bool in_place : {false, true}) {
               const Call call = call_of(*algorithm, {.steps = steps, .mode = mode, .feedback = true});
               Call valid = call;
-              valid.options.skip.state = &rig.states[0];
+              valid.options.state = &rig.states[0];
               if (!select_algorithm(valid, hosts) || (in_place && collective != Collective::Allreduce)) continue;
               rig.states.assign(rig.states.size(), {});
               for (unsigned k = 0; k < 4; ++k) {
@@ -103,7 +105,7 @@ TEST(SkipFeedback, WhatWentInCameOutOrIsInTheResiduals) {
 TEST(SkipFeedback, AnAverageHoldsThePartOfTheSumThatCameOut) {
   FeedbackRig rig(4);
   Call call{.collective = Collective::Allreduce, .reduction = Reduction::Avg};
-  call.options.skip = {.steps = 2, .mode = SkipMode::Random};
+  call.options.method = lacuna::skip({.steps = 2, .mode = SkipMode::Random});
   for (unsigned k = 0; k < 5; ++k) {
     rig.fill(120, k);
     const Vectors before = rig.residuals();
@@ -119,7 +121,7 @@ TEST(SkipFeedback, ARankKeepsExactlyWhatItDidNotContribute) {
   FeedbackRig rig(5);
   rig.fill(120, 1);
   rig.run_once(call_of(**std::find_if(all_algorithms().begin(), all_algorithms().end(),
-                                      [](const Algorithm* one) { return one->name == "skip_ring"; }),
+                                      [](const Algorithm* one) { return one->name == "ring"; }),
                        {.steps = 2}),
                false);
   const Vectors kept = rig.residuals();
@@ -135,15 +137,15 @@ TEST(SkipFeedback, ARankKeepsExactlyWhatItDidNotContribute) {
 TEST(SkipFeedback, ADenseCallBringsInAllThatWasKept) {
   FeedbackRig rig(4);
   Call call{.collective = Collective::Allreduce};
-  const SkipStage stages[] = {{.from_run = 3, .steps = 0}};
+  const std::vector<SkipStage> stages = {{.from_run = 3, .steps = 0}};
   call.options.algorithm = "skip_ring";
-  call.options.skip = {.steps = 2, .mode = SkipMode::Shuffled, .warm_up = 1, .schedule = stages};
+  call.options.method = lacuna::skip({.steps = 2, .mode = SkipMode::Shuffled, .warm_up = 1, .schedule = stages});
   double in = 0, out = 0;
   for (unsigned k = 0; k < 4; ++k) {
     rig.fill(120, k);
     rig.run_once(call, false);
     for (std::size_t i = 0; i < 120; ++i) in += total(rig.inputs, i), out += static_cast<double>(rig.outputs[0][i]);
-    EXPECT_EQ(rig.states[0].residual.empty(), k == 0) << "the warm-up needs none";
+    EXPECT_EQ(residual_of(rig.states[0]).empty(), k == 0) << "the warm-up needs none";
     EXPECT_EQ(rig.residuals() == Vectors(4, std::vector<float>(120)), k == 0 || k == 3);
   }
   EXPECT_EQ(in, out);
@@ -152,13 +154,13 @@ TEST(SkipFeedback, ADenseCallBringsInAllThatWasKept) {
 
 TEST(SkipFeedback, KeepsTheMassOfEverySegment) {
   FeedbackRig rig(4);
-  const SkipSegment segments[] = {{.offset = 0, .count = 100, .policy = SkipPolicy::Skip},
-                                  {.offset = 100, .count = 3, .policy = SkipPolicy::Skip},
-                                  {.offset = 103, .count = 50, .policy = SkipPolicy::Never},
-                                  {.offset = 153, .count = 7, .policy = SkipPolicy::Skip}};
+  const std::vector<SkipSegment> segments = {{.offset = 0, .count = 100, .policy = SkipPolicy::Skip},
+                                             {.offset = 100, .count = 3, .policy = SkipPolicy::Skip},
+                                             {.offset = 103, .count = 50, .policy = SkipPolicy::Never},
+                                             {.offset = 153, .count = 7, .policy = SkipPolicy::Skip}};
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = "skip_ring";
-  call.options.skip = {.steps = 3, .mode = SkipMode::Random, .segments = segments, .small = 40};
+  call.options.method = lacuna::skip({.steps = 3, .mode = SkipMode::Random, .small = 40, .segments = segments});
   for (unsigned k = 0; k < 5; ++k) {
     for (bool in_place : {false, true}) {
       rig.fill(160, k);
@@ -177,11 +179,11 @@ TEST(SkipFeedback, WithoutItNoStateGrows) {
   FeedbackRig rig(4);
   rig.fill(120, 1);
   Call call{.collective = Collective::Allreduce};
-  call.options.skip = {.steps = 2, .mode = SkipMode::Random};
+  call.options.method = lacuna::skip({.steps = 2, .mode = SkipMode::Random});
   rig.run(rig.calls_with(
-      call, [&](Call& one, Rank rank) { one.options.skip.state = &rig.states[static_cast<std::size_t>(rank)]; }));
-  for (const SkipState& state : rig.states) {
-    EXPECT_EQ(state.residual.capacity(), 0u);
+      call, [&](Call& one, Rank rank) { one.options.state = &rig.states[static_cast<std::size_t>(rank)]; }));
+  for (const MethodState& state : rig.states) {
+    EXPECT_EQ(residual_of(state).capacity(), 0u);
     EXPECT_EQ(state.runs, 1u);
     EXPECT_EQ(state.sampler.draw, 1u);
   }
@@ -192,9 +194,9 @@ TEST(SkipFeedback, ASecondCallOfAStateInUseIsBusyAndAnotherLengthRefused) {
   rig.fill(120, 1);
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = "skip_ring";
-  call.options.skip = {.steps = 1, .feedback = true};
+  call.options.method = lacuna::skip({.steps = 1, .feedback = true});
   const auto calls = rig.calls_with(
-      call, [&](Call& one, Rank rank) { one.options.skip.state = &rig.states[static_cast<std::size_t>(rank)]; });
+      call, [&](Call& one, Rank rank) { one.options.state = &rig.states[static_cast<std::size_t>(rank)]; });
   runtime::Run* first = *rig.ranks.post(0, calls[0]);
   const auto second = rig.ranks.post(0, calls[0]);
   ASSERT_FALSE(second);

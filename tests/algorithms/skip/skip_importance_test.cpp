@@ -1,10 +1,10 @@
-#include "runtime/skip/skip_importance.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "algorithms/skip/importance.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -181,10 +181,11 @@ struct AutomaticRig : SkipRig<float> {
     }
     Call call{.collective = Collective::Allreduce};
     call.options.algorithm = "skip_ring";
-    call.options.skip = {.steps = 2, .mode = SkipMode::Random, .segments = segments, .small = 40};
+    call.options.method = lacuna::skip(
+        {.steps = 2, .mode = SkipMode::Random, .small = 40, .segments = {std::begin(segments), std::end(segments)}});
     run(calls_with(call, [&](Call& one, Rank rank) {
-      one.options.skip.state = &states[static_cast<std::size_t>(rank)];
-      one.options.skip.importance = importances[static_cast<std::size_t>(rank)].get();
+      one.options.state = &states[static_cast<std::size_t>(rank)];
+      skip_in(one)->importance = importances[static_cast<std::size_t>(rank)].get();
     }));
   }
 
@@ -203,7 +204,7 @@ struct AutomaticRig : SkipRig<float> {
                                    {.offset = 200, .count = 200, .policy = SkipPolicy::Automatic, .key = 2},
                                    {.offset = 400, .count = 5, .policy = SkipPolicy::Automatic, .key = 3},
                                    {.offset = 405, .count = 295, .policy = SkipPolicy::Automatic, .key = 4}};
-  std::vector<SkipState> states;
+  std::vector<MethodState> states;
   std::vector<std::unique_ptr<SkipImportance>> importances;
 };
 
@@ -242,9 +243,10 @@ TEST(SkipAutomatic, ACallThatDependsOnAMeasurementUnderWayIsBusy) {
   rig.fill(700, 1);
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = "skip_ring";
-  call.options.skip = {.steps = 1, .segments = rig.segments, .small = 40};
+  call.options.method =
+      lacuna::skip({.steps = 1, .small = 40, .segments = {std::begin(rig.segments), std::end(rig.segments)}});
   const auto calls = rig.calls_with(call, [&](Call& one, Rank rank) {
-    one.options.skip.importance = rig.importances[static_cast<std::size_t>(rank)].get();
+    skip_in(one)->importance = rig.importances[static_cast<std::size_t>(rank)].get();
   });
   std::vector<runtime::Run*> runs;
   for (Rank rank = 0; rank < 4; ++rank) runs.push_back(*rig.ranks.post(rank, calls[static_cast<std::size_t>(rank)]));
@@ -256,7 +258,7 @@ TEST(SkipAutomatic, ACallThatDependsOnAMeasurementUnderWayIsBusy) {
       [&] { return std::all_of(runs.begin(), runs.end(), [](auto* run) { return run->finished; }); }));
   for (Rank rank = 0; rank < 4; ++rank) rig.ranks.communicator(rank).release(*runs[static_cast<std::size_t>(rank)]);
   rig.run(rig.calls_with(call, [&](Call& one, Rank rank) {
-    one.options.skip.importance = rig.importances[static_cast<std::size_t>(rank)].get();
+    skip_in(one)->importance = rig.importances[static_cast<std::size_t>(rank)].get();
   }));
 }
 

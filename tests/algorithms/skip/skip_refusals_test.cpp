@@ -3,8 +3,9 @@
 #include <functional>
 #include <limits>
 
-#include "runtime/skip/skip_importance.hpp"
+#include "algorithms/skip/importance.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 // Options that are refused before anything is sent, alike on all ranks, and options that differ between them.
 namespace lacuna::test {
@@ -18,7 +19,7 @@ struct Refusal {
 Call ring_call(Collective collective = Collective::Allreduce) {
   Call call{.collective = collective, .count = 100};
   call.options.algorithm = "skip_ring";
-  call.options.skip.steps = 1;
+  skip_in(call)->steps = 1;
   return call;
 }
 
@@ -35,89 +36,88 @@ void expect_refused(const Call& like, const std::vector<Refusal>& refusals, cons
 }
 
 TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
-  static SkipState state;
-  static const SkipStage falling[] = {{.from_run = 5, .steps = 1}, {.from_run = 5, .steps = 2}};
-  static const SkipStage high[] = {{.from_run = 0, .steps = 4}};
+  static MethodState state;
+  static const std::vector<SkipStage> falling = {{.from_run = 5, .steps = 1}, {.from_run = 5, .steps = 2}};
+  static const std::vector<SkipStage> high = {{.from_run = 0, .steps = 4}};
   expect_refused(
       ring_call(),
-      {{[](Call& call) { call.options.skip.steps = -1; }, "skip_steps is -1, must be 0 .. 3 on 4 ranks"},
-       {[](Call& call) { call.options.skip.steps = 4; }, "skip_steps is 4, must be 0 .. 3 on 4 ranks"},
+      {{[](Call& call) { skip_in(call)->steps = -1; }, "skip.steps is -1, must be 0 .. 3 on 4 ranks"},
+       {[](Call& call) { skip_in(call)->steps = 4; }, "skip.steps is 4, must be 0 .. 3 on 4 ranks"},
        {[](Call& call) { call.reduction = Reduction::Max; }, "the reduction is max, must be sum or avg"},
        {[](Call& call) { call.reduction = Reduction::Prod; }, "the reduction is prod, must be sum or avg"},
-       {[](Call& call) { call.options.skip.ratio = 0.5; }, "skip.steps and skip.ratio: one of them must be 0"},
-       {[](Call& call) { call.options.skip.ratio = 1.5; }, "skip.ratio is 1.5, must be 0 .. 1"},
-       {[](Call& call) { call.options.skip.ratio = std::numeric_limits<double>::quiet_NaN(); }, "must be 0 .. 1"},
-       {[](Call& call) { call.options.skip.gather_steps = 1; }, "skip.incomplete asks for that"},
+       {[](Call& call) { skip_in(call)->ratio = 0.5; }, "skip.steps and skip.ratio: one of them must be 0"},
+       {[](Call& call) { skip_in(call)->ratio = 1.5; }, "skip: ratio is 1.5, must be 0 .. 1"},
+       {[](Call& call) { skip_in(call)->ratio = std::numeric_limits<double>::quiet_NaN(); }, "must be 0 .. 1"},
+       {[](Call& call) { skip_in(call)->gather_steps = 1; }, "skip.incomplete asks for that"},
        {[](Call& call) {
-          call.options.skip.gather_steps = 4;
-          call.options.skip.incomplete = true;
+          skip_in(call)->gather_steps = 4;
+          skip_in(call)->incomplete = true;
         },
         "skip.gather_steps is 4, must be 0 .. 3"},
-       {[](Call& call) { call.options.skip.keep = true; }, "only an allgather leaves"},
-       {[](Call& call) { call.options.skip.warm_up = 3; }, "need a skip.state"},
-       {[](Call& call) { call.options.skip.schedule = high; }, "need a skip.state"},
+       {[](Call& call) { skip_in(call)->keep = true; }, "only an allgather leaves"},
+       {[](Call& call) { skip_in(call)->warm_up = 3; }, "need a state"},
+       {[](Call& call) { skip_in(call)->schedule = high; }, "need a state"},
        {[](Call& call) {
-          call.options.skip.schedule = high;
-          call.options.skip.state = &state;
+          skip_in(call)->schedule = high;
+          call.options.state = &state;
         },
-        "schedule: skip_steps is 4, must be 0 .. 3"},
+        "skip.schedule: steps is 4, must be 0 .. 3"},
        {[](Call& call) {
-          call.options.skip.schedule = falling;
-          call.options.skip.state = &state;
+          skip_in(call)->schedule = falling;
+          call.options.state = &state;
         },
         "from run 5 behind one from run 5; they must ascend"},
-       {[](Call& call) { call.options.skip.feedback = true; }, "skip.feedback needs a skip.state"},
+       {[](Call& call) { skip_in(call)->feedback = true; }, "skip.feedback needs a state"},
        {[](Call& call) {
-          call.options.skip.feedback = true;
-          call.options.skip.state = &state;
-          call.options.skip.scale = SkipScale::Renormalised;
+          skip_in(call)->feedback = true;
+          call.options.state = &state;
+          skip_in(call)->scale = SkipScale::Renormalised;
         },
         "skip.feedback with renormalised results"},
        {[](Call& call) {
-          call.options.skip.feedback = true;
-          call.options.skip.state = &state;
+          skip_in(call)->feedback = true;
+          call.options.state = &state;
           call.dtype = Dtype::I32;
         },
         "skip.feedback of i32: must be of floating point"},
        {[](Call& call) {
-          call.options.skip.scale = SkipScale::Renormalised;
+          skip_in(call)->scale = SkipScale::Renormalised;
           call.dtype = Dtype::I32;
         },
         "renormalised of i32: integers are not scaled"},
        {[](Call& call) {
-          call.options.skip.scale = SkipScale::Factor;
-          call.options.skip.factor = std::numeric_limits<double>::infinity();
+          skip_in(call)->scale = SkipScale::Factor;
+          skip_in(call)->factor = std::numeric_limits<double>::infinity();
         },
-        "skip.factor is inf, must be finite"}});
+        "factor is inf, must be -1e+300 .. 1e+300"}});
 }
 
 TEST(SkipRefusals, AlsoNameTheHosts) {
   Call call{.collective = Collective::Allreduce, .count = 100};
   call.options.algorithm = "skip_two_level";
-  call.options.skip.steps = 1;
-  expect_refused(
-      call,
-      {{[](Call& one) { one.options.skip.steps = 2; }, "skip_steps is 2, must be 0 .. 1 on 4 ranks of 2 hosts"},
-       {[](Call& one) { one.options.skip.mode = SkipMode::Shuffled; }, "ranks keep their places"},
-       {[](Call& one) { one.options.skip.reversed = true; }, "ranks keep their places"}},
-      Hosts(std::vector<Rank>{0, 0, 1, 1}));
+  skip_in(call)->steps = 1;
+  expect_refused(call,
+                 {{[](Call& one) { skip_in(one)->steps = 2; }, "skip.steps is 2, must be 0 .. 1 on 4 ranks of 2 hosts"},
+                  {[](Call& one) { skip_in(one)->mode = SkipMode::Shuffled; }, "ranks keep their places"},
+                  {[](Call& one) { skip_in(one)->reversed = true; }, "ranks keep their places"}},
+                 Hosts(std::vector<Rank>{0, 0, 1, 1}));
 }
 
 TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
-  static const SkipSegment good[] = {{.offset = 0, .count = 60}, {.offset = 60, .count = 40}};
-  static const SkipSegment gap[] = {{.offset = 0, .count = 50}, {.offset = 60, .count = 40}};
-  static const SkipSegment low[] = {{.offset = 0, .count = 60}, {.offset = 60, .count = 39}};
-  static const SkipSegment high[] = {{.offset = 0, .count = 60}, {.offset = 60, .count = 41}};
-  static const SkipSegment vast[] = {{.offset = 0, .count = 60}, {.offset = 60, .count = ~std::size_t{0}}};
-  static const SkipSegment behind[] = {{.offset = 0, .count = 100}, {.offset = 100, .count = 41}};
-  static const SkipSegment same[] = {{.offset = 0, .count = 60, .policy = SkipPolicy::Automatic, .key = 7},
-                                     {.offset = 60, .count = 40, .policy = SkipPolicy::Automatic, .key = 7}};
+  static const std::vector<SkipSegment> good = {{.offset = 0, .count = 60}, {.offset = 60, .count = 40}};
+  static const std::vector<SkipSegment> gap = {{.offset = 0, .count = 50}, {.offset = 60, .count = 40}};
+  static const std::vector<SkipSegment> low = {{.offset = 0, .count = 60}, {.offset = 60, .count = 39}};
+  static const std::vector<SkipSegment> high = {{.offset = 0, .count = 60}, {.offset = 60, .count = 41}};
+  static const std::vector<SkipSegment> vast = {{.offset = 0, .count = 60}, {.offset = 60, .count = ~std::size_t{0}}};
+  static const std::vector<SkipSegment> behind = {{.offset = 0, .count = 100}, {.offset = 100, .count = 41}};
+  static const std::vector<SkipSegment> same = {{.offset = 0, .count = 60, .policy = SkipPolicy::Automatic, .key = 7},
+                                                {.offset = 60, .count = 40, .policy = SkipPolicy::Automatic, .key = 7}};
   static SkipImportance importance;
   Call call = ring_call();
-  call.options.skip.segments = good;
-  call.options.skip.small = 16;
-  const auto with = [](std::span<const SkipSegment> segments) {
-    return [=](Call& one) { one.options.skip.segments = segments; };
+  skip_in(call)->segments = good;
+  skip_in(call)->small = 16;
+  const auto with = [](std::vector<SkipSegment> segments) {
+    return [=](Call& one) { skip_in(one)->segments = segments; };
   };
   expect_refused(call, {{with(gap), "one begins at element 60, must begin at 50"},
                         {with(low), "they must cover exactly the 100 elements"},
@@ -126,8 +126,8 @@ TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
                         {with(vast), "they must cover exactly the 100 elements"},
                         {with(same), "the policy automatic needs skip.importance"},
                         {[](Call& one) {
-                           one.options.skip.segments = same;
-                           one.options.skip.importance = &importance;
+                           skip_in(one)->segments = same;
+                           skip_in(one)->importance = &importance;
                          },
                          "the key 7 of an automatic one stands twice"}});
 }
@@ -135,7 +135,7 @@ TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
 TEST(SkipRefusals, SegmentsAreNotTooManyAndTheirImportanceIsMeasured) {
   Call call = ring_call();
   call.count = 4000;
-  call.options.skip.small = 0;
+  skip_in(call)->small = 0;
   std::vector<SkipSegment> many;
   for (std::size_t i = 0; i < 1000; ++i) {
     many.push_back({.offset = 4 * i, .count = 4, .policy = i % 2 == 0 ? SkipPolicy::Skip : SkipPolicy::Never});
@@ -143,43 +143,43 @@ TEST(SkipRefusals, SegmentsAreNotTooManyAndTheirImportanceIsMeasured) {
   std::vector<SkipSegment> more = many;
   more.back().count = 2;
   more.push_back({.offset = 3998, .count = 2, .policy = SkipPolicy::Skip});
-  call.options.skip.segments = many;
+  skip_in(call)->segments = many;
   SkipImportance never(SkipImportance::Options{.every = 0}), nothing(SkipImportance::Options{.samples = 0}),
       high(SkipImportance::Options{.threshold = 1.5});
   expect_refused(call,
-                 {{[&](Call& one) { one.options.skip.segments = more; }, "1001 that differ from the one before them"},
-                  {[&](Call& one) { one.options.skip.importance = &never; }, "every is 0, must be at least 1"},
-                  {[&](Call& one) { one.options.skip.importance = &nothing; }, "samples is 0, must be at least 1"},
-                  {[&](Call& one) { one.options.skip.importance = &high; }, "threshold is 1.5, must be 0 .. 1"}});
+                 {{[&](Call& one) { skip_in(one)->segments = more; }, "1001 that differ from the one before them"},
+                  {[&](Call& one) { skip_in(one)->importance = &never; }, "every is 0, must be at least 1"},
+                  {[&](Call& one) { skip_in(one)->importance = &nothing; }, "samples is 0, must be at least 1"},
+                  {[&](Call& one) { skip_in(one)->importance = &high; }, "threshold is 1.5, must be 0 .. 1"}});
 }
 
 TEST(SkipRefusals, SayWhatIsAllowedOfBlocks) {
-  static const SkipSegment whole[] = {{.offset = 0, .count = 100}};
+  static const std::vector<SkipSegment> whole = {{.offset = 0, .count = 100}};
   expect_refused(ring_call(Collective::ReduceScatter),
-                 {{[](Call& call) { call.options.skip.mode = SkipMode::Random; }, "must be static or shuffled"},
-                  {[](Call& call) { call.options.skip.segments = whole; }, "only an allreduce has them"},
+                 {{[](Call& call) { skip_in(call)->mode = SkipMode::Random; }, "must be static or shuffled"},
+                  {[](Call& call) { skip_in(call)->segments = whole; }, "only an allreduce has them"},
                   {[](Call& call) { call.reduction = Reduction::Min; }, "must be sum or avg"}});
   Call gather = ring_call(Collective::Allgather);
   EXPECT_NE(select_algorithm(gather, 4).status().message().find("skip.incomplete asks for that"), std::string::npos);
-  gather.options.skip.incomplete = true;
-  expect_refused(gather, {{[](Call& call) { call.options.skip.segments = whole; }, "only an allreduce has them"},
-                          {[](Call& call) { call.options.skip.steps = 4; }, "must be 0 .. 3"},
-                          {[](Call& call) { call.options.skip.feedback = true; }, "an allgather adds nothing up"}});
+  skip_in(gather)->incomplete = true;
+  expect_refused(gather, {{[](Call& call) { skip_in(call)->segments = whole; }, "only an allreduce has them"},
+                          {[](Call& call) { skip_in(call)->steps = 4; }, "must be 0 .. 3"},
+                          {[](Call& call) { skip_in(call)->feedback = true; }, "an allgather adds nothing up"}});
 }
 
 /// Rank 1 of three asks for something else: nobody's call ends well, and one says mismatch: rank 2, whose neighbour it
 /// is, unless they disagree about that.
-void expect_mismatch(const char* what, const Skip& skip, void (*change)(Skip&)) {
+void expect_mismatch(const char* what, const Skip& skip, void (*change)(Skip&, MethodState&)) {
   SCOPED_TRACE(what);
   SkipRig<float> rig(3);
   rig.fill(50, 1);
   Call like = ring_call();
-  like.options.skip = skip;
+  like.options.method = lacuna::skip(skip);
   like.options.deadline = std::chrono::milliseconds(200);
-  std::vector<SkipState> states(3);
+  std::vector<MethodState> states(3);
   const auto calls = rig.calls_with(like, [&](Call& call, Rank rank) {
-    call.options.skip.state = &states[static_cast<std::size_t>(rank)];
-    if (rank == 1) change(call.options.skip);
+    call.options.state = &states[static_cast<std::size_t>(rank)];
+    if (rank == 1) change(*skip_in(call), *call.options.state);
   });
   std::vector<runtime::Run*> runs;
   for (Rank rank = 0; rank < 3; ++rank) runs.push_back(*rig.ranks.post(rank, calls[static_cast<std::size_t>(rank)]));
@@ -187,34 +187,36 @@ void expect_mismatch(const char* what, const Skip& skip, void (*change)(Skip&)) 
     return std::all_of(runs.begin(), runs.end(), [](const runtime::Run* run) { return run->finished; });
   }));
   for (const runtime::Run* run : runs) EXPECT_FALSE(run->status);
-  if (calls[1].options.skip.reversed) return;  // the watch tells, in a job that has one
+  if (calls[1].options.method.as<Skip>().reversed) return;  // the watch tells, in a job that has one
   EXPECT_EQ(runs[2]->status.code(), Code::Mismatch);
   EXPECT_NE(runs[2]->status.message().find("rank 1 asked for something else than rank 2"), std::string::npos)
       << runs[2]->status.to_string();
 }
 
 TEST(SkipRefusals, DifferingOptionsEndInAnErrorOnAllRanks) {
-  static const SkipStage stages[] = {{.from_run = 0, .steps = 2}};
-  static const SkipSegment segments[] = {{.offset = 0, .count = 20, .policy = SkipPolicy::Never},
-                                         {.offset = 20, .count = 30}};
-  static const SkipSegment others[] = {{.offset = 0, .count = 21, .policy = SkipPolicy::Never},
-                                       {.offset = 21, .count = 29}};
+  static const std::vector<SkipStage> stages = {{.from_run = 0, .steps = 2}};
+  static const std::vector<SkipSegment> segments = {{.offset = 0, .count = 20, .policy = SkipPolicy::Never},
+                                                    {.offset = 20, .count = 30}};
+  static const std::vector<SkipSegment> others = {{.offset = 0, .count = 21, .policy = SkipPolicy::Never},
+                                                  {.offset = 21, .count = 29}};
   const Skip random{.steps = 1, .mode = SkipMode::Random};
-  expect_mismatch("steps", random, [](Skip& skip) { skip.steps = 2; });
-  expect_mismatch("none", random, [](Skip& skip) { skip.steps = 0; });
-  expect_mismatch("mode", random, [](Skip& skip) { skip.mode = SkipMode::Shuffled; });
-  expect_mismatch("scale", random, [](Skip& skip) { skip.scale = SkipScale::Renormalised; });
-  expect_mismatch("feedback", random, [](Skip& skip) { skip.feedback = true; });
-  expect_mismatch("reversed", random, [](Skip& skip) { skip.reversed = true; });
-  expect_mismatch("warm-up", random, [](Skip& skip) { skip.warm_up = 1; });
-  expect_mismatch("schedule", random, [](Skip& skip) { skip.schedule = stages; });
-  expect_mismatch("seed", random, [](Skip& skip) { skip.state->sampler.seed = 1; });
-  expect_mismatch("draw", random, [](Skip& skip) { ++skip.state->sampler.draw; });
-  expect_mismatch("segments", random, [](Skip& skip) { skip.segments = segments; });
-  expect_mismatch("bounds", {.steps = 1, .segments = segments, .small = 4}, [](Skip& skip) { skip.segments = others; });
-  expect_mismatch("small", {.steps = 1, .segments = segments, .small = 4}, [](Skip& skip) { skip.small = 1000; });
+  expect_mismatch("steps", random, [](Skip& skip, MethodState&) { skip.steps = 2; });
+  expect_mismatch("none", random, [](Skip& skip, MethodState&) { skip.steps = 0; });
+  expect_mismatch("mode", random, [](Skip& skip, MethodState&) { skip.mode = SkipMode::Shuffled; });
+  expect_mismatch("scale", random, [](Skip& skip, MethodState&) { skip.scale = SkipScale::Renormalised; });
+  expect_mismatch("feedback", random, [](Skip& skip, MethodState&) { skip.feedback = true; });
+  expect_mismatch("reversed", random, [](Skip& skip, MethodState&) { skip.reversed = true; });
+  expect_mismatch("warm-up", random, [](Skip& skip, MethodState&) { skip.warm_up = 1; });
+  expect_mismatch("schedule", random, [](Skip& skip, MethodState&) { skip.schedule = stages; });
+  expect_mismatch("seed", random, [](Skip&, MethodState& state) { state.sampler.seed = 1; });
+  expect_mismatch("draw", random, [](Skip&, MethodState& state) { ++state.sampler.draw; });
+  expect_mismatch("segments", random, [](Skip& skip, MethodState&) { skip.segments = segments; });
+  expect_mismatch("bounds", {.steps = 1, .small = 4, .segments = segments},
+                  [](Skip& skip, MethodState&) { skip.segments = others; });
+  expect_mismatch("small", {.steps = 1, .small = 4, .segments = segments},
+                  [](Skip& skip, MethodState&) { skip.small = 1000; });
   expect_mismatch("factor", {.steps = 1, .scale = SkipScale::Factor, .factor = 0.5},
-                  [](Skip& skip) { skip.factor = 0.25; });
+                  [](Skip& skip, MethodState&) { skip.factor = 0.25; });
 }
 
 }  // namespace

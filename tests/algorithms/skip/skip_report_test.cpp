@@ -1,5 +1,3 @@
-#include "runtime/values/skip_report.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,11 +5,14 @@
 #include <tuple>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/skip/skip_mask.hpp"
+#include "algorithms/registry/gaps.hpp"
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/graph_cost.hpp"
-#include "runtime/skip/skip_importance.hpp"
+#include "runtime/values/report.hpp"
 #include "tests/support/contributions.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -38,12 +39,12 @@ class Job {
     made.input = inputs[at(rank)].data();
     made.output = outputs[at(rank)].data();
     made.options.algorithm = algorithm;
-    made.options.skip = skip;
+    made.options.method = lacuna::skip(skip);
     return made;
   }
 
   /// The reports by rank, and in `traffic` what the transport has counted.
-  std::vector<SkipReport> run(const std::vector<Call>& calls) {
+  std::vector<Report> run(const std::vector<Call>& calls) {
     std::vector<Counters> before;
     for (Rank rank = 0; rank < ranks.size(); ++rank) before.push_back(ranks.counters(rank));
     std::vector<runtime::Run*> runs;
@@ -53,10 +54,10 @@ class Job {
       for (Rank rank = 0; rank < ranks.size(); ++rank) all = ranks.communicator(rank).test(*runs[at(rank)]) && all;
       return all;
     }));
-    std::vector<SkipReport> reports;
+    std::vector<Report> reports;
     traffic.clear();
     for (Rank rank = 0; rank < ranks.size(); ++rank) {
-      reports.push_back(ranks.communicator(rank).skip_report(*runs[at(rank)]));
+      reports.push_back(ranks.communicator(rank).report(*runs[at(rank)]));
       ranks.communicator(rank).release(*runs[at(rank)]);
       const Counters now = ranks.counters(rank);
       traffic.push_back({.payload_sent = now.payload_sent - before[at(rank)].payload_sent,
@@ -64,7 +65,7 @@ class Job {
     }
     return reports;
   }
-  std::vector<SkipReport> run(std::string_view algorithm, const Skip& skip) {
+  std::vector<Report> run(std::string_view algorithm, const Skip& skip) {
     std::vector<Call> calls;
     for (Rank rank = 0; rank < ranks.size(); ++rank) calls.push_back(call(rank, algorithm, skip));
     return run(calls);
@@ -83,7 +84,7 @@ class Job {
 std::vector<const Algorithm*> skipping_allreduces() {
   std::vector<const Algorithm*> all;
   for (const Algorithm* one : all_algorithms()) {
-    if (one->collective == Collective::Allreduce && one->skipping) all.push_back(one);
+    if (one->collective == Collective::Allreduce && skipping_of(*one)) all.push_back(one);
   }
   return all;
 }
@@ -95,15 +96,15 @@ std::vector<Rank> hosts_for(const Algorithm& algorithm, Rank size) {
   return hosts;
 }
 
-class SkipReports : public testing::TestWithParam<const Algorithm*> {
+class Reports : public testing::TestWithParam<const Algorithm*> {
  protected:
   const Algorithm& algorithm = *GetParam();
 };
 
-TEST_P(SkipReports, BytesAreTheTransportsOfThisCallAndOfTheDenseOne) {
+TEST_P(Reports, BytesAreTheTransportsOfThisCallAndOfTheDenseOne) {
   for (Rank size : {1, 2, 3, 4, 5, 7, 8, 12}) {
     const std::vector<Rank> hosts = hosts_for(algorithm, size);
-    const int most = algorithm.skipping->most(hosts.empty() ? Hosts(size) : Hosts(hosts));
+    const int most = skipping_of(algorithm)->most(hosts.empty() ? Hosts(size) : Hosts(hosts));
     for (std::size_t count : {0u, 1u, 7u, 101u, 1000u, 2311u}) {
       Job job(size, count, hosts);
       job.run(algorithm.name, {});
@@ -112,8 +113,8 @@ TEST_P(SkipReports, BytesAreTheTransportsOfThisCallAndOfTheDenseOne) {
         for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
           const auto reports = job.run(algorithm.name, {.steps = steps, .mode = mode});
           for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-            const SkipReport& report = reports[rank];
-            ASSERT_EQ(report.steps, steps);
+            const Report& report = reports[rank];
+            ASSERT_EQ(steps_of(report), steps);
             ASSERT_EQ(report.sent, job.traffic[rank].payload_sent) << size << " " << count << " " << steps;
             ASSERT_EQ(report.received, job.traffic[rank].payload_received) << size << " " << count << " " << steps;
             ASSERT_EQ(report.dense_sent, dense[rank].payload_sent) << size << " " << count;
@@ -127,19 +128,19 @@ TEST_P(SkipReports, BytesAreTheTransportsOfThisCallAndOfTheDenseOne) {
   }
 }
 
-TEST_P(SkipReports, ContributorsAreThoseOfTheMask) {
+TEST_P(Reports, ContributorsAreThoseOfTheMask) {
   for (Rank size : {2, 3, 5, 6, 8}) {
     const std::vector<Rank> names = hosts_for(algorithm, size);
     const Hosts hosts = names.empty() ? Hosts(size) : Hosts(names);
     for (std::size_t count : {1u, 7u, 300u}) {
       Job job(size, count, names);
-      for (int steps = 1; steps <= algorithm.skipping->most(hosts); ++steps) {
+      for (int steps = 1; steps <= skipping_of(algorithm)->most(hosts); ++steps) {
         const Call call = job.call(0, algorithm.name, {.steps = steps});
-        const SkipMask mask(call, algorithm, hosts, {}, chunk_bytes);
+        const Gaps mask({call, algorithm, hosts, chunk_bytes}, {});
         const auto there = test::contributions(mask, 0, size, count);
-        const SkipReport report = job.run(algorithm.name, {.steps = steps})[0];
+        const Report report = job.run(algorithm.name, {.steps = steps})[0];
         std::uint64_t contributions = 0;
-        for (const SkippedPart& part : report.parts) {
+        for (const PartReport& part : report.parts) {
           Rank fewest = size;
           std::uint64_t sum = 0;
           for (std::size_t i = part.offset; i < part.offset + part.count; ++i) {
@@ -147,7 +148,7 @@ TEST_P(SkipReports, ContributorsAreThoseOfTheMask) {
             sum += static_cast<std::uint64_t>(test::contributors(there, i));
           }
           contributions += sum;
-          EXPECT_EQ(part.outcome, SkipOutcome::Skipped);
+          EXPECT_EQ(part.outcome, static_cast<int>(SkipOutcome::Skipped));
           EXPECT_EQ(part.fewest, fewest) << size << " " << count << " " << steps;
           EXPECT_DOUBLE_EQ(part.mean, static_cast<double>(sum) / static_cast<double>(part.count));
         }
@@ -158,33 +159,33 @@ TEST_P(SkipReports, ContributorsAreThoseOfTheMask) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SkipReports, testing::ValuesIn(skipping_allreduces()),
+INSTANTIATE_TEST_SUITE_P(All, Reports, testing::ValuesIn(skipping_allreduces()),
                          [](const auto& one) { return std::string(one.param->name); });
 
-TEST(SkipReport, RoundsAreThePublishedOnes) {
+TEST(Report, RoundsAreThePublishedOnes) {
   for (Rank size : {2, 4, 8, 16}) {
     Job job(size, 64);
     const int log2 = std::countr_zero(static_cast<unsigned>(size));
     for (int steps = 1; steps < size; ++steps) {
-      const SkipReport ring = job.run("skip_ring", {.steps = steps})[0];
+      const Report ring = job.run("skip_ring", {.steps = steps})[0];
       EXPECT_EQ(ring.dense_rounds, 2 * (size - 1));
       EXPECT_EQ(ring.rounds_saved(), steps);
       if (steps > log2) continue;
-      const SkipReport halving = job.run("skip_halving_doubling", {.steps = steps})[0];
+      const Report halving = job.run("skip_halving_doubling", {.steps = steps})[0];
       EXPECT_EQ(halving.dense_rounds, 2 * log2);
       EXPECT_EQ(halving.rounds_saved(), steps);
     }
   }
 }
 
-TEST(SkipReport, RoundsOfGridsAndTreesAreThoseOfTheirLines) {
+TEST(Report, RoundsOfGridsAndTreesAreThoseOfTheirLines) {
   struct Grid {
     Rank rows, columns;
   };
   for (const auto& [rows, columns] : {Grid{1, 5}, {2, 2}, {2, 3}, {3, 3}, {2, 5}, {4, 4}}) {
     Job job(rows * columns, 240);
     for (int steps = 1; steps <= rows + columns - 2; ++steps) {
-      const SkipReport torus = job.run("skip_torus", {.steps = steps})[0];
+      const Report torus = job.run("skip_torus", {.steps = steps})[0];
       EXPECT_EQ(torus.dense_rounds, 2 * (rows + columns - 2));
       EXPECT_EQ(torus.rounds_saved(), steps);
     }
@@ -192,7 +193,7 @@ TEST(SkipReport, RoundsOfGridsAndTreesAreThoseOfTheirLines) {
     for (Rank rank = 0; rank < rows * columns; ++rank) hosts.push_back(rank / columns);
     Job hosted(rows * columns, 240, hosts);
     for (int steps = 1; steps < rows; ++steps) {
-      const SkipReport levels = hosted.run("skip_two_level", {.steps = steps})[0];
+      const Report levels = hosted.run("skip_two_level", {.steps = steps})[0];
       EXPECT_EQ(levels.dense_rounds, 2 * (rows + columns - 2));
       EXPECT_EQ(levels.rounds_saved(), steps);
     }
@@ -201,24 +202,24 @@ TEST(SkipReport, RoundsOfGridsAndTreesAreThoseOfTheirLines) {
     Job job(size, 240);
     const int height = std::bit_width(static_cast<unsigned>(size)) - 1;
     for (int steps = 1; steps <= height; ++steps) {
-      const SkipReport trees = job.run("skip_double_tree", {.steps = steps})[0];
+      const Report trees = job.run("skip_double_tree", {.steps = steps})[0];
       EXPECT_EQ(trees.dense_rounds, 2 * height);
       EXPECT_EQ(trees.rounds_saved(), steps);
     }
   }
 }
 
-TEST(SkipReport, OfADenseCallIsEmpty) {
+TEST(Report, OfADenseCallIsEmpty) {
   Job job(3, 10);
   for (const char* algorithm : {"ring", "skip_ring"}) {
-    const SkipReport report = job.run(algorithm, {})[0];
+    const Report report = job.run(algorithm, {})[0];
     EXPECT_TRUE(report.parts.empty());
     EXPECT_EQ(report.dense_sent, 0u);
     EXPECT_EQ(report.left_out(), 0);
   }
 }
 
-TEST(SkipReport, ElementsThatARankLacksAreCounted) {
+TEST(Report, ElementsThatARankLacksAreCounted) {
   Job job(4, 10);
   const auto reports = job.run("skip_ring", {.steps = 1, .incomplete = true, .gather_steps = 2});
   std::uint64_t lacking = 0;
@@ -233,7 +234,7 @@ TEST(SkipReport, ElementsThatARankLacksAreCounted) {
   EXPECT_EQ(kept[1].lacking, 20u) << "also where they keep what they had";
 }
 
-TEST(SkipReport, OfBlocksCountsTheTransportsBytesToo) {
+TEST(Report, OfBlocksCountsTheTransportsBytesToo) {
   for (Collective collective : {Collective::ReduceScatter, Collective::Allgather}) {
     for (Rank size : {2, 3, 8}) {
       Job job(size, 300, {}, collective);
@@ -254,13 +255,13 @@ TEST(SkipReport, OfBlocksCountsTheTransportsBytesToo) {
   }
 }
 
-TEST(SkipReport, SegmentsTellWhatBecameOfThem) {
+TEST(Report, SegmentsTellWhatBecameOfThem) {
   Job job(2, 1000);
-  const std::array<SkipSegment, 5> segments = {{{0, 10, SkipPolicy::Skip},
-                                                {10, 290, SkipPolicy::Never},
-                                                {300, 300, SkipPolicy::Automatic, 7},
-                                                {600, 10, SkipPolicy::Never},
-                                                {610, 390, SkipPolicy::Skip}}};
+  const std::vector<SkipSegment> segments = {{0, 10, SkipPolicy::Skip},
+                                             {10, 290, SkipPolicy::Never},
+                                             {300, 300, SkipPolicy::Automatic, 7},
+                                             {600, 10, SkipPolicy::Never},
+                                             {610, 390, SkipPolicy::Skip}};
   std::array<SkipImportance, 2> importance = {SkipImportance({.every = 2, .threshold = 0.2}),
                                               SkipImportance({.every = 2, .threshold = 0.2})};
   const auto run = [&] {
@@ -268,13 +269,14 @@ TEST(SkipReport, SegmentsTellWhatBecameOfThem) {
     for (Rank rank = 0; rank < 2; ++rank) {
       calls.push_back(job.call(
           rank, "skip_ring",
-          {.steps = 1, .segments = segments, .small = 200, .importance = &importance[static_cast<std::size_t>(rank)]}));
+          {.steps = 1, .small = 200, .segments = segments, .importance = &importance[static_cast<std::size_t>(rank)]}));
     }
-    const SkipReport report = job.run(calls)[0];
+    const Report report = job.run(calls)[0];
     std::vector<std::tuple<std::size_t, std::string, int>> told;  // without neighbours that are alike
     std::size_t elements = 0;
-    for (const SkippedPart& part : report.parts) {
-      const std::tuple now(part.offset, std::string(to_string(part.outcome)), part.fewest);
+    for (const PartReport& part : report.parts) {
+      const std::tuple now(part.offset, std::string(skip_method.outcomes[static_cast<std::size_t>(part.outcome)]),
+                           part.fewest);
       const bool goes_on = !told.empty() && std::get<1>(told.back()) == std::get<1>(now) && part.offset > 0;
       if (!goes_on) told.push_back(now);
       elements += part.count;
@@ -285,13 +287,15 @@ TEST(SkipReport, SegmentsTellWhatBecameOfThem) {
   };
   using Told = std::vector<std::tuple<std::size_t, std::string, int>>;
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "measured", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
-  const SkipCounters before = job.ranks.executor(0).job_counters().skips();
+  const auto counted = [&](SkipNumber number) {
+    return job.ranks.executor(0).job_counters().methods()[0].numbers[static_cast<std::size_t>(number)];
+  };
+  const double measured = counted(SkipNumber::Measured);
+  EXPECT_EQ(counted(SkipNumber::Protected), 0);
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "protected", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
-  const SkipCounters after = job.ranks.executor(0).job_counters().skips();
-  EXPECT_GT(before.measured_parts, 0u);
-  EXPECT_EQ(before.protected_parts, 0u);
-  EXPECT_EQ(after.measured_parts, before.measured_parts);
-  EXPECT_EQ(after.protected_parts, before.measured_parts) << "as many chunks as were measured";
+  EXPECT_GT(measured, 0);
+  EXPECT_EQ(counted(SkipNumber::Measured), measured);
+  EXPECT_EQ(counted(SkipNumber::Protected), measured) << "as many chunks as were measured";
 }
 
 TEST(CostCache, KeepsWhatItWasAskedForLast) {
@@ -302,7 +306,7 @@ TEST(CostCache, KeepsWhatItWasAskedForLast) {
   for (int again = 0; again < 3; ++again) EXPECT_EQ(&costs.get(ring, shape).of(3, 100), first);
   GraphShape other = shape;
   other.position = 5;
-  other.in_place = true;
+  other.structure.in_place = true;
   EXPECT_EQ(&costs.get(ring, other).of(3, 100), first);
   EXPECT_NE(&costs.get(ring, other).of(3, 101), first);
 }

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/skip/skipping.hpp"
 #include "runtime/values/philox.hpp"
 #include "tests/support/oracle.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 
@@ -81,8 +83,8 @@ class SkipRig {
     made.count = inputs[i].size() * sizeof(T) / size_of(dtype);
     made.dtype = dtype;
     made.options.algorithm = algorithm;
-    made.options.skip.steps = skip;
-    made.options.skip.mode = mode;
+    skip_in(made)->steps = skip;
+    skip_in(made)->mode = mode;
     return made;
   }
 
@@ -116,7 +118,7 @@ struct DecodingRig : SkipRig<std::int64_t> {
 inline std::vector<const Algorithm*> skipping_algorithms(std::optional<Collective> collective = {}) {
   std::vector<const Algorithm*> some;
   for (const Algorithm* algorithm : all_algorithms()) {
-    if (algorithm->skipping && collective.value_or(algorithm->collective) == algorithm->collective) {
+    if (skipping_of(*algorithm) && collective.value_or(algorithm->collective) == algorithm->collective) {
       some.push_back(algorithm);
     }
   }

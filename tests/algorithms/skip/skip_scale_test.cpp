@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 // What skipping does to the values, on the ring: the acceptance properties that are about means and angles.
 namespace lacuna::test {
@@ -12,7 +13,7 @@ namespace {
 Call ring_call(Dtype dtype, Reduction reduction, const Skip& skip) {
   Call call{.collective = Collective::Allreduce, .dtype = dtype, .reduction = reduction};
   call.options.algorithm = "skip_ring";
-  call.options.skip = skip;
+  call.options.method = lacuna::skip(skip);
   return call;
 }
 

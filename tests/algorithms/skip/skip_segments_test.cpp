@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/algorithms/skip/skip_rig.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -14,7 +15,7 @@ constexpr SkipPolicy skip = SkipPolicy::Skip, never = SkipPolicy::Never;
 Call call_of(const Skip& asked, const char* algorithm = "skip_ring") {
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = algorithm;
-  call.options.skip = asked;
+  call.options.method = lacuna::skip(asked);
   return call;
 }
 
@@ -49,7 +50,7 @@ TEST(SkipSegments, ThoseThatAreProtectedOrSmallEqualADenseCallBitForBit) {
     for (bool in_place : {false, true}) {
       const auto run = [&](int steps) {
         auto calls =
-            rig.calls_with(call_of({.steps = steps, .mode = SkipMode::Shuffled, .segments = segments, .small = 32}));
+            rig.calls_with(call_of({.steps = steps, .mode = SkipMode::Shuffled, .small = 32, .segments = segments}));
         if (in_place) {
           rig.outputs = rig.inputs;
           for (std::size_t i = 0; i < calls.size(); ++i) calls[i].input = calls[i].output = rig.outputs[i].data();
@@ -79,7 +80,7 @@ TEST(SkipSegments, EachElementOfASkippedOneLacksTheRanksBehindItsOwner) {
     DecodingRig rig(size, 300);
     const Segments segments = segments_of({100, 50, 100, 50}, skip, never);
     for (int steps = 0; steps < size; ++steps) {
-      Call call = call_of({.steps = steps, .segments = segments, .small = 32});
+      Call call = call_of({.steps = steps, .small = 32, .segments = segments});
       call.dtype = Dtype::I64;
       rig.run(rig.calls_with(call));
       for (const SkipSegment& segment : segments) {
@@ -102,7 +103,7 @@ TEST(SkipSegments, AThousandBiasesCostTheMessagesOfOne) {
     counts.push_back(2);   // biases: never skipped, and small as the weights
   }
   rig.fill(12000, 1);
-  const Skip asked{.steps = 2, .segments = {}, .small = 64};
+  const Skip asked{.steps = 2, .small = 64, .segments = {}};
   Skip several = asked;
   const Segments segments = segments_of(counts, skip, never);
   several.segments = segments;
@@ -119,8 +120,8 @@ TEST(SkipSegments, NeighboursThatAreTreatedAlikeTravelTogether) {
   rig.fill(640, 1);
   const Segments one = segments_of({640}, skip, skip);
   const Segments many = segments_of({100, 200, 40, 300}, skip, skip);
-  const Call whole = call_of({.steps = 2, .segments = one, .small = 16});
-  EXPECT_EQ(messages_of(rig, call_of({.steps = 2, .segments = many, .small = 16})), messages_of(rig, whole));
+  const Call whole = call_of({.steps = 2, .small = 16, .segments = one});
+  EXPECT_EQ(messages_of(rig, call_of({.steps = 2, .small = 16, .segments = many})), messages_of(rig, whole));
   EXPECT_EQ(messages_of(rig, call_of({.steps = 2, .small = 16})), messages_of(rig, whole));
 }
 
@@ -131,7 +132,7 @@ TEST(SkipSegments, SendWhatTheirStepsLeave) {
   const Segments segments = segments_of({100, 100, 100}, skip, never);
   for (int steps = 0; steps < 4; ++steps) {
     const auto left = static_cast<std::uint64_t>(6 - steps);
-    EXPECT_EQ(payload_of(rig, call_of({.steps = steps, .segments = segments, .small = 16})), (2 * left + 6) * piece);
+    EXPECT_EQ(payload_of(rig, call_of({.steps = steps, .small = 16, .segments = segments})), (2 * left + 6) * piece);
   }
 }
 
@@ -141,7 +142,7 @@ TEST(SkipSegments, WorkWithEveryAlgorithmThatSkips) {
   rig.decode(300);
   const Segments segments = segments_of({100, 3, 100, 97}, skip, never);
   for (const Algorithm* algorithm : skipping_algorithms(Collective::Allreduce)) {
-    Call call = call_of({.steps = 1, .segments = segments, .small = 32}, algorithm->name.data());
+    Call call = call_of({.steps = 1, .small = 32, .segments = segments}, algorithm->name.data());
     call.dtype = Dtype::I64;
     rig.run(rig.calls_with(call));
     for (const auto& output : rig.outputs) {
@@ -156,11 +157,11 @@ TEST(SkipSegments, WorkWithEveryAlgorithmThatSkips) {
 }
 
 /// How many contribute to a call's elements, which all have as many.
-int contributors(DecodingRig& rig, const Skip& asked, std::vector<SkipState>& states) {
+int contributors(DecodingRig& rig, const Skip& asked, std::vector<MethodState>& states) {
   Call call = call_of(asked);
   call.dtype = Dtype::I64;
-  rig.run(rig.calls_with(
-      call, [&](Call& one, Rank rank) { one.options.skip.state = &states[static_cast<std::size_t>(rank)]; }));
+  rig.run(
+      rig.calls_with(call, [&](Call& one, Rank rank) { one.options.state = &states[static_cast<std::size_t>(rank)]; }));
   const int count = std::popcount(static_cast<std::uint64_t>(rig.outputs[0][0]));
   for (std::int64_t sum : rig.outputs[0]) EXPECT_EQ(std::popcount(static_cast<std::uint64_t>(sum)), count);
   return count;
@@ -168,8 +169,9 @@ int contributors(DecodingRig& rig, const Skip& asked, std::vector<SkipState>& st
 
 TEST(SkipSchedule, TheFirstRunsAreDenseThenStepsFollowTheirStages) {
   DecodingRig rig(5, 40);
-  std::vector<SkipState> states(5);
-  const SkipStage stages[] = {{.from_run = 4, .steps = 3}, {.from_run = 6, .steps = 0}, {.from_run = 7, .steps = 4}};
+  std::vector<MethodState> states(5);
+  const std::vector<SkipStage> stages = {
+      {.from_run = 4, .steps = 3}, {.from_run = 6, .steps = 0}, {.from_run = 7, .steps = 4}};
   const Skip asked{.steps = 1, .mode = SkipMode::Random, .warm_up = 2, .schedule = stages};
   std::vector<int> counts;
   for (int run = 0; run < 9; ++run) counts.push_back(contributors(rig, asked, states));
@@ -180,21 +182,21 @@ TEST(SkipSchedule, TheFirstRunsAreDenseThenStepsFollowTheirStages) {
 
 TEST(SkipSchedule, StepsMayChangeFromCallToCall) {
   DecodingRig rig(5, 40);
-  std::vector<SkipState> states(5);
+  std::vector<MethodState> states(5);
   for (int steps : {0, 3, 1, 4, 0}) EXPECT_EQ(contributors(rig, {.steps = steps}, states), 5 - steps);
 }
 
 TEST(SkipSchedule, ARestoredStateGoesOnWhereItWasSaved) {
   DecodingRig rig(5, 40);
-  std::vector<SkipState> states(5);
-  const SkipStage stages[] = {{.from_run = 4, .steps = 2}};
+  std::vector<MethodState> states(5);
+  const std::vector<SkipStage> stages = {{.from_run = 4, .steps = 2}};
   const Skip asked{.steps = 1, .mode = SkipMode::Shuffled, .warm_up = 1, .schedule = stages};
   const auto run = [&] {
     contributors(rig, asked, states);
     return rig.outputs;
   };
   for (int k = 0; k < 3; ++k) run();
-  const std::vector<SkipState> saved = states;
+  const std::vector<MethodState> saved = states;
   std::vector<std::vector<std::vector<std::int64_t>>> first, second;
   for (int k = 0; k < 5; ++k) first.push_back(run());
   states = saved;

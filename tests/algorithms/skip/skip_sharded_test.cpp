@@ -5,6 +5,7 @@
 
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/contributions.hpp"
+#include "tests/support/skip_call.hpp"
 
 // Sharded data parallelism: gradients are reduced to the shards' owners, and the weights gathered from them.
 namespace lacuna::test {
@@ -15,7 +16,7 @@ constexpr std::size_t block = 37;
 Call call_of(Collective collective, const Skip& skip) {
   Call call{.collective = collective, .dtype = Dtype::I64};
   call.options.algorithm = "skip_ring";
-  call.options.skip = skip;
+  call.options.method = lacuna::skip(skip);
   return call;
 }
 
@@ -25,8 +26,8 @@ std::vector<Call> calls_with(DecodingRig& rig, const Call& like, const Sampler& 
       like, [&](Call& call, Rank rank) { call.options.sampler = &rig.samplers[static_cast<std::size_t>(rank)]; });
 }
 
-SkipMask mask_of(const Call& call, Rank size, const Sampler& sampler) {
-  return {call, **select_algorithm(call, size), size, sampler, skip_chunk_bytes};
+Gaps mask_of(const Call& call, Rank size, const Sampler& sampler) {
+  return {{call, **select_algorithm(call, size), size, skip_chunk_bytes}, sampler};
 }
 
 TEST(SkipReduceScatter, OwnersKeepTheirBlocksUnderAnyDraw) {
@@ -62,7 +63,7 @@ TEST(SkipAllgather, LacksExactlySoManyBlocksZeroedOrKeptAsAskedAndTheMaskSaysWhi
           const auto calls = calls_with(rig, call_of(Collective::Allgather, asked), sampler);
           for (auto& output : rig.outputs) std::fill(output.begin(), output.end(), 777);
           rig.run(calls);
-          const SkipMask mask = mask_of(calls[0], size, sampler);
+          const Gaps mask = mask_of(calls[0], size, sampler);
           for (Rank at = 0; at < size; ++at) {
             const auto has = contributions(mask, at, size, static_cast<std::size_t>(size) * block);
             for (std::size_t i = 0; i < block; ++i) {

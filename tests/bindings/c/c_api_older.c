@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ok = 0, sum = 0, u8 = 6, random_skips = 1, elements = 24, rubbish = 0xa5 };
+enum { ok = 0, sum = 0, u8 = 6, elements = 24, rubbish = 0xa5 };
 
 typedef struct {
   size_t struct_size;
@@ -39,20 +39,40 @@ typedef struct {
 typedef struct {
   size_t struct_size;
   const char* algorithm;
-  int32_t skip_steps;
-  int32_t skip_mode;
+  const void* method;
+  void* state;
   older_sampler* sampler;
 } older_options;
 
-/* As it was before lacuna_skip. */
+/* As it was before prepare. */
 typedef struct {
   older_options first;
   int32_t priority;
   double deadline;
   int32_t notify;
   uint64_t token;
-  int32_t prepare;
 } newer_options;
+
+typedef struct {
+  size_t struct_size;
+  int32_t rounds;
+  int32_t dense_rounds;
+  uint64_t sent;
+  uint64_t dense_sent;
+} older_report;
+
+typedef struct {
+  size_t struct_size;
+  older_sampler sampler;
+  uint64_t runs;
+} older_state_values;
+
+typedef struct {
+  size_t struct_size;
+  const char* name;
+  const void* data;
+  size_t count;
+} older_state_array;
 
 typedef struct {
   size_t struct_size;
@@ -71,6 +91,15 @@ int lacuna_allreduce(void* communicator, const void* input, const void* output, 
 int lacuna_allgatherv(void* communicator, const void* input, const void* output, const void* blocks,
                       const void* options, void** request);
 int lacuna_barrier(void* communicator, const void* options, void** request);
+int lacuna_wait(void* request, double timeout);
+void lacuna_request_free(void* request);
+int lacuna_method_create(const char* name, const char* options, void** method);
+void lacuna_method_free(void* method);
+int lacuna_state_create(const void* method, uint64_t seed, uint64_t key, void** state);
+void lacuna_state_free(void* state);
+int lacuna_get_state(const void* state, void* values);
+int lacuna_get_state_array(const void* state, size_t index, void* array);
+int lacuna_get_report(const void* request, void* report);
 
 static int failures = 0;
 
@@ -89,6 +118,9 @@ typedef struct {
     older_options options;
     newer_options newer;
     older_counters counters;
+    older_report report;
+    older_state_values values;
+    older_state_array array;
     unsigned char bytes[256];
   } is;
 } placed;
@@ -126,13 +158,29 @@ static void reduces(void* communicator) {
   expect(right, "the reduction is right");
 }
 
+/* Nothing is written behind a structure of this size that was filled. */
+static void expect_untouched(const placed* filled, size_t size) {
+  int untouched = 1;
+  for (size_t i = size; i < sizeof *filled; ++i) untouched = untouched && filled->is.bytes[i] == rubbish;
+  expect(untouched, "nothing is written behind the structure");
+}
+
+static void* skipping_all(void* communicator, const char* more) {
+  char text[100];
+  void* method = NULL;
+  snprintf(text, sizeof text, "steps=%d,%s", (int)lacuna_size(communicator) - 1, more);
+  expect(lacuna_method_create("skip", text, &method) == ok, text);
+  return method;
+}
+
 /* With all steps skipped each piece stays its owner's. */
 static void skips(void* communicator) {
   float data[elements];
   for (int i = 0; i < elements; ++i) data[i] = 1;
   older_sampler sampler = {1, 2, 3};
-  older_options skipping = {sizeof skipping, "skip_ring", 0, random_skips, NULL};
-  skipping.skip_steps = lacuna_size(communicator) - 1;
+  older_options skipping = {sizeof skipping, "skip_ring", NULL, NULL, NULL};
+  void* method = skipping_all(communicator, "mode=random");
+  skipping.method = method;
   skipping.sampler = &sampler;
   const placed options = place(&skipping, sizeof skipping), buffer = place_buffer(data, elements, 0);
   expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, NULL) == ok,
@@ -142,29 +190,63 @@ static void skips(void* communicator) {
   expect(right, "all was skipped");
   expect(sampler.seed == 1 && sampler.key == 2 && sampler.draw == (lacuna_size(communicator) > 1 ? 4u : 3u),
          "the sampler, which has no size, is what it always was");
+  lacuna_method_free(method);
+}
+
+/* What a method tells, into structures that lack members. */
+static void tells(void* communicator, void* request, void* state) {
+  const int alone = lacuna_size(communicator) == 1;
+  const older_report no_report = {sizeof no_report, 7, 7, 7, 7};
+  placed report = place(&no_report, sizeof no_report);
+  expect(lacuna_get_report(request, &report) == ok, "a report without what is received");
+  expect(report.is.report.struct_size == sizeof no_report, "struct_size stays as it was");
+  expect(report.is.report.rounds == (alone ? 0 : lacuna_size(communicator) - 1), "half of the rounds were skipped");
+  expect(report.is.report.dense_rounds == 2 * report.is.report.rounds, "of those of the dense call");
+  expect_untouched(&report, sizeof no_report);
+
+  const older_state_values no_values = {sizeof no_values, {7, 7, 7}, 7};
+  placed values = place(&no_values, sizeof no_values);
+  expect(lacuna_get_state(state, &values) == ok, "values without the number of arrays");
+  expect(values.is.values.struct_size == sizeof no_values && values.is.values.runs == 1, "runs are counted");
+  expect(values.is.values.sampler.seed == 5 && values.is.values.sampler.key == 6, "the sampler is the state's");
+  expect_untouched(&values, sizeof no_values);
+  if (alone) return;
+
+  const older_state_array no_array = {sizeof no_array, NULL, NULL, 0};
+  placed array = place(&no_array, sizeof no_array);
+  expect(lacuna_get_state_array(state, 0, &array) == ok, "an array without type and owner");
+  expect(array.is.array.struct_size == sizeof no_array && array.is.array.count == elements, "its length");
+  expect(strcmp(array.is.array.name, "residual") == 0 && array.is.array.data, "its name and place");
+  expect_untouched(&array, sizeof no_array);
 }
 
 /* What lies where later options have more, padding included, is not looked at. */
 static void skips_with_all_options(void* communicator) {
   float data[elements];
   for (int i = 0; i < elements; ++i) data[i] = 1;
+  void *method = skipping_all(communicator, "feedback=1"), *state = NULL, *request = NULL;
+  expect(lacuna_state_create(method, 5, 6, &state) == ok, "a state");
   newer_options skipping;
   memset(&skipping, rubbish, sizeof skipping);
   skipping.first.struct_size = sizeof skipping;
   skipping.first.algorithm = "skip_ring";
-  skipping.first.skip_steps = lacuna_size(communicator) - 1;
-  skipping.first.skip_mode = 0;
+  skipping.first.method = method;
+  skipping.first.state = state;
   skipping.first.sampler = NULL;
   skipping.priority = 1;
   skipping.deadline = 0;
   skipping.notify = 0;
-  skipping.prepare = 0;
   const placed options = place(&skipping, sizeof skipping), buffer = place_buffer(data, elements, 0);
-  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, NULL) == ok,
-         "skips with options without skip");
+  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, &request) == ok,
+         "skips with options without prepare");
+  expect(lacuna_wait(request, -1) == ok, "and has been started by that");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && (int)data[i] == 1;
   expect(right, "all but the owner's was skipped");
+  tells(communicator, request, state);
+  lacuna_request_free(request);
+  lacuna_state_free(state);
+  lacuna_method_free(method);
 }
 
 /* Rank r has r + 1 bytes of value r. */
@@ -197,9 +279,7 @@ static void counts(void* communicator) {
   expect(lacuna_get_counters(communicator, &counters) == ok, "counts without messages and what is received");
   expect(counters.is.counters.struct_size == sizeof empty, "struct_size stays as it was");
   expect((counters.is.counters.payload_sent > 0) == (lacuna_size(communicator) > 1), "what was sent is counted");
-  int untouched = 1;
-  for (size_t i = sizeof empty; i < sizeof counters; ++i) untouched = untouched && counters.is.bytes[i] == rubbish;
-  expect(untouched, "nothing is written behind the structure");
+  expect_untouched(&counters, sizeof empty);
 }
 
 int main(void) {

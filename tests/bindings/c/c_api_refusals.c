@@ -29,6 +29,43 @@ void join_refuses(void) {
   expect(communicator == NULL, "a failed join gives no handle");
 }
 
+static void method_refused(const char* name, const char* options, const char* part) {
+  lacuna_method* method = NULL;
+  expect_error(lacuna_method_create(name, options, &method), LACUNA_INVALID_ARGUMENT, part, part);
+  expect(method == NULL, "a refused method gives no handle");
+}
+
+void methods_refused(void) {
+  lacuna_method* method = NULL;
+  expect_error(lacuna_method_create("skip", NULL, NULL), LACUNA_INVALID_ARGUMENT, "method is null", "without a place");
+  method_refused(NULL, NULL, "name is null");
+  method_refused("", NULL, "no method is called ''; there are: ");
+  method_refused("skipp", NULL, "no method is called 'skipp' (did you mean skip?); there are: ");
+  method_refused("nonsense", "steps=1", "no method is called 'nonsense'; there are: ");
+  method_refused("skip", "stepz=1", "skip has no option 'stepz' (did you mean steps?); it has steps, ratio, mode, ");
+  method_refused("skip", "steps", "skip: 'steps' is no option=value");
+  method_refused("skip", "steps=1,,ratio=0", "skip: '' is no option=value");
+  method_refused("skip", "=1", "skip has no option ''");
+  method_refused("skip", "steps=", "steps is empty, must be 0 .. 2147483647");
+  method_refused("skip", "steps=1 ", "steps is 1 , must be 0 .. 2147483647");
+  method_refused("skip", "steps=-1", "steps is -1, must be 0 .. 2147483647");
+  method_refused("skip", "steps=2147483648", "steps is 2147483648, must be 0 .. 2147483647");
+  method_refused("skip", "steps=99999999999999999999", "steps is 99999999999999999999, must be");
+  method_refused("skip", "steps=1.5", "steps is 1.5, must be 0 .. 2147483647");
+  method_refused("skip", "gather_steps=-1", "gather_steps is -1, must be 0 .. ");
+  method_refused("skip", "ratio=nan", "ratio is nan, must be 0 .. 1");
+  method_refused("skip", "ratio=1.5", "ratio is 1.5, must be 0 .. 1");
+  method_refused("skip", "factor=inf", "factor is inf, must be ");
+  method_refused("skip", "mode=randon", "mode is randon, must be static, random or shuffled (did you mean random?)");
+  method_refused("skip", "scale=3", "scale is 3, must be zero_fill, renormalised or factor");
+  method_refused("skip", "feedback=yes", "feedback is yes, must be 0 or 1");
+  method_refused("skip", "schedule=3", "schedule is 3, must be RUN:VALUE/RUN:VALUE/... of 0 .. ");
+  method_refused("skip", "steps=1,mode=nonsense", "mode is nonsense");
+  expect_status(lacuna_method_create("skip", "", &method), LACUNA_OK, "an empty text");
+  lacuna_method_free(method);
+  lacuna_method_free(NULL);
+}
+
 void null_arguments(lacuna_communicator* communicator) {
   const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
   float data[4] = {0};
@@ -103,9 +140,10 @@ void bad_arguments(lacuna_communicator* communicator) {
   options.algorithm = "nonsense";
   expect_error(lacuna_barrier(communicator, &options, NULL), bad, "there are: dissemination", "an unknown algorithm");
   options.algorithm = NULL;
-  options.skip_mode = 3;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "skip_mode is 3", "an unknown mode");
-  options.skip_mode = LACUNA_SKIP_STATIC;
+  set_skip(&options, "steps=1");
+  expect_error(lacuna_barrier(communicator, &options, NULL), bad,
+               "barrier dissemination does not serve the method skip", "a barrier with a method");
+  set_method(&options, NULL);
   options.priority = 3;
   expect_error(lacuna_barrier(communicator, &options, NULL), bad, "priority is 3", "an unknown priority");
   options.priority = LACUNA_NORMAL;

@@ -1,8 +1,10 @@
 /* What skipping keeps from call to call, saved and restored, and what the C interface refuses of it. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bindings/c/lacuna_skip.h"
 #include "tests/bindings/c/c_api_test.h"
 
 enum { elements = 64, half = elements / 2, room = 100000 };
@@ -29,7 +31,7 @@ static void damages(unsigned char* bytes, size_t length, lacuna_status (*restore
 }
 
 static lacuna_status restore_state(void* state, const void* bytes, size_t length) {
-  return lacuna_skip_state_restore(state, bytes, length);
+  return lacuna_state_restore(state, bytes, length);
 }
 
 static lacuna_status restore_importance(void* importance, const void* bytes, size_t length) {
@@ -42,54 +44,103 @@ static void feedback(lacuna_communicator* communicator) {
   unsigned char* saved = malloc(room);
   size_t length = 0;
   for (int i = 0; i < elements; ++i) given[i] = (float)(i + 1 + 100 * lacuna_rank(communicator));
-  lacuna_skip_state* state = NULL;
-  expect_status(lacuna_skip_state_create(1, 2, &state), LACUNA_OK, "a state");
-  lacuna_skip skip = LACUNA_SKIP_INIT;
-  skip.feedback = 1;
-  skip.state = state;
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
-  options.skip_steps = ranks / 2;
-  options.skip_mode = LACUNA_SKIP_RANDOM;
-  options.skip = &skip;
+  set_skip(&options, "steps=%d,mode=random,feedback=1", (int)ranks / 2);
+  lacuna_state* state = NULL;
+  expect_status(lacuna_state_create(options.method, 1, 2, &state), LACUNA_OK, "a state");
+  options.state = state;
 
   add_up(communicator, given, dense, NULL);
   add_up(communicator, given, first, &options);
-  expect_error(lacuna_skip_state_save(state, saved, 3, &length), LACUNA_INVALID_ARGUMENT, "capacity is 3", "no room");
+  expect_error(lacuna_state_save(state, saved, 3, &length), LACUNA_INVALID_ARGUMENT, "capacity is 3", "no room");
   expect(length > 0 && length < room - 1, "the length is told");
-  expect_status(lacuna_skip_state_save(state, saved, length, &length), LACUNA_OK, "save");
+  expect_status(lacuna_state_save(state, saved, length, &length), LACUNA_OK, "save");
   add_up(communicator, given, second, &options);
-  lacuna_skip_state_values values = LACUNA_SKIP_STATE_VALUES_INIT;
-  expect_status(lacuna_get_skip_state(state, &values), LACUNA_OK, "the values of a state");
-  expect(values.residual_bytes == (ranks > 1 ? sizeof kept : 0), "what is left out is kept");
-  if (ranks > 1) memcpy(kept, values.residual, sizeof kept);
+  lacuna_state_array residual = LACUNA_STATE_ARRAY_INIT, now = LACUNA_STATE_ARRAY_INIT;
+  expect(find_array(state, "residual", &residual) == (ranks > 1), "what is left out is kept");
+  expect(ranks == 1 || (residual.count == elements && residual.dtype == LACUNA_F32 && residual.own == 1),
+         "as what this rank gave");
+  if (ranks > 1) memcpy(kept, residual.data, sizeof kept);
   add_up(communicator, kept, again, NULL);
   int conserved = 1;
   for (int i = 0; i < elements; ++i) conserved = conserved && fabsf(first[i] + second[i] + again[i] - 2 * dense[i]) < 1;
   expect(conserved, "what went in came out or is kept");
 
+  lacuna_state_values before = LACUNA_STATE_VALUES_INIT, values = LACUNA_STATE_VALUES_INIT;
+  expect_status(lacuna_get_state(state, &before), LACUNA_OK, "the values of a state");
   damages(saved, length, restore_state, state);
-  lacuna_skip_state_values now = LACUNA_SKIP_STATE_VALUES_INIT;
-  expect_status(lacuna_get_skip_state(state, &now), LACUNA_OK, "the values of a state");
-  expect(now.runs == 2 && now.sampler.draw == values.sampler.draw && now.residual == values.residual,
+  expect_status(lacuna_get_state(state, &values), LACUNA_OK, "the values of a state");
+  find_array(state, "residual", &now);
+  expect(values.runs == 2 && values.sampler.draw == before.sampler.draw && values.arrays == before.arrays &&
+             now.data == residual.data && (ranks == 1 || memcmp(now.data, kept, sizeof kept) == 0),
          "what is refused changes nothing");
-  lacuna_skip_state_free(state);
-  expect_status(lacuna_skip_state_create(8, 9, &state), LACUNA_OK, "another state");
-  expect_status(lacuna_skip_state_restore(state, saved, length), LACUNA_OK, "restore");
-  expect_status(lacuna_get_skip_state(state, &now), LACUNA_OK, "the values of a state");
-  expect(now.runs == 1 && now.sampler.seed == 1 && now.sampler.key == 2 && now.sampler.draw == (ranks > 1 ? 1u : 0u),
+  lacuna_state_free(state);
+  expect_status(lacuna_state_create(NULL, 8, 9, &state), LACUNA_OK, "another state");
+  expect_status(lacuna_state_restore(state, saved, length), LACUNA_OK, "restore");
+  expect_status(lacuna_get_state(state, &values), LACUNA_OK, "the values of a state");
+  expect(values.runs == 1 && values.sampler.seed == 1 && values.sampler.key == 2 &&
+             values.sampler.draw == (ranks > 1 ? 1u : 0u),
          "runs and sampler are what they were");
-  expect(now.residual_bytes == values.residual_bytes, "so is the residual's length");
-  skip.state = state;
+  expect(find_array(state, "residual", &now) == (ranks > 1) && now.count == residual.count,
+         "so is the residual's length");
+  options.state = state;
   add_up(communicator, given, again, &options);
   expect(equal(again, second), "a restored state goes on as the one that was saved");
   lacuna_skip_importance* importance = NULL;
   expect_status(lacuna_skip_importance_create(NULL, &importance), LACUNA_OK, "importance");
   expect_error(lacuna_skip_importance_restore(importance, saved, length), LACUNA_INVALID_ARGUMENT,
-               "no saved lacuna_skip_importance", "a state is no importance");
+               "no saved SkipImportance", "a state is no importance");
   lacuna_skip_importance_free(importance);
-  lacuna_skip_state_free(state);
+  lacuna_state_free(state);
+  set_method(&options, NULL);
   free(saved);
+}
+
+/* A state with two arrays, one of them each rank's own: all of it comes back, in place of what another state had. */
+static void arrays_are_kept(lacuna_communicator* communicator) {
+  const int32_t ranks = lacuna_size(communicator);
+  const char* const names[] = {"residual", "audit"};
+  float given[elements], sum[elements], other[elements];
+  unsigned char *saved = malloc(room), *again = malloc(room);
+  size_t length = 0, length_again = 0;
+  for (int i = 0; i < elements; ++i) given[i] = (float)(i + 3 * lacuna_rank(communicator));
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  options.algorithm = "skip_ring";
+  set_skip(&options, "steps=%d,mode=shuffled,feedback=1,audit=1,audit_samples=16", (int)ranks - 1);
+  lacuna_state *one = NULL, *two = NULL;
+  expect_status(lacuna_state_create(options.method, 3, 4, &one), LACUNA_OK, "a state");
+  expect_status(lacuna_state_create(options.method, 5, 6, &two), LACUNA_OK, "another state");
+  options.state = two;
+  add_up(communicator, given, other, &options); /* has arrays of its own by now */
+  options.state = one;
+  for (int run = 0; run < 3; ++run) add_up(communicator, given, sum, &options);
+  expect_status(lacuna_state_save(one, saved, room, &length), LACUNA_OK, "save");
+  expect_status(lacuna_state_restore(two, saved, length), LACUNA_OK, "restore");
+  expect_status(lacuna_state_save(two, again, room, &length_again), LACUNA_OK, "save what was restored");
+  expect(length == length_again && memcmp(saved, again, length) == 0, "what was restored is saved alike");
+  lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
+  expect_status(lacuna_get_state(two, &values), LACUNA_OK, "the values of a state");
+  expect(values.runs == 3 && values.arrays == (ranks > 1 ? 2u : 0u), "runs and arrays are those that were saved");
+  for (int i = 0; i < 2 && ranks > 1; ++i) {
+    lacuna_state_array here = LACUNA_STATE_ARRAY_INIT, there = LACUNA_STATE_ARRAY_INIT;
+    expect(find_array(one, names[i], &here) && find_array(two, names[i], &there), names[i]);
+    expect(here.count == there.count && here.dtype == there.dtype && here.own == there.own, "its form");
+    expect(here.own == (i == 0) && here.dtype == (i == 0 ? LACUNA_F32 : LACUNA_F64), "whose it is, and its type");
+    expect(memcmp(here.data, there.data, here.count * (i == 0 ? sizeof(float) : sizeof(double))) == 0, "its elements");
+  }
+  add_up(communicator, given, sum, &options);
+  options.state = two;
+  add_up(communicator, given, other, &options);
+  expect(equal(sum, other), "both go on alike");
+  lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
+  expect_error(lacuna_get_state_array(two, values.arrays, &array), LACUNA_INVALID_ARGUMENT,
+               "must be less than the number of arrays, ", "an array too many");
+  lacuna_state_free(one);
+  lacuna_state_free(two);
+  set_method(&options, NULL);
+  free(saved);
+  free(again);
 }
 
 static void knows(const lacuna_skip_importance* importance, uint64_t runs) {
@@ -108,6 +159,13 @@ static void knows(const lacuna_skip_importance* importance, uint64_t runs) {
                "a segment too many");
 }
 
+static void set_segments(lacuna_options* options, const char* text, const lacuna_skip_segment* segments, size_t count,
+                         lacuna_skip_importance* importance) {
+  lacuna_method* method = NULL;
+  expect_status(lacuna_skip_create(text, segments, count, importance, &method), LACUNA_OK, "segments");
+  set_method(options, method);
+}
+
 /* The first half is large, the second small; both are measured in the first run. */
 static void automatic(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
@@ -123,15 +181,11 @@ static void automatic(lacuna_communicator* communicator) {
   expect_status(lacuna_skip_importance_create(&how, &restored), LACUNA_OK, "importance to restore");
   const lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_AUTOMATIC, 70},
                                           {half, half, LACUNA_POLICY_AUTOMATIC, 71}};
-  lacuna_skip skip = LACUNA_SKIP_INIT;
-  skip.segments = segments;
-  skip.segment_count = 2;
-  skip.small = 16;
-  skip.importance = importance;
+  char text[64];
+  snprintf(text, sizeof text, "steps=%d,small=16", (int)ranks - 1);
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
-  options.skip_steps = ranks - 1;
-  options.skip = &skip;
+  set_segments(&options, text, segments, 2, importance);
   add_up(communicator, given, sum, &options);
   expect(equal(sum, dense), "the first run is dense");
   for (int run = 0; run < 3; ++run) {
@@ -147,13 +201,14 @@ static void automatic(lacuna_communicator* communicator) {
   expect(count == 0, "what is refused changes nothing");
   expect_status(lacuna_skip_importance_restore(restored, saved, length), LACUNA_OK, "restore");
   knows(restored, 4);
-  skip.importance = restored;
+  set_segments(&options, text, segments, 2, restored);
   add_up(communicator, given, sum, &options);
   expect(memcmp(sum, dense, half * sizeof *sum) == 0 && (int)sum[half] == 1, "what was restored decides alike");
+  set_method(&options, NULL);
   lacuna_skip_importance_free(importance);
   lacuna_skip_importance_free(restored);
   lacuna_skip_importance_free(NULL);
-  lacuna_skip_state_free(NULL);
+  lacuna_state_free(NULL);
   free(saved);
 }
 
@@ -161,82 +216,74 @@ static void segments_are_treated(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   float given[elements], sum[elements];
   for (int i = 0; i < elements; ++i) given[i] = 1;
-  const lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_NEVER, 0}, {half, half, LACUNA_POLICY_SKIP, 0}};
-  lacuna_skip skip = LACUNA_SKIP_INIT;
-  skip.segments = segments;
-  skip.segment_count = 2;
+  lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_NEVER, 0}, {half, half, LACUNA_POLICY_SKIP, 0}};
+  char text[64];
+  snprintf(text, sizeof text, "steps=%d", (int)ranks - 1);
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  options.skip_steps = ranks - 1;
-  options.skip = &skip;
+  set_segments(&options, text, segments, 2, NULL);
   add_up(communicator, given, sum, &options);
   expect((int)sum[0] == ranks && (int)sum[half] == ranks, "segments below 4096 bytes are dense");
-  skip.small = 1;
+  snprintf(text, sizeof text, "steps=%d,small=1", (int)ranks - 1);
+  set_segments(&options, text, segments, 2, NULL);
+  memset(segments, 0, sizeof segments); /* they were copied */
   add_up(communicator, given, sum, &options);
   expect((int)sum[half - 1] == ranks, "one that is never skipped");
   expect((int)sum[half] == 1 && (int)sum[elements - 1] == 1, "one that is");
+  set_segments(&options, text, NULL, 0, NULL);
+  add_up(communicator, given, sum, &options);
+  expect((int)sum[0] == 1 && (int)sum[elements - 1] == 1, "without segments all of it is skipped");
+  set_method(&options, NULL);
 }
 
-static void expect_refused(lacuna_communicator* communicator, const lacuna_skip* skip, const char* part) {
+/* A call that has this method is refused; it is freed. */
+static void expect_refused(lacuna_communicator* communicator, lacuna_method* method, const char* part) {
   float data[elements] = {0};
   const lacuna_buffer buffer = buffer_of(data, elements);
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
-  options.skip_mode = LACUNA_SKIP_SHUFFLED;
-  options.skip = skip;
+  options.method = method;
   expect_error(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
                part, part);
+  set_method(&options, NULL);
+}
+
+static lacuna_method* skip_with(const char* text, const lacuna_skip_segment* segments, size_t count) {
+  lacuna_method* method = NULL;
+  expect_status(lacuna_skip_create(text, segments, count, NULL, &method), LACUNA_OK, "a method with segments");
+  return method;
+}
+
+static void segments_refused(const char* text, const lacuna_skip_segment* segments, size_t count, const char* part) {
+  lacuna_method* method = NULL;
+  expect_error(lacuna_skip_create(text, segments, count, NULL, &method), LACUNA_INVALID_ARGUMENT, part, part);
+  expect(method == NULL, "a refused method gives no handle");
 }
 
 static void refused_options(lacuna_communicator* communicator) {
-  const lacuna_skip none = LACUNA_SKIP_INIT;
-  lacuna_skip skip = none;
-  skip.struct_size = sizeof skip + 1;
-  expect_refused(communicator, &skip, "skip: struct_size is");
-  skip.struct_size = 0;
-  expect_refused(communicator, &skip, "skip: struct_size is 0");
-  skip = none;
-  skip.scale = 3;
-  expect_refused(communicator, &skip, "skip.scale is 3, must be 0 .. 2");
-  skip = none;
-  skip.ratio = (double)NAN;
-  expect_refused(communicator, &skip, "skip.ratio is nan, must be 0 .. 1");
-  skip.ratio = 1.5;
-  expect_refused(communicator, &skip, "skip.ratio is 1.5");
-  skip = none;
-  skip.factor = (double)INFINITY;
-  expect_refused(communicator, &skip, "skip.factor is inf");
-  skip = none;
-  skip.gather_steps = -1;
-  expect_refused(communicator, &skip, "gather_steps is -1");
-  skip = none;
-  skip.feedback = 1;
-  expect_refused(communicator, &skip, "skip.feedback needs a skip.state");
-  skip = none;
-  skip.warm_up = 1;
-  expect_refused(communicator, &skip, "need a skip.state");
-  skip = none;
-  skip.stages = 3;
-  expect_refused(communicator, &skip, "skip.schedule is null, and skip.stages is 3");
-  skip = none;
-  skip.segment_count = 4;
-  expect_refused(communicator, &skip, "skip.segments is null, and skip.segment_count is 4");
+  expect_refused(communicator, skip_with("feedback=1,mode=shuffled", NULL, 0), "skip.feedback needs a state");
+  expect_refused(communicator, skip_with("warm_up=1", NULL, 0), "need a state");
+  expect_refused(communicator, skip_with("schedule=0:0", NULL, 0), "need a state");
+  expect_refused(communicator, skip_with("audit=1", NULL, 0), "skip.audit needs a state");
   lacuna_skip_segment segment = {0, elements, 3, 0};
-  skip.segments = &segment;
-  skip.segment_count = 1;
-  expect_refused(communicator, &skip, "policy is 3, must be 0 .. 2");
+  segments_refused(NULL, NULL, 4, "segments is null, and segment_count is 4");
+  segments_refused(NULL, &segment, 1, "policy is 3, must be 0 .. 2");
+  segment.policy = -1;
+  segments_refused("", &segment, 1, "policy is -1, must be 0 .. 2");
   segment.policy = LACUNA_POLICY_AUTOMATIC;
-  expect_refused(communicator, &skip, "needs skip.importance");
+  segments_refused("stepz=1", &segment, 1, "skip has no option 'stepz' (did you mean steps?)");
+  expect_error(lacuna_skip_create(NULL, &segment, 1, NULL, NULL), LACUNA_INVALID_ARGUMENT, "method is null",
+               "segments without a place");
+  expect_refused(communicator, skip_with("small=0", &segment, 1), "needs skip.importance");
   segment.policy = LACUNA_POLICY_NEVER;
   segment.count = elements - 1;
-  expect_refused(communicator, &skip, "must cover exactly the 64 elements");
-  skip = none;
-  skip.ratio = 0.5;
+  expect_refused(communicator, skip_with(NULL, &segment, 1), "must cover exactly the 64 elements");
   float data[1] = {0};
   const lacuna_buffer buffer = buffer_of(data, 1);
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  options.skip = &skip;
-  expect_error(lacuna_send(communicator, &buffer, 0, 0, &options, NULL), LACUNA_INVALID_ARGUMENT, "steps to skip",
-               "a message that skips");
+  set_skip(&options, "ratio=0.5");
+  expect_error(lacuna_send(communicator, &buffer, 0, 0, &options, NULL), LACUNA_INVALID_ARGUMENT,
+               "neither an algorithm nor a method", "a message that skips");
+  set_method(&options, NULL);
   expect_status(lacuna_communicator_status(communicator), LACUNA_OK, "errors of arguments poison nothing");
 }
 
@@ -244,24 +291,31 @@ static void refused_handles(void) {
   const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
   unsigned char bytes[8] = {0};
   size_t number = 0;
-  lacuna_skip_state* state = NULL;
-  lacuna_skip_state_values values = LACUNA_SKIP_STATE_VALUES_INIT;
+  lacuna_state* state = NULL;
+  lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
+  lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
   lacuna_skip_importance* importance = NULL;
   lacuna_segment_importance segment = LACUNA_SEGMENT_IMPORTANCE_INIT;
   lacuna_skip_importance_options how = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
-  expect_error(lacuna_skip_state_create(0, 0, NULL), bad, "state is null", "a state without a place");
-  expect_error(lacuna_get_skip_state(NULL, &values), bad, "state is null", "values of nothing");
-  expect_error(lacuna_skip_state_save(NULL, bytes, 8, &number), bad, "state is null", "save of nothing");
-  expect_error(lacuna_skip_state_restore(NULL, bytes, 8), bad, "state is null", "restore of nothing");
-  expect_status(lacuna_skip_state_create(0, 0, &state), LACUNA_OK, "a state");
-  expect_error(lacuna_get_skip_state(state, NULL), bad, "values is null", "values without a place");
+  expect_error(lacuna_state_create(NULL, 0, 0, NULL), bad, "state is null", "a state without a place");
+  expect_error(lacuna_get_state(NULL, &values), bad, "state is null", "values of nothing");
+  expect_error(lacuna_get_state_array(NULL, 0, &array), bad, "state is null", "an array of nothing");
+  expect_error(lacuna_state_save(NULL, bytes, 8, &number), bad, "state is null", "save of nothing");
+  expect_error(lacuna_state_restore(NULL, bytes, 8), bad, "state is null", "restore of nothing");
+  expect_status(lacuna_state_create(NULL, 0, 0, &state), LACUNA_OK, "a state");
+  expect_error(lacuna_get_state(state, NULL), bad, "values is null", "values without a place");
   values.struct_size += 1;
-  expect_error(lacuna_get_skip_state(state, &values), bad, "struct_size", "values from the future");
-  expect_error(lacuna_skip_state_save(state, NULL, 8, &number), bad, "bytes is null", "save without a place");
-  expect_error(lacuna_skip_state_save(state, bytes, 8, NULL), bad, "length is null", "save without a length");
-  expect_error(lacuna_skip_state_restore(state, NULL, 8), bad, "bytes is null", "restore from nothing");
-  expect_error(lacuna_skip_state_restore(state, bytes, 8), bad, "no saved lacuna_skip_state", "restore of zeros");
-  lacuna_skip_state_free(state);
+  expect_error(lacuna_get_state(state, &values), bad, "struct_size", "values from the future");
+  expect_error(lacuna_get_state_array(state, 0, NULL), bad, "array is null", "an array without a place");
+  expect_error(lacuna_get_state_array(state, 0, &array), bad, "index is 0, must be less than the number of arrays, 0",
+               "an array of a state that has none");
+  array.struct_size += 1;
+  expect_error(lacuna_get_state_array(state, 0, &array), bad, "struct_size", "an array from the future");
+  expect_error(lacuna_state_save(state, NULL, 8, &number), bad, "bytes is null", "save without a place");
+  expect_error(lacuna_state_save(state, bytes, 8, NULL), bad, "length is null", "save without a length");
+  expect_error(lacuna_state_restore(state, NULL, 8), bad, "bytes is null", "restore from nothing");
+  expect_error(lacuna_state_restore(state, bytes, 8), bad, "no saved state of a method", "restore of zeros");
+  lacuna_state_free(state);
   expect_error(lacuna_skip_importance_create(NULL, NULL), bad, "importance is null", "importance without a place");
   how.every = 0;
   expect_error(lacuna_skip_importance_create(&how, &importance), bad, "every is 0", "importance never measured");
@@ -286,6 +340,7 @@ static void refused_handles(void) {
 
 void skipping_keeps(lacuna_communicator* communicator) {
   feedback(communicator);
+  arrays_are_kept(communicator);
   automatic(communicator);
   segments_are_treated(communicator);
   refused_options(communicator);

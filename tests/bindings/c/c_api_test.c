@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,32 @@ lacuna_buffer buffer_of(float* data, size_t count) {
   buffer.data = data;
   buffer.count = count;
   return buffer;
+}
+
+void set_method(lacuna_options* options, lacuna_method* method) {
+  lacuna_method_free((lacuna_method*)options->method);
+  options->method = method;
+}
+
+void set_skip(lacuna_options* options, const char* format, ...) {
+  char text[256];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  lacuna_method* method = NULL;
+  expect_status(lacuna_method_create("skip", text, &method), LACUNA_OK, text);
+  set_method(options, method);
+}
+
+int find_array(const lacuna_state* state, const char* name, lacuna_state_array* array) {
+  lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
+  expect_status(lacuna_get_state(state, &values), LACUNA_OK, "the values of a state");
+  for (size_t i = 0; i < values.arrays; ++i) {
+    expect_status(lacuna_get_state_array(state, i, array), LACUNA_OK, "an array of a state");
+    if (strcmp(array->name, name) == 0) return 1;
+  }
+  return 0;
 }
 
 static void fill(float* data, size_t count, float value) {
@@ -208,16 +235,16 @@ static void skipping(lacuna_communicator* communicator) {
   lacuna_options options = LACUNA_OPTIONS_INIT;
   fill(data, elements, 1);
   options.algorithm = "skip_ring";
-  options.skip_steps = ranks - 1;
-  options.skip_mode = LACUNA_SKIP_RANDOM;
+  set_skip(&options, "steps=%d,mode=random", (int)ranks - 1);
   options.sampler = &sampler;
   expect_status(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_OK, "skip_ring");
   expect(all_are(data, elements, 1), "with all steps skipped each piece is its owner's");
   expect(sampler.seed == 1 && sampler.key == 2 && sampler.draw == (ranks > 1 ? 4u : 3u), "a random call draws once");
-  options.skip_steps = ranks;
+  set_skip(&options, "steps=%d,mode=random", (int)ranks);
   expect_error(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
-               "skip_steps is", "more skips than steps");
+               "skip.steps is", "more skips than steps");
   expect(sampler.draw == (ranks > 1 ? 4u : 3u), "a refused call draws nothing");
+  set_method(&options, NULL);
 }
 
 /* Around the ring: the message of a rank goes to the next one. */
@@ -300,6 +327,7 @@ int main(void) {
   requests(communicator);
   prepared_requests(communicator);
   notifications(communicator);
+  methods_refused();
   null_arguments(communicator);
   bad_arguments(communicator);
   skipping(communicator);

@@ -9,7 +9,9 @@
 #include <string>
 #include <thread>
 
+#include "bindings/c/interface.hpp"
 #include "bindings/c/lacuna.h"
+#include "bindings/c/lacuna_skip.h"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna {
@@ -70,58 +72,46 @@ TEST(CApi, StructuresBeginWithTheMembersOfVersion1) {
   EXPECT_EQ(offsetof(lacuna_blocks, offsets), 16u);
   EXPECT_EQ(offsetof(lacuna_blocks, received), 24u);
   EXPECT_EQ(offsetof(lacuna_options, algorithm), 8u);
-  EXPECT_EQ(offsetof(lacuna_options, skip_steps), 16u);
-  EXPECT_EQ(offsetof(lacuna_options, skip_mode), 20u);
-  EXPECT_EQ(offsetof(lacuna_options, sampler), 24u);
-  EXPECT_EQ(offsetof(lacuna_options, priority), 32u);
-  EXPECT_EQ(offsetof(lacuna_options, deadline), 40u);
-  EXPECT_EQ(offsetof(lacuna_options, notify), 48u);
-  EXPECT_EQ(offsetof(lacuna_options, token), 56u);
-  EXPECT_EQ(offsetof(lacuna_options, prepare), 64u);
-  EXPECT_EQ(offsetof(lacuna_options, skip), 72u);
+  EXPECT_EQ(offsetof(lacuna_options, method), 16u);
+  EXPECT_EQ(offsetof(lacuna_options, state), 24u);
+  EXPECT_EQ(offsetof(lacuna_options, sampler), 32u);
+  EXPECT_EQ(offsetof(lacuna_options, priority), 40u);
+  EXPECT_EQ(offsetof(lacuna_options, deadline), 48u);
+  EXPECT_EQ(offsetof(lacuna_options, notify), 56u);
+  EXPECT_EQ(offsetof(lacuna_options, token), 64u);
+  EXPECT_EQ(offsetof(lacuna_options, prepare), 72u);
   EXPECT_EQ(offsetof(lacuna_counters, messages_received), 40u);
   EXPECT_EQ(sizeof(lacuna_sampler), 24u);
 }
 
-TEST(CApi, StructuresOfSkippingBeginWithTheMembersThatTheyHadAtFirst) {
-  EXPECT_EQ(offsetof(lacuna_skip, ratio), 8u);
-  EXPECT_EQ(offsetof(lacuna_skip, factor), 16u);
-  EXPECT_EQ(offsetof(lacuna_skip, scale), 24u);
-  EXPECT_EQ(offsetof(lacuna_skip, feedback), 28u);
-  EXPECT_EQ(offsetof(lacuna_skip, incomplete), 32u);
-  EXPECT_EQ(offsetof(lacuna_skip, gather_steps), 36u);
-  EXPECT_EQ(offsetof(lacuna_skip, keep), 40u);
-  EXPECT_EQ(offsetof(lacuna_skip, reversed), 44u);
-  EXPECT_EQ(offsetof(lacuna_skip, warm_up), 48u);
-  EXPECT_EQ(offsetof(lacuna_skip, schedule), 56u);
-  EXPECT_EQ(offsetof(lacuna_skip, stages), 64u);
-  EXPECT_EQ(offsetof(lacuna_skip, segments), 72u);
-  EXPECT_EQ(offsetof(lacuna_skip, segment_count), 80u);
-  EXPECT_EQ(offsetof(lacuna_skip, small), 88u);
-  EXPECT_EQ(offsetof(lacuna_skip, state), 96u);
-  EXPECT_EQ(offsetof(lacuna_skip, importance), 104u);
-  EXPECT_EQ(offsetof(lacuna_skip, audit), 112u);
-  EXPECT_EQ(offsetof(lacuna_skip, audit_samples), 120u);
-  EXPECT_EQ(offsetof(lacuna_skip_stage, steps), 8u);
-  EXPECT_EQ(sizeof(lacuna_skip_stage), 16u);
+TEST(CApi, StructuresOfMethodsBeginWithTheMembersOfVersion1) {
+  EXPECT_EQ(offsetof(lacuna_state_values, sampler), 8u);
+  EXPECT_EQ(offsetof(lacuna_state_values, runs), 32u);
+  EXPECT_EQ(offsetof(lacuna_state_values, arrays), 40u);
+  EXPECT_EQ(offsetof(lacuna_state_array, name), 8u);
+  EXPECT_EQ(offsetof(lacuna_state_array, data), 16u);
+  EXPECT_EQ(offsetof(lacuna_state_array, count), 24u);
+  EXPECT_EQ(offsetof(lacuna_state_array, dtype), 32u);
+  EXPECT_EQ(offsetof(lacuna_state_array, own), 36u);
+  EXPECT_EQ(offsetof(lacuna_report, rounds), 8u);
+  EXPECT_EQ(offsetof(lacuna_report, dense_rounds), 12u);
+  EXPECT_EQ(offsetof(lacuna_report, sent), 16u);
+  EXPECT_EQ(offsetof(lacuna_report, dense_sent), 24u);
+  EXPECT_EQ(offsetof(lacuna_report, received), 32u);
+  EXPECT_EQ(offsetof(lacuna_report, dense_received), 40u);
+  EXPECT_EQ(offsetof(lacuna_report, contributions), 48u);
+  EXPECT_EQ(offsetof(lacuna_report, dense_contributions), 56u);
+  EXPECT_EQ(offsetof(lacuna_report, lacking), 64u);
+  EXPECT_EQ(offsetof(lacuna_gap, count), 8u);
+  EXPECT_EQ(offsetof(lacuna_gap, from), 16u);
+  EXPECT_EQ(sizeof(lacuna_gap), 24u);
+}
+
+TEST(CApi, StructuresOfSkippingBeginWithTheMembersOfVersion1) {
   EXPECT_EQ(offsetof(lacuna_skip_segment, count), 8u);
   EXPECT_EQ(offsetof(lacuna_skip_segment, policy), 16u);
   EXPECT_EQ(offsetof(lacuna_skip_segment, key), 24u);
   EXPECT_EQ(sizeof(lacuna_skip_segment), 32u);
-  EXPECT_EQ(offsetof(lacuna_skip_gap, count), 8u);
-  EXPECT_EQ(offsetof(lacuna_skip_gap, from), 16u);
-  EXPECT_EQ(sizeof(lacuna_skip_gap), 24u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, sampler), 8u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, runs), 32u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, residual), 40u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, residual_bytes), 48u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_run), 56u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_error), 64u);
-  EXPECT_EQ(offsetof(lacuna_skip_state_values, audit_cosine), 72u);
-  EXPECT_EQ(offsetof(lacuna_skip_report, steps), 8u);
-  EXPECT_EQ(offsetof(lacuna_skip_report, dense_rounds), 20u);
-  EXPECT_EQ(offsetof(lacuna_skip_report, sent), 24u);
-  EXPECT_EQ(offsetof(lacuna_skip_report, lacking), 72u);
   EXPECT_EQ(offsetof(lacuna_skip_importance_options, every), 8u);
   EXPECT_EQ(offsetof(lacuna_skip_importance_options, threshold), 16u);
   EXPECT_EQ(offsetof(lacuna_skip_importance_options, samples), 24u);
@@ -134,29 +124,52 @@ TEST(CApi, StructuresOfSkippingBeginWithTheMembersThatTheyHadAtFirst) {
 }
 
 TEST(CApi, DefaultsOfSkippingAreThoseOfTheCore) {
-  const lacuna_skip skip = LACUNA_SKIP_INIT;
-  const Skip core;
-  EXPECT_EQ(skip.ratio, core.ratio);
-  EXPECT_EQ(skip.factor, core.factor);
-  EXPECT_EQ(skip.scale, static_cast<int>(core.scale));
-  EXPECT_EQ(skip.feedback != 0, core.feedback);
-  EXPECT_EQ(skip.incomplete != 0, core.incomplete);
-  EXPECT_EQ(skip.gather_steps, core.gather_steps);
-  EXPECT_EQ(skip.keep != 0, core.keep);
-  EXPECT_EQ(skip.reversed != 0, core.reversed);
-  EXPECT_EQ(skip.warm_up, core.warm_up);
-  EXPECT_EQ(skip.stages, core.schedule.size());
-  EXPECT_EQ(skip.segment_count, core.segments.size());
-  EXPECT_EQ(skip.small, core.small);
-  EXPECT_EQ(skip.state, nullptr);
-  EXPECT_EQ(skip.importance, nullptr);
-  EXPECT_EQ(skip.audit, core.audit);
-  EXPECT_EQ(skip.audit_samples, core.audit_samples);
+  lacuna_method *plain = nullptr, *segmented = nullptr;
+  ASSERT_EQ(lacuna_method_create("skip", nullptr, &plain), LACUNA_OK) << lacuna_last_error();
+  ASSERT_EQ(lacuna_skip_create(nullptr, nullptr, 0, nullptr, &segmented), LACUNA_OK) << lacuna_last_error();
+  for (const lacuna_method* method : {plain, segmented}) {
+    EXPECT_EQ(method->options.text(), skip({}).text());
+    EXPECT_EQ(method->options.digest(), skip({}).digest());
+    EXPECT_TRUE(method->options.as<Skip>().segments.empty());
+    EXPECT_EQ(method->options.as<Skip>().importance, nullptr);
+  }
+  lacuna_method_free(plain);
+  lacuna_method_free(segmented);
   const lacuna_skip_importance_options options = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
   const SkipImportance::Options measured;
   EXPECT_EQ(options.every, measured.every);
   EXPECT_EQ(options.threshold, measured.threshold);
   EXPECT_EQ(options.samples, measured.samples);
+}
+
+TEST(CApi, AMethodIsThatOfTheCore) {
+  lacuna_skip_importance* importance = nullptr;
+  ASSERT_EQ(lacuna_skip_importance_create(nullptr, &importance), LACUNA_OK);
+  const lacuna_skip_segment segments[] = {{0, 6, LACUNA_POLICY_NEVER, 0}, {6, 4, LACUNA_POLICY_AUTOMATIC, 7}};
+  const char* text = "steps=2,mode=shuffled,scale=factor,factor=0.5,warm_up=3,schedule=4:1/6:0";
+  lacuna_method* method = nullptr;
+  ASSERT_EQ(lacuna_skip_create(text, segments, 2, importance, &method), LACUNA_OK) << lacuna_last_error();
+  const Skip& made = method->options.as<Skip>();
+  EXPECT_EQ(method->options.method(), &skip_method);
+  EXPECT_EQ(method->options.text(), std::string("skip:") + text);
+  EXPECT_EQ(made.steps, 2);
+  EXPECT_EQ(made.mode, SkipMode::Shuffled);
+  EXPECT_EQ(made.scale, SkipScale::Factor);
+  EXPECT_EQ(made.factor, 0.5);
+  EXPECT_EQ(made.warm_up, 3u);
+  ASSERT_EQ(made.schedule.size(), 2u);
+  EXPECT_EQ(made.schedule[0].from_run, 4u);
+  EXPECT_EQ(made.schedule[0].steps, 1);
+  EXPECT_EQ(made.schedule[1].from_run, 6u);
+  ASSERT_EQ(made.segments.size(), 2u);
+  EXPECT_EQ(made.segments[0].policy, SkipPolicy::Never);
+  EXPECT_EQ(made.segments[1].offset, 6u);
+  EXPECT_EQ(made.segments[1].count, 4u);
+  EXPECT_EQ(made.segments[1].policy, SkipPolicy::Automatic);
+  EXPECT_EQ(made.segments[1].key, 7u);
+  EXPECT_NE(made.importance, nullptr);
+  lacuna_method_free(method);
+  lacuna_skip_importance_free(importance);
 }
 
 TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
@@ -167,10 +180,6 @@ TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {
   EXPECT_EQ(LACUNA_BF16, static_cast<int>(Dtype::BF16));
   EXPECT_EQ(LACUNA_PROD, static_cast<int>(Reduction::Prod));
   EXPECT_EQ(LACUNA_CUDA_MANAGED, static_cast<int>(MemoryKind::CudaManaged));
-  EXPECT_EQ(LACUNA_SKIP_RANDOM, static_cast<int>(SkipMode::Random));
-  EXPECT_EQ(LACUNA_SKIP_SHUFFLED, static_cast<int>(SkipMode::Shuffled));
-  EXPECT_EQ(LACUNA_SKIP_RENORMALISED, static_cast<int>(SkipScale::Renormalised));
-  EXPECT_EQ(LACUNA_SKIP_FACTOR, static_cast<int>(SkipScale::Factor));
   EXPECT_EQ(LACUNA_POLICY_NEVER, static_cast<int>(SkipPolicy::Never));
   EXPECT_EQ(LACUNA_POLICY_AUTOMATIC, static_cast<int>(SkipPolicy::Automatic));
   EXPECT_EQ(LACUNA_LOW, static_cast<int>(Priority::Low));

@@ -10,6 +10,13 @@ void expect_error(lacuna_status got, lacuna_status wanted, const char* part, con
 
 lacuna_buffer buffer_of(float* data, size_t count);
 
+/* The method "skip" with these options, written as printf() writes them, in place of what the options had before. */
+void set_skip(lacuna_options* options, const char* format, ...);
+/* Another method in place of that, or null. */
+void set_method(lacuna_options* options, lacuna_method* method);
+/* Fills the array of this name, if the state has one: 1, else 0. */
+int find_array(const lacuna_state* state, const char* name, lacuna_state_array* array);
+
 /* Parts of the test that stand in files of their own. */
 void blocks_of_different_lengths(lacuna_communicator* communicator);
 void prepared_requests(lacuna_communicator* communicator);
@@ -18,5 +25,6 @@ void skipping_keeps(lacuna_communicator* communicator);
 
 /* What the interface refuses. */
 void join_refuses(void);
+void methods_refused(void);
 void null_arguments(lacuna_communicator* communicator);
 void bad_arguments(lacuna_communicator* communicator);

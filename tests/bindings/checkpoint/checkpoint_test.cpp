@@ -6,6 +6,7 @@
 #include <limits>
 #include <thread>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
 
 namespace lacuna::checkpoint {
@@ -44,6 +45,32 @@ TEST_F(CheckpointTest, ItemsAreFilledByNameInAnyOrder) {
   ASSERT_TRUE(read_rank_file({directory_, 1, 0, 1}, std::array{items[1], items[0]}));
   EXPECT_EQ(a, (std::array<double, 2>{1, 2}));
   EXPECT_EQ(b, (std::array<std::int64_t, 3>{3, 4, 5}));
+}
+
+TEST_F(CheckpointTest, WhatAMethodKeepsOfATensorComesBackUnderItsPrefix) {
+  const MethodOptions method = skip({.steps = 1, .feedback = true, .audit = 10});
+  const auto with_arrays = [&](std::uint64_t runs) {
+    MethodState state{.sampler = {.seed = 3 * runs, .key = 4 * runs, .draw = 5 * runs}, .runs = runs};
+    add_arrays(method, Dtype::F32, 100, state);
+    return state;
+  };
+  MethodState state = with_arrays(7), back = with_arrays(0);
+  std::byte value{1};
+  for (StateArray& array : state.arrays) {
+    for (std::byte& byte : array.bytes) byte = value = static_cast<std::byte>(std::to_integer<int>(value) * 37 + 11);
+  }
+  ASSERT_NE(state.save(), back.save());
+  std::vector<StateItem> items, targets;
+  add_items(state, "layer0.", items);
+  add_items(back, "layer0.", targets);
+  std::vector<std::string> names;
+  for (const StateItem& item : items) names.push_back(item.name);
+  EXPECT_EQ(std::vector(names.begin(), names.begin() + 3),
+            (std::vector<std::string>{"layer0.sampler", "layer0.runs", "layer0.residual"}));
+  ASSERT_TRUE(write_rank_file({directory_, 1, 0, 1}, items, {}));
+  const Result<Attributes> read = read_rank_file({directory_, 1, 0, 1}, targets);
+  ASSERT_TRUE(read) << read.status().to_string();
+  EXPECT_EQ(back.save(), state.save());
 }
 
 TEST_F(CheckpointTest, EqualContentsMakeEqualFilesAtDifferentTimes) {

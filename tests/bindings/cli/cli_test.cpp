@@ -2,16 +2,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <memory>
 #include <regex>
 #include <sstream>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config/config.hpp"
 #include "tests/processes/executed.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -46,11 +50,59 @@ std::size_t count(const std::string& text, const std::string& pattern) {
 TEST(Command, ListNamesEveryAlgorithmOnALineOfItsOwn) {
   const Outcome list = lacuna({"list"});
   EXPECT_EQ(list.exit_code, 0);
-  EXPECT_EQ(lines_of(list.output).size(), all_algorithms().size() + 1);
+  EXPECT_EQ(lines_of(list.output).size(), all_algorithms().size() + 1 + 2 + all_methods().size());
   for (const Algorithm* algorithm : all_algorithms()) {
     const std::string line = fmt::format("\n{} +{}", to_string(algorithm->collective), algorithm->name);
     EXPECT_EQ(count(list.output, line + " +\\S"), 1u) << line;
   }
+  for (const Method* method : all_methods()) {
+    EXPECT_EQ(count(list.output, fmt::format("\n{} +{}\n", method->name, method->summary)), 1u) << list.output;
+  }
+}
+
+TEST(Command, ListOfAMethodHasALineForEachOptionAndEachAlgorithmThatServes) {
+  for (const Method* method : all_methods()) {
+    const Outcome list = lacuna({"list", std::string(method->name)});
+    EXPECT_EQ(list.exit_code, 0);
+    EXPECT_TRUE(list.output.starts_with(fmt::format("{}: {}\n", method->name, method->summary))) << list.output;
+    const std::vector<std::string> lines = lines_of(list.output);
+    EXPECT_EQ(lines.size(), 2 + 1 + method->options.size() + 2 + method->algorithms.size());
+    const std::shared_ptr<void> defaults = method->make(nullptr);
+    for (const Option& option : method->options) {
+      const std::string name = std::string(option.name) + " ";
+      const auto line =
+          std::find_if(lines.begin(), lines.end(), [&](const auto& one) { return one.starts_with(name); });
+      ASSERT_NE(line, lines.end()) << option.name;
+      for (const std::string& cell : {" " + value_text(option, option.get(defaults.get())) + " ",
+                                      " " + allowed_text(option) + " ", std::string(option.help)}) {
+        EXPECT_NE(line->find(cell), std::string::npos) << *line << ": " << cell;
+      }
+    }
+    for (const MethodAlgorithm& one : method->algorithms) {
+      const std::string line =
+          fmt::format("\n{} +{} +{} +\\S", to_string(one.algorithm->collective), one.algorithm->name, one.name);
+      EXPECT_EQ(count(list.output, line), 1u) << line;
+    }
+  }
+}
+
+TEST(Command, ListOfSkipSaysTheRangesOfItsOptions) {
+  const std::string list = lacuna({"list", "skip"}).output;
+  EXPECT_EQ(count(list, "\nsteps +0 +0 \\.\\. 2147483647 +S: "), 1u) << list;
+  EXPECT_EQ(count(list, "\nratio +0 +0 \\.\\. 1 +\\S"), 1u) << list;
+  EXPECT_EQ(count(list, "\nmode +static +static, random or shuffled +\\S"), 1u) << list;
+  EXPECT_EQ(count(list, "\nfeedback +0 +0 or 1 +\\S"), 1u) << list;
+  EXPECT_EQ(count(list, "\nallreduce +two_level +skip_two_level +\\S"), 1u) << list;
+}
+
+TEST(Command, AMethodIsShownAsItWasAskedForWithoutWhatIsUsual) {
+  const auto shown = [](const std::string& method) {
+    return lines_of(lacuna({"explain", "allreduce", "-p", "4", "--method", method}).output).at(3);
+  };
+  EXPECT_EQ(shown("skip:mode=random,steps=2"), "  skip:steps=2,mode=random");
+  EXPECT_EQ(shown("skip:steps=2,mode=static,factor=3"), "  skip:steps=2");
+  EXPECT_EQ(shown("skip:scale=factor,factor=-0.5,ratio=0.25"), "  skip:ratio=0.25,scale=factor,factor=-0.5");
+  EXPECT_EQ(shown("skip:schedule=2:1/7:3,feedback=true"), "  skip:feedback=1,schedule=2:1/7:3");
 }
 
 TEST(Command, InfoShowsVersionsAndEveryVariableWithItsValue) {
@@ -118,12 +170,12 @@ TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
 
 /// A result of `lacuna perf -J` with one row of these times.
 std::string result_file(const std::string& name, double out_of_place, double in_place, int wrong = 0, int size = 8,
-                        int skip = 0) {
+                        const std::string& method = "") {
   const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";
   std::ofstream(path) << fmt::format(
-      R"({{"collective": "allreduce", "ranks": 2, "config": {{"iterations": {}, "skip_steps": {}}}, "results": [{{"size": {}, "type": "f32", "redop": "sum",
+      R"({{"collective": "allreduce", "ranks": 2, "config": {{"iterations": {}, "method": "{}"}}, "results": [{{"size": {}, "type": "f32", "redop": "sum",
           "algorithm": "ring", "out_of_place": {{"time": {}, "nwrong": {}}}, "in_place": {{"time": {}}}}}]}})",
-      size, skip, size, out_of_place, wrong, in_place);
+      size, method, size, out_of_place, wrong, in_place);
   return path;
 }
 
@@ -139,10 +191,10 @@ TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
   EXPECT_EQ(lacuna({"compare", before, slower, "--tolerance", "0.3"}).exit_code, 0);
   EXPECT_EQ(lacuna({"compare", before, wrong}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, other}).exit_code, 2);
-  const std::string skipping = result_file("skipping", 10, 20, 0, 8, 2);
+  const std::string skipping = result_file("skipping", 10, 20, 0, 8, "skip:steps=2");
   const Outcome differs = lacuna({"compare", before, skipping});
   EXPECT_EQ(differs.exit_code, 2);
-  EXPECT_EQ(count(differs.output, "'skip_steps' is 0 in one and 2 in the other"), 1u) << differs.output;
+  EXPECT_EQ(count(differs.output, "'method' is \"\" in one and \"skip:steps=2\" in the other"), 1u) << differs.output;
   std::ofstream(other) << "{}";
   const Outcome broken = lacuna({"compare", before, other});
   EXPECT_EQ(broken.exit_code, 2);
@@ -196,6 +248,8 @@ TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
   EXPECT_NE(info.output.find("LACUNA_WINDOW"), std::string::npos) << info.output;
 }
 
+static_assert(rounds_left_out == 0);
+
 /// Every shape that `lacuna graph` draws for few ranks.
 template <class Body>
 void for_each_shape(Body body) {
@@ -204,15 +258,14 @@ void for_each_shape(Body body) {
       for (int skip = 0; skip < size; ++skip) {
         Call call{.collective = algorithm->collective};
         call.options.algorithm = algorithm->name;
-        call.options.skip.steps = skip;
+        test::skip_in(call)->steps = skip;
         if (!select_algorithm(call, size)) continue;
         for (Rank position = 0; position < size; ++position) {
           for (bool in_place : {false, true}) {
             body(*algorithm, GraphShape{.collective = algorithm->collective,
                                         .size = size,
                                         .position = position,
-                                        .in_place = in_place,
-                                        .skip_steps = skip,
+                                        .structure = {.in_place = in_place, .numbers = {skip}},
                                         .hosts = algorithm->by_hosts ? Hosts(size) : Hosts()});
           }
         }
@@ -256,6 +309,25 @@ TEST(Command, GraphDrawsEveryAlgorithm) {
       EXPECT_NE(graph.output.find("position 3 of 4 ranks"), std::string::npos) << graph.output;
     }
   }
+}
+
+TEST(Command, GraphDrawsWhatAMethodLeavesOfAnAlgorithm) {
+  for (const MethodAlgorithm& one : skip_method.algorithms) {
+    const auto drawn = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> words = {
+          "graph", std::string(to_string(one.algorithm->collective)), "-a", std::string(one.name), "--hosts", "2,2"};
+      words.insert(words.end(), more.begin(), more.end());
+      const Outcome graph = lacuna(words);
+      EXPECT_EQ(graph.exit_code, 0) << graph.output;
+      return graph.output;
+    };
+    const std::string dense = drawn({}), lossy = drawn({"--method", "skip:steps=1,incomplete=1"});
+    EXPECT_NE(lines_of(dense).at(1), lines_of(lossy).at(1)) << one.name << ": steps and longest chain";
+    EXPECT_NE(dense.find(one.algorithm->name), std::string::npos) << dense;
+  }
+  const std::string fewer = lacuna({"graph", "allreduce", "-a", "ring", "--method", "skip:steps=2"}).output;
+  EXPECT_EQ(count(fewer, "\n8 steps, longest chain 2\n"), 1u) << fewer;
+  EXPECT_EQ(count(fewer, "final, of 2 ranks"), 1u) << fewer;
 }
 
 TEST(Command, GraphDrawsAlgorithmsByHosts) {
@@ -314,8 +386,30 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "allreduce", "--ranks", "2", "--position", "2"}, "position is 2, must be 0 .. 1"},
       {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
       {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
-      {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--skip", "4"}, "skip_steps is 4, must be 0 .. 3"},
-      {{"graph", "allreduce", "--skip-mode", "sometimes"}, "{random,shuffled,static}"},
+      {{"list", "skp"}, "skip"},
+      {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--method", "skip:steps=4"},
+       "skip.steps is 4, must be 0 .. 3"},
+      {{"graph", "allreduce", "-a", "recursive_doubling", "--method", "skip:steps=1"},
+       "allreduce recursive_doubling does not serve the method skip; there are: ring, halving_doubling"},
+      {{"graph", "broadcast", "--method", "skip:steps=1"},
+       "broadcast tree does not serve the method skip; no algorithm of that collective does"},
+      {{"graph", "allreduce", "--method", "skip:mode=sometimes"},
+       "mode is sometimes, must be static, random or shuffled"},
+      {{"graph", "allreduce", "--method", "skip:mode=radnom"}, "did you mean random?"},
+      {{"graph", "allreduce", "--method", "skip:stesp=1"}, "skip has no option 'stesp' (did you mean steps?); it has "},
+      {{"graph", "allreduce", "--method", "skip:zzzzzzzz=1"}, "skip has no option 'zzzzzzzz'; it has steps, ratio, "},
+      {{"graph", "allreduce", "--method", "skp:steps=1"},
+       "no method is called 'skp' (did you mean skip?); there are: skip"},
+      {{"graph", "allreduce", "--method", ""}, "--method"},
+      {{"graph", "allreduce", "--method", "skip:steps"}, "skip: 'steps' is no option=value"},
+      {{"graph", "allreduce", "--method", "skip:steps=-1"}, "steps is -1, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps=two"}, "steps is two, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps="}, "steps is empty, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps=1,ratio=0.5"}, "one of them must be 0"},
+      {{"graph", "allreduce", "--method", "skip:feedback=2"}, "feedback is 2, must be 0 or 1"},
+      {{"graph", "allreduce", "--method", "skip:ratio=nan"}, "ratio is nan, must be 0 .. 1"},
+      {{"graph", "allreduce", "--method", "skip:schedule=1"}, "schedule is 1, must be RUN:VALUE/RUN:VALUE/..."},
+      {{"explain", "allreduce", "-p", "8", "--method", "skip:steps=9"}, "skip.steps is 9, must be 0 .. 7 on 8 ranks"},
       {{"graph", "allreduce", "--ranks", "2", "--hosts", "1,1"}, "--ranks"},
       {{"graph", "allreduce", "--hosts", "2,0"}, "1 to 1024"},
       {{"graph", "topology"}, "name is required"},
@@ -343,11 +437,15 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"perf", "allreduce", "-n", "0"}, "--iters"},
       {{"perf", "allreduce", "-w", "-1"}, "--warmup_iters"},
       {{"perf", "allreduce", "--algorithm", "ring,rings"}, "there are: ring, recursive_doubling"},
-      {{"perf", "allreduce", "--algorithm", "skip_ring", "--skip", "1"}, "skip_steps is 1, must be 0 .. 0"},
+      {{"perf", "allreduce", "--algorithm", "skip_ring", "--method", "skip:steps=1"},
+       "skip.steps is 1, must be 0 .. 0"},
       {{"perf", "allreduce", "-e", "8", "-J", "/tmp"}, "/tmp could not be written: it is no regular file"},
-      {{"perf", "allreduce", "--skip", "1"}, "skip_steps is 1, must be 0 .. 0 on 1 ranks"},
-      {{"perf", "allreduce", "--skip", "1", "--algorithm", "ring"}, "none of the algorithms skips"},
-      {{"perf", "allreduce", "--skip-ratio", "1.5"}, "--skip-ratio"},
+      {{"perf", "allreduce", "--method", "skip:steps=1"}, "skip.steps is 1, must be 0 .. 0 on 1 ranks"},
+      {{"perf", "allreduce", "--method", "skip:steps=1", "--algorithm", "recursive_doubling"},
+       "none of the algorithms serves skip"},
+      {{"perf", "broadcast", "--method", "skip:steps=1"}, "none of the algorithms serves skip"},
+      {{"perf", "sendrecv", "--method", "skip:steps=1"}, "neither --algorithm nor --method"},
+      {{"perf", "allreduce", "--method", "skip:ratio=1.5"}, "ratio is 1.5, must be 0 .. 1"},
       {{"perf", "allreduce", "-o", "avg", "-d", "i32"}, "avg of i32"},
       {{"perf", "broadcast", "-r", "1"}, "root is 1, must be 0 .. 0"},
       {{"perf", "allreduce", "-e", "8", "-J", "/nonexistent/x.json"}, "/nonexistent/x.json could not be written"},

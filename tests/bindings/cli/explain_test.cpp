@@ -5,7 +5,9 @@
 #include <bit>
 #include <regex>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -89,24 +91,32 @@ const Algorithm& skipping(const char* name, Collective collective = Collective::
   return **select_algorithm(call, 2);
 }
 
+/// A structure without so many rounds.
+Structure without(int rounds) {
+  Structure structure;
+  structure.numbers[rounds_left_out] = rounds;
+  return structure;
+}
+
 TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {
   const std::size_t count = 1 << 10;
   for (Rank p : {2, 4, 8}) {
     const auto ranks = static_cast<std::uint64_t>(p);
     for (int s = 0; s < p; ++s) {
       const std::uint64_t sent = (2 * (ranks - 1) - static_cast<std::uint64_t>(s)) * 4096 / ranks;
-      expect_cost(cost_of(skipping("skip_ring"), p, count, 4, s), 2 * (p - 1) - s, sent, ranks * sent);
-      const Contributors there = contributors_of(skipping("skip_ring"), p, count, s);
+      expect_cost(cost_of(skipping("skip_ring"), p, count, 4, without(s)), 2 * (p - 1) - s, sent, ranks * sent);
+      const Contributors there = contributors_of(skipping("skip_ring"), p, count, without(s));
       EXPECT_EQ(there.fewest, p - s);
       EXPECT_EQ(there.mean, p - s);
     }
     for (int s = 0; 1 << s <= p; ++s) {
-      EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), p, count, s).fewest, p >> s);
+      EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), p, count, without(s)).fewest, p >> s);
     }
   }
-  EXPECT_EQ(contributors_of(skipping("skip_ring", Collective::Allgather), 4, count, 1).fewest, 0);
-  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, 1).fewest, 2);
-  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, 1).mean, 2.5) << "2 of 4 pieces have 3";
+  EXPECT_EQ(contributors_of(skipping("skip_ring", Collective::Allgather), 4, count, without(1)).fewest, 0);
+  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, without(1)).fewest, 2);
+  EXPECT_EQ(contributors_of(skipping("skip_halving_doubling"), 5, 1000, without(1)).mean, 2.5)
+      << "2 of 4 pieces have 3";
 }
 
 std::string explained(const ExplainOptions& options) {
@@ -117,22 +127,33 @@ std::string explained(const ExplainOptions& options) {
 
 TEST(Explain, OfACallThatSkipsShowsWhatEachAlgorithmLeavesOut) {
   const Hosts alone(std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7});
-  const std::string text = explained({.hosts = alone, .skip = {.steps = 4, .mode = SkipMode::Random}});
-  EXPECT_NE(text.find("8 ranks of 8 hosts: skip_ring\n  any size: the call skips"), std::string::npos) << text;
+  const std::string text = explained({.hosts = alone, .method = lacuna::skip({.steps = 4, .mode = SkipMode::Random})});
+  EXPECT_NE(text.find("8 ranks of 8 hosts: skip_ring\n  the method skip chooses it\n\n  skip:steps=4,mode=random\n"),
+            std::string::npos)
+      << text;
   const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
   EXPECT_TRUE(has("\n> skip_ring +4 +10 +4 +1.25 MiB +10 MiB +28.6% +4 +4.00 +10685.8 us\n")) << text;
-  EXPECT_TRUE(has("\n  skip_halving_doubling +skip_steps is 4, must be 0 .. 3 on 8 ranks")) << text;
+  EXPECT_TRUE(has("\n  skip_halving_doubling +skip.steps is 4, must be 0 .. 3 on 8 ranks")) << text;
   EXPECT_TRUE(has("\n  skip_torus +4 +4 +4 ")) << text;
-  EXPECT_EQ(text.find("  ring "), std::string::npos) << "what can't skip is left out";
+  EXPECT_EQ(text.find(" ring "), std::string::npos) << "those that serve have the method's names";
+  EXPECT_EQ(text.find(" recursive_doubling "), std::string::npos) << "what can't skip is left out";
 }
 
 TEST(Explain, ARatioGivesEachAlgorithmItsOwnS) {
   const std::string text =
-      explained({.hosts = Hosts(std::vector<Rank>{0, 0, 1, 1, 2, 2, 3, 3}), .skip = {.ratio = 0.5}});
+      explained({.hosts = Hosts(std::vector<Rank>{0, 0, 1, 1, 2, 2, 3, 3}), .method = lacuna::skip({.ratio = 0.5})});
   const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
   EXPECT_TRUE(has("\n> skip_two_level +2 +6 +2 ")) << text;
   EXPECT_TRUE(has("\n  skip_ring +4 ")) << text;
   EXPECT_TRUE(has("\n  skip_halving_doubling +1 ")) << text;
+}
+
+TEST(Explain, OfACallThatNamesItsAlgorithmSaysSoByEitherName) {
+  for (const char* name : {"torus", "skip_torus"}) {
+    const std::string text = explained({.algorithm = name, .method = lacuna::skip({.steps = 1})});
+    EXPECT_NE(text.find(": skip_torus\n  it was asked for\n"), std::string::npos) << text;
+    EXPECT_TRUE(std::regex_search(text, std::regex("\n> skip_torus +1 "))) << text;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -88,7 +89,7 @@ TEST_P(PerfData, RightResultsOfSkipRingHaveNoWrongElement) {
     for (SkipMode mode : {SkipMode::Static, SkipMode::Random}) {
       const Carried carried({.collective = Collective::Allreduce,
                              .dtype = GetParam(),
-                             .options = {.algorithm = "skip_ring", .skip = {.steps = skip, .mode = mode}}});
+                             .options = {.algorithm = "ring", .method = lacuna::skip({.steps = skip, .mode = mode})}});
       EXPECT_EQ(carried.wrong(), 0u) << skip << " " << to_string(mode);
     }
   }
@@ -125,7 +126,7 @@ TEST_P(PerfData, AResultThatLiesElsewhereIsWrong) {
 TEST_P(PerfData, ALeftOutRankIsWrongUnlessItWasToBeLeftOut) {
   Carried without({.collective = Collective::Allreduce,
                    .dtype = GetParam(),
-                   .options = {.algorithm = "skip_ring", .skip = {.steps = 1}}});
+                   .options = {.algorithm = "skip_ring", .method = lacuna::skip({.steps = 1})}});
   Carried dense({.collective = Collective::Allreduce, .dtype = GetParam()});
   without.outputs.swap(dense.outputs);
   EXPECT_GT(without.wrong(), count);

@@ -33,15 +33,17 @@ hidden = [48]
 [[method]]
 algorithm = "ring"
 [[method]]
+name = "skip"
 algorithm = "skip_ring"
-skip_steps = 1
-skip_mode = "random"
+steps = 1
+mode = "random"
 [[method]]
 label = "feedback"
-skip_steps = 1
-skip_mode = "random"
-skip_feedback = true
-skip_policy = "automatic"
+name = "skip"
+steps = 1
+mode = "random"
+feedback = true
+policy = "automatic"
 importance_every = 30
 importance_threshold = 0.25
 """

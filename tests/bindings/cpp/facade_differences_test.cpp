@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <regex>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
@@ -17,18 +18,18 @@ struct Given {
   Call call{.collective = Collective::Allreduce, .count = 12};
   std::vector<std::byte> input = std::vector<std::byte>(most * 8), output = input;
   std::vector<std::size_t> counts;
-  std::vector<SkipSegment> segments;
-  std::vector<SkipStage> schedule;
-  SkipState state;
+  std::optional<Skip> asked;
+  MethodState state;
   Sampler sampler;
 
-  Skip& skip() { return call.options.skip; }
+  Skip& skip() { return asked ? *asked : asked.emplace(); }
+  void keep_state() { call.options.state = &state; }
   void skip_ring(int steps) {
     call.options.algorithm = "skip_ring";
     skip().steps = steps;
   }
   void cut(std::size_t first, SkipPolicy policy, std::size_t small = 0) {
-    segments = {{.offset = 0, .count = first, .policy = policy}, {.offset = first, .count = call.count - first}};
+    skip().segments = {{.offset = 0, .count = first, .policy = policy}, {.offset = first, .count = call.count - first}};
     skip().small = small;
   }
   void gather_blocks(std::vector<std::size_t> blocks, Rank rank) {
@@ -40,8 +41,7 @@ struct Given {
     call.input = input.data();
     call.output = output.data();
     call.output_blocks.counts = counts;
-    skip().segments = segments;
-    skip().schedule = schedule;
+    if (asked) call.options.method = lacuna::skip(*asked);
     return call;
   }
 };
@@ -80,50 +80,58 @@ const Field fields[] = {
      [](Given& g, bool other, Rank rank) {
        g.gather_blocks(other ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{2, 2, 2}, rank);
      }},
-    {"Steps", {" skip 1 ", " skip 2 "}, [](Given& g, bool other, Rank) { g.skip_ring(other ? 2 : 1); }},
+    {"Steps",
+     {" with skip:steps=1 (steps 1)", " with skip:steps=2 (steps 2)"},
+     [](Given& g, bool other, Rank) { g.skip_ring(other ? 2 : 1); }},
     {"Nothing",
-     {"skip_ring f32 count 12 sum", " skip 2 "},
+     {"allreduce ring f32 count 12 sum with skip, 1 of the parts dense", " with skip:steps=2 (steps 2)"},
      [](Given& g, bool other, Rank) { g.skip_ring(other ? 2 : 0); }},
+    {"Method",
+     {" sum with skip:steps=1 ", "allreduce ring f32 count 12 sum"},
+     [](Given& g, bool other, Rank) {
+       g.skip_ring(1);
+       if (other) g.asked.reset();
+     }},
     {"Ratio",
-     {" skip 1 ", " skip 2 "},
+     {" with skip:ratio=0.34 (steps 1)", " with skip:ratio=0.67 (steps 2)"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(0);
        g.skip().ratio = other ? 0.67 : 0.34;
      }},
     {"Mode",
-     {" static ", " random "},
+     {" with skip:steps=1 (", " with skip:steps=1,mode=random ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().mode = other ? SkipMode::Random : SkipMode::Static;
      }},
     {"Order",
-     {" shuffled ", " random "},
+     {",mode=shuffled (", ",mode=random ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().mode = other ? SkipMode::Random : SkipMode::Shuffled;
      }},
     {"Scale",
-     {" zero_fill", " renormalised"},
+     {" with skip:steps=1 (", ",scale=renormalised ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().scale = other ? SkipScale::Renormalised : SkipScale::ZeroFill;
      }},
     {"Factor",
-     {" factor 0.5", " factor 0.25"},
+     {",scale=factor,factor=0.5 (", ",scale=factor,factor=0.25 ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().scale = SkipScale::Factor;
        g.skip().factor = other ? 0.25 : 0.5;
      }},
     {"GatherSteps",
-     {" gather_steps 1", " gather_steps 2"},
+     {",gather_steps=1 (steps 1, gather_steps 1)", ",gather_steps=2 (steps 1, gather_steps 2)"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().incomplete = true;
        g.skip().gather_steps = other ? 2 : 1;
      }},
     {"Keep",
-     {" skip 1 static zero_fill", " keep"},
+     {" with skip:steps=1,incomplete=1 (", ",incomplete=1,keep=1 ("},
      [](Given& g, bool other, Rank) {
        g.call.collective = Collective::Allgather;
        g.call.count = 4;
@@ -132,7 +140,7 @@ const Field fields[] = {
        g.skip().keep = other;
      }},
     {"Reversed",
-     {" reversed", " skip 1 shuffled zero_fill"},
+     {",mode=shuffled,reversed=1 (", ",mode=shuffled ("},
      [](Given& g, bool other, Rank) {
        g.call.collective = Collective::ReduceScatter;
        g.call.count = 4;
@@ -141,57 +149,69 @@ const Field fields[] = {
        g.skip().reversed = !other;
      }},
     {"Feedback",
-     {" feedback", " skip 1 static zero_fill"},
+     {",feedback=1 (", " with skip:steps=1 ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
-       g.skip().state = &g.state;
+       g.keep_state();
        g.skip().feedback = !other;
      }},
     {"WarmUp",
-     {" skip 0 ", " skip 2 "},
+     {" with skip:steps=2,warm_up=1, 1 of the parts dense", " with skip:steps=2 (steps 2)"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(2);
-       g.skip().state = &g.state;
+       g.keep_state();
        g.skip().warm_up = !other;
      }},
     {"Schedule",
-     {" skip 1 ", " skip 2 "},
+     {" with skip:schedule=0:1 (steps 1)", " with skip:schedule=0:2 (steps 2)"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(0);
-       g.skip().state = &g.state;
-       g.schedule = {{.from_run = 0, .steps = other ? 2 : 1}};
+       g.keep_state();
+       g.skip().schedule = {{.from_run = 0, .steps = other ? 2 : 1}};
      }},
     {"Segments",
-     {"of them dense (plan ", "of them dense (plan "},
+     {" 1 of the parts dense, plan ", " 1 of the parts dense, plan "},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.cut(other ? 5 : 6, SkipPolicy::Never);
      }},
     {"Policy",
-     {" 1 of them dense", " 0 of them dense"},
+     {" (steps 1), 1 of the parts dense, plan ", " (steps 1), plan "},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.cut(6, other ? SkipPolicy::Skip : SkipPolicy::Never);
      }},
     {"Small",
-     {" 1 of them dense", " 0 of them dense"},
+     {",small=16 (steps 1), 1 of the parts dense, plan ", ",small=0 (steps 1), plan "},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.cut(2, SkipPolicy::Skip, other ? 0 : 16);
      }},
-    {"Audit",
-     {" audit 1 of 4 samples", " audit 3 of 4 samples"},
+    {"SmallWithoutSegments",
+     {" with skip:steps=1 (", " with skip:steps=1,small=4097 ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
-       g.skip().state = &g.state;
+       g.skip().small += other;
+     }},
+    {"ModeWhereNothingIsSkipped",
+     {" with skip, ", " with skip:mode=shuffled, "},
+     [](Given& g, bool other, Rank) {
+       g.skip_ring(0);
+       g.skip().mode = other ? SkipMode::Shuffled : SkipMode::Static;
+     }},
+    {"Audit",
+     {",audit=1,audit_samples=4 (", ",audit=3,audit_samples=4 ("},
+     [](Given& g, bool other, Rank) {
+       g.skip_ring(1);
+       g.keep_state();
        g.skip().audit = other ? 3 : 1;
        g.skip().audit_samples = 4;
      }},
     {"AuditSamples",
-     {" audit 1 of 4 samples", " audit 1 of 5 samples"},
+     {",audit=1,audit_samples=4 (", ",audit=1,audit_samples=5 ("},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
-       g.skip().state = &g.state;
+       g.keep_state();
        g.skip().audit = 1;
        g.skip().audit_samples = other ? 5 : 4;
      }},
@@ -214,7 +234,7 @@ const Field fields[] = {
     {"Draw", {" draw 9", " draw 10"}, [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.skip().mode = SkipMode::Shuffled;
-       g.skip().state = &g.state;
+       g.keep_state();
        g.state.sampler = {.seed = 3, .key = 7, .draw = other ? 10u : 9u};
      }}};
 
@@ -258,11 +278,17 @@ const Field unused[] = {{"SeedOfStaticMode",
                            g.call.options.sampler = &g.sampler;
                            g.sampler = {.seed = other ? 4u : 3u, .key = other, .draw = other};
                          }},
+                        {"NameOfTheAlgorithmWithItsMethod",
+                         {},
+                         [](Given& g, bool other, Rank) {
+                           g.skip_ring(1);
+                           if (other) g.call.options.algorithm = "ring";
+                         }},
                         {"SeedOfTheStateInStaticMode",
                          {},
                          [](Given& g, bool other, Rank) {
                            g.skip_ring(1);
-                           g.skip().state = &g.state;
+                           g.keep_state();
                            g.state.sampler.seed = other;
                          }},
                         {"SeedWhereNothingIsSkipped",
@@ -278,23 +304,11 @@ const Field unused[] = {{"SeedOfStaticMode",
                            g.skip_ring(1);
                            g.skip().factor = other ? 2 : 3;
                          }},
-                        {"ModeWhereNothingIsSkipped",
-                         {},
-                         [](Given& g, bool other, Rank) {
-                           g.skip_ring(0);
-                           g.skip().mode = other ? SkipMode::Shuffled : SkipMode::Static;
-                         }},
                         {"SamplesWithoutAnAudit",
                          {},
                          [](Given& g, bool other, Rank) {
                            g.skip_ring(1);
                            g.skip().audit_samples += other;
-                         }},
-                        {"SmallWithoutSegments",
-                         {},
-                         [](Given& g, bool other, Rank) {
-                           g.skip_ring(1);
-                           g.skip().small += other;
                          }},
                         {"RootOfAnAllreduce", {}, [](Given& g, bool other, Rank) { g.call.root = other; }},
                         {"ReductionOfABroadcast",

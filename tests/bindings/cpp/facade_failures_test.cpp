@@ -4,6 +4,7 @@
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna {
 namespace {
@@ -93,12 +94,15 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
                  "input is null");
     expect_error(refused({.collective = Collective::Allreduce, .input = data.data(), .count = 10}), bad,
                  "output is null");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip = {.steps = 2}}), bad,
-                 "skip_steps is 2, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .skip = {.steps = -1}}), bad,
-                 "skip_steps is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "ring", .skip = {.steps = 1}}), bad,
-                 "skips no steps");
+    expect_error(
+        rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = 2})}), bad,
+        "skip.steps is 2, must be 0 .. 1");
+    expect_error(
+        rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = -1})}), bad,
+        "skip.steps is -1, must be 0 .. 1");
+    expect_error(rank.allreduce<float>(data, data, {},
+                                       {.algorithm = "recursive_doubling", .method = lacuna::skip({.steps = 1})}),
+                 bad, "allreduce recursive_doubling does not serve the method skip; there are: ring, ");
     expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
                  "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling");
     expect_error(rank.scan<float>(data, data, Reduction::Avg), bad, "scan has no avg");

@@ -7,6 +7,7 @@
 #include "bindings/cli/perf_data.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna {
 namespace {
@@ -100,7 +101,9 @@ TEST_P(Prepared, SkipRingDrawsAtEveryStartAsSeparateCallsDo) {
     }
     Sampler one{.seed = 5, .key = 6, .draw = 7}, other = one;
     const auto options = [](Sampler& sampler) {
-      return Options{.algorithm = "skip_ring", .skip = {.steps = 1, .mode = SkipMode::Random}, .sampler = &sampler};
+      return Options{.algorithm = "skip_ring",
+                     .method = lacuna::skip({.steps = 1, .mode = SkipMode::Random}),
+                     .sampler = &sampler};
     };
     auto prepared = rank.prepare_allreduce<float>(data, again, Reduction::Sum, options(other));
     ASSERT_TRUE(prepared);

@@ -2,6 +2,7 @@
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna {
 namespace {
@@ -11,6 +12,16 @@ using test::on_each;
 
 const CallCounters& calls_of(const CommunicatorCounters& communicator, Collective collective) {
   return communicator.calls[static_cast<std::size_t>(collective)];
+}
+
+/// Of calls that skip; zeros where there were none.
+MethodCounters skips_of(const std::vector<MethodCounters>& methods) {
+  MethodCounters counted{.method = &skip_method};
+  for (const MethodCounters& one : methods) {
+    EXPECT_EQ(one.method, &skip_method);
+    counted += one;
+  }
+  return counted;
 }
 
 Status allreduce(Communicator& rank, std::size_t count) {
@@ -133,7 +144,7 @@ TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
         std::vector<float> values(count, 1.0f);
         Call call{.collective = Collective::Allreduce, .input = values.data(), .output = values.data(), .count = count};
         call.options.algorithm = algorithm;
-        call.options.skip.steps = steps;
+        test::skip_in(call)->steps = steps;
         const std::uint64_t before = rank.counters().payload_sent;
         EXPECT_TRUE(rank.run(call));
         EXPECT_TRUE(rank.barrier());
@@ -142,17 +153,20 @@ TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
       std::uint64_t left_out = 0;
       on_each(ranks, [&](Communicator& rank) {
         const std::uint64_t dense = payload_of(rank, 0);
-        EXPECT_EQ(rank.job_counters().skips().calls, 0u) << "a dense call";
+        EXPECT_EQ(skips_of(rank.job_counters().methods()).calls, 0u) << "a dense call";
+        EXPECT_EQ(skips_of(rank.job_counters().methods()).dense_sent, 0u) << "a dense call";
         const std::uint64_t once = payload_of(rank, 1);
         const std::uint64_t twice = payload_of(rank, 1);
-        const SkipCounters counted = rank.job_counters().communicators[0].skips;
+        EXPECT_EQ(rank.job_counters().methods().size(), 1u);
+        const MethodCounters counted = skips_of(rank.job_counters().communicators[0].methods);
         EXPECT_EQ(counted.calls, 2u);
-        EXPECT_GE(counted.steps_saved, 2u) << "more where a rank beyond a power of two waits less";
+        EXPECT_GE(counted.rounds_saved, 2u) << "more where a rank beyond a power of two waits less";
         EXPECT_EQ(counted.sent, once + twice);
         EXPECT_EQ(counted.dense_sent, 2 * dense);
         EXPECT_EQ(static_cast<std::int64_t>(2 * dense) - counted.bytes_saved(),
                   static_cast<std::int64_t>(once + twice));
         EXPECT_EQ(counted.contributions, 2 * count * static_cast<std::uint64_t>(size));
+        EXPECT_EQ(counted.numbers[static_cast<std::size_t>(SkipNumber::Steps)], 2) << "S, added up";
         if (rank.rank() == 0) left_out = counted.left_out;
       });
       if (std::string(algorithm) == "skip_ring") {
@@ -169,33 +183,38 @@ TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
   on_each(ranks, [](Communicator& rank) {
     std::vector<float> values(100, 1.0f);
     Options options{.algorithm = "skip_ring"};
-    options.skip.steps = 2;
+    test::skip_in(options)->steps = 2;
     auto request = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
     ASSERT_TRUE(request);
-    EXPECT_TRUE(request->skip_report().parts.empty()) << "not started yet";
+    EXPECT_TRUE(request->report().parts.empty()) << "not started yet";
     EXPECT_TRUE(request->start());
     EXPECT_TRUE(request->wait());
-    const SkipReport report = request->skip_report();
-    EXPECT_EQ(report.steps, 2);
+    const Report report = request->report();
+    EXPECT_EQ(report.method, &skip_method);
+    EXPECT_EQ(test::steps_of(report), 2);
+    EXPECT_EQ(test::number_of(report, SkipNumber::Audits), 0);
     EXPECT_EQ(report.rounds_saved(), 2);
     EXPECT_EQ(report.bytes_saved(), 200);
     EXPECT_EQ(report.left_out(), 0.5);
-    EXPECT_EQ(report.parts, (std::vector<SkippedPart>{
-                                {.offset = 0, .count = 100, .outcome = SkipOutcome::Skipped, .fewest = 2, .mean = 2}}));
-    EXPECT_TRUE(Request().skip_report().parts.empty());
+    const int skipped = static_cast<int>(SkipOutcome::Skipped);
+    EXPECT_EQ(report.parts,
+              (std::vector<PartReport>{{.offset = 0, .count = 100, .outcome = skipped, .fewest = 2, .mean = 2}}));
+    EXPECT_TRUE(Request().report().parts.empty());
+    EXPECT_EQ(Request().report().method, nullptr);
     request = Request();  // what comes next takes its memory
     auto next = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
-    EXPECT_TRUE(next->skip_report().parts.empty()) << "not started yet";
+    EXPECT_TRUE(next->report().parts.empty()) << "not started yet";
     next = Request();
     auto dense = rank.start_allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
     EXPECT_TRUE(dense->wait());
-    EXPECT_TRUE(dense->skip_report().parts.empty());
+    EXPECT_TRUE(dense->report().parts.empty());
+    EXPECT_EQ(dense->report().method, nullptr);
     dense = Request();
     float one = 1;
     auto message = rank.rank() % 2 == 0 ? rank.start_send<float>(std::span<const float>(&one, 1), rank.rank() + 1)
                                         : rank.start_receive<float>(std::span(&one, 1), rank.rank() - 1);
     EXPECT_TRUE(message->wait());
-    EXPECT_TRUE(message->skip_report().parts.empty());
+    EXPECT_TRUE(message->report().parts.empty());
   });
 }
 

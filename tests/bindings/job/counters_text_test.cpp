@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "bindings/c/lacuna.h"
+#include "runtime/method/method.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
 
@@ -99,6 +100,14 @@ class PrometheusReader {
   std::map<std::pair<std::string, Labels>, double> samples_;
 };
 
+constexpr std::string_view other_numbers[] = {"bits"};
+constexpr Method other_method = [] {
+  Method method{};
+  method.name = "other";
+  method.numbers = other_numbers;
+  return method;
+}();
+
 JobCounters example() {
   JobCounters all{.rank = 1, .size = 3, .host = "a \"b\\c\"\nd", .wait_seconds = 0.125, .parked_messages = 7};
   all.parked_bytes = 8;
@@ -115,17 +124,17 @@ JobCounters example() {
   all.communicators = {{.id = 0, .rank = -1, .size = 0}, {.id = 0xabc, .rank = 1, .size = 3}};
   all.communicators[0].calls[0] = {.started = 4, .completed = 4, .failed = 0, .seconds = 2};
   all.communicators[1].calls[0] = {.started = 3, .completed = 2, .failed = 1, .seconds = 0.5};
-  all.communicators[0].skips = {.calls = 1, .steps_saved = 2, .sent = 30, .dense_sent = 40};
-  all.communicators[1].skips = {.calls = 5,
-                                .steps_saved = 6,
-                                .sent = 7,
-                                .dense_sent = 20,
-                                .left_out = 80,
-                                .contributions = 160,
-                                .audits = 4,
-                                .audit_errors = 1.5,
-                                .protected_parts = 8,
-                                .measured_parts = 9};
+  all.communicators[0].methods = {
+      {.method = &skip_method, .calls = 1, .rounds_saved = 2, .sent = 30, .dense_sent = 40, .numbers = {1, 0, 2}}};
+  all.communicators[1].methods = {{.method = &skip_method,
+                                   .calls = 5,
+                                   .rounds_saved = 6,
+                                   .sent = 7,
+                                   .dense_sent = 20,
+                                   .left_out = 80,
+                                   .contributions = 160,
+                                   .numbers = {12, 3, 8, 9, 4, 1.5}},
+                                  {.method = &other_method, .calls = 1, .sent = 1, .dense_sent = 4, .numbers = {0.25}}};
   return all;
 }
 
@@ -146,18 +155,28 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_calls_failed_total", calls), 1);
   EXPECT_EQ(read.value("lacuna_call_seconds_total", calls), 0.5);
   EXPECT_EQ(read.value("lacuna_calls_started_total", {"rank=1", "communicator=earlier", "call=allreduce"}), 4);
-  const Labels communicator = {"rank=1", "communicator=0000000000000abc"};
-  EXPECT_EQ(read.value("lacuna_skip_calls_total", communicator), 5);
-  EXPECT_EQ(read.value("lacuna_skip_steps_saved_total", communicator), 6);
-  EXPECT_EQ(read.value("lacuna_skip_sent_bytes_total", communicator), 7);
-  EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", communicator), 20);
-  EXPECT_EQ(read.value("lacuna_skip_contributions_left_out_total", communicator), 80);
-  EXPECT_EQ(read.value("lacuna_skip_contributions_total", communicator), 160);
-  EXPECT_EQ(read.value("lacuna_skip_protected_parts_total", communicator), 8);
-  EXPECT_EQ(read.value("lacuna_skip_measured_parts_total", communicator), 9);
-  EXPECT_EQ(read.value("lacuna_skip_audits_total", communicator), 4);
-  EXPECT_EQ(read.value("lacuna_skip_audit_errors_total", communicator), 1.5);
-  EXPECT_EQ(read.value("lacuna_skip_dense_bytes_total", {"rank=1", "communicator=earlier"}), 40);
+  const std::string communicator = "communicator=0000000000000abc";
+  const Labels skips = {"rank=1", communicator, "method=skip"};
+  EXPECT_EQ(read.value("lacuna_method_calls_total", skips), 5);
+  EXPECT_EQ(read.value("lacuna_method_rounds_saved_total", skips), 6);
+  EXPECT_EQ(read.value("lacuna_method_sent_bytes_total", skips), 7);
+  EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", skips), 20);
+  EXPECT_EQ(read.value("lacuna_method_contributions_left_out_total", skips), 80);
+  EXPECT_EQ(read.value("lacuna_method_contributions_total", skips), 160);
+  const auto number = [&](const std::string& method, const std::string& name) {
+    return read.value("lacuna_method_numbers_total", {"rank=1", communicator, "method=" + method, "number=" + name});
+  };
+  EXPECT_EQ(number("skip", "steps"), 12);
+  EXPECT_EQ(number("skip", "gather_steps"), 3);
+  EXPECT_EQ(number("skip", "protected_parts"), 8);
+  EXPECT_EQ(number("skip", "measured_parts"), 9);
+  EXPECT_EQ(number("skip", "audits"), 4);
+  EXPECT_EQ(number("skip", "audit_error"), 1.5);
+  EXPECT_EQ(number("other", "bits"), 0.25);
+  EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", {"rank=1", communicator, "method=other"}), 4);
+  EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", {"rank=1", "communicator=earlier", "method=skip"}), 40);
+  EXPECT_EQ(read.count("lacuna_method_calls_total"), 3u);
+  EXPECT_EQ(read.count("lacuna_method_numbers_total"), 2 * skip_method.numbers.size() + 1);
   EXPECT_EQ(read.value("lacuna_payload_sent_bytes_total", {"rank=1", "peer=2"}), 1'000'000'007);
   EXPECT_EQ(read.value("lacuna_header_sent_bytes_total", {"rank=1", "peer=2"}), 48);
   EXPECT_EQ(read.value("lacuna_messages_sent_total", {"rank=1", "peer=2"}), 11);
@@ -174,19 +193,27 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("wait_seconds"), 0.125);
   EXPECT_EQ(json.at("communicators").at(1).at("id"), "0000000000000abc");
   EXPECT_EQ(json.at("communicators").at(1).at("calls").at("allreduce").at("completed"), 2);
-  EXPECT_EQ(json.at("communicators").at(1).at("skips"), Json({{"calls", 5},
-                                                              {"steps_saved", 6},
-                                                              {"sent", 7},
-                                                              {"dense_sent", 20},
-                                                              {"left_out", 80},
-                                                              {"contributions", 160},
-                                                              {"protected_parts", 8},
-                                                              {"measured_parts", 9},
-                                                              {"audits", 4},
-                                                              {"audit_errors", 1.5},
-                                                              {"bytes_saved", 13}}));
-  EXPECT_EQ(json.at("skips").at("calls"), 6);
-  EXPECT_EQ(json.at("skips").at("bytes_saved"), 23);
+  const Json& methods = json.at("communicators").at(1).at("methods");
+  EXPECT_EQ(methods.size(), 2u);
+  EXPECT_EQ(methods.at("skip"), Json({{"calls", 5},
+                                      {"rounds_saved", 6},
+                                      {"sent", 7},
+                                      {"dense_sent", 20},
+                                      {"left_out", 80},
+                                      {"contributions", 160},
+                                      {"steps", 12},
+                                      {"gather_steps", 3},
+                                      {"protected_parts", 8},
+                                      {"measured_parts", 9},
+                                      {"audits", 4},
+                                      {"audit_error", 1.5},
+                                      {"bytes_saved", 13}}));
+  EXPECT_EQ(methods.at("other").at("bits"), 0.25);
+  EXPECT_EQ(json.at("methods").at("skip").at("calls"), 6);
+  EXPECT_EQ(json.at("methods").at("skip").at("bytes_saved"), 23);
+  EXPECT_EQ(json.at("methods").at("skip").at("steps"), 13);
+  EXPECT_EQ(json.at("methods").at("skip").at("protected_parts"), 10);
+  EXPECT_EQ(json.at("methods").at("other").at("bytes_saved"), 3);
   EXPECT_EQ(json.at("peers").size(), 1u);
   EXPECT_EQ(json.at("peers").at(0).at("rank"), 2);
   EXPECT_EQ(json.at("peers").at(0).at("payload_sent"), 1'000'000'007u);
@@ -200,6 +227,14 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("duplicate_fragments"), 14);
   EXPECT_EQ(json.at("descriptor_messages"), 9);
   EXPECT_EQ(json.at("stalls"), 10);
+}
+
+TEST(CountersText, WithoutMethodsThereAreNoSamplesOfThem) {
+  const JobCounters counters;
+  const PrometheusReader read(counters_text(counters, CountersFormat::Prometheus));
+  EXPECT_EQ(read.count("lacuna_method_calls_total"), 0u);
+  EXPECT_EQ(read.count("lacuna_method_numbers_total"), 0u);
+  EXPECT_EQ(Json::parse(counters_text(counters, CountersFormat::Json)).at("methods"), Json::object());
 }
 
 TEST(CountersText, APeerThatOnlySentIsShownAndASilentOneIsNot) {

@@ -28,11 +28,13 @@ int main() {
 
   // What a program that skips needs is installed and exported.
   lacuna::SkipImportance importance;
-  const std::array<lacuna::SkipSegment, 1> segments = {{{0, 3, lacuna::SkipPolicy::Automatic, 7}}};
-  const lacuna::Options options{.algorithm = "skip_ring",
-                                .skip = {.steps = 1, .segments = segments, .small = 1, .importance = &importance}};
+  const lacuna::Options options{
+      .algorithm = "skip_ring",
+      .method = lacuna::skip(
+          {.steps = 1, .small = 1, .segments = {{0, 3, lacuna::SkipPolicy::Automatic, 7}}, .importance = &importance})};
+  if (options.method.text() != "skip:steps=1,small=1") return 1;
   auto request = (*ranks)[0].prepare_allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, options);
-  if (!request || request->skip_mask(0) || !importance.segments().empty()) return 1;
+  if (!request || request->gaps(0) || !importance.segments().empty()) return 1;
   std::printf("%.0f %.0f %.0f\n", data[0][0], data[0][1], data[0][2]);
   return 0;
 }

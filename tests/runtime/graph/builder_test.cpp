@@ -12,7 +12,8 @@ namespace {
 using Edges = std::set<Graph::Edge>;
 
 GraphBuilder builder(Rank size = 4, bool in_place = false, Collective collective = Collective::Allreduce) {
-  return GraphBuilder({.collective = collective, .size = size, .position = 0, .in_place = in_place}, false);
+  return GraphBuilder({.collective = collective, .size = size, .position = 0, .structure = {.in_place = in_place}},
+                      false);
 }
 
 Edges edges_of(const Graph& graph) {
@@ -179,8 +180,8 @@ TEST(Builder, SymmetricAlgorithmsMentionTheirPositionOnlyInSums) {
     for (Rank size = 1; size <= 9; ++size) {
       for (Rank position = 0; position < size; ++position) {
         for (bool in_place : {false, true}) {
-          GraphShape shape{.collective = algorithm->collective, .size = size, .in_place = in_place};
-          for (shape.skip_steps = 0; shape.skip_steps < size; ++shape.skip_steps) {
+          GraphShape shape{.collective = algorithm->collective, .size = size, .structure = {.in_place = in_place}};
+          for (int& left_out = shape.structure.numbers[0]; left_out < size; ++left_out) {
             expect_same_at(position, *algorithm, shape);
           }
         }

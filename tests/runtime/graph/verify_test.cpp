@@ -7,22 +7,23 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/registry/registered.hpp"
+#include "algorithms/skip/skipping.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/skip_call.hpp"
 
 namespace lacuna {
 namespace {
 
 /// The graphs of all positions; those that are symmetric are built for each all the same.
-class Plan {
+class Graphs {
  public:
-  Plan(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
+  Graphs(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
     for (Rank position = 0; position < size; ++position) {
       GraphBuilder builder({.collective = algorithm.collective,
                             .size = size,
                             .position = position,
-                            .in_place = in_place(position),
-                            .skip_steps = skip,
+                            .structure = {.in_place = in_place(position), .numbers = {skip}},
                             .hosts = algorithm.by_hosts ? Hosts(size) : Hosts()},
                            algorithm.symmetric);
       algorithm.build(builder);
@@ -70,7 +71,7 @@ bool everywhere(Rank) { return true; }
 bool on_odd_positions(Rank position) { return position % 2 == 1; }
 
 int most_skipped(const Algorithm& algorithm, const Hosts& hosts) {
-  return algorithm.skipping ? algorithm.skipping->most(hosts) : 0;
+  return skipping_of(algorithm) ? skipping_of(algorithm)->most(hosts) : 0;
 }
 
 TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
@@ -78,7 +79,7 @@ TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
     for (Rank size = 1; size <= 16; ++size) {
       for (int skip = 0; skip <= most_skipped(*algorithm, size); ++skip) {
         for (const auto& in_place : {nowhere, everywhere, on_odd_positions}) {
-          const Status status = Plan(*algorithm, size, in_place, skip).verify();
+          const Status status = Graphs(*algorithm, size, in_place, skip).verify();
           ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << skip << ": " << status.to_string();
         }
       }
@@ -88,16 +89,17 @@ TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
 
 TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
   for (const Algorithm* algorithm : all_algorithms()) {
-    if (!algorithm->skipping) continue;
+    if (!skipping_of(*algorithm)) continue;
     for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
       std::vector<Hosts> all = {size};
       for (const std::vector<Rank>& layout : test::host_layouts(size)) all.emplace_back(layout);
       for (const Hosts& hosts : all) {
-        for (int steps = 0; steps <= algorithm->skipping->most(hosts); ++steps) {
+        for (int steps = 0; steps <= skipping_of(*algorithm)->most(hosts); ++steps) {
           for (int options = 0; options < 8; ++options) {
-            GraphShape shape{.in_place = (options & 1) != 0, .skip_steps = steps, .keep = (options & 2) != 0};
-            shape.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
-            shape.gather_steps = algorithm->name == "skip_ring" ? steps / 2 : 0;
+            GraphShape shape;
+            shape.structure.in_place = (options & 1) != 0;
+            shape.structure.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
+            shape.structure.numbers = {steps, algorithm->name == "ring" ? steps / 2 : 0, (options & 2) != 0};
             const auto graphs = graphs_of(*algorithm, hosts, shape);
             ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
                                 << ": " << graphs.status().message();
@@ -117,7 +119,7 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
 TEST(Verify, AcceptsEveryAlgorithmOnManyRanks) {
   for (const Algorithm* algorithm : all_algorithms()) {
     for (Rank size : {31, 64}) {
-      const Status status = Plan(*algorithm, size, everywhere).verify();
+      const Status status = Graphs(*algorithm, size, everywhere).verify();
       EXPECT_TRUE(status) << algorithm->name << " P=" << size << ": " << status.to_string();
     }
   }
@@ -128,14 +130,14 @@ TEST(Verify, AcceptsEveryAlgorithmThatAsksForHostsOnManyLayouts) {
     if (!algorithm->by_hosts) continue;
     for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 31, 64}) {
       for (const std::vector<Rank>& layout : test::host_layouts(size)) {
-        const Status status = check_graphs(*algorithm, Hosts(layout), 0);
+        const Status status = check_graphs(*algorithm, Hosts(layout));
         EXPECT_TRUE(status) << status.to_string();
       }
     }
   }
 }
 
-void expect_rejected(const Plan& plan, std::initializer_list<const char*> says) {
+void expect_rejected(const Graphs& plan, std::initializer_list<const char*> says) {
   const Status status = plan.verify();
   ASSERT_EQ(status.code(), Code::InvalidArgument) << "a fault went unnoticed";
   for (const char* part : says) {
@@ -143,12 +145,12 @@ void expect_rejected(const Plan& plan, std::initializer_list<const char*> says) 
   }
 }
 
-Plan ring(Rank size = 3, bool in_place = false) {
-  return Plan(named(Collective::Allreduce, "ring"), size, in_place ? everywhere : nowhere);
+Graphs ring(Rank size = 3, bool in_place = false) {
+  return Graphs(named(Collective::Allreduce, "ring"), size, in_place ? everywhere : nowhere);
 }
 
 TEST(Verify, RejectsAMissingReceive) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(1, [](auto& steps, auto& edges) {
     ASSERT_EQ(steps.back().kind, StepKind::Receive);
     steps.pop_back();
@@ -164,7 +166,7 @@ TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
     return region;
   };
   for (const StepKind kind : {StepKind::Send, StepKind::Receive}) {
-    Plan plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
+    Graphs plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
     plan.change(1, [&](auto& steps, auto&) {
       const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.kind == kind; });
       (kind == StepKind::Send ? step->from : step->to) = turned(kind == StepKind::Send ? step->from : step->to);
@@ -174,7 +176,7 @@ TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
 }
 
 TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(2, [](auto& steps, auto&) {
     Step extra = steps.back();
     ++extra.index;
@@ -185,7 +187,7 @@ TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
 }
 
 TEST(Verify, RejectsAMessageOfDifferentIntervals) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(1, [](auto& steps, auto&) {
     Region& to = steps[1].to;
     ASSERT_EQ(steps[1].kind, StepKind::ReceiveReduce);
@@ -197,13 +199,13 @@ TEST(Verify, RejectsAMessageOfDifferentIntervals) {
 }
 
 TEST(Verify, RejectsAMessageThatIsNamedTwice) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(1, [](auto& steps, auto&) { steps[2].index = 0; });
   expect_rejected(plan, {"position 1 step 2", "message 0 with position 2 is named twice"});
 }
 
 TEST(Verify, RejectsTwoWritesWithoutOrder) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(0, [](auto& steps, auto&) {
     const Step copy{.kind = StepKind::Copy, .to = {Buffer::Scratch, 0, 1, 0, 1}, .from = {Buffer::Input, 0, 1, 0, 1}};
     steps.push_back(copy);
@@ -213,7 +215,7 @@ TEST(Verify, RejectsTwoWritesWithoutOrder) {
 }
 
 TEST(Verify, RejectsARewriteOfBytesUnderASend) {
-  Plan plan = ring(3, true);
+  Graphs plan = ring(3, true);
   plan.change(2, [](auto& steps, auto& edges) {
     const auto rewrites = std::find_if(edges.begin(), edges.end(), [&](const auto& edge) {
       const Step &before = steps[edge.first], &after = steps[edge.second];
@@ -226,7 +228,7 @@ TEST(Verify, RejectsARewriteOfBytesUnderASend) {
 }
 
 TEST(Verify, RejectsEdgesThatFormACycle) {
-  Plan plan = ring();
+  Graphs plan = ring();
   plan.change(1, [](auto&, auto& edges) {
     const auto forward = edges.front();
     edges.emplace_back(forward.second, forward.first);
@@ -240,17 +242,15 @@ const Algorithm naive_exchange = {
     .name = "naive_exchange",
     .summary = "ends only if sends do not wait for their receives",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           g.send(g.output(), 1 - g.position());
           g.receive_reduce(g.output(), g.output(), 1 - g.position());
         },
-    .bind = nullptr,
 };
 
 TEST(Verify, RejectsACycleThatOnlySynchronousSendsShow) {
-  expect_rejected(Plan(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
+  expect_rejected(Graphs(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
 /// Each rank sends only when it has received.
@@ -259,17 +259,15 @@ const Algorithm after_you = {
     .name = "after_you",
     .summary = "never begins",
     .symmetric = false,
-    .supports = nullptr,
     .build =
         [](GraphBuilder& g) {
           const StepId received = g.receive(g.output(), 1 - g.position());
           g.after(g.send(g.input(), 1 - g.position()), received);
         },
-    .bind = nullptr,
 };
 
 TEST(Verify, RejectsACycleOfReceivesThatWaitForSends) {
-  expect_rejected(Plan(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
+  expect_rejected(Graphs(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
 /// Runs the naive exchange on two ranks: has it ended?

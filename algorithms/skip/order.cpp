@@ -1,9 +1,8 @@
-#include "algorithms/skip/skip_order.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
+#include "algorithms/skip/skipping.hpp"
 #include "runtime/values/philox.hpp"
 
 namespace lacuna {
@@ -27,29 +26,10 @@ Order backwards(const Order& order) {
   return Order(std::move(ranks));
 }
 
-}  // namespace
-
-const Skipping ring_skipping = {
-    .most = [](const Hosts& hosts) { return hosts.size() - 1; },
-    .left_out = [](const Hosts& hosts, int steps) { return static_cast<double>(steps) / hosts.size(); },
-};
-
-Order skip_order(const Binding& binding, std::uint32_t part) {
-  const Skip& skip = binding.call.options.skip;
-  const Rank size = binding.hosts.size();
-  if (!binding.skips) return size;
-  Order order = size;
-  if (skip.mode == SkipMode::Random) {
-    order = {size, static_cast<Rank>(bounded_draw(binding.sampler, part, static_cast<std::uint32_t>(size)))};
-  } else if (skip.mode == SkipMode::Shuffled) {
-    order = Order(shuffled(binding.sampler, part, size));
-  }
-  return skip.reversed ? backwards(order) : order;
-}
-
-Order skip_order_of_hosts(const Binding& binding, std::uint32_t part) {
+/// Random turns the hosts, whose order stays the same around.
+Order order_of_hosts(const Binding& binding, std::uint32_t part) {
   const Hosts& hosts = binding.hosts;
-  if (!binding.skips || binding.call.options.skip.mode == SkipMode::Static) return hosts.size();
+  if (skip_of(binding.call).mode == SkipMode::Static) return hosts.size();
   const auto first = static_cast<Rank>(bounded_draw(binding.sampler, part, static_cast<std::uint32_t>(hosts.count())));
   std::vector<Rank> ranks;
   for (Rank turn = 0; turn < hosts.count(); ++turn) {
@@ -60,6 +40,21 @@ Order skip_order_of_hosts(const Binding& binding, std::uint32_t part) {
     if (turn == 0 && hosts.in_rows()) return {hosts.size(), ranks.front()};
   }
   return Order(std::move(ranks));
+}
+
+}  // namespace
+
+Order skip_order(const Binding& binding, std::uint32_t part) {
+  if (binding.algorithm.by_hosts) return order_of_hosts(binding, part);
+  const Skip& skip = skip_of(binding.call);
+  const Rank size = binding.hosts.size();
+  Order order = size;
+  if (skip.mode == SkipMode::Random) {
+    order = {size, static_cast<Rank>(bounded_draw(binding.sampler, part, static_cast<std::uint32_t>(size)))};
+  } else if (skip.mode == SkipMode::Shuffled) {
+    order = Order(shuffled(binding.sampler, part, size));
+  }
+  return skip.reversed ? backwards(order) : order;
 }
 
 }  // namespace lacuna

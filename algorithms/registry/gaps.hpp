@@ -11,20 +11,19 @@
 
 namespace lacuna {
 
-/// Which ranks' values reach which elements of a call that skips, found by following the graphs of all positions. A
+/// Which ranks' values reach which elements of a call with a method, found by following the graphs of all positions. A
 /// plain value for checks and reports: what it costs grows with the cube of the number of ranks.
-class SkipMask {
+class Gaps {
  public:
   /// The call, its sampler and its state as they are before it is started.
-  SkipMask(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
-           std::size_t chunk_bytes);
+  Gaps(const PlanRequest& request, const Sampler& sampler);
 
   /// Of a run as it was last started.
-  SkipMask(const runtime::Run& run, const Hosts& hosts);
+  Gaps(const runtime::Run& run, const Hosts& hosts);
 
   /// What the output of rank `at` lacks, ascending by rank, then by offset. In one that gathers, an element lacks its
   /// owner's value only.
-  std::vector<SkipGap> gaps(Rank at) const;
+  std::vector<Gap> of(Rank at) const;
 
  private:
   using Ranks = std::vector<bool>;  // by position
@@ -35,14 +34,13 @@ class SkipMask {
     std::vector<Ranks> arrived;
   };
   struct Part {
-    runtime::Stretch data;
+    Stretch data;
     Order order;
     std::shared_ptr<const std::vector<Cell>> cells;
   };
 
-  SkipMask(const Call& call, Rank size);
-  void follow(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
-              const runtime::Plan& plan);
+  Gaps(const Call& call, Rank size);
+  void follow(const Binding& binding, const Plan& plan);
   /// Follows values through the graphs of a part.
   std::vector<Cell> cells_of(const std::vector<Graph>& graphs) const;
 

@@ -1,4 +1,4 @@
-#include "algorithms/skip/skip_mask.hpp"
+#include "algorithms/registry/gaps.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -7,8 +7,6 @@
 #include <tuple>
 
 #include "algorithms/registry/registered.hpp"
-#include "runtime/engine/parts.hpp"
-#include "runtime/skip/skip_plan.hpp"
 
 namespace lacuna {
 namespace {
@@ -120,50 +118,35 @@ std::vector<Place> places_of(const std::vector<Graph>& graphs) {
 
 }  // namespace
 
-SkipMask::SkipMask(const Call& call, Rank size)
+Gaps::Gaps(const Call& call, Rank size)
     : size_(size),
       has_blocks_(has_blocks(call.collective)),
       gathers_(traits_of(call.collective).output == Holds::Blocks),
       block_(call.count) {}
 
-SkipMask::SkipMask(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
-                   std::size_t chunk_bytes)
-    : SkipMask(call, hosts.size()) {
-  const runtime::PartPlan skipped{.data = {0, call.count},
-                                  .skip_steps = algorithm.skipping ? runtime::steps_of(call, algorithm, hosts) : 0,
-                                  .gather_steps = runtime::gather_steps_of(call)};
-  runtime::Plan plan;
-  runtime::plan_segments(call, skipped, size_, chunk_bytes, plan);
-  if (plan.parts.empty()) runtime::add_shares(skipped, number_of_parts(call, size_, chunk_bytes), plan);
-  follow(call, algorithm, hosts, sampler, plan);
+Gaps::Gaps(const PlanRequest& request, const Sampler& sampler) : Gaps(request.call, request.hosts.size()) {
+  Plan plan;
+  make_plan(request, plan);
+  follow({request.call, request.algorithm, request.hosts, sampler}, plan);
 }
 
-SkipMask::SkipMask(const runtime::Run& run, const Hosts& hosts) : SkipMask(run.call, hosts.size()) {
-  runtime::Plan plan = run.plan;
-  if (plan.parts.empty()) {
-    runtime::add_shares({.data = {0, run.call.count}, .skip_steps = run.skip_steps, .gather_steps = run.gather_steps},
-                        run.parts, plan);
-  }
-  follow(run.call, *run.algorithm, hosts, run.sampler, plan);
+Gaps::Gaps(const runtime::Run& run, const Hosts& hosts) : Gaps(run.call, hosts.size()) {
+  follow({run.call, *run.algorithm, hosts, run.sampler}, run.plan);
 }
 
-void SkipMask::follow(const Call& call, const Algorithm& algorithm, const Hosts& hosts, const Sampler& sampler,
-                      const runtime::Plan& plan) {
-  std::map<std::tuple<int, int, Rank>, std::shared_ptr<const std::vector<Cell>>> known;
-  for (const runtime::PartPlan& planned : plan.parts) {
-    if (planned.packed > 0 || planned.audits) break;  // dense, and behind all others
-    Part part{.data = planned.data, .order = size_, .cells = {}};
-    const bool skips = planned.skip_steps > 0 || planned.gather_steps > 0;
-    if (algorithm.bind) {
-      part.order = algorithm.bind({call, hosts, sampler, skips}, static_cast<std::uint32_t>(parts_.size()));
-    }
-    // By position all parts fare alike unless S or the hosts differ, which go by the first one's.
+void Gaps::follow(const Binding& binding, const Plan& plan) {
+  const auto& [call, algorithm, hosts, sampler] = binding;
+  std::map<std::pair<decltype(Structure::numbers), Rank>, std::shared_ptr<const std::vector<Cell>>> known;
+  for (const PartPlan& planned : plan.parts) {
+    if (planned.is_packed()) break;  // dense, and behind all others
+    Part part{
+        .data = planned.data, .order = order_of(binding, plan, static_cast<std::uint32_t>(parts_.size())), .cells = {}};
+    // By position all parts fare alike unless their structures or the hosts differ, which go by the first one's.
     const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;
-    auto& cells = known[{planned.skip_steps, planned.gather_steps, first}];
+    auto& cells = known[{planned.structure.numbers, first}];
     if (!cells) {
       const Result<std::vector<Graph>> built =
-          graphs_of(algorithm, part.order.placed(hosts),
-                    {.skip_steps = planned.skip_steps, .gather_steps = planned.gather_steps});
+          graphs_of(algorithm, part.order.placed(hosts), {.structure = {.numbers = planned.structure.numbers}});
       cells = std::make_shared<const std::vector<Cell>>(cells_of(*built));  // of a call that can be made
     }
     part.cells = cells;
@@ -171,7 +154,7 @@ void SkipMask::follow(const Call& call, const Algorithm& algorithm, const Hosts&
   }
 }
 
-std::vector<SkipMask::Cell> SkipMask::cells_of(const std::vector<Graph>& graphs) const {
+std::vector<Gaps::Cell> Gaps::cells_of(const std::vector<Graph>& graphs) const {
   std::vector<Cell> cells;
   if (has_blocks_) {
     for (std::uint32_t block = 0; block < static_cast<std::uint32_t>(size_); ++block) {
@@ -196,10 +179,10 @@ std::vector<SkipMask::Cell> SkipMask::cells_of(const std::vector<Graph>& graphs)
   return cells;
 }
 
-std::vector<SkipGap> SkipMask::gaps(Rank at) const {
-  std::vector<SkipGap> all;
+std::vector<Gap> Gaps::of(Rank at) const {
+  std::vector<Gap> all;
   const auto add = [&](std::size_t offset, std::size_t count, Rank from) {
-    SkipGap* last = all.empty() ? nullptr : &all.back();
+    Gap* last = all.empty() ? nullptr : &all.back();
     if (last && last->from == from && last->offset + last->count == offset) {
       last->count += count;
     } else if (count > 0) {

@@ -1,4 +1,4 @@
-#include "runtime/skip/skip_importance.hpp"
+#include "algorithms/skip/importance.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,15 @@
 #include <numeric>
 
 #include "kernels/reduce.hpp"
+#include "runtime/values/method_state.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::uint64_t file_mark = 0x31706d69706b736cu;  // "lskpimp1"
-
-constexpr std::size_t words_of_all = 5, words_of_segment = 6;  // but for its histogram
+constexpr std::string_view saved_kind = "SkipImportance", saved_array = "importance";
+constexpr std::size_t words_of_all = 4, words_of_segment = 6;  // but for its histogram
+constexpr std::size_t bytes_around = 256;                      // at most, of a saved state with one array
 
 std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
 
@@ -63,7 +64,7 @@ std::vector<SkipImportance::Segment> SkipImportance::segments() const {
 std::vector<std::byte> SkipImportance::save() const {
   const std::lock_guard lock(mutex_);
   Writer to;
-  for (std::uint64_t word : {file_mark, options_.every, std::bit_cast<std::uint64_t>(options_.threshold),
+  for (std::uint64_t word : {options_.every, std::bit_cast<std::uint64_t>(options_.threshold),
                              std::uint64_t{options_.samples}, std::uint64_t{entries_.size()}}) {
     to.put(word);
   }
@@ -80,17 +81,23 @@ std::vector<std::byte> SkipImportance::save() const {
       if (entry.histogram[bin] > 0) to.put(std::uint64_t{bin} << 32 | entry.histogram[bin]);
     }
   }
-  return std::move(to.all);
+  MethodState saved;
+  saved.arrays.push_back(
+      {.name = std::string(saved_array), .dtype = Dtype::I64, .own = false, .bytes = std::move(to.all)});
+  return saved.save(saved_kind);
 }
 
 std::size_t SkipImportance::most_saved(std::size_t segments) {
-  return sizeof(std::uint64_t) * (words_of_all + segments * (words_of_segment + bins));
+  return bytes_around + sizeof(std::uint64_t) * (words_of_all + segments * (words_of_segment + bins));
 }
 
 Status SkipImportance::restore(std::span<const std::byte> saved) {
-  Reader from(saved);
+  MethodState state;
+  if (Status whole = state.restore(saved, saved_kind); !whole) return whole;
   const auto damaged = [] { return Status(Code::InvalidArgument, "this is no saved SkipImportance"); };
-  if (from.take() != file_mark) return damaged();
+  const StateArray* array = state.find(saved_array);
+  if (!array) return damaged();
+  Reader from(array->bytes);
   Options options;
   options.every = from.take();
   options.threshold = std::bit_cast<double>(from.take());

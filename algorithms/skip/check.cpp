@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skipping.hpp"
+
+// What skipping refuses, of values that are equal on all ranks.
+namespace lacuna {
+namespace {
+
+constexpr std::size_t most_stretches = 1000;  // of at most 64 parts, whose number has 16 bits on the wire
+
+Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
+
+Status check_steps(std::string_view what, int steps, int most, const Hosts& hosts) {
+  if (steps >= 0 && steps <= most) return {};
+  const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
+  return refuse(fmt::format("{} is {}, must be 0 .. {} on {} ranks{}", what, steps, most, hosts.size(), where));
+}
+
+Status check_schedule(const Skip& skip, int most, const Hosts& hosts) {
+  const SkipStage* earlier = nullptr;
+  for (const SkipStage& stage : skip.schedule) {
+    if (earlier && stage.from_run <= earlier->from_run) {
+      return refuse(fmt::format("skip.schedule: a stage from run {} behind one from run {}; they must ascend",
+                                stage.from_run, earlier->from_run));
+    }
+    if (Status valid = check_steps("skip.schedule: steps", stage.steps, most, hosts); !valid) return valid;
+    earlier = &stage;
+  }
+  return {};
+}
+
+Status check_segments(const Call& call) {
+  const Skip& skip = skip_of(call);
+  if (skip.segments.empty()) return {};
+  if (call.collective != Collective::Allreduce) return refuse("segments: only an allreduce has them");
+  const auto not_covered = [&] {
+    return refuse(fmt::format("segments: they must cover exactly the {} elements of the call", call.count));
+  };
+  std::size_t end = 0, stretches = 0;
+  std::optional<Treatment> last;
+  for (const SkipSegment& segment : skip.segments) {
+    stretches += last != treatment_of(call, segment);
+    last = treatment_of(call, segment);
+    if (segment.offset != end) {
+      return refuse(fmt::format("segments: one begins at element {}, must begin at {}, where the last one ends",
+                                segment.offset, end));
+    }
+    if (segment.count > call.count - end) return not_covered();
+    end += segment.count;
+    if (segment.policy == SkipPolicy::Automatic && !skip.importance) {
+      return refuse("segments: the policy automatic needs skip.importance");
+    }
+  }
+  if (stretches > most_stretches) {
+    return refuse(fmt::format("segments: {} that differ from the one before them, at most {} are allowed in a call",
+                              stretches, most_stretches));
+  }
+  if (Status valid = skip.importance ? skip.importance->check() : Status(); !valid) return valid;
+  std::vector<std::uint64_t> keys;
+  each_automatic(call, [&](const SkipSegment& segment) { keys.push_back(segment.key); });
+  std::sort(keys.begin(), keys.end());
+  if (const auto twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end()) {
+    return refuse(fmt::format("segments: the key {} of an automatic one stands twice", *twice));
+  }
+  if (!keys.empty() && skip.gather_steps > 0) {
+    return refuse(
+        "segments: the policy automatic needs results that are equal on all ranks; skip.gather_steps must "
+        "be 0");
+  }
+  return end == call.count ? Status::ok() : not_covered();
+}
+
+/// What measures and adds needs the numbers that it is made for.
+Status check_scale(const Call& call) {
+  const Skip& skip = skip_of(call);
+  if (call.reduction != Reduction::Sum && call.reduction != Reduction::Avg) {
+    return refuse(fmt::format("skipping leaves out terms of a sum: the reduction is {}, must be sum or avg",
+                              to_string(call.reduction)));
+  }
+  if (is_integer(call.dtype) && skip.scale != SkipScale::ZeroFill) {
+    return refuse(fmt::format("{} of {}: integers are not scaled; skip.scale must be zero_fill", to_string(skip.scale),
+                              to_string(call.dtype)));
+  }
+  if (!skip.feedback) return {};
+  if (is_integer(call.dtype))
+    return refuse(fmt::format("skip.feedback of {}: must be of floating point", to_string(call.dtype)));
+  if (skip.scale == SkipScale::ZeroFill) return {};
+  return refuse(
+      fmt::format("skip.feedback with {} results: what is scaled up and also added later would count twice; "
+                  "skip.scale must be zero_fill",
+                  to_string(skip.scale)));
+}
+
+/// Feedback, schedules and audits remember something.
+Status check_state_needed(const Call& call) {
+  const Skip& skip = skip_of(call);
+  if (call.options.state) return {};
+  if (skip.feedback) return refuse("skip.feedback needs a state, which keeps what is left out");
+  if (skip.audit > 0) return refuse("skip.audit needs a state, which counts the runs and keeps the error");
+  if (skip.warm_up == 0 && skip.schedule.empty()) return {};
+  return refuse("skip.warm_up and skip.schedule need a state, which counts the runs");
+}
+
+Status check_audit(const Call& call) {
+  const Skip& skip = skip_of(call);
+  if (skip.audit == 0) return {};
+  if (call.collective != Collective::Allreduce || skip.gather_steps > 0) {
+    return refuse("skip.audit: only of an allreduce whose results are equal on all ranks");
+  }
+  if (!is_integer(call.dtype)) return {};
+  return refuse(fmt::format("skip.audit of {}: must be of floating point", to_string(call.dtype)));
+}
+
+Status check_order(const Call& call, const Algorithm& algorithm) {
+  const Skip& skip = skip_of(call);
+  if (!skip.is_on()) return {};
+  if ((skip.mode == SkipMode::Shuffled || skip.reversed) && algorithm.by_hosts) {
+    return refuse(
+        fmt::format("{}: ranks keep their places on their hosts; skip.mode must be static or random, and "
+                    "skip.reversed off",
+                    algorithm.name));
+  }
+  if (call.collective == Collective::Allreduce || skip.mode != SkipMode::Random) return {};
+  return refuse(
+      fmt::format("{}: blocks turn with their ranks, which changes nothing; skip.mode must be static or "
+                  "shuffled",
+                  to_string(call.collective)));
+}
+
+Status check_gathering(const Call& call, const Algorithm& algorithm) {
+  const Skip& skip = skip_of(call);
+  const bool gathers = call.collective == Collective::Allgather;
+  if (skip.gather_steps != 0 && (call.collective != Collective::Allreduce || !algorithm.symmetric)) {
+    return refuse("skip.gather_steps: only of allreduce ring; an allgather has skip.steps");
+  }
+  if (skip.keep && !gathers) return refuse("skip.keep: only an allgather leaves what it lacks as it is");
+  if (gathers && skip.feedback) return refuse("skip.feedback: an allgather adds nothing up");
+  const bool gathers_less = gathers ? skip.is_on() : skip.gather_steps > 0;
+  if (!gathers_less || skip.incomplete) return {};
+  return refuse(
+      "what is left out of an allgather some ranks lack and others have, so that their results differ: "
+      "skip.incomplete asks for that");
+}
+
+}  // namespace
+
+Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+  const Skip& skip = skip_of(call);
+  const int most = skipping_of(algorithm)->most(hosts);
+  if (Status valid = check_steps("skip.steps", skip.steps, most, hosts); !valid) return valid;
+  if (Status valid = check_options(skip_method.name, skip_method.options, &skip); !valid) return valid;
+  if (skip.ratio > 0 && skip.steps > 0) return refuse("skip.steps and skip.ratio: one of them must be 0");
+  if (Status valid = check_steps("skip.gather_steps", skip.gather_steps, most, hosts); !valid) return valid;
+  if (Status valid = check_order(call, algorithm); !valid) return valid;
+  if (Status valid = check_gathering(call, algorithm); !valid) return valid;
+  for (Status (*check)(const Call&) : {check_state_needed, check_audit, check_segments}) {
+    if (Status valid = check(call); !valid) return valid;
+  }
+  if (Status valid = check_schedule(skip, most, hosts); !valid) return valid;
+  return call.collective == Collective::Allgather ? Status::ok() : check_scale(call);
+}
+
+Status skip_ready(const Call& call) {
+  Status ready;
+  each_automatic(call, [&](const SkipSegment& segment) {
+    if (ready) ready = skip_of(call).importance->ready(segment.key);
+  });
+  return ready;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,68 @@
+#include <utility>
+
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skipping.hpp"
+
+namespace lacuna {
+namespace {
+
+const Skip& as_skip(const void* options) { return *static_cast<const Skip*>(options); }
+bool has_factor(const void* options) { return as_skip(options).scale == SkipScale::Factor; }
+bool is_automatic(const void* options) { return as_skip(options).policy == SkipPolicy::Automatic; }
+bool has_audits(const void* options) { return as_skip(options).audit > 0; }
+
+constexpr auto most_steps = Skip::most_steps, most_runs = Skip::most_runs, most_factor = Skip::most_factor;
+
+constexpr Option options[] = {
+#define LACUNA_OPTION(name, type, value, least, most, counts, help) \
+  option::of<&Skip::name>(#name, {least, most}, counts, help),
+#include "algorithms/skip/options.def"
+#undef LACUNA_OPTION
+};
+
+constexpr std::string_view numbers[] = {"steps",          "gather_steps", "protected_parts",
+                                        "measured_parts", "audits",       "audit_error"};
+constexpr std::string_view outcomes[] = {"dense", "skipped", "protected", "measured"};
+
+std::shared_ptr<void> make(const void* like) {
+  return like ? std::make_shared<Skip>(as_skip(like)) : std::make_shared<Skip>();
+}
+
+/// A ratio means the same everywhere; steps are the ring's. Ranks keep their places on their hosts.
+std::string_view preferred(const Call& call, const Hosts& hosts) {
+  const Skip& asked = skip_of(call);
+  const bool by_steps = asked.ratio == 0 || asked.gather_steps > 0 || !asked.schedule.empty();
+  const bool by_order = asked.mode == SkipMode::Shuffled || asked.reversed;
+  const bool even_hosts = hosts.count() > 1 && hosts.ranks_on_each() > 1;
+  return call.collective == Collective::Allreduce && even_hosts && !by_steps && !by_order ? "two_level" : "ring";
+}
+
+void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
+  if (as_skip(given).feedback) state.array(residual_array, dtype, elements, true);
+  if (as_skip(given).audit > 0) state.array(audit_array, Dtype::F64, audit_values, false);
+}
+
+}  // namespace
+
+MethodOptions skip(Skip given) { return {skip_method, std::make_shared<const Skip>(std::move(given))}; }
+
+const Method skip_method = {
+    .name = "skip",
+    .summary = "SkipReduce: rounds of a reduction left out, at random or selectively",
+    .options = options,
+    .numbers = numbers,
+    .outcomes = outcomes,
+    .algorithms = skip_algorithms,
+    .make = make,
+    .is_on = [](const void* given) { return as_skip(given).is_on(); },
+    .preferred = preferred,
+    .check = check_skip,
+    .ready = skip_ready,
+    .state = add_arrays,
+    .plan = plan_skip,
+    .begun = skip_begun,
+    .order = skip_order,
+    .ended = skip_ended,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include "algorithms/phases/left_out.hpp"
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skipping.hpp"
+#include "runtime/values/region.hpp"
+
+namespace lacuna {
+namespace {
+
+/// Is the next run of the call one of those that are dense to begin with?
+bool warms_up(const Call& call) {
+  const Skip& skip = skip_of(call);
+  return call.options.state && call.options.state->runs < skip.warm_up;
+}
+
+/// S where no schedule says otherwise.
+int steps_asked_for(const Skip& skip, const Skipping& skipping, const Hosts& hosts) {
+  int steps = skip.steps;
+  if (skip.ratio == 0) return steps;
+  const int most = skipping.most(hosts);
+  while (steps < most && skipping.left_out(hosts, steps + 1) <= skip.ratio + 1e-12) ++steps;
+  return steps;
+}
+
+/// S of the next run: of the call, its ratio or its schedule.
+int steps_of(const Call& call, const Skipping& skipping, const Hosts& hosts) {
+  const Skip& skip = skip_of(call);
+  if (warms_up(call)) return 0;
+  int steps = steps_asked_for(skip, skipping, hosts);
+  const std::uint64_t runs = call.options.state ? call.options.state->runs : 0;
+  for (const SkipStage& stage : skip.schedule) {
+    if (runs >= stage.from_run) steps = stage.steps;
+  }
+  return steps;
+}
+
+Missing missing_of(const Skip& skip) {
+  constexpr Missing::Rule rules[] = {Missing::Rule::Zeros, Missing::Rule::Renormalised, Missing::Rule::Factor};
+  return {.rule = rules[static_cast<std::size_t>(skip.scale)],
+          .drawn = skip.mode != SkipMode::Static,
+          .factor = skip.factor};
+}
+
+/// What was left out earlier is added also where nothing is skipped.
+bool feeds_back(const Call& call, int steps, const Hosts& hosts) {
+  if (!skip_of(call).feedback) return false;
+  MethodState& state = *call.options.state;
+  if (steps > 0) state.array(residual_array, call.dtype, input_length(call, hosts.size()), true);
+  return state.find(residual_array) != nullptr;
+}
+
+bool leaves_out(const PartPlan& part) {
+  return part.structure.numbers[rounds_left_out] > 0 || part.structure.numbers[gather_rounds_left_out] > 0;
+}
+
+double& number_of(Plan& plan, SkipNumber number) { return plan.numbers[static_cast<std::size_t>(number)]; }
+
+/// What holds of parts that are not dense.
+PartPlan skipped_part(const PlanRequest& request) {
+  const Call& call = request.call;
+  const Skip& skip = skip_of(call);
+  const int steps = steps_of(call, *skipping_of(request.algorithm), request.hosts);
+  PartPlan part{.data = {0, call.count}, .missing = missing_of(skip)};
+  part.structure.numbers[rounds_left_out] = steps;
+  part.structure.numbers[gather_rounds_left_out] = warms_up(call) ? 0 : skip.gather_steps;
+  if (leaves_out(part)) part.structure.numbers[missing_is_kept] = skip.keep;
+  part.structure.feedback = feeds_back(call, steps, request.hosts);
+  if (leaves_out(part)) part.outcome = static_cast<int>(SkipOutcome::Skipped);
+  return part;
+}
+
+/// Neighbours that are treated alike whatever S is make one stretch, each stretch parts of its own, and the stretches
+/// that are always dense and shorter than Skip::small one part together. So the parts do not depend on S.
+class Segments {
+ public:
+  Segments(const PlanRequest& request, const PartPlan& skipped, Plan& plan)
+      : request_(request), skipped_(skipped), plan_(plan) {}
+
+  void add_all() {
+    const auto& segments = skip_of(request_.call).segments;
+    PartPlan together;
+    for (auto segment = segments.begin(); segment != segments.end();) {
+      const Treatment treatment = treatment_of(request_.call, *segment);
+      Stretch data{segment->offset, 0};
+      for (; segment != segments.end() && treatment_of(request_.call, *segment) == treatment; ++segment) {
+        data.count += segment->count;
+      }
+      if (data.count == 0) continue;
+      if (treatment.dense && data.count * size_of(request_.call.dtype) < skip_of(request_.call).small) {
+        plan_.packed.push_back(data);
+        together.data.count += data.count;
+      } else {
+        add(treatment, data);
+      }
+    }
+    together.packed = static_cast<std::uint32_t>(plan_.packed.size());
+    if (together.packed > 0) add(together);
+  }
+
+ private:
+  void add(const Treatment& treatment, const Stretch& data) {
+    using Next = SkipImportance::Next;
+    PartPlan stretch = treatment.dense ? PartPlan() : skipped_;
+    const Next next = treatment.automatic ? skip_of(request_.call).importance->next(treatment.key) : Next::Skip;
+    if (next != Next::Skip) {
+      stretch.structure.numbers = {};
+      stretch.outcome = static_cast<int>(next == Next::Measure ? SkipOutcome::Measured : SkipOutcome::Protected);
+    }
+    stretch.data = data;
+    add(stretch);
+  }
+  void add(const PartPlan& stretch) {
+    add_parts(request_.call, stretch, request_.hosts.size(), request_.chunk_bytes, plan_);
+  }
+
+  const PlanRequest& request_;
+  const PartPlan& skipped_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+Treatment treatment_of(const Call& call, const SkipSegment& segment) {
+  const bool is_small = segment.count * size_of(call.dtype) < skip_of(call).small;
+  if (is_small || segment.policy == SkipPolicy::Never) return {.dense = true};
+  if (segment.policy == SkipPolicy::Skip) return {};
+  return {.automatic = true, .key = segment.key};
+}
+
+void plan_skip(const PlanRequest& request, Plan& plan) {
+  const Call& call = request.call;
+  const Skip& skip = skip_of(call);
+  PartPlan skipped = skipped_part(request);
+  number_of(plan, SkipNumber::Steps) = skipped.structure.numbers[rounds_left_out];
+  number_of(plan, SkipNumber::GatherSteps) = skipped.structure.numbers[gather_rounds_left_out];
+  if (!skip.segments.empty() && call.count > 0) {
+    Segments(request, skipped, plan).add_all();
+  } else {
+    add_parts(call, skipped, request.hosts.size(), request.chunk_bytes, plan);
+  }
+  for (const PartPlan& part : plan.parts) {
+    number_of(plan, SkipNumber::Protected) += part.outcome == static_cast<int>(SkipOutcome::Protected);
+    number_of(plan, SkipNumber::Measured) += part.outcome == static_cast<int>(SkipOutcome::Measured);
+  }
+  const bool skips = std::any_of(plan.parts.begin(), plan.parts.end(), leaves_out);
+  plan.reports = skips || !skip.segments.empty();
+  plan.draws = skips && skip.mode != SkipMode::Static;
+  if (!skips || call.count == 0 || !audit_is_due(call)) return;
+  plan.sample = std::min(skip.audit_samples, call.count);
+  add_parts(call, {.data = {0, plan.sample}, .is_sample = true}, request.hosts.size(), request.chunk_bytes, plan);
+}
+
+void skip_begun(const Call& call, const void* run) {
+  each_automatic(call, [&](const SkipSegment& segment) { skip_of(call).importance->started(segment.key, run); });
+}
+
+}  // namespace lacuna

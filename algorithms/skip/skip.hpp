@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/method/option.hpp"
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/method_options.hpp"
+#include "runtime/values/method_state.hpp"
+
+namespace lacuna {
+
+/// Which ranks' contributions SkipReduce leaves out. P ranks.
+enum class SkipMode : std::uint8_t {
+  Static = 0,    ///< the same in every call
+  Random = 1,    ///< the ranks are turned by a draw for each part of each call: P patterns
+  Shuffled = 2,  ///< their order is drawn for each part of each call: P! orders
+};
+inline constexpr std::string_view skip_mode_names[] = {"static", "random", "shuffled"};
+
+/// What stands for the contributions that are left out.
+enum class SkipScale : std::uint8_t {
+  ZeroFill = 0,  ///< zeros: avg divides by P all the same, which makes its results smaller
+  /// The mean of the others: avg divides by their number, sum is multiplied by P over it. Where hosts of different
+  /// numbers of ranks are turned, skip_two_level takes their number on average instead, so that over all draws each
+  /// rank weighs the same.
+  Renormalised = 1,
+  Factor = 2,  ///< zeros; sum and avg are the sum of the others times Skip::factor, where any are missing
+};
+inline constexpr std::string_view skip_scale_names[] = {"zero_fill", "renormalised", "factor"};
+
+/// How a segment is treated.
+enum class SkipPolicy : std::uint8_t {
+  Skip = 0,       ///< as the call says
+  Never = 1,      ///< dense
+  Automatic = 2,  ///< dense where it is important, as Skip::importance measures
+};
+inline constexpr std::string_view skip_policy_names[] = {"skip", "never", "automatic"};
+
+constexpr std::string_view to_string(SkipMode mode) { return skip_mode_names[static_cast<std::size_t>(mode)]; }
+constexpr std::string_view to_string(SkipScale scale) { return skip_scale_names[static_cast<std::size_t>(scale)]; }
+constexpr std::string_view to_string(SkipPolicy policy) { return skip_policy_names[static_cast<std::size_t>(policy)]; }
+
+template <>
+inline constexpr std::span<const std::string_view> names_of<SkipMode>{skip_mode_names};
+template <>
+inline constexpr std::span<const std::string_view> names_of<SkipScale>{skip_scale_names};
+template <>
+inline constexpr std::span<const std::string_view> names_of<SkipPolicy>{skip_policy_names};
+
+/// A stretch of the data of an allreduce. Segments ascend and cover all of it. What feedback kept of one that then
+/// becomes Never, or small, stays there until it is skipped again.
+struct SkipSegment {
+  std::size_t offset = 0;  ///< elements
+  std::size_t count = 0;
+  SkipPolicy policy = SkipPolicy::Skip;
+  std::uint64_t key = 0;  ///< Automatic: under which its importance is measured, a parameter's number, say
+};
+
+/// From run `from_run` of a state on, S is `steps`.
+struct SkipStage {
+  std::uint64_t from_run = 0;
+  int steps = 0;
+};
+
+/// What a dense reduction of a sample has shown of a call's result, at the same places.
+struct SkipAudit {
+  std::uint64_t run = 0;      ///< of the state, the first is 1; 0: there was none yet
+  std::uint64_t samples = 0;  ///< elements
+  double relative_error = 0;  ///< L2 norm of result - dense result over that of the dense result; NaN: this is zero
+  double cosine = 0;          ///< of the angle between them; NaN: one of them is zero, and not the other
+};
+
+/// The last one of a state.
+SkipAudit audit_of(const MethodState& state);
+
+class SkipImportance;
+
+/// SkipReduce (Kasan, Abts, Choi, Kim, MICRO 2025): contributions that a call leaves out to save rounds. For sum and
+/// avg. options.def says what its members mean. Equal on all ranks, but for what the call does not use: the factor of
+/// another scale, say.
+struct Skip {
+  static constexpr double most_steps = std::numeric_limits<int>::max();
+  static constexpr double most_runs = 1e15;
+  static constexpr double most_factor = 1e300;
+
+#define LACUNA_OPTION(name, type, value, ...) type name = value;
+#include "algorithms/skip/options.def"
+#undef LACUNA_OPTION
+  std::vector<SkipSegment> segments{};   ///< of an allreduce; none: one that is skipped
+  SkipImportance* importance = nullptr;  ///< needed for SkipPolicy::Automatic; lives as long as the buffers
+
+  /// Does it ask for anything to be left out, in some run at least, or for what was left out?
+  bool is_on() const { return steps != 0 || ratio != 0 || gather_steps != 0 || feedback || !schedule.empty(); }
+};
+
+/// For Options::method.
+MethodOptions skip(Skip options);
+
+extern const Method skip_method;
+
+/// What becomes of a part of a call that may skip: PartReport::outcome.
+enum class SkipOutcome : int {
+  Dense = 0,  ///< as asked for: never skipped, small, or S was 0
+  Skipped = 1,
+  Protected = 2,  ///< dense: its segment is important
+  Measured = 3,   ///< dense, to see how important its segment is
+};
+
+/// The numbers of Report::numbers.
+enum class SkipNumber : std::size_t {
+  Steps = 0,        ///< S
+  GatherSteps = 1,  ///< left out of the second half
+  Protected = 2,    ///< parts
+  Measured = 3,     ///< parts
+  Audits = 4,       ///< with a finite error
+  AuditError = 5,   ///< of these
+};
+
+}  // namespace lacuna

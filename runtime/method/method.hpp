@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "runtime/graph/algorithm.hpp"
+#include "runtime/method/option.hpp"
+#include "runtime/method/plan.hpp"
+#include "runtime/values/method_options.hpp"
+#include "runtime/values/method_state.hpp"
+
+namespace lacuna {
+
+/// An algorithm that serves a method, and how it is called when it does.
+struct MethodAlgorithm {
+  const Algorithm* algorithm = nullptr;
+  std::string_view name;
+  std::string_view summary;  ///< as Algorithm::summary, with the method
+};
+
+/// What a plan is made from: values equal on all ranks, of a call that check() has accepted.
+struct PlanRequest {
+  const Call& call;
+  const Algorithm& algorithm;
+  const Hosts& hosts;  ///< of the ranks
+  std::size_t chunk_bytes = 0;
+};
+
+/// A run that has ended, as its method sees it.
+struct Ended {
+  const Call& call;
+  const Plan& plan;
+  bool well = false;
+  std::uint64_t state_run = 0;          ///< which run of its state it was, from 1; 0: it has none
+  std::span<const std::byte> sample{};  ///< the dense result of Plan::sample elements
+  const void* run = nullptr;            ///< tells runs apart that are under way at the same time
+};
+
+/// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
+/// it, one line of algorithms/methods.def lists it. A method's options are a plain struct; `options` describes it.
+/// Functions that may be null do nothing. They run under the executor's lock and neither block nor call users.
+struct Method {
+  std::string_view name{};
+  std::string_view summary{};  ///< one line
+  std::span<const Option> options{};
+  /// Names of what it adds to reports, of which those that a plan knows come first, and of what becomes of parts: the
+  /// first outcome is "dense".
+  std::span<const std::string_view> numbers{};
+  std::span<const std::string_view> outcomes{};
+  /// Those that serve it.
+  std::span<const MethodAlgorithm> algorithms{};
+  /// New options: a copy, or with all defaults.
+  std::shared_ptr<void> (*make)(const void* like) = nullptr;
+  /// Do these options ask for anything, in some run at least?
+  bool (*is_on)(const void* options) = nullptr;
+  /// The name of the algorithm that serves this call best, which names none.
+  std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
+  /// Ok, or why this algorithm can't do what the call asks for.
+  Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
+  /// Ok, or why the call can't start now: Busy.
+  Status (*ready)(const Call& call) = nullptr;
+  /// Makes the arrays that the state of a tensor of so many elements will have, for checkpoints; a call makes what
+  /// lacks.
+  void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
+  /// Makes the parts of the next run. Sees the state as it is before the run and counts nothing.
+  void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
+  /// A run of this call begins.
+  void (*begun)(const Call& call, const void* run) = nullptr;
+  /// The ranks in one part that is not dense; null: as the algorithm orders them.
+  Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
+  /// A run has ended: fills in the rest of the numbers.
+  void (*ended)(const Ended& run, MethodNumbers& numbers) = nullptr;
+
+  /// How the algorithm is called when it serves this method; null: it does not.
+  const MethodAlgorithm* find(const Algorithm& algorithm) const;
+  const MethodAlgorithm* find(Collective collective, std::string_view algorithm) const;
+};
+
+/// The method of the call that the algorithm serves; null: it runs dense.
+inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
+  const Method* method = call.options.method.method();
+  return method && method->find(algorithm) ? method : nullptr;
+}
+/// Does it ask for anything to be given up, in some run at least?
+inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
+inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
+
+/// The parts of the call's next run: those of its method, or equal shares.
+void make_plan(const PlanRequest& request, Plan& plan);
+
+/// The ranks in one part of a plan.
+Order order_of(const Binding& binding, const Plan& plan, std::uint32_t part);
+/// In the dense call.
+inline Order dense_order(const Binding& binding, std::uint32_t part) {
+  return binding.algorithm.order ? binding.algorithm.order(binding, part) : Order(binding.hosts.size());
+}
+
+}  // namespace lacuna

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// Pairs of whole numbers: run and steps, say.
+using OptionPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+/// The value of an option; of a choice, its name.
+using OptionValue = std::variant<bool, std::int64_t, double, std::string, OptionPairs>;
+
+/// One option of a method, declared once: its options.def makes of it the member of the C++ struct, and this. Texts,
+/// TOML tables, digests, checks and the manual know nothing else of an option.
+struct Option {
+  enum class Kind : std::uint8_t { Flag, Integer, Number, Choice, Pairs };
+
+  std::string_view name;
+  std::string_view help;
+  Kind kind = Kind::Flag;
+  double least = 0, most = 0;  ///< of integers and numbers, and of both in pairs
+  std::span<const std::string_view> choices{};
+  OptionValue (*get)(const void* options) = nullptr;
+  void (*set)(void* options, const OptionValue& value) = nullptr;
+  /// Does it change anything as the others are set? What does not is neither in texts nor in digests.
+  bool (*counts)(const void* options) = nullptr;
+};
+
+/// "0 .. 1", "static, random or shuffled", "0 or 1", "RUN:STEPS/RUN:STEPS/...".
+std::string allowed_text(const Option& option);
+/// As it stands behind `name=`.
+std::string value_text(const Option& option, const OptionValue& value);
+/// The inverse; an error says what was given and what is allowed.
+Result<OptionValue> parse_value(const Option& option, std::string_view text);
+/// Ok, or why this option can't have this value, which is of its kind.
+Status check_value(const Option& option, const OptionValue& value);
+
+/// Ok, or the first member of the struct that is out of its range.
+Status check_options(std::string_view method, std::span<const Option> options, const void* values);
+/// Sets it, or says why it can't have this value.
+Status set_value(const Option& option, void* values, const OptionValue& value);
+/// Sets `name`; an error names the nearest one that there is.
+Status set_option(std::string_view method, std::span<const Option> options, void* values, std::string_view name,
+                  std::string_view text);
+
+/// The names of an enumeration's values, in order: options of its type are choices. Each such enumeration has its own.
+template <class Enum>
+inline constexpr std::span<const std::string_view> names_of{};
+
+namespace option {
+
+template <class Value>
+constexpr Option::Kind kind_of() {
+  if constexpr (std::is_same_v<Value, bool>) return Option::Kind::Flag;
+  if constexpr (std::is_enum_v<Value>) return Option::Kind::Choice;
+  if constexpr (std::is_floating_point_v<Value>) return Option::Kind::Number;
+  if constexpr (std::is_integral_v<Value>) return Option::Kind::Integer;
+  return Option::Kind::Pairs;
+}
+
+template <class Value>
+OptionValue generic(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, double>) return value;
+  if constexpr (std::is_enum_v<Value>) {
+    const auto number = static_cast<std::size_t>(value);
+    return std::string(number < names_of<Value>.size() ? names_of<Value>[number] : std::to_string(number));
+  } else if constexpr (std::is_integral_v<Value>) {
+    return static_cast<std::int64_t>(value);
+  } else if constexpr (kind_of<Value>() == Option::Kind::Pairs) {
+    OptionPairs pairs;
+    for (const auto& [first, second] : value) {
+      pairs.emplace_back(static_cast<std::int64_t>(first), static_cast<std::int64_t>(second));
+    }
+    return pairs;
+  }
+}
+
+template <class Value>
+void assign(Value& to, const OptionValue& value) {
+  if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, double>) {
+    to = std::get<Value>(value);
+  } else if constexpr (std::is_enum_v<Value>) {
+    for (std::size_t i = 0; i < names_of<Value>.size(); ++i) {
+      if (names_of<Value>[i] == std::get<std::string>(value)) to = static_cast<Value>(i);
+    }
+  } else if constexpr (std::is_integral_v<Value>) {
+    to = static_cast<Value>(std::get<std::int64_t>(value));
+  } else {
+    to.clear();
+    for (const auto& pair : std::get<OptionPairs>(value)) {
+      auto& [first, second] = to.emplace_back();
+      first = static_cast<std::remove_reference_t<decltype(first)>>(pair.first);
+      second = static_cast<std::remove_reference_t<decltype(second)>>(pair.second);
+    }
+  }
+}
+
+template <class Struct, class Value>
+Struct struct_of(Value Struct::*);
+template <class Struct, class Value>
+Value value_of(Value Struct::*);
+
+/// What an options.def says behind the default of a member.
+struct Limits {
+  double least = 0, most = 0;
+};
+
+/// The option of a member of a method's struct.
+template <auto Member>
+constexpr Option of(std::string_view name, Limits limits, bool (*counts)(const void*), std::string_view help) {
+  using Struct = decltype(struct_of(Member));
+  using Value = decltype(value_of(Member));
+  return {.name = name,
+          .help = help,
+          .kind = kind_of<Value>(),
+          .least = limits.least,
+          .most = limits.most,
+          .choices = names_of<Value>,
+          .get = [](const void* options) { return generic(static_cast<const Struct*>(options)->*Member); },
+          .set = [](void* options, const OptionValue& value) { assign(static_cast<Struct*>(options)->*Member, value); },
+          .counts = counts};
+}
+
+}  // namespace option
+}  // namespace lacuna

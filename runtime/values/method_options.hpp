@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace lacuna {
+
+struct Method;
+
+/// A method with its options: what a call gives up, and how. An immutable value, cheap to copy and safe to share
+/// between threads. A method's own header makes one from a struct (skip({.steps = 2})), method_options() of
+/// algorithms/registry.hpp from text ("skip:steps=2"). Without a method a call is dense.
+class MethodOptions {
+ public:
+  MethodOptions() = default;
+  /// Of a method and an object of its struct.
+  MethodOptions(const Method& method, std::shared_ptr<const void> options);
+
+  explicit operator bool() const { return body_ != nullptr; }
+  /// Null: none.
+  const Method* method() const { return body_ ? body_->method : nullptr; }
+  /// The method's struct; only with a method.
+  template <class T>
+  const T& as() const {
+    return *static_cast<const T*>(body_->options.get());
+  }
+  const void* get() const { return body_ ? body_->options.get() : nullptr; }
+  /// Stands for all that counts of them; 0: no method.
+  std::uint64_t digest() const { return body_ ? body_->digest : 0; }
+  /// "skip:steps=2,mode=random": what is not as it is by default; empty: no method.
+  const std::string& text() const;
+
+ private:
+  struct Body {
+    const Method* method;
+    std::shared_ptr<const void> options;
+    std::string text;
+    std::uint64_t digest;
+  };
+  std::shared_ptr<const Body> body_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/sampler.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// A named array of a state.
+struct StateArray {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  bool own = false;  ///< each rank has its own; else it is equal on all
+  std::vector<std::byte> bytes;
+
+  std::size_t count() const { return bytes.size() / size_of(dtype); }
+};
+
+/// What a method keeps of one tensor from call to call: plain values that the caller owns, saves and restores. All but
+/// the arrays that are each rank's own is equal on all ranks. It lives as long as the buffers of the calls that have
+/// it; one that keeps a residual serves one call at a time.
+struct MethodState {
+  Sampler sampler{};
+  std::uint64_t runs = 0;  ///< calls started with it
+  bool in_use = false;     ///< a call is changing its arrays
+  std::vector<StateArray> arrays{};
+
+  /// Null if there is none.
+  StateArray* find(std::string_view name);
+  const StateArray* find(std::string_view name) const;
+  /// The array of this name, which is made with so many zeros if there is none.
+  StateArray& array(std::string_view name, Dtype dtype, std::size_t count, bool own);
+
+  /// All of it but in_use, to be put into a checkpoint. `kind` tells apart what is not a tensor's.
+  std::vector<std::byte> save(std::string_view kind = {}) const;
+  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed.
+  Status restore(std::span<const std::byte> saved, std::string_view kind = {});
+};
+
+/// What earlier calls have not contributed yet of a rank's input, like the input. The array of all methods that feed
+/// back what they leave out.
+inline constexpr std::string_view residual_array = "residual";
+
+}  // namespace lacuna

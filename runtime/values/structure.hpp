@@ -1,0 +1,20 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace lacuna {
+
+/// What a graph depends on beside its algorithm, its ranks and their hosts: how the buffers of the call lie to each
+/// other, and a few small integers whose meaning only the algorithm's program knows; 0 is the usual.
+struct Structure {
+  static constexpr std::size_t most_numbers = 3;
+
+  bool in_place = false;
+  bool feedback = false;  ///< the input is added to the state's residual, which stands for it
+  std::array<int, most_numbers> numbers{};
+
+  friend bool operator==(const Structure&, const Structure&) = default;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "algorithms/skip/skip.hpp"
+#include "runtime/values/call.hpp"
+
+namespace lacuna::test {
+
+/// What a call is to skip, to be changed: its options are made anew when the expression ends.
+class SkipIn {
+ public:
+  explicit SkipIn(Options& options) : options_(options) {
+    if (options.method) skip_ = options.method.as<Skip>();
+  }
+  SkipIn(const SkipIn&) = delete;
+  SkipIn& operator=(const SkipIn&) = delete;
+  ~SkipIn() { options_.method = lacuna::skip(skip_); }
+
+  Skip* operator->() { return &skip_; }
+  Skip& operator*() { return skip_; }
+
+ private:
+  Options& options_;
+  Skip skip_;
+};
+
+inline SkipIn skip_in(Call& call) { return SkipIn(call.options); }
+inline SkipIn skip_in(Options& options) { return SkipIn(options); }
+
+/// The number of a report.
+inline double number_of(const Report& report, SkipNumber number) {
+  return report.numbers[static_cast<std::size_t>(number)];
+}
+inline int steps_of(const Report& report) { return static_cast<int>(number_of(report, SkipNumber::Steps)); }
+
+/// What feedback has left, or nothing.
+inline std::vector<std::byte> residual_of(const MethodState& state) {
+  const StateArray* array = state.find(residual_array);
+  return array ? array->bytes : std::vector<std::byte>();
+}
+
+}  // namespace lacuna::test
