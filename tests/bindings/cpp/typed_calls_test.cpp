@@ -10,6 +10,7 @@
 namespace lacuna {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace test;
 
 using Floats = std::vector<float>;
@@ -73,10 +74,11 @@ TEST_P(TypedCalls, LengthsThatDoNotFitAreTheSameErrorCalledStartedAndPrepared) {
   Floats data(10);
   const std::vector<std::size_t> counts = {3, 4};
   const std::span<float> few = std::span(data).first(4);
+  const Options soon{.deadline = 200ms};
   const std::pair<TypedCall, const char*> wrong[] = {
-      {allreduce(data, few), "allreduce: the input has 10 elements, must have 4"},
-      {allgather(few, data), "allgather: the output has 10 elements, must have 8"},
-      {alltoallv(few, {.counts = counts}, data, {.counts = counts}),
+      {allreduce(data, few, {}, soon), "allreduce: the input has 10 elements, must have 4"},
+      {allgather(few, data, soon), "allgather: the output has 10 elements, must have 8"},
+      {alltoallv(few, {.counts = counts}, data, {.counts = counts}, soon),
        "alltoallv: the input has 4 elements, must have 7 or more"}};
   for (const auto& [call, text] : wrong) {
     expect_error(ranks[0].call(call), Code::InvalidArgument, text);
