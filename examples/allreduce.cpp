@@ -13,7 +13,7 @@ int main() {
   }
   const std::vector<float> mine(1000, static_cast<float>(world->rank() + 1));
   std::vector<float> sum(mine.size());
-  const lacuna::Status status = world->allreduce<float>(mine, sum);
+  const lacuna::Status status = world->call(lacuna::allreduce(mine, sum));
   if (!status) {
     std::fprintf(stderr, "%s\n", status.to_string().c_str());
     return 1;

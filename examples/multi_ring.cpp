@@ -57,10 +57,10 @@ int main() {
   if (!world) return fail(world.status());
   std::vector<double> mine(100'001), ours(mine.size()), theirs(mine.size());
   std::iota(mine.begin(), mine.end(), world->rank());
-  if (const auto status = world->allreduce<double>(mine, ours, {}, {.algorithm = "multi_ring"}); !status) {
+  if (const auto status = world->call(lacuna::allreduce(mine, ours, {}, {.algorithm = "multi_ring"})); !status) {
     return fail(status);
   }
-  if (const auto status = world->allreduce<double>(mine, theirs, {}, {.algorithm = "ring"}); !status) {
+  if (const auto status = world->call(lacuna::allreduce(mine, theirs, {}, {.algorithm = "ring"})); !status) {
     return fail(status);
   }
   const bool equal = ours == theirs;

@@ -42,7 +42,8 @@ Status read_tables(const lacuna::Communicator& communicator, const Arguments& gi
 }
 
 /// Fills a call from its buffers; one that this rank does not have may be null.
-Status read_buffers(const lacuna::Communicator& communicator, const Arguments& given, lacuna::Call& call) {
+Status read_buffers(const lacuna::Communicator& communicator, const Arguments& given, lacuna::TypedCall& typed) {
+  lacuna::Call& call = typed.call;
   const bool reads = lacuna::reads_input(call.collective, communicator.rank(), call.root);
   const bool writes = lacuna::writes_output(call.collective, communicator.rank(), call.root);
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
@@ -53,14 +54,13 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
     if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
   }
   if (Status valid = read_tables(communicator, given, call); !valid) return valid;
-  const auto count = communicator.count_of(call, input.count, output.count);
-  if (!count) return count.status();
   const lacuna_buffer& one = reads ? input : output;
-  call.count = *count;
   call.input = input.data;
   call.output = output.data;
   call.dtype = static_cast<lacuna::Dtype>(one.dtype);
   call.memory = memory_of(one);
+  typed.input = input.count;
+  typed.output = output.count;
   return {};
 }
 
@@ -69,15 +69,16 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
                          const lacuna_options* options, lacuna_request** request) {
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");
-    lacuna::Call call{.collective = what, .root = given.root};
+    lacuna::TypedCall typed{.call = {.collective = what, .root = given.root}};
     if (Status valid = check_range("reduction", given.reduction, LACUNA_PROD); !valid) return valid;
-    call.reduction = static_cast<lacuna::Reduction>(given.reduction);
-    if (Status valid = read_options(options, call.options); !valid) return valid;
-    if (Status valid = read_buffers(communicator->communicator, given, call); !valid) return valid;
+    typed.call.reduction = static_cast<lacuna::Reduction>(given.reduction);
+    if (Status valid = read_options(options, typed.call.options); !valid) return valid;
+    if (Status valid = read_buffers(communicator->communicator, given, typed); !valid) return valid;
     const bool prepare = prepares(options);
     if (prepare && !request) return null_argument("request");
-    if (!request) return communicator->communicator.run(call);
-    auto made = prepare ? communicator->communicator.prepare(call) : communicator->communicator.start(call);
+    lacuna::Communicator& ranks = communicator->communicator;
+    if (!request) return ranks.call(std::move(typed));
+    auto made = prepare ? ranks.prepare(std::move(typed)) : ranks.start(std::move(typed));
     if (!made) return made.status();
     *request = new lacuna_request{std::move(*made)};
     return {};

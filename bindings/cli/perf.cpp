@@ -35,7 +35,8 @@ double bus_factor(Collective collective, Rank size) {
 }
 
 Status add_over_ranks(Communicator& communicator, Reduction reduction, double& value) {
-  return communicator.allreduce<double>(std::span<const double>(&value, 1), std::span<double>(&value, 1), reduction);
+  const std::span one(&value, 1);
+  return communicator.call(allreduce(one, one, reduction));
 }
 
 Status check_once(Bench& bench, std::size_t chunk_bytes, std::size_t& wrong) {
@@ -58,7 +59,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   for (int i = 0; i < options.warmup; ++i) {
     if (Status status = bench.round(call, options.operations); !status) return status;
   }
-  if (Status status = bench.communicator.barrier(); !status) return status;
+  if (Status status = bench.communicator.call(barrier()); !status) return status;
   const auto start = Clock::now();
   for (int i = 0; i < options.iterations; ++i) {
     if (Status status = bench.round(call, options.operations); !status) return status;
@@ -76,14 +77,14 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
 Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   const Call call = bench.call();
   std::vector<double> times(static_cast<std::size_t>(std::min(bench.options.iterations, most_timed_iterations)));
-  if (Status status = bench.communicator.barrier(); !status) return status;
+  if (Status status = bench.communicator.call(barrier()); !status) return status;
   auto before = Clock::now();
   for (double& time : times) {
     if (Status status = bench.round(call, bench.options.operations); !status) return status;
     const auto after = Clock::now();
     time = std::chrono::duration<double, std::micro>(after - std::exchange(before, after)).count();
   }
-  if (Status status = bench.communicator.allreduce<double>(times, times, Reduction::Max); !status) return status;
+  if (Status status = bench.communicator.call(allreduce(times, times, Reduction::Max)); !status) return status;
   figures.percentiles = percentiles_of(std::move(times));
   return {};
 }
@@ -104,7 +105,7 @@ PerfReport report_of(const Report& mine, double sent, double dense_sent) {
 
 Status measure_report(Bench& bench, const Report& mine, PerfReport& report) {
   double bytes[] = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent)};
-  if (Status added = bench.communicator.allreduce<double>(bytes, bytes); !added) return added;
+  if (Status added = bench.communicator.call(allreduce<double>(bytes, bytes)); !added) return added;
   report = report_of(mine, bytes[0], bytes[1]);
   return {};
 }

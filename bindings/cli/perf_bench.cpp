@@ -23,7 +23,7 @@ Result<std::unique_ptr<Background>> Background::make(Communicator& communicator,
 Status Background::keep_in_flight() {
   if (!request_.test()) return {};
   if (Status ended = request_.wait(); !ended) return ended;
-  auto started = communicator_.start_allreduce<float>(data_, data_);
+  auto started = communicator_.start(allreduce(data_, data_));
   if (!started) return started.status();
   request_ = *std::move(started);
   ++started_;
@@ -33,7 +33,7 @@ Status Background::keep_in_flight() {
 Status Background::finish(Communicator& communicator) {
   double most = started_;
   const std::span one(&most, 1);
-  if (Status agreed = communicator.allreduce<double>(one, one, Reduction::Max); !agreed) return agreed;
+  if (Status agreed = communicator.call(allreduce(one, one, Reduction::Max)); !agreed) return agreed;
   while (started_ < most) {
     if (Status ended = request_.wait(); !ended) return ended;
     if (Status started = keep_in_flight(); !started) return started;
@@ -132,7 +132,7 @@ Status Bench::round(const Call& now, int operations) {
   if (background) {
     if (Status goes_on = background->keep_in_flight(); !goes_on) return goes_on;
   }
-  if (operations == 1 && !options.messages) return communicator.run(now);
+  if (operations == 1 && !options.messages) return communicator.call(now);
   std::vector<Request> requests;
   requests.reserve(2 * static_cast<std::size_t>(operations));
   for (int i = 0; i < operations; ++i) {

@@ -38,7 +38,7 @@ Status RunSession::restore() {
     found = newest.status();
   }
   if (Status agreed = agree(communicator_, found); !agreed) return agreed;
-  if (Status shared = communicator_.broadcast<std::int64_t>(set); !shared) return shared;
+  if (Status shared = communicator_.call(broadcast(set)); !shared) return shared;
   return set[0] == no_set ? Status::ok() : read_set(set[0]);
 }
 
@@ -102,7 +102,7 @@ Status RunSession::write_manifest(std::int64_t set, const Status& written, const
     return std::span(reinterpret_cast<std::uint8_t*>(span.data()), span.size_bytes());
   };
   const std::span<const std::uint8_t> input = bytes_of(std::span(&mine, 1));
-  if (Status gathered = communicator_.allgather(input, bytes_of(std::span(sums))); !gathered) return gathered;
+  if (Status gathered = communicator_.call(allgather(input, bytes_of(std::span(sums)))); !gathered) return gathered;
 
   const auto complete = [&]() -> Status {
     checkpoint::Manifest manifest{.step = set, .files = {}, .config_text = config_.values, .config_digest = ""};

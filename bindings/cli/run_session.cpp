@@ -100,7 +100,7 @@ bool RunSession::evaluates_now() const {
 }
 
 Status RunSession::train_until(std::uint64_t stop) {
-  if (Status together = communicator_.barrier(); !together) return together;
+  if (Status together = communicator_.call(barrier()); !together) return together;
   const auto begin = std::chrono::steady_clock::now();
   const auto waited = config_.workload->waited();
   const std::uint64_t payload = communicator_.counters().payload_sent;
@@ -132,7 +132,7 @@ Status RunSession::evaluate() {
 Result<Cost> RunSession::mean_cost() {
   const Cost& cost = current().cost;
   std::array<double, 3> costs = {cost.seconds, cost.waited, cost.payload};
-  if (Status averaged = communicator_.allreduce<double>(costs, costs, Reduction::Avg); !averaged) return averaged;
+  if (Status averaged = communicator_.call(allreduce(costs, costs, Reduction::Avg)); !averaged) return averaged;
   return Cost{.seconds = costs[0], .waited = costs[1], .payload = costs[2]};
 }
 

@@ -1,19 +1,21 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
 
-#include "bindings/cpp/request.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/dtype.hpp"
-#include "runtime/values/status.hpp"
 
 namespace lacuna {
 
+/// The element types that the typed calls take.
 template <class T>
-struct DtypeOf;  // the element types that the typed calls take
+struct DtypeOf;
 template <>
 struct DtypeOf<float> : std::integral_constant<Dtype, Dtype::F32> {};
 template <>
@@ -25,333 +27,172 @@ struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
 template <>
 struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
 
-/// The typed calls of a communicator. The plain name waits for the call's end, start_... returns its Request, and
-/// prepare_... one that Request::start starts, any number of times. Spans whose lengths do not fit together are an
-/// error, and nothing is sent; where there are tables of blocks, a span may be longer. `root` stands where a buffer is
-/// the root's only: the other ranks may pass an empty span for it.
-template <class Communicator>
-class TypedCollectives {
- public:
-  /// output = the reduction of all inputs; equal bits on all ranks.
-  template <class T>
-  Status allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                   Options options = {}) {
-    return run(call_of<T>({.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)},
-                          input, output));
-  }
-  template <class T>
-  Result<Request> start_allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                                  Options options = {}) {
-    return start(call_of<T>(
-        {.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_allreduce(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                                    Options options = {}) {
-    return prepare(call_of<T>(
-        {.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, input, output));
-  }
-  /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
-  template <class T>
-  Status reduce_scatter(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                        Options options = {}) {
-    return run(
-        call_of<T>({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-  template <class T>
-  Result<Request> start_reduce_scatter(std::span<const T> input, std::span<T> output,
-                                       Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start(
-        call_of<T>({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-  template <class T>
-  Result<Request> prepare_reduce_scatter(std::span<const T> input, std::span<T> output,
-                                         Reduction reduction = Reduction::Sum, Options options = {}) {
-    return prepare(
-        call_of<T>({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-  /// The same with blocks of different lengths in the input; all ranks give the same counts.
-  template <class T>
-  Status reduce_scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output,
-                         Reduction reduction = Reduction::Sum, Options options = {}) {
-    return run(call_of<T>({.collective = Collective::ReduceScatterv,
-                           .reduction = reduction,
-                           .input_blocks = blocks,
-                           .options = std::move(options)},
-                          input, output));
-  }
-  template <class T>
-  Result<Request> start_reduce_scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output,
-                                        Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start(call_of<T>({.collective = Collective::ReduceScatterv,
-                             .reduction = reduction,
-                             .input_blocks = blocks,
-                             .options = std::move(options)},
-                            input, output));
-  }
-  template <class T>
-  Result<Request> prepare_reduce_scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output,
-                                          Reduction reduction = Reduction::Sum, Options options = {}) {
-    return prepare(call_of<T>({.collective = Collective::ReduceScatterv,
-                               .reduction = reduction,
-                               .input_blocks = blocks,
-                               .options = std::move(options)},
-                              input, output));
-  }
-  /// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
-  template <class T>
-  Status allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return run(call_of<T>({.collective = Collective::Allgather, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> start_allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return start(call_of<T>({.collective = Collective::Allgather, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_allgather(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return prepare(call_of<T>({.collective = Collective::Allgather, .options = std::move(options)}, input, output));
-  }
-  /// The same with inputs of different lengths; all ranks give the same counts.
-  template <class T>
-  Status allgatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks, Options options = {}) {
-    return run(call_of<T>(
-        {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> start_allgatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks,
-                                   Options options = {}) {
-    return start(call_of<T>(
-        {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_allgatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks,
-                                     Options options = {}) {
-    return prepare(call_of<T>(
-        {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)}, input, output));
-  }
-  /// data = the root's data, on all ranks.
-  template <class T>
-  Status broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return run(
-        call_of<T>({.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, data, data));
-  }
-  template <class T>
-  Result<Request> start_broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return start(
-        call_of<T>({.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, data, data));
-  }
-  template <class T>
-  Result<Request> prepare_broadcast(std::span<T> data, Rank root = 0, Options options = {}) {
-    return prepare(
-        call_of<T>({.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, data, data));
-  }
-  /// On the root, output = the reduction of all inputs.
-  template <class T>
-  Status reduce(std::span<const T> input, std::span<T> output, Rank root = 0, Reduction reduction = Reduction::Sum,
-                Options options = {}) {
-    return run(call_of<T>(
-        {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, input,
-        output));
-  }
-  template <class T>
-  Result<Request> start_reduce(std::span<const T> input, std::span<T> output, Rank root = 0,
-                               Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start(call_of<T>(
-        {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, input,
-        output));
-  }
-  template <class T>
-  Result<Request> prepare_reduce(std::span<const T> input, std::span<T> output, Rank root = 0,
-                                 Reduction reduction = Reduction::Sum, Options options = {}) {
-    return prepare(call_of<T>(
-        {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, input,
-        output));
-  }
-  /// On the root, output = the inputs of all ranks, by rank: size() * input.size() elements.
-  template <class T>
-  Status gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return run(
-        call_of<T>({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> start_gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return start(
-        call_of<T>({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_gather(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return prepare(
-        call_of<T>({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output));
-  }
-  /// The same with inputs of different lengths. Only the root's blocks are looked at; with `received`, it need not know
-  /// the lengths.
-  template <class T>
-  Status gatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks, Rank root = 0,
-                 Options options = {}) {
-    return run(call_of<T>(
-        {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  template <class T>
-  Result<Request> start_gatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks, Rank root = 0,
-                                Options options = {}) {
-    return start(call_of<T>(
-        {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  template <class T>
-  Result<Request> prepare_gatherv(std::span<const T> input, std::span<T> output, const Blocks& blocks, Rank root = 0,
-                                  Options options = {}) {
-    return prepare(call_of<T>(
-        {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  /// output = block `rank` of the root's input, which has size() * output.size() elements.
-  template <class T>
-  Status scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return run(
-        call_of<T>({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> start_scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return start(
-        call_of<T>({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_scatter(std::span<const T> input, std::span<T> output, Rank root = 0, Options options = {}) {
-    return prepare(
-        call_of<T>({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output));
-  }
-  /// The same with blocks of different lengths, of which only the root's are looked at.
-  template <class T>
-  Status scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output, Rank root = 0,
-                  Options options = {}) {
-    return run(call_of<T>(
-        {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  template <class T>
-  Result<Request> start_scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output, Rank root = 0,
-                                 Options options = {}) {
-    return start(call_of<T>(
-        {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  template <class T>
-  Result<Request> prepare_scatterv(std::span<const T> input, const Blocks& blocks, std::span<T> output, Rank root = 0,
-                                   Options options = {}) {
-    return prepare(call_of<T>(
-        {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)},
-        input, output));
-  }
-  /// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
-  template <class T>
-  Status alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return run(call_of<T>({.collective = Collective::Alltoall, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> start_alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return start(call_of<T>({.collective = Collective::Alltoall, .options = std::move(options)}, input, output));
-  }
-  template <class T>
-  Result<Request> prepare_alltoall(std::span<const T> input, std::span<T> output, Options options = {}) {
-    return prepare(call_of<T>({.collective = Collective::Alltoall, .options = std::move(options)}, input, output));
-  }
-  /// The same with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much
-  /// the others send to it.
-  template <class T>
-  Status alltoallv(std::span<const T> input, const Blocks& input_blocks, std::span<T> output,
-                   const Blocks& output_blocks, Options options = {}) {
-    return run(call_of<T>({.collective = Collective::Alltoallv,
-                           .input_blocks = input_blocks,
-                           .output_blocks = output_blocks,
-                           .options = std::move(options)},
-                          input, output));
-  }
-  template <class T>
-  Result<Request> start_alltoallv(std::span<const T> input, const Blocks& input_blocks, std::span<T> output,
-                                  const Blocks& output_blocks, Options options = {}) {
-    return start(call_of<T>({.collective = Collective::Alltoallv,
-                             .input_blocks = input_blocks,
-                             .output_blocks = output_blocks,
-                             .options = std::move(options)},
-                            input, output));
-  }
-  template <class T>
-  Result<Request> prepare_alltoallv(std::span<const T> input, const Blocks& input_blocks, std::span<T> output,
-                                    const Blocks& output_blocks, Options options = {}) {
-    return prepare(call_of<T>({.collective = Collective::Alltoallv,
-                               .input_blocks = input_blocks,
-                               .output_blocks = output_blocks,
-                               .options = std::move(options)},
-                              input, output));
-  }
-  /// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
-  template <class T>
-  Status scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-              Options options = {}) {
-    return run(call_of<T>({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)},
-                          input, output));
-  }
-  template <class T>
-  Result<Request> start_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                             Options options = {}) {
-    return start(call_of<T>({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)},
-                            input, output));
-  }
-  template <class T>
-  Result<Request> prepare_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                               Options options = {}) {
-    return prepare(call_of<T>({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)},
-                              input, output));
-  }
-  /// output = the reduction of the inputs of ranks 0 .. rank-1; unchanged on rank 0. Avg is refused.
-  template <class T>
-  Status exclusive_scan(std::span<const T> input, std::span<T> output, Reduction reduction = Reduction::Sum,
-                        Options options = {}) {
-    return run(
-        call_of<T>({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-  template <class T>
-  Result<Request> start_exclusive_scan(std::span<const T> input, std::span<T> output,
-                                       Reduction reduction = Reduction::Sum, Options options = {}) {
-    return start(
-        call_of<T>({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-  template <class T>
-  Result<Request> prepare_exclusive_scan(std::span<const T> input, std::span<T> output,
-                                         Reduction reduction = Reduction::Sum, Options options = {}) {
-    return prepare(
-        call_of<T>({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
-                   input, output));
-  }
-
- private:
-  template <class T>
-  Result<Call> call_of(Call call, std::span<const T> input, std::span<T> output) const {
-    call.input = input.data();
-    call.output = output.data();
-    call.dtype = DtypeOf<T>::value;
-    const auto count = static_cast<const Communicator&>(*this).count_of(call, input.size(), output.size());
-    if (!count) return count.status();
-    call.count = *count;
-    return call;
-  }
-  Status run(const Result<Call>& call) { return call ? communicator().run(*call) : call.status(); }
-  Result<Request> start(const Result<Call>& call) {
-    if (!call) return call.status();
-    return communicator().start(*call);
-  }
-  Result<Request> prepare(const Result<Call>& call) {
-    if (!call) return call.status();
-    return communicator().prepare(*call);
-  }
-  Communicator& communicator() { return static_cast<Communicator&>(*this); }
+/// T is one of them.
+template <class T>
+concept Element = requires {
+  DtypeOf<T>::value;
 };
+
+/// What a buffer holds.
+template <class Range>
+using ElementOf = std::ranges::range_value_t<Range>;
+
+/// What a typed call can read: elements of type T, or of any if T is void, in a std::span or another view, or in a
+/// std::vector, a std::array and the like that has a name. A temporary one is refused, as a call may outlive it.
+template <class Range, class T>
+concept InputOf = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    std::ranges::borrowed_range<Range> && Element<ElementOf<Range>> &&
+    (std::is_void_v<T> || std::same_as<T, ElementOf<Range>>);
+
+/// What it can write: the same, and not const.
+template <class Range, class T>
+concept OutputOf =
+    InputOf<Range, T> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
+
+/// A collective on buffers whose lengths are known, for Communicator's call, start and prepare. Each collective has a
+/// function that makes one, and does nothing else:
+///
+///     Status done = world.call(allreduce(gradient, gradient, Reduction::Avg));
+///
+/// The element type is that of the buffers; where it is named, allreduce<float>(...), they must have it. Lengths that
+/// do not fit together are an error of call, start and prepare, and nothing is sent; where there are tables of blocks,
+/// a buffer may be longer. `root` stands where a buffer is the root's only: the other ranks may pass an empty span for
+/// it. A TypedCall owns neither buffers nor tables, as a Call. Beside std::reduce and std::exclusive_scan write
+/// lacuna::reduce and lacuna::exclusive_scan, or name the element type.
+struct [[nodiscard]] TypedCall {
+  Call call{};             ///< its count is not looked at
+  std::size_t input = 0;   ///< elements of its input, where this rank has one
+  std::size_t output = 0;  ///< elements of its output, where this rank has one
+};
+
+/// This call on these buffers: what the functions below have in common.
+template <class Input, class Output>
+TypedCall typed_call(Call call, Input& input, Output& output) {
+  const std::span in(input);
+  const std::span out(output);
+  call.input = in.data();
+  call.output = out.data();
+  call.dtype = DtypeOf<ElementOf<Input>>::value;
+  return {std::move(call), in.size(), out.size()};
+}
+
+/// output = the reduction of all inputs; equal bits on all ranks.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall allreduce(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call({.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, input,
+                    output);
+}
+
+/// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall reduce_scatter(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
+                    input, output);
+}
+
+/// The same with blocks of different lengths in the input; all ranks give the same counts.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, Reduction reduction = Reduction::Sum,
+                          Options options = {}) {
+  return typed_call({.collective = Collective::ReduceScatterv,
+                     .reduction = reduction,
+                     .input_blocks = blocks,
+                     .options = std::move(options)},
+                    input, output);
+}
+
+/// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
+  return typed_call({.collective = Collective::Allgather, .options = std::move(options)}, input, output);
+}
+
+/// The same with inputs of different lengths; all ranks give the same counts.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Options options = {}) {
+  return typed_call({.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
+                    input, output);
+}
+
+/// data = the root's data, on all ranks.
+template <class T = void, OutputOf<T> Data>
+TypedCall broadcast(Data&& data, Rank root = 0, Options options = {}) {
+  return typed_call({.collective = Collective::Broadcast, .root = root, .options = std::move(options)}, data, data);
+}
+
+/// On the root, output = the reduction of all inputs.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall reduce(Input&& input, Output&& output, Rank root = 0, Reduction reduction = Reduction::Sum,
+                 Options options = {}) {
+  return typed_call(
+      {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, input,
+      output);
+}
+
+/// On the root, output = the inputs of all ranks, by rank: size() * input.size() elements.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
+  return typed_call({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output);
+}
+
+/// The same with inputs of different lengths. Only the root's blocks are looked at; with `received`, it need not know
+/// the lengths.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank root = 0, Options options = {}) {
+  return typed_call(
+      {.collective = Collective::Gatherv, .root = root, .output_blocks = blocks, .options = std::move(options)}, input,
+      output);
+}
+
+/// output = block `rank` of the root's input, which has size() * output.size() elements.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
+  return typed_call({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output);
+}
+
+/// The same with blocks of different lengths, of which only the root's are looked at.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank root = 0, Options options = {}) {
+  return typed_call(
+      {.collective = Collective::Scatterv, .root = root, .input_blocks = blocks, .options = std::move(options)}, input,
+      output);
+}
+
+/// Block i of output = block `rank` of rank i's input. Both have size() blocks of equal length.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
+  return typed_call({.collective = Collective::Alltoall, .options = std::move(options)}, input, output);
+}
+
+/// The same with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much the
+/// others send to it.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, const Blocks& output_blocks,
+                    Options options = {}) {
+  return typed_call({.collective = Collective::Alltoallv,
+                     .input_blocks = input_blocks,
+                     .output_blocks = output_blocks,
+                     .options = std::move(options)},
+                    input, output);
+}
+
+/// output = the reduction of the inputs of ranks 0 .. rank. Avg is refused.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)}, input,
+                    output);
+}
+
+/// output = the reduction of the inputs of ranks 0 .. rank-1; unchanged on rank 0. Avg is refused.
+template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+TypedCall exclusive_scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
+                    input, output);
+}
+
+/// Ends after all ranks have come to it.
+inline TypedCall barrier(Options options = {}) {
+  return {.call = {.collective = Collective::Barrier, .options = std::move(options)}};
+}
 
 }  // namespace lacuna

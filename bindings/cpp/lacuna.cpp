@@ -112,14 +112,12 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
   };
   const Choice mine{colour, key};
   std::vector<Choice> all(static_cast<std::size_t>(size()));
-  if (Status told = run({.collective = Collective::Allgather,
-                         .input = &mine,
-                         .output = all.data(),
-                         .count = sizeof mine,
-                         .dtype = Dtype::U8});
-      !told) {
-    return told;
-  }
+  const Call tell{.collective = Collective::Allgather,
+                  .input = &mine,
+                  .output = all.data(),
+                  .count = sizeof mine,
+                  .dtype = Dtype::U8};
+  if (Status told = call(tell); !told) return told;
   std::vector<std::pair<std::int32_t, Rank>> together;
   for (Rank rank = 0; rank < size(); ++rank) {
     const Choice& choice = all[static_cast<std::size_t>(rank)];
@@ -137,10 +135,10 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
   }
   ++group_->splits;
   // Nobody may send to a communicator that a peer does not have yet. What others do by now can't be put off.
-  Status everywhere = barrier();
+  Status everywhere = call(barrier());
   while (everywhere.code() == Code::Busy) {
     if (!progress()) std::this_thread::yield();
-    everywhere = barrier();
+    everywhere = call(barrier());
   }
   if (!everywhere) return everywhere;
   return made;
@@ -190,12 +188,27 @@ Result<Request> Communicator::prepare(const Call& call) {
   return Request(group_, *run);
 }
 
-Status Communicator::run(const Call& call) {
+Status Communicator::call(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();
   return group_->communicator.finish(**run);
+}
+
+Result<Request> Communicator::start(TypedCall typed) {
+  const auto counts = counted(std::move(typed));
+  return counts ? start(*counts) : counts.status();
+}
+
+Result<Request> Communicator::prepare(TypedCall typed) {
+  const auto counts = counted(std::move(typed));
+  return counts ? prepare(*counts) : counts.status();
+}
+
+Status Communicator::call(TypedCall typed) {
+  const auto counts = counted(std::move(typed));
+  return counts ? call(*counts) : counts.status();
 }
 
 Result<Request> Communicator::start(const Send& message) {
@@ -217,42 +230,26 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   return group_->communicator.probe(from, tag);
 }
 
-namespace {
-
-Call barrier_call(Options options) {
-  return {.collective = Collective::Barrier,
-          .input = nullptr,
-          .output = nullptr,
-          .memory = {},
-          .options = std::move(options)};
-}
-
-}  // namespace
-
-Status Communicator::barrier(Options options) { return run(barrier_call(std::move(options))); }
-
-Result<Request> Communicator::start_barrier(Options options) { return start(barrier_call(std::move(options))); }
-
-Result<Request> Communicator::prepare_barrier(Options options) { return prepare(barrier_call(std::move(options))); }
-
-Result<std::size_t> Communicator::count_of(const Call& call, std::size_t input, std::size_t output) const {
+/// The call with its count, or why its buffers do not fit together.
+Result<Call> Communicator::counted(TypedCall typed) const {
+  Call call = std::move(typed.call);
   const CollectiveTraits& traits = traits_of(call.collective);
   const bool reads = reads_input(call.collective, rank(), call.root);
   const bool writes = writes_output(call.collective, rank(), call.root);
-  Call counted = call;
-  counted.count = traits.lengths == Lengths::Equal ? (writes ? output : input) / static_cast<std::size_t>(size()) : 0;
-  if (reads && traits.input == Holds::Data) counted.count = input;
-  if (writes && traits.output == Holds::Data) counted.count = output;
+  const auto ranks = static_cast<std::size_t>(size());
+  call.count = traits.lengths == Lengths::Equal ? (writes ? typed.output : typed.input) / ranks : 0;
+  if (reads && traits.input == Holds::Data) call.count = typed.input;
+  if (writes && traits.output == Holds::Data) call.count = typed.output;
   const auto check = [&](const char* name, Holds holds, std::size_t given, std::size_t needed) -> Status {
     const bool tables = holds == Holds::Blocks && traits.lengths != Lengths::Equal;
     if (tables ? given >= needed : given == needed) return {};
     return {Code::InvalidArgument, fmt::format("{}: the {} has {} elements, must have {}{}", traits.name, name, given,
                                                needed, tables ? " or more" : "")};
   };
-  Status fits = reads ? check("input", traits.input, input, input_length(counted, size())) : Status();
-  if (fits && writes) fits = check("output", traits.output, output, output_length(counted, size()));
+  Status fits = reads ? check("input", traits.input, typed.input, input_length(call, size())) : Status();
+  if (fits && writes) fits = check("output", traits.output, typed.output, output_length(call, size()));
   if (!fits) return fits;
-  return counted.count;
+  return call;
 }
 
 Counters Communicator::counters() const {

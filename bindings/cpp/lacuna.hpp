@@ -90,7 +90,7 @@ struct LocalOptions {
 /// A blocking call that fails returns when nothing touches its buffers any more. Where that can't be known within some
 /// seconds, since a rank does not answer or a network card may still write, its text says that they are still in use:
 /// then they must live until Request::reclaimed(), or to the end of the process.
-class Communicator : public TypedCollectives<Communicator> {
+class Communicator {
  public:
   /// Joins the job and blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
   explicit Communicator(const WorldOptions& options = {});
@@ -123,13 +123,19 @@ class Communicator : public TypedCollectives<Communicator> {
 
   /// Which algorithm would serve this call: the one that it names, else LACUNA_ALGORITHMS', else lacuna's choice.
   Result<std::string_view> algorithm_name(const Call& call) const;
+
+  // Three ways to carry out a collective, which a function such as allreduce() describes, or a Call by hand.
+
+  /// Starts a call and waits for its end.
+  Status call(TypedCall typed);
+  Status call(const Call& call);
   /// Starts a call. An error here means that nothing was sent and the communicator is as before.
+  Result<Request> start(TypedCall typed);
   Result<Request> start(const Call& call);
   /// Makes a request that Request::start starts, any number of times: what is to be checked, chosen and looked up is so
   /// here once. Nothing is sent, and the other ranks need not do the same.
+  Result<Request> prepare(TypedCall typed);
   Result<Request> prepare(const Call& call);
-  /// Starts a call and waits for its end.
-  Status run(const Call& call);
 
   // Messages between two ranks, each of which calls its side only. Those of one sender with one tag are received in the
   // order in which they were sent; tags, and a communicator's collectives, do not wait for each other. A rank may send
@@ -165,14 +171,6 @@ class Communicator : public TypedCollectives<Communicator> {
   /// take, if it has come. An error where that receive would be refused.
   Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);
 
-  /// Returns after all ranks have called it.
-  Status barrier(Options options = {});
-  Result<Request> start_barrier(Options options = {});
-  Result<Request> prepare_barrier(Options options = {});
-
-  /// The `count` of this call, which lacks it, with buffers of so many elements on this rank, or why they do not fit.
-  Result<std::size_t> count_of(const Call& call, std::size_t input, std::size_t output) const;
-
   /// What the transport has counted: with all peers together, or with one; nothing with a rank that there is not.
   Counters counters() const;
   Counters counters(Rank peer) const;
@@ -200,6 +198,7 @@ class Communicator : public TypedCollectives<Communicator> {
 
  private:
   Status check() const;
+  Result<Call> counted(TypedCall typed) const;
   Result<const Algorithm*> algorithm_of(const Call& call) const;
   explicit Communicator(std::shared_ptr<GroupState> group) : group_(std::move(group)) {}
 

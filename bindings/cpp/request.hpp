@@ -20,7 +20,7 @@ struct GroupState;
 
 /// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
 /// deadline, and after a failure as wait() does: its buffers may go then, unless wait() says that they are in use. What
-/// prepare_... returns has not been started, and counts as ended until start().
+/// Communicator::prepare returns has not been started, and counts as ended until start().
 class Request {
  public:
   Request() = default;

@@ -281,10 +281,10 @@ TEST_F(ParallelMlp, SendsTheBytesOfItsFormula) {
   for (const GridSizes& grid : {GridSizes{1, 1, 2}, GridSizes{1, 2, 1}, GridSizes{2, 1, 1}, GridSizes{2, 2, 2}}) {
     const Case what{.grid = grid, .micro_batches = 3};
     on_ranks(ranks_of(what), make(what), task_of(dense), [&](Communicator& communicator, Workload& workload) {
-      if (Status together = communicator.barrier(); !together) return together;
+      if (Status together = communicator.call(barrier()); !together) return together;
       const std::uint64_t before = communicator.counters().payload_sent;
       if (Status trained = train(workload, 0, steps); !trained) return trained;
-      if (Status together = communicator.barrier(); !together) return together;
+      if (Status together = communicator.call(barrier()); !together) return together;
       const std::uint64_t sent = communicator.counters().payload_sent - before;
       EXPECT_EQ(sent, steps * payload_of(what, communicator.rank())) << grid.to_string();
       return Status::ok();

@@ -82,7 +82,7 @@ void allreduce_8_bytes_on_one_rank(benchmark::State& state) {
   float output[2] = {};
   const Call call{.collective = Collective::Allreduce, .input = input, .output = output, .count = 2};
   for (auto _ : state) {
-    if (!ranks->front().run(call)) return state.SkipWithError("the call fails");
+    if (!ranks->front().call(call)) return state.SkipWithError("the call fails");
   }
 }
 

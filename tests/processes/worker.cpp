@@ -67,7 +67,7 @@ class Worker {
 
   /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP; what is left out at the end has defaults.
   bool call(const std::string& text) {
-    fmt::print("call: {}\n", communicator_.run(parse(text)).to_string());
+    fmt::print("call: {}\n", communicator_.call(parse(text)).to_string());
     return true;
   }
 
@@ -112,7 +112,7 @@ class Worker {
     for (int i = 0; i < 8 && status; ++i) {
       std::vector<std::int64_t> data(size, std::int64_t{1} << communicator_.rank());
       Options options{.algorithm = "skip_ring", .method = skip({.steps = 1, .mode = SkipMode::Random})};
-      status = communicator_.allreduce<std::int64_t>(data, data, Reduction::Sum, std::move(options));
+      status = communicator_.call(allreduce<std::int64_t>(data, data, Reduction::Sum, std::move(options)));
       for (std::int64_t ranks : data) fmt::print(" {}", ranks);
     }
     fmt::print("\n");
@@ -125,7 +125,7 @@ class Worker {
     for (Rank peer = 0; peer < communicator_.size(); ++peer) {
       before.push_back(communicator_.counters(peer).payload_sent);
     }
-    const Status status = communicator_.run(parse(text));
+    const Status status = communicator_.call(parse(text));
     fmt::print("peers:");
     for (Rank peer = 0; peer < communicator_.size(); ++peer) {
       if (communicator_.counters(peer).payload_sent > before[static_cast<std::size_t>(peer)]) fmt::print(" {}", peer);
@@ -177,7 +177,7 @@ class Worker {
     bool same = true;
     for (Collective collective : all_collectives) {
       const Call call = parse(std::string(to_string(collective)));
-      same = same && communicator_.run(call).to_string() == reason;
+      same = same && communicator_.call(call).to_string() == reason;
       same = same && communicator_.start(call).status().to_string() == reason;
     }
     for (Request& request : held_) same = same && request.test() && request.wait().to_string() == reason;
@@ -203,7 +203,7 @@ class Worker {
   static bool hear_each_other(const char* what, Communicator& communicator, const std::string& expected) {
     std::int64_t ranks = std::int64_t{1} << communicator.rank();
     const std::span one(&ranks, 1);
-    const Status status = communicator.allreduce<std::int64_t>(one, one);
+    const Status status = communicator.call(allreduce<std::int64_t>(one, one));
     const bool right = status && std::to_string(communicator.size()) == expected &&
                        ranks == (std::int64_t{1} << communicator.size()) - 1;
     fmt::print("{} {}: {}\n", what, communicator.size(), right ? "right" : "wrong " + status.to_string());

@@ -191,7 +191,7 @@ class Suite {
     for (bool in_place : {false, true}) {
       call.root = static_cast<Rank>(number_ % static_cast<std::size_t>(communicator_.size()));
       Case alone(call, in_place, number_++, communicator_);
-      Status status = communicator_.run(alone.call());
+      Status status = communicator_.call(alone.call());
       if (corrupt_ && count > 1) alone.corrupt();
       if (status) status = alone.check(chunk_bytes_);
       if (!status) return {status.code(), fmt::format("{}: {}", alone.text(), status.message())};

@@ -27,9 +27,9 @@ void call_everything(Communicator& communicator, Request& request) {
   };
   std::int64_t number = 1;
   const std::span data(&number, 1);
-  refused("allreduce", communicator.allreduce<std::int64_t>(data, data));
-  refused("start", communicator.start_allreduce<std::int64_t>(data, data).status());
-  refused("prepare", communicator.prepare_barrier().status());
+  refused("allreduce", communicator.call(allreduce<std::int64_t>(data, data)));
+  refused("start", communicator.start(allreduce<std::int64_t>(data, data)).status());
+  refused("prepare", communicator.prepare(barrier()).status());
   refused("split", communicator.split(0).status());
   refused("send", communicator.send<std::int64_t>(data, 0));
   refused("receive", communicator.receive<std::int64_t>(data, 0).status());
@@ -78,7 +78,7 @@ Status outlive_a_child(Communicator& communicator) {
   }
   for (int round = 0; round < 100; ++round) {
     std::int64_t sum = communicator.rank() + round;
-    if (Status summed = communicator.allreduce<std::int64_t>(std::span(&sum, 1), std::span(&sum, 1)); !summed) {
+    if (Status summed = communicator.call(allreduce<std::int64_t>(std::span(&sum, 1), std::span(&sum, 1))); !summed) {
       return summed;
     }
     const Rank size = communicator.size();
@@ -89,7 +89,7 @@ Status outlive_a_child(Communicator& communicator) {
   } else if (Status got = std::exchange(unfinished, Request()).wait(); !got) {
     return got;
   }
-  Status end = global->barrier();
+  Status end = global->call(barrier());
   global.reset();
   return end;
 }

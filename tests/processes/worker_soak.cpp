@@ -86,13 +86,13 @@ class Soak {
  private:
   /// At what is held while no rank is in a storm: only messages of the second barrier can have come already.
   Status look() {
-    if (Status quiet = world_.barrier(); !quiet) return quiet;
+    if (Status quiet = world_.call(barrier()); !quiet) return quiet;
     last_ = held_now(world_);
     if (elapsed() < time_ / 10 || storms_ == 1) {
       for (const Bound& bound : bounds) first_.*bound.held = std::max(first_.*bound.held, last_.*bound.held);
     }
     if (elapsed() >= time_ * reported_ / reports) report();
-    return world_.barrier();
+    return world_.call(barrier());
   }
 
   void report() {
@@ -106,7 +106,7 @@ class Soak {
   /// Rank 0's clock decides for all.
   Result<bool> agree_to_go_on() {
     std::uint8_t more = elapsed() < time_ ? 1 : 0;
-    if (Status told = world_.broadcast<std::uint8_t>(std::span(&more, 1), 0); !told) return told;
+    if (Status told = world_.call(broadcast<std::uint8_t>(std::span(&more, 1), 0)); !told) return told;
     return more == 1;
   }
 

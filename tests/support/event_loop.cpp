@@ -87,7 +87,7 @@ class Poster {
     const std::span<const std::int32_t> sent(one.sent);
     const std::span received(one.received);
     if (!drawn.message) {
-      return keep(one, communicator_.start_allreduce(sent, received, Reduction::Sum, {.notify = thread_}));
+      return keep(one, communicator_.start(allreduce(sent, received, Reduction::Sum, {.notify = thread_})));
     }
     if (sends) keep(one, communicator_.start_send(sent, drawn.to, 1, {.notify = thread_}));
     if (receives) keep(one, communicator_.start_receive(received, drawn.from, 1, {.notify = thread_}));
@@ -143,7 +143,7 @@ Status post_into_a_loop(Communicator& world, std::size_t posts) {
   for (auto& poster : posters) {
     if (Status outcome = poster->outcome(); !outcome) return outcome;
   }
-  return world.barrier();
+  return world.call(barrier());
 }
 
 }  // namespace lacuna::test

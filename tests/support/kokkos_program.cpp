@@ -15,10 +15,10 @@ bool communicate(const char* when) {
   if (std::string(when) == "after") Kokkos::initialize();
   std::vector<float> values(10, 1.0f), more(10, 1.0f);
   say("= blocking");
-  if (!world.allreduce<float>(values, values, lacuna::Reduction::Sum, {.algorithm = "ring"})) return false;
+  if (!world.call(lacuna::allreduce(values, values, lacuna::Reduction::Sum, {.algorithm = "ring"}))) return false;
   say("= two at a time");
-  auto first = world.start_allreduce<float>(values, values, lacuna::Reduction::Sum, {.algorithm = "ring"});
-  auto second = world.start_broadcast<float>(more, 0, {.algorithm = "tree"});
+  auto first = world.start(lacuna::allreduce(values, values, lacuna::Reduction::Sum, {.algorithm = "ring"}));
+  auto second = world.start(lacuna::broadcast(more, 0, {.algorithm = "tree"}));
   if (!first || !second || !second->test() || !first->wait()) return false;
   say("= a message");
   auto send = world.start_send<float>(std::span<const float>(values), 0);

@@ -63,7 +63,7 @@ Status Averages::check(Communicator& ranks) {
 }
 
 Result<Request> Averages::start(Communicator& ranks, std::size_t layer, std::span<float> gradient) {
-  return ranks.start_allreduce<float>(gradient, gradient, Reduction::Avg, options(layers_[layer]));
+  return ranks.start(allreduce(gradient, gradient, Reduction::Avg, options(layers_[layer])));
 }
 
 std::vector<StateItem> Averages::state() {

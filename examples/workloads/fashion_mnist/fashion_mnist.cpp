@@ -172,8 +172,8 @@ Status FashionMnist::check_equal(std::uint64_t fingerprint) {
   const std::array<std::int64_t, 1> mine = {std::bit_cast<std::int64_t>(fingerprint)};
   std::array<std::int64_t, 1> low{};
   std::array<std::int64_t, 1> high{};
-  if (Status done = communicator_->allreduce<std::int64_t>(mine, low, Reduction::Min); !done) return done;
-  if (Status done = communicator_->allreduce<std::int64_t>(mine, high, Reduction::Max); !done) return done;
+  if (Status done = communicator_->call(allreduce(mine, low, Reduction::Min)); !done) return done;
+  if (Status done = communicator_->call(allreduce(mine, high, Reduction::Max)); !done) return done;
   if (low == high) return Status::ok();
   return {Code::Mismatch,
           fmt::format("the parameters differ between ranks: fingerprints from {:016x} to {:016x}, {:016x} here",

@@ -265,7 +265,7 @@ Result<double> ParallelMlp::gradient_norm() {
     own += squared_norm(repeated ? gradient.first(layer.part().weights()) : gradient);
   }
   std::array<double, 1> squares = {own};
-  if (Status summed = world_->allreduce<double>(squares, squares); !summed) return summed;
+  if (Status summed = world_->call(allreduce(squares, squares)); !summed) return summed;
   return std::sqrt(squares[0] / static_cast<double>(replicas()));
 }
 
@@ -275,7 +275,7 @@ Result<std::uint64_t> ParallelMlp::shared_fingerprint() {
   for (const SplitLayer& layer : stage_->layers()) sum += fingerprint(layer.part(), layer.shape().index + 1);
   const std::array<std::int64_t, 1> mine = {static_cast<std::int64_t>(sum)};
   std::vector<std::int64_t> all(static_cast<std::size_t>(world_->size()));
-  if (Status told = world_->allgather<std::int64_t>(mine, all); !told) return told;
+  if (Status told = world_->call(allgather(mine, all)); !told) return told;
   const std::size_t ranks_of_replica = all.size() / replicas();
   std::uint64_t whole = 0;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -59,7 +59,7 @@ Status SplitLayer::forward(std::span<float> operand, std::span<float> output) {
   const std::size_t samples = output.size() / output_features();
   const bool columns = shape_.cut() == Cut::Columns;
   if (columns && !shape_.first()) {
-    const Status gathered = wait_for([&] { return group_->allgather<float>(own_inputs(operand), operand); });
+    const Status gathered = wait_for([&] { return group_->call(allgather(own_inputs(operand), operand)); });
     if (!gathered) return gathered;
   }
   const std::span<float> product =
@@ -72,9 +72,8 @@ Status SplitLayer::forward(std::span<float> operand, std::span<float> output) {
             .depth = part_.inputs},
            [this] { group_->progress(); });
   if (!columns) {
-    const Status summed = wait_for([&] {
-      return shape_.last() ? group_->allreduce<float>(output, output) : group_->reduce_scatter<float>(product, output);
-    });
+    const Status summed = wait_for(
+        [&] { return group_->call(shape_.last() ? allreduce(output, output) : reduce_scatter(product, output)); });
     if (!summed) return summed;
   }
   const float lowest = shape_.last() ? -std::numeric_limits<float>::infinity() : 0.0F;
@@ -91,7 +90,7 @@ Status SplitLayer::backward(std::span<float> operand, std::span<const float> del
   std::span<const float> product_delta = delta;
   if (!columns && !shape_.last()) {
     const std::span<float> all = std::span(gathered_delta_).first(part_.outputs * samples);
-    const Status gathered = wait_for([&] { return group_->allgather<float>(delta, all); });
+    const Status gathered = wait_for([&] { return group_->call(allgather(delta, all)); });
     if (!gathered) return gathered;
     product_delta = all;
   }
@@ -107,7 +106,7 @@ Status SplitLayer::backward(std::span<float> operand, std::span<const float> del
             .depth = part_.outputs},
            [this] { group_->progress(); });
   if (columns) {
-    const Status summed = wait_for([&] { return group_->reduce_scatter<float>(by_inputs, below); });
+    const Status summed = wait_for([&] { return group_->call(reduce_scatter(by_inputs, below)); });
     if (!summed) return summed;
   }
   const std::span<const float> inputs = own_inputs(operand);

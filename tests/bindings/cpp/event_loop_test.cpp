@@ -36,7 +36,7 @@ Status next_outcome(Communicator& communicator) {
 TEST(EventLoop, ACallThatARankNeverPostsEndsAtItsDeadlineWithThatRanksName) {
   auto ranks = callers(2);
   Floats data(10);
-  auto call = ranks[0].start_broadcast<float>(data, 1, {.deadline = 200ms, .notify = 1});
+  auto call = ranks[0].start(broadcast<float>(data, 1, {.deadline = 200ms, .notify = 1}));
   ASSERT_TRUE(call);
   const Status outcome = next_outcome(ranks[0]);
   EXPECT_EQ(outcome.code(), Code::TimedOut) << outcome.to_string();
@@ -56,8 +56,8 @@ TEST(EventLoop, AStallIsComparedWithTheOtherRanksWhileTheLoopSleeps) {
   const Variable stall("LACUNA_STALL", "0.2");
   auto ranks = callers(2);
   Floats data(10), other(9);
-  auto first = ranks[0].start_broadcast<float>(data, 1, {.notify = 1});
-  auto second = ranks[1].start_broadcast<float>(other, 0);
+  auto first = ranks[0].start(broadcast<float>(data, 1, {.notify = 1}));
+  auto second = ranks[1].start(broadcast<float>(other, 0));
   ASSERT_TRUE(first && second);
   EXPECT_EQ(next_outcome(ranks[0]).code(), Code::Mismatch);
 }
@@ -75,19 +75,19 @@ TEST(EventLoop, ACallPostedElsewhereEndsAtItsDeadlineThoughTheLoopSleepsAlready)
 TEST(EventLoop, APostWakesTheLoopThatIsAboutToSleep) {
   auto ranks = callers(2);
   Floats data(10);
-  auto before = ranks[0].start_broadcast<float>(data, 1);
+  auto before = ranks[0].start(broadcast<float>(data, 1));
   while (ranks[0].progress()) continue;
   EXPECT_FALSE(readable(ranks[0]));
   ASSERT_TRUE(ranks[0].arm());
   EXPECT_FALSE(readable(ranks[0]));
-  auto after = ranks[0].start_broadcast<float>(data, 1);
+  auto after = ranks[0].start(broadcast<float>(data, 1));
   EXPECT_TRUE(readable(ranks[0]));
   EXPECT_FALSE(ranks[0].arm());
   ranks[0].progress();
   EXPECT_TRUE(ranks[0].arm());
   EXPECT_FALSE(readable(ranks[0]));
-  auto theirs = ranks[1].start_broadcast<float>(data, 1);
-  auto theirs_too = ranks[1].start_broadcast<float>(data, 1);
+  auto theirs = ranks[1].start(broadcast<float>(data, 1));
+  auto theirs_too = ranks[1].start(broadcast<float>(data, 1));
   while (!before->test() || !after->test() || !theirs->test() || !theirs_too->test()) continue;
 }
 
@@ -95,11 +95,11 @@ TEST(EventLoop, ACallThatEndedBeforeTheLoopSleepsIsNotSleptOver) {
   for (const Progress progress : {Progress::Caller, Progress::Thread}) {
     auto ranks = *Communicator::local(2, {.progress = progress});
     Floats sent(10, 1), data(10);
-    ASSERT_TRUE(ranks[1].broadcast<float>(sent, 1));
+    ASSERT_TRUE(ranks[1].call(broadcast<float>(sent, 1)));
     std::this_thread::sleep_for(50ms);
     while (ranks[0].progress()) {
     }
-    auto request = ranks[0].start_broadcast<float>(data, 1);  // its message is there: it ends at once
+    auto request = ranks[0].start(broadcast<float>(data, 1));  // its message is there: it ends at once
     ASSERT_TRUE(request);
     std::this_thread::sleep_for(50ms);
     bool ended = false;
@@ -120,8 +120,8 @@ TEST(EventLoop, NothingWakesALoopWithoutCalls) {
   const Variable stall("LACUNA_STALL", "0.05");
   auto ranks = callers(2);
   Floats data[2] = {Floats(10, 7), Floats(10)};
-  auto sent = ranks[1].start_broadcast<float>(data[0], 1, {.deadline = 100ms});
-  auto received = ranks[0].start_broadcast<float>(data[1], 1, {.deadline = 100ms});
+  auto sent = ranks[1].start(broadcast<float>(data[0], 1, {.deadline = 100ms}));
+  auto received = ranks[0].start(broadcast<float>(data[1], 1, {.deadline = 100ms}));
   while (!received->test() || !sent->test()) continue;
   while (!ranks[0].arm()) ranks[0].progress();
   EXPECT_FALSE(readable(ranks[0], 300ms));
@@ -130,10 +130,10 @@ TEST(EventLoop, NothingWakesALoopWithoutCalls) {
 TEST(EventLoop, WithAThreadThatMakesProgressALoopIsWokenByEveryCallThatEnds) {
   auto ranks = *Communicator::local(2, {.progress = Progress::Thread});
   Floats data[2] = {Floats(10, 7), Floats(10)};
-  auto received = ranks[0].start_broadcast<float>(data[1], 1);
+  auto received = ranks[0].start(broadcast<float>(data[1], 1));
   while (!ranks[0].arm()) continue;
   EXPECT_FALSE(readable(ranks[0], 50ms));
-  auto sent = ranks[1].start_broadcast<float>(data[0], 1);
+  auto sent = ranks[1].start(broadcast<float>(data[0], 1));
   ASSERT_TRUE(readable(ranks[0], patience));
   EXPECT_TRUE(received->test());
 }

@@ -49,10 +49,10 @@ std::vector<float> ten(float value) { return std::vector<float>(10, value); }
 TEST(FacadeAgreement, ACallThatOnlyOthersHeardOfIsKnownAtTheNextMessageBetweenRanksThatDiffered) {
   auto ranks = local(4, Progress::Caller);  // ranks 0 and 2, to which the reduces send, look at nothing
   std::vector<float> data = ten(1), unused;
-  EXPECT_TRUE(ranks[3].reduce<float>(data, unused, 0, Reduction::Max));
-  EXPECT_TRUE(ranks[3].broadcast<float>(data, 3));
-  EXPECT_TRUE(ranks[1].reduce<float>(data, unused, 0, Reduction::Sum));
-  const Status told = ranks[1].broadcast<float>(data, 3);
+  EXPECT_TRUE(ranks[3].call(reduce<float>(data, unused, 0, Reduction::Max)));
+  EXPECT_TRUE(ranks[3].call(broadcast<float>(data, 3)));
+  EXPECT_TRUE(ranks[1].call(reduce<float>(data, unused, 0, Reduction::Sum)));
+  const Status told = ranks[1].call(broadcast<float>(data, 3));
   EXPECT_EQ(told.code(), Code::Mismatch);
   expect_said(told.to_string(), {"call 0 differs: rank 1 posted reduce tree f32 count 10 sum root 0; "
                                  "rank 3 posted reduce tree f32 count 10 max root 0"});
@@ -64,10 +64,10 @@ TEST(FacadeAgreement, RanksThatAgreeLeaveWithoutAWord) {
     auto ranks = local(3, Progress::Thread);
     on_each(ranks, [](Communicator& rank) {
       std::vector<float> data = ten(1);
-      EXPECT_TRUE(rank.broadcast<float>(data, 1));
+      EXPECT_TRUE(rank.call(broadcast<float>(data, 1)));
       auto half = rank.split(rank.rank() % 2);
       ASSERT_TRUE(half);
-      EXPECT_TRUE((*half)->broadcast<float>(data, 0));
+      EXPECT_TRUE((*half)->call(broadcast<float>(data, 0)));
     });
   }
   EXPECT_EQ(errors.all(), "");
@@ -79,7 +79,7 @@ TEST(FacadeAgreement, ABroadcastWithTwoRootsThatEndedWellEverywhereIsSaidWhenThe
     auto ranks = local(2, Progress::Caller);
     std::vector<float> data[2] = {ten(1), ten(2)};
     for (Rank rank : {0, 1}) {
-      EXPECT_EQ(ranks[static_cast<std::size_t>(rank)].broadcast<float>(data[rank], rank).to_string(), "ok");
+      EXPECT_EQ(ranks[static_cast<std::size_t>(rank)].call(broadcast<float>(data[rank], rank)).to_string(), "ok");
     }
   }
   expect_said(errors.all(), {"did not agree", "call 0 ", "rank 0 posted broadcast tree f32 count 10 root 0",
@@ -91,7 +91,7 @@ TEST(FacadeAgreement, ACallThatOthersNeverMadeIsSaidWhenTheRanksLeave) {
   {
     auto ranks = local(3, Progress::Caller);
     std::vector<float> data = ten(1);
-    EXPECT_TRUE(ranks[1].broadcast<float>(data, 1));
+    EXPECT_TRUE(ranks[1].call(broadcast<float>(data, 1)));
   }
   expect_said(errors.all(), {"did not agree", "ranks 0, 2 left before call 0", "rank 1 posted", "broadcast tree f32"});
 }
@@ -105,8 +105,8 @@ TEST(FacadeAgreement, TheFirstOfSeveralCallsThatDifferIsNamed) {
     for (std::size_t rank : {0, 1}) {
       const auto root = static_cast<Rank>(rank);
       const std::span<float> mine(data[rank]);
-      EXPECT_TRUE(ranks[rank].broadcast<float>(mine.first(counts[rank]), root));
-      for (int i = 0; i < 3; ++i) EXPECT_TRUE(ranks[rank].broadcast<float>(mine, root));
+      EXPECT_TRUE(ranks[rank].call(broadcast<float>(mine.first(counts[rank]), root)));
+      for (int i = 0; i < 3; ++i) EXPECT_TRUE(ranks[rank].call(broadcast<float>(mine, root)));
     }
   }
   expect_said(errors.all(), {"call 0 ", "rank 0 posted broadcast tree f32 count 7 root 0",
@@ -118,7 +118,7 @@ TEST(FacadeAgreement, CallsThatNobodyRemembersAnyMoreAreSaidToBeMissingAllTheSam
   {
     auto ranks = local(3, Progress::Caller);
     std::vector<float> data = ten(1);
-    for (int i = 0; i < 100; ++i) EXPECT_TRUE(ranks[1].broadcast<float>(data, 1));
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(ranks[1].call(broadcast<float>(data, 1)));
   }
   expect_said(errors.all(), {"did not agree", "ranks 0, 2 left before call 0", "rank 1 posted it"});
 }
@@ -126,7 +126,7 @@ TEST(FacadeAgreement, CallsThatNobodyRemembersAnyMoreAreSaidToBeMissingAllTheSam
 // Each looks at what the other has sent once its own call has ended.
 void differ_and_look(std::vector<Communicator>& ranks) {
   std::vector<float> data[2] = {ten(1), ten(2)};
-  for (Rank rank : {0, 1}) EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].broadcast<float>(data[rank], rank));
+  for (Rank rank : {0, 1}) EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].call(broadcast<float>(data[rank], rank)));
   for (Communicator& rank : ranks) {
     while (rank.progress()) {
     }
@@ -147,7 +147,7 @@ TEST(FacadeAgreement, AMismatchThatALaterCallHasToldIsNotSaidAgain) {
   {
     auto ranks = local(2, Progress::Caller);
     differ_and_look(ranks);
-    for (Communicator& rank : ranks) EXPECT_EQ(rank.barrier().code(), Code::Mismatch);
+    for (Communicator& rank : ranks) EXPECT_EQ(rank.call(barrier()).code(), Code::Mismatch);
   }
   EXPECT_EQ(errors.all(), "");
 }
@@ -158,7 +158,7 @@ TEST(FacadeAgreement, AFailedCommunicatorHasSaidItsErrorAlready) {
     auto ranks = local(2, Progress::Thread);
     on_each(ranks, [](Communicator& rank) {
       std::vector<float> data(rank.rank() == 0 ? 10 : 11);
-      EXPECT_EQ(rank.allreduce<float>(data, data).code(), Code::Mismatch);
+      EXPECT_EQ(rank.call(allreduce<float>(data, data)).code(), Code::Mismatch);
     });
   }
   EXPECT_EQ(errors.all(), "");

@@ -24,14 +24,14 @@ TEST_P(FacadeBlocks, TypedCallsCarryOutTheirCollective) {
     const auto me = static_cast<std::size_t>(rank.rank());
     const Ints mine(me, rank.rank());
     Ints all(3), own(me);
-    EXPECT_EQ(rank.allgatherv<std::int32_t>(mine, all, {.counts = lengths}).to_string(), "ok");
+    EXPECT_EQ(rank.call(allgatherv<std::int32_t>(mine, all, {.counts = lengths})).to_string(), "ok");
     EXPECT_EQ(all, everything);
-    EXPECT_EQ(rank.reduce_scatterv<std::int32_t>(all, {.counts = lengths}, own).to_string(), "ok");
+    EXPECT_EQ(rank.call(reduce_scatterv<std::int32_t>(all, {.counts = lengths}, own)).to_string(), "ok");
     EXPECT_EQ(own, Ints(me, 3 * rank.rank()));
     all.assign(3, -1);
-    EXPECT_EQ(rank.gatherv<std::int32_t>(mine, all, {.counts = lengths}, 2).to_string(), "ok");
+    EXPECT_EQ(rank.call(gatherv<std::int32_t>(mine, all, {.counts = lengths}, 2)).to_string(), "ok");
     EXPECT_EQ(all, me == 2 ? everything : Ints(3, -1));
-    EXPECT_EQ(rank.scatterv<std::int32_t>(everything, {.counts = lengths}, own, 1).to_string(), "ok");
+    EXPECT_EQ(rank.call(scatterv<std::int32_t>(everything, {.counts = lengths}, own, 1)).to_string(), "ok");
     EXPECT_EQ(own, mine);
   });
 }
@@ -44,7 +44,7 @@ TEST_P(FacadeBlocks, AlltoallvTellsWhatItHasReceived) {
     Sizes received(3);
     Ints all(6, -1);
     const Blocks to{.counts = most, .offsets = places, .received = received};
-    EXPECT_EQ(rank.alltoallv<std::int32_t>(mine, {.counts = lengths}, all, to).to_string(), "ok");
+    EXPECT_EQ(rank.call(alltoallv<std::int32_t>(mine, {.counts = lengths}, all, to)).to_string(), "ok");
     EXPECT_EQ(received, Sizes(3, lengths[static_cast<std::size_t>(rank.rank())]));
     for (std::size_t source = 0; source < 3; ++source) {
       for (std::size_t i = 0; i < 2; ++i) {
@@ -59,11 +59,11 @@ TEST_P(FacadeBlocks, SpansMayBeLongerThanTheirBlocksButNotShorter) {
   const Sizes counts = {2}, offsets = {1};
   Ints two = {1, 2}, four(4);
   const Blocks blocks{.counts = counts, .offsets = offsets};
-  EXPECT_EQ(ranks[0].allgatherv<std::int32_t>(two, four, blocks).to_string(), "ok");
+  EXPECT_EQ(ranks[0].call(allgatherv<std::int32_t>(two, four, blocks)).to_string(), "ok");
   EXPECT_EQ(four, (Ints{0, 1, 2, 0}));
-  expect_error(ranks[0].allgatherv<std::int32_t>(two, std::span(four).first(2), blocks), Code::InvalidArgument,
+  expect_error(ranks[0].call(allgatherv<std::int32_t>(two, std::span(four).first(2), blocks)), Code::InvalidArgument,
                "the output has 2 elements, must have 3 or more");
-  expect_error(ranks[0].allgatherv<std::int32_t>(std::span(two).first(1), four, blocks), Code::InvalidArgument,
+  expect_error(ranks[0].call(allgatherv<std::int32_t>(std::span(two).first(1), four, blocks)), Code::InvalidArgument,
                "the own block has 1 elements in the input and 2 in the output");
 }
 
@@ -72,8 +72,8 @@ TEST_P(FacadeBlocks, TooLongABlockIsAnErrorOnAllRanks) {
   on_each(ranks, [](Communicator& rank) {
     Ints mine(rank.rank() == 2 ? 3 : 2, 1), all(6);
     const Sizes counts = {2, 2, 2};
-    static_cast<void>(rank.gatherv<std::int32_t>(mine, all, {.counts = counts}));
-    expect_error(rank.barrier(), Code::Mismatch, "12 bytes");  // who only sends may have ended well before
+    static_cast<void>(rank.call(gatherv<std::int32_t>(mine, all, {.counts = counts})));
+    expect_error(rank.call(barrier()), Code::Mismatch, "12 bytes");  // who only sends may have ended well before
     expect_error(rank.status(), Code::Mismatch, "rank 0 reports");
   });
 }
@@ -84,7 +84,7 @@ TEST_P(FacadeBlocks, DifferentTablesAreNamedOnAllRanks) {
     const Sizes counts[] = {{2, 2}, {1, 2}};
     Ints mine(2, 1), all(4);
     const auto me = static_cast<std::size_t>(rank.rank());
-    expect_error(rank.allgatherv<std::int32_t>(mine, all, {.counts = counts[me]}), Code::Mismatch,
+    expect_error(rank.call(allgatherv<std::int32_t>(mine, all, {.counts = counts[me]})), Code::Mismatch,
                  "rank 0 posted allgatherv ring i32 blocks of 4 (table ");
     expect_error(rank.status(), Code::Mismatch, "rank 1 posted allgatherv ring i32 blocks of 3 (table ");
   });

@@ -245,8 +245,8 @@ std::vector<Status> outcome_of(const Field& field) {
   on_each(ranks, [&](Communicator& rank) {
     const auto i = static_cast<std::size_t>(rank.rank());
     field.set(given[i], rank.rank() == 1, rank.rank());
-    Status ended = rank.run(given[i].made());
-    if (ended) ended = rank.barrier();  // where a rank's part was done before the others differed
+    Status ended = rank.call(given[i].made());
+    if (ended) ended = rank.call(barrier());  // where a rank's part was done before the others differed
     all[i] = ended;
   });
   return all;

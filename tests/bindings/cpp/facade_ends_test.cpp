@@ -53,12 +53,12 @@ TEST_P(FacadeEnds, MemoryMayGoWhenACallThatFailedReturnsThoughOthersWereCopyingI
         std::array<float, 2> more{};
         Request differs;
         for (int received = 0; rank.receive<float>(pages.all(), 0); ++received) {
-          if (received == 5) differs = *rank.start_broadcast<float>(more, 1);
+          if (received == 5) differs = *rank.start(broadcast<float>(more, 1));
         }
         return;
       }
       float alone = 1;
-      Request differs = *rank.start_broadcast<float>({&alone, 1}, 1);
+      Request differs = *rank.start(broadcast<float>(std::span(&alone, 1), 1));
       Status ended;
       for (std::vector<Request> sent(2); ended; std::swap(sent[0], sent[1])) {
         ended = sent[0].wait();
@@ -81,7 +81,7 @@ TEST_P(FacadeEnds, MemoryMayGoWhenABlockingCallReturnsFromItsDeadline) {
       return;
     }
     const Pages pages(count);
-    expect_error(rank.allreduce<float>(pages.all(), pages.all(), {}, {.deadline = 100ms}), Code::TimedOut,
+    expect_error(rank.call(allreduce<float>(pages.all(), pages.all(), {}, {.deadline = 100ms})), Code::TimedOut,
                  "rank 1 has not posted it");
   });
   EXPECT_FALSE(ranks[1].status());

@@ -21,21 +21,21 @@ TEST_P(FacadeFailures, AnExpiredCallPoisonsAllRanksWithTheNameOfTheLateOne) {
   std::vector<float> data(100, 1);
   const Options soon{.deadline = 200ms};
   std::vector<Request> requests;
-  for (std::size_t rank : {0, 2}) requests.push_back(*ranks[rank].start_allreduce<float>(data, data, {}, soon));
+  for (std::size_t rank : {0, 2}) requests.push_back(*ranks[rank].start(allreduce<float>(data, data, {}, soon)));
   const auto until = Clock::now() + 10s;
   while (!(requests[0].test() && requests[1].test()) && Clock::now() < until) continue;
   for (Request& request : requests) expect_error(request.wait(), Code::TimedOut, "rank 1 has not posted it");
   for (Communicator& rank : ranks) {
     expect_error(rank.status(), Code::TimedOut, "rank 1 has not posted it");
-    EXPECT_EQ(rank.barrier().to_string(), rank.status().to_string());
-    expect_error(rank.start_allreduce<float>(data, data).status(), Code::TimedOut, "rank 1 has not posted it");
+    EXPECT_EQ(rank.call(barrier()).to_string(), rank.status().to_string());
+    expect_error(rank.start(allreduce<float>(data, data)).status(), Code::TimedOut, "rank 1 has not posted it");
   }
 }
 
 TEST_P(FacadeFailures, ACallThatIsOnlyWaitedForWithoutPatienceEndsAtItsDeadline) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10);
-  auto request = ranks[0].start_allreduce<float>(data, data, {}, {.deadline = 100ms});
+  auto request = ranks[0].start(allreduce<float>(data, data, {}, {.deadline = 100ms}));
   ASSERT_TRUE(request);
   const auto until = Clock::now() + 5s;
   Status ended(Code::TimedOut, "");
@@ -48,7 +48,7 @@ TEST_P(FacadeFailures, CallsThatDifferAreNamedOnAllRanks) {
   on_each(ranks, [](Communicator& rank) {
     std::vector<float> data(rank.rank() == 1 ? 101 : 100, 1);
     // One of ranks 0 and 2 may not have come to the call yet when the other two are compared.
-    expect_error(rank.allreduce<float>(data, data), Code::Mismatch, "call 0 differs: rank");
+    expect_error(rank.call(allreduce<float>(data, data)), Code::Mismatch, "call 0 differs: rank");
     expect_error(rank.status(), Code::Mismatch, " posted allreduce recursive_doubling f32 count 100 sum");
     expect_error(rank.status(), Code::Mismatch, "rank 1 posted allreduce recursive_doubling f32 count 101 sum");
   });
@@ -57,7 +57,7 @@ TEST_P(FacadeFailures, CallsThatDifferAreNamedOnAllRanks) {
 TEST_P(FacadeFailures, ARankThatLeftIsNamed) {
   auto ranks = local(2, GetParam());
   ranks.pop_back();
-  expect_error(ranks[0].barrier(), Code::PeerFailed, "rank 1 left the job before call 0");
+  expect_error(ranks[0].call(barrier()), Code::PeerFailed, "rank 1 left the job before call 0");
 }
 
 TEST(FacadeMessages, OneFromARankThatHasLeftArrivesAndOneThatItNeverSentIsAnError) {
@@ -80,36 +80,37 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
   std::vector<float> data(10, 1);
   std::vector<std::int32_t> integers(10, 1);
   for (Communicator& rank : ranks) {
-    const auto refused = [&](const Call& call) { return rank.run(call); };
+    const auto refused = [&](const Call& call) { return rank.call(call); };
     const Code bad = Code::InvalidArgument;
-    expect_error(rank.broadcast<float>(data, 2), bad, "root is 2, must be 0 .. 1");
-    expect_error(rank.broadcast<float>(data, -1), bad, "root is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<std::int32_t>(integers, integers, Reduction::Avg), bad, "avg of i32");
-    expect_error(rank.allreduce<float>(std::span<float>(data).first(6), std::span<float>(data).last(6)), bad,
+    expect_error(rank.call(broadcast<float>(data, 2)), bad, "root is 2, must be 0 .. 1");
+    expect_error(rank.call(broadcast<float>(data, -1)), bad, "root is -1, must be 0 .. 1");
+    expect_error(rank.call(allreduce<std::int32_t>(integers, integers, Reduction::Avg)), bad, "avg of i32");
+    expect_error(rank.call(allreduce<float>(std::span<float>(data).first(6), std::span<float>(data).last(6))), bad,
                  "overlap");
-    expect_error(rank.allreduce<float>(data, std::span<float>(data).first(6)), bad, "10 elements, must have 6");
-    expect_error(rank.reduce_scatter<float>(data, std::span<float>(data).first(4)), bad, "10 elements, must have 8");
-    expect_error(rank.allgather<float>(std::span<float>(data).first(4), data), bad, "10 elements, must have 8");
+    expect_error(rank.call(allreduce<float>(data, std::span<float>(data).first(6))), bad, "10 elements, must have 6");
+    expect_error(rank.call(reduce_scatter<float>(data, std::span<float>(data).first(4))), bad,
+                 "10 elements, must have 8");
+    expect_error(rank.call(allgather<float>(std::span<float>(data).first(4), data)), bad, "10 elements, must have 8");
     expect_error(refused({.collective = Collective::Allreduce, .output = data.data(), .count = 10}), bad,
                  "input is null");
     expect_error(refused({.collective = Collective::Allreduce, .input = data.data(), .count = 10}), bad,
                  "output is null");
     expect_error(
-        rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = 2})}), bad,
-        "skip.steps is 2, must be 0 .. 1");
+        rank.call(allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = 2})})),
+        bad, "skip.steps is 2, must be 0 .. 1");
     expect_error(
-        rank.allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = -1})}), bad,
-        "skip.steps is -1, must be 0 .. 1");
-    expect_error(rank.allreduce<float>(data, data, {},
-                                       {.algorithm = "recursive_doubling", .method = lacuna::skip({.steps = 1})}),
+        rank.call(allreduce<float>(data, data, {}, {.algorithm = "skip_ring", .method = lacuna::skip({.steps = -1})})),
+        bad, "skip.steps is -1, must be 0 .. 1");
+    expect_error(rank.call(allreduce<float>(data, data, {},
+                                            {.algorithm = "recursive_doubling", .method = lacuna::skip({.steps = 1})})),
                  bad, "allreduce recursive_doubling does not serve the method skip; there are: ring, ");
-    expect_error(rank.allreduce<float>(data, data, {}, {.algorithm = "rings"}), bad,
+    expect_error(rank.call(allreduce<float>(data, data, {}, {.algorithm = "rings"})), bad,
                  "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling");
-    expect_error(rank.scan<float>(data, data, Reduction::Avg), bad, "scan has no avg");
-    expect_error(rank.alltoall<float>(std::span<float>(data).first(5), std::span<float>(data).last(5)), bad,
+    expect_error(rank.call(scan<float>(data, data, Reduction::Avg)), bad, "scan has no avg");
+    expect_error(rank.call(alltoall<float>(std::span<float>(data).first(5), std::span<float>(data).last(5))), bad,
                  "the input has 5 elements, must have 4");
-    expect_error(rank.gather<float>(data, std::span<float>(), 2), bad, "root is 2, must be 0 .. 1");
-    expect_error(rank.scatter<float>(data, std::span<float>(data).first(4), rank.rank()), bad,
+    expect_error(rank.call(gather<float>(data, std::span<float>(), 2)), bad, "root is 2, must be 0 .. 1");
+    expect_error(rank.call(scatter<float>(data, std::span<float>(data).first(4), rank.rank())), bad,
                  "the input has 10 elements, must have 8");
     expect_error(refused({.collective = Collective::Allreduce,
                           .input = data.data(),
@@ -121,7 +122,7 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
   }
   on_each(ranks, [](Communicator& rank) {
     std::vector<float> good(10, 1);
-    EXPECT_EQ(rank.allreduce<float>(good, good).to_string(), "ok");
+    EXPECT_EQ(rank.call(allreduce<float>(good, good)).to_string(), "ok");
     EXPECT_EQ(good, std::vector<float>(10, 2));
   });
 }
@@ -136,7 +137,7 @@ TEST_P(FacadeFailures, CountsWhoseBytesCannotBeCountedAreRefused) {
                     .output = data.data(),
                     .count = SIZE_MAX / 4 + 1,  // of 4 bytes: 0, if they could overflow
                     .options = {.deadline = 500ms}};
-    expect_error(ranks[0].run(call), Code::InvalidArgument, "4611686018427387904");
+    expect_error(ranks[0].call(call), Code::InvalidArgument, "4611686018427387904");
   }
   EXPECT_TRUE(ranks[0].status());
 }
@@ -146,7 +147,7 @@ TEST_P(FacadeFailures, TimesThatNobodyLivesToSeeAreTimesAndNegativeOnesAreRefuse
   std::vector<float> data(10, 1), other(10, 1);
   const auto ever = std::chrono::milliseconds::max();
   std::vector<Request> requests;
-  requests.push_back(*ranks[0].start_allreduce<float>(data, data, {}, {.deadline = ever}));
+  requests.push_back(*ranks[0].start(allreduce<float>(data, data, {}, {.deadline = ever})));
   requests.push_back(*ranks[0].start_receive<float>(other, 1, 0, {.deadline = ever}));
   for (int i = 0; i < 20; ++i) {
     EXPECT_FALSE(requests[0].test());
@@ -154,11 +155,12 @@ TEST_P(FacadeFailures, TimesThatNobodyLivesToSeeAreTimesAndNegativeOnesAreRefuse
   }
   EXPECT_TRUE(ranks[0].status());
   std::vector<float> mine(10, 1);
-  requests.push_back(*ranks[1].start_allreduce<float>(mine, mine));
+  requests.push_back(*ranks[1].start(allreduce<float>(mine, mine)));
   requests.push_back(*ranks[1].start_send<float>(mine, 0));
   finish(requests);
   EXPECT_EQ(requests[0].wait(ever).to_string(), "ok");
-  expect_error(ranks[0].barrier({.deadline = -5ms}), Code::InvalidArgument, "deadline is -5 ms, must be 0 or more");
+  expect_error(ranks[0].call(barrier({.deadline = -5ms})), Code::InvalidArgument,
+               "deadline is -5 ms, must be 0 or more");
   expect_error(ranks[0].send<float>(data, 1, 0, {.deadline = -5ms}), Code::InvalidArgument, "deadline is -5 ms");
 }
 
@@ -172,15 +174,15 @@ TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndKeepsItsPlace) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10, 1), other(10, 1), word(10, 5), heard(10);
   std::vector<Request> requests;
-  requests.push_back(*ranks[0].start_allreduce<float>(data, data));
-  auto eager = ranks[0].start_broadcast<float>(word, 0);
+  requests.push_back(*ranks[0].start(allreduce<float>(data, data)));
+  auto eager = ranks[0].start(broadcast<float>(word, 0));
   ASSERT_TRUE(eager) << eager.status().to_string();
   const auto until = Clock::now() + 10s;
   while (!eager->test() && Clock::now() < until) continue;
   EXPECT_EQ(eager->wait(1ms).to_string(), "ok") << "the root's part needs nobody";
-  expect_error(ranks[0].start_barrier().status(), Code::Busy, "call 0 has not ended, and 1 were started after it");
-  requests.push_back(*ranks[1].start_allreduce<float>(other, other));
-  requests.push_back(*ranks[1].start_broadcast<float>(heard, 0));
+  expect_error(ranks[0].start(barrier()).status(), Code::Busy, "call 0 has not ended, and 1 were started after it");
+  requests.push_back(*ranks[1].start(allreduce<float>(other, other)));
+  requests.push_back(*ranks[1].start(broadcast<float>(heard, 0)));
   finish(requests);
   EXPECT_EQ(heard, word);
 }
@@ -191,10 +193,10 @@ TEST_P(FacadeFailures, ASplitWaitsForAnOldCallThatHasNotEnded) {
   std::vector<std::vector<float>> data(2, std::vector<float>(4 << 20, 1));
   on_each(ranks, [&](Communicator& rank) {
     auto& mine = data[static_cast<std::size_t>(rank.rank())];
-    Request old = *rank.start_allreduce<float>(mine, mine, {}, {.priority = Priority::Low});
+    Request old = *rank.start(allreduce<float>(mine, mine, {}, {.priority = Priority::Low}));
     EXPECT_TRUE(rank.split(0));
     EXPECT_TRUE(old.wait());
-    EXPECT_TRUE(rank.barrier());
+    EXPECT_TRUE(rank.call(barrier()));
   });
 }
 
@@ -203,10 +205,10 @@ TEST_P(FacadeFailures, TooManyCallsInFlightAreBusyAndSendNothing) {
   auto ranks = local(2, GetParam());
   std::vector<float> data(10, 1);
   std::vector<Request> requests;
-  for (int i = 0; i < 4; ++i) requests.push_back(*ranks[0].start_allreduce<float>(data, data));
-  expect_error(ranks[0].start_allreduce<float>(data, data).status(), Code::Busy, "at most 4");
+  for (int i = 0; i < 4; ++i) requests.push_back(*ranks[0].start(allreduce<float>(data, data)));
+  expect_error(ranks[0].start(allreduce<float>(data, data)).status(), Code::Busy, "at most 4");
   std::vector<std::vector<float>> others(4, data);
-  for (auto& other : others) requests.push_back(*ranks[1].start_allreduce<float>(other, other));
+  for (auto& other : others) requests.push_back(*ranks[1].start(allreduce<float>(other, other)));
   finish(requests);
   EXPECT_TRUE(ranks[0].status());
 }

@@ -71,17 +71,17 @@ TEST_P(Prepared, AThousandStartsAmongOtherCallsGiveTheBitsOfEach) {
     const std::vector<std::size_t> lengths = {0, 1, 2};
     Floats data(100), sum(100), other(50);
     Ints mine(me), all(3);
-    auto reduces = rank.prepare_allreduce<float>(data, sum);
-    auto gathers = rank.prepare_allgatherv<std::int32_t>(mine, all, {.counts = lengths});
+    auto reduces = rank.prepare(allreduce<float>(data, sum));
+    auto gathers = rank.prepare(allgatherv<std::int32_t>(mine, all, {.counts = lengths}));
     ASSERT_TRUE(reduces && gathers);
     for (int start = 0; start < 1000; ++start) {
       std::fill(data.begin(), data.end(), static_cast<float>(start + rank.rank()));
       std::fill(mine.begin(), mine.end(), start + rank.rank());
       std::fill(other.begin(), other.end(), 1.f);
       ASSERT_TRUE(reduces->start());
-      auto between = rank.start_allreduce<float>(other, other);
+      auto between = rank.start(allreduce<float>(other, other));
       ASSERT_TRUE(gathers->start());
-      ASSERT_TRUE(start % 100 != 0 || rank.barrier());
+      ASSERT_TRUE(start % 100 != 0 || rank.call(barrier()));
       ASSERT_EQ(gathers->wait().to_string(), "ok");
       ASSERT_EQ(reduces->wait().to_string(), "ok");
       ASSERT_TRUE(between && between->wait());
@@ -105,12 +105,12 @@ TEST_P(Prepared, SkipRingDrawsAtEveryStartAsSeparateCallsDo) {
                      .method = lacuna::skip({.steps = 1, .mode = SkipMode::Random}),
                      .sampler = &sampler};
     };
-    auto prepared = rank.prepare_allreduce<float>(data, again, Reduction::Sum, options(other));
+    auto prepared = rank.prepare(allreduce<float>(data, again, Reduction::Sum, options(other)));
     ASSERT_TRUE(prepared);
     EXPECT_EQ(other.draw, 7u);
     bool turned = false;
     for (std::uint64_t start = 1; start <= 20; ++start) {
-      ASSERT_TRUE(rank.allreduce<float>(data, once, Reduction::Sum, options(one)));
+      ASSERT_TRUE(rank.call(allreduce<float>(data, once, Reduction::Sum, options(one))));
       ASSERT_TRUE(prepared->start());
       ASSERT_TRUE(prepared->wait());
       ASSERT_EQ(once, again) << "start " << start;
@@ -126,13 +126,13 @@ TEST_P(Prepared, OneRankMayStartWhatTheOthersCall) {
   auto ranks = local(2, GetParam());
   on_each(ranks, [](Communicator& rank) {
     Floats data(10, 1);
-    auto prepared = rank.prepare_allreduce<float>(data, data);
+    auto prepared = rank.prepare(allreduce<float>(data, data));
     ASSERT_TRUE(prepared);
     if (rank.rank() == 0) {
       EXPECT_TRUE(prepared->start());
       EXPECT_TRUE(prepared->wait());
     } else {
-      EXPECT_TRUE(rank.allreduce<float>(data, data));
+      EXPECT_TRUE(rank.call(allreduce<float>(data, data)));
     }
     EXPECT_EQ(data, Floats(10, 2));
   });
@@ -141,32 +141,32 @@ TEST_P(Prepared, OneRankMayStartWhatTheOthersCall) {
 TEST_P(Prepared, WhatRunsOrWasNotPreparedIsNotStarted) {
   auto ranks = local(2, GetParam());
   std::vector<Floats> data(2, Floats(10, 1));
-  auto prepared = ranks[0].prepare_allreduce<float>(data[0], data[0]);
+  auto prepared = ranks[0].prepare(allreduce<float>(data[0], data[0]));
   ASSERT_TRUE(prepared);
   std::vector<Request> requests(2);
   requests[0] = *std::move(prepared);
   EXPECT_TRUE(requests[0].start());
   expect_error(requests[0].start(), Code::InvalidArgument, "call 0 (allreduce recursive_doubling f32 count 10 sum)");
   expect_error(requests[0].start(), Code::InvalidArgument, "is still running");
-  requests[1] = *ranks[1].start_allreduce<float>(data[1], data[1]);
+  requests[1] = *ranks[1].start(allreduce<float>(data[1], data[1]));
   finish(requests);
   EXPECT_EQ(data[0], Floats(10, 2));
   expect_error(requests[1].start(), Code::InvalidArgument, "only a call that was prepared");
   expect_error(Request().start(), Code::InvalidArgument, "an empty request");
-  expect_error(ranks[0].prepare_broadcast<float>(data[0], 2).status(), Code::InvalidArgument, "root is 2");
+  expect_error(ranks[0].prepare(broadcast<float>(data[0], 2)).status(), Code::InvalidArgument, "root is 2");
 }
 
 TEST_P(Prepared, AStartOfAPoisonedCommunicatorReturnsWhy) {
   auto ranks = local(2, GetParam());
   Floats data(10, 1);
-  auto idle = ranks[0].prepare_barrier();
-  auto request = ranks[0].prepare_allreduce<float>(data, data, Reduction::Sum, {.deadline = 100ms});
+  auto idle = ranks[0].prepare(barrier());
+  auto request = ranks[0].prepare(allreduce<float>(data, data, Reduction::Sum, {.deadline = 100ms}));
   ASSERT_TRUE(idle && request);
   EXPECT_TRUE(request->start());
   expect_error(request->wait(), Code::TimedOut, "rank 1 has not posted it");
   expect_error(request->start(), Code::TimedOut, "rank 1 has not posted it");
   expect_error(idle->start(), Code::TimedOut, "rank 1 has not posted it");
-  expect_error(ranks[0].prepare_barrier().status(), Code::TimedOut, "rank 1 has not posted it");
+  expect_error(ranks[0].prepare(barrier()).status(), Code::TimedOut, "rank 1 has not posted it");
 }
 
 TEST_P(Prepared, ABusyStartMayBeTriedAgain) {
@@ -174,14 +174,14 @@ TEST_P(Prepared, ABusyStartMayBeTriedAgain) {
   auto ranks = local(2, GetParam());
   std::vector<Floats> data(6, Floats(10, 1));
   std::vector<Request> requests;
-  for (std::size_t i = 0; i < 3; ++i) requests.push_back(*ranks[0].prepare_allreduce<float>(data[i], data[i]));
+  for (std::size_t i = 0; i < 3; ++i) requests.push_back(*ranks[0].prepare(allreduce<float>(data[i], data[i])));
   EXPECT_TRUE(requests[0].start());
   EXPECT_TRUE(requests[1].start());
   expect_error(requests[2].start(), Code::Busy, "at most 2");
-  for (std::size_t i = 3; i < 5; ++i) requests.push_back(*ranks[1].start_allreduce<float>(data[i], data[i]));
+  for (std::size_t i = 3; i < 5; ++i) requests.push_back(*ranks[1].start(allreduce<float>(data[i], data[i])));
   finish(requests);
   EXPECT_TRUE(requests[2].start());
-  requests.push_back(*ranks[1].start_allreduce<float>(data[5], data[5]));
+  requests.push_back(*ranks[1].start(allreduce<float>(data[5], data[5])));
   finish(requests);
   for (const Floats& one : data) EXPECT_EQ(one, Floats(10, 2));
 }
@@ -192,7 +192,7 @@ TEST_P(Prepared, KeepAliveLastsAsLongAsTheRequest) {
   const std::weak_ptr<Floats> seen = tensor;
   const std::span<float> data = *tensor;
   {
-    auto request = ranks[0].prepare_allreduce<float>(data, data, Reduction::Sum, {.keep_alive = tensor});
+    auto request = ranks[0].prepare(allreduce<float>(data, data, Reduction::Sum, {.keep_alive = tensor}));
     tensor.reset();
     for (int start = 0; start < 3; ++start) {
       EXPECT_TRUE(request->start());
@@ -205,7 +205,7 @@ TEST_P(Prepared, KeepAliveLastsAsLongAsTheRequest) {
 
 TEST_P(Prepared, EachStartIsNotified) {
   auto ranks = local(1, GetParam());
-  auto request = ranks[0].prepare_barrier({.notify = 9});
+  auto request = ranks[0].prepare(barrier({.notify = 9}));
   for (int start = 0; start < 3; ++start) {
     EXPECT_FALSE(ranks[0].next_completion());
     EXPECT_TRUE(request->start());
@@ -219,10 +219,10 @@ TEST_P(Prepared, DestroyingARunningOneWaitsForIt) {
   Floats a(100000, 1), b(100000, 1);
   std::thread later([&] {
     std::this_thread::sleep_for(50ms);
-    EXPECT_TRUE(ranks[1].allreduce<float>(b, b));
+    EXPECT_TRUE(ranks[1].call(allreduce<float>(b, b)));
   });
   {
-    auto request = ranks[0].prepare_allreduce<float>(a, a);
+    auto request = ranks[0].prepare(allreduce<float>(a, a));
     EXPECT_TRUE(request->start());
   }
   EXPECT_EQ(a, Floats(100000, 2));

@@ -42,8 +42,8 @@ Gaps agreed_gaps(Communicator& rank, const Request& request) {
     if (at == rank.rank()) mine = *gaps;
   }
   Integers least(sums.size()), most(sums.size());
-  EXPECT_TRUE(rank.allreduce<std::int64_t>(sums, least, Reduction::Min));
-  EXPECT_TRUE(rank.allreduce<std::int64_t>(sums, most, Reduction::Max));
+  EXPECT_TRUE(rank.call(allreduce<std::int64_t>(sums, least, Reduction::Min)));
+  EXPECT_TRUE(rank.call(allreduce<std::int64_t>(sums, most, Reduction::Max)));
   EXPECT_EQ(least, most) << "all ranks know the same";
   return mine;
 }
@@ -53,8 +53,8 @@ void expect_gaps_of_sum(Communicator& rank, Collective collective, std::size_t c
   const auto size = static_cast<std::size_t>(rank.size());
   const bool scatters = collective == Collective::ReduceScatter;
   Integers input(scatters ? count * size : count, std::int64_t{1} << rank.rank()), output(count);
-  auto request = scatters ? rank.start_reduce_scatter<std::int64_t>(input, output, Reduction::Sum, options)
-                          : rank.start_allreduce<std::int64_t>(input, output, Reduction::Sum, options);
+  auto request = rank.start(scatters ? reduce_scatter<std::int64_t>(input, output, Reduction::Sum, options)
+                                     : allreduce<std::int64_t>(input, output, Reduction::Sum, options));
   ASSERT_TRUE(request) << request.status().to_string();
   const Gaps gaps = agreed_gaps(rank, *request);  // known from the start on
   ASSERT_TRUE(request->wait());
@@ -112,7 +112,7 @@ TEST(GapsOfRequest, TellsWhichBlocksOfAnAllgatherARankLacks) {
     Integers own(block, rank.rank()), all(5 * block, -1);
     const Options options{.method =
                               lacuna::skip({.steps = 2, .mode = SkipMode::Shuffled, .incomplete = true, .keep = true})};
-    auto request = rank.start_allgather<std::int64_t>(own, all, options);
+    auto request = rank.start(allgather<std::int64_t>(own, all, options));
     ASSERT_TRUE(request) << request.status().to_string();
     ASSERT_TRUE(request->wait());
     const Gaps gaps = agreed_gaps(rank, *request);
@@ -130,13 +130,13 @@ TEST(GapsOfRequest, OfADenseCallIsEmptyAndOfNoneAnError) {
   auto ranks = local(2, Progress::Thread);
   on_each(ranks, [](Communicator& rank) {
     std::vector<float> data(100);
-    auto dense = rank.start_broadcast<float>(data, 0);
+    auto dense = rank.start(broadcast<float>(data, 0));
     ASSERT_TRUE(dense && dense->wait());
     EXPECT_EQ(*dense->gaps(0), Gaps());
     expect_error(dense->gaps(2).status(), Code::InvalidArgument, "rank is 2, must be 0 .. 1");
     expect_error(Request().gaps(0).status(), Code::InvalidArgument, "only of a collective");
     const Options options{.algorithm = "skip_ring", .method = lacuna::skip({.steps = 1})};
-    auto prepared = rank.prepare_allreduce<float>(data, data, Reduction::Sum, options);
+    auto prepared = rank.prepare(allreduce<float>(data, data, Reduction::Sum, options));
     ASSERT_TRUE(prepared);
     expect_error(prepared->gaps(0).status(), Code::InvalidArgument, "has not been started");
     ASSERT_TRUE(prepared->start() && prepared->wait());

@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(, GroupFailures, testing::Values(Progress::Caller, Prog
 
 void expect_sum(Communicator& communicator, std::size_t count) {
   std::vector<std::int32_t> data(count, communicator.rank() + 1);
-  EXPECT_EQ(communicator.allreduce<std::int32_t>(data, data).to_string(), "ok");
+  EXPECT_EQ(communicator.call(allreduce<std::int32_t>(data, data)).to_string(), "ok");
   EXPECT_EQ(data, std::vector<std::int32_t>(count, communicator.size() * (communicator.size() + 1) / 2));
 }
 
@@ -29,7 +29,7 @@ void expect_only_the_odd_half_to_fail(Progress progress, Code code, const std::s
   std::barrier all(4);
   on_each(ranks, [&](Communicator& world) {
     auto half = **world.split(world.rank() % 2);
-    const auto in_the_midst = world.start_barrier();
+    const auto in_the_midst = world.start(barrier());
     all.arrive_and_wait();
     if (world.rank() % 2 == 1) {
       expect_error(fails(half), code, text);
@@ -48,14 +48,14 @@ TEST_P(GroupFailures, AMismatchNamesBothSidesOnItsGroupAndTheOthersGoOn) {
   expect_only_the_odd_half_to_fail(GetParam(), Code::Mismatch, "call 0 of ranks 1, 3 differs: rank 1 posted",
                                    [](Communicator& half) {
                                      std::vector<float> data(half.rank() == 1 ? 99 : 100);
-                                     return half.allreduce<float>(data, data);
+                                     return half.call(allreduce<float>(data, data));
                                    });
 }
 
 TEST_P(GroupFailures, ADeadlineEndsItsGroupAndTheOthersGoOn) {
   expect_only_the_odd_half_to_fail(GetParam(), Code::TimedOut, "call 0 of ranks 1, 3 ran out of time on rank 1",
                                    [](Communicator& half) {
-                                     if (half.rank() == 0) return half.barrier({.deadline = 100ms});
+                                     if (half.rank() == 0) return half.call(barrier({.deadline = 100ms}));
                                      const auto until = Clock::now() + 10s;
                                      while (half.status() && Clock::now() < until) half.progress();
                                      return half.status();
@@ -87,7 +87,7 @@ TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedTheP
     std::array<float, 6> all{};
     parted.arrive_and_wait();
     auto sent =
-        part->start_gather<float>(mine, all, me == 0 ? 0 : roots[static_cast<std::size_t>(me)], {.deadline = 5s});
+        part->start(gather<float>(mine, all, me == 0 ? 0 : roots[static_cast<std::size_t>(me)], {.deadline = 5s}));
     ASSERT_TRUE(sent) << sent.status().to_string();
     if (me != 0) {
       EXPECT_TRUE(sent->wait());

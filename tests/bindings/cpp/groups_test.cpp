@@ -26,7 +26,8 @@ Communicator must_split(Communicator& from, int colour, int key = 0) {
 /// The ranks of a communicator as their numbers in the job, gathered by a collective of it.
 std::vector<std::int32_t> members_heard(Communicator& communicator, Rank job_rank) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(communicator.size()));
-  EXPECT_EQ(communicator.allgather<std::int32_t>(std::array{job_rank}, all).to_string(), "ok");
+  const std::array<std::int32_t, 1> mine = {job_rank};
+  EXPECT_EQ(communicator.call(allgather<std::int32_t>(mine, all)).to_string(), "ok");
   return all;
 }
 
@@ -57,8 +58,8 @@ TEST_P(Groups, DataTensorAndPipelineGroupsOfOneWorldRunBesideEachOther) {
     std::vector<std::vector<std::int64_t>> sums(3, std::vector<std::int64_t>(5000, world.rank()));
     std::vector<Request> requests;
     for (int i : {world.rank() % 3, (world.rank() + 1) % 3, (world.rank() + 2) % 3}) {
-      auto request =
-          groups[i].start_allreduce<std::int64_t>(sums[static_cast<std::size_t>(i)], sums[static_cast<std::size_t>(i)]);
+      auto request = groups[i].start(
+          allreduce<std::int64_t>(sums[static_cast<std::size_t>(i)], sums[static_cast<std::size_t>(i)]));
       ASSERT_TRUE(request) << request.status().to_string();
       requests.push_back(*std::move(request));
     }

@@ -1,43 +1,48 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <list>
 #include <numeric>
+#include <type_traits>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 namespace lacuna {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace test;
 
 using Floats = std::vector<float>;
 using Out = std::span<float>;
 
-/// The three forms of a typed call give the same; what is prepared does nothing before it is started.
-template <class Plain, class Start, class Prepare>
-void expect_alike(const char* name, std::size_t length, Plain plain, Start start, Prepare prepare) {
+/// Called, started and prepared, a call gives the same; what is prepared does nothing before it is started.
+template <class Made>
+void expect_alike(Communicator& rank, const char* name, std::size_t length, Made made) {
   const Floats untouched(length, -1);
-  Floats waited = untouched, started = untouched, prepared = untouched;
-  EXPECT_EQ(plain(waited).to_string(), "ok") << name;
-  auto one = start(started);
+  Floats called = untouched, started = untouched, prepared = untouched;
+  EXPECT_EQ(rank.call(made(called)).to_string(), "ok") << name;
+  auto one = rank.start(made(started));
   ASSERT_TRUE(one) << name << ": " << one.status().to_string();
   EXPECT_EQ(one->wait().to_string(), "ok") << name;
-  auto other = prepare(prepared);
+  auto other = rank.prepare(made(prepared));
   ASSERT_TRUE(other) << name << ": " << other.status().to_string();
   EXPECT_EQ(prepared, untouched) << name;
   EXPECT_EQ(other->start().to_string(), "ok") << name;
   EXPECT_EQ(other->wait().to_string(), "ok") << name;
-  EXPECT_EQ(started, waited) << name;
-  EXPECT_EQ(prepared, waited) << name;
+  EXPECT_EQ(started, called) << name;
+  EXPECT_EQ(prepared, called) << name;
 }
 
 class TypedCalls : public testing::TestWithParam<Progress> {};
 INSTANTIATE_TEST_SUITE_P(, TypedCalls, testing::Values(Progress::Caller, Progress::Thread),
                          [](const auto& given) { return std::string(to_string(given.param)); });
 
-TEST_P(TypedCalls, AreTheSameWaitedForStartedAndPrepared) {
+TEST_P(TypedCalls, AreTheSameCalledStartedAndPrepared) {
   auto ranks = local(3, GetParam());
   on_each(ranks, [](Communicator& rank) {
     constexpr std::size_t n = 5;
+    constexpr auto max = Reduction::Max;
     const auto me = static_cast<std::size_t>(rank.rank());
     const std::vector<std::size_t> counts = {1, 4, 2}, going = {me, me + 1, me + 2}, coming = {me, me + 1, me + 2};
     const Blocks uneven{.counts = counts}, to{.counts = going}, from{.counts = coming};
@@ -45,63 +50,101 @@ TEST_P(TypedCalls, AreTheSameWaitedForStartedAndPrepared) {
     Floats values(3 * n);
     std::iota(values.begin(), values.end(), static_cast<float>(100 * (me + 1)));
     const std::span<const float> in = values;
-    expect_alike(
-        "allreduce", n, [&](Out out) { return rank.allreduce<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.start_allreduce<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.prepare_allreduce<float>(in.first(n), out, Reduction::Max); });
-    expect_alike(
-        "reduce_scatter", n, [&](Out out) { return rank.reduce_scatter<float>(in.first(3 * n), out, Reduction::Max); },
-        [&](Out out) { return rank.start_reduce_scatter<float>(in.first(3 * n), out, Reduction::Max); },
-        [&](Out out) { return rank.prepare_reduce_scatter<float>(in.first(3 * n), out, Reduction::Max); });
-    expect_alike(
-        "reduce_scatterv", own, [&](Out out) { return rank.reduce_scatterv<float>(in, uneven, out, Reduction::Max); },
-        [&](Out out) { return rank.start_reduce_scatterv<float>(in, uneven, out, Reduction::Max); },
-        [&](Out out) { return rank.prepare_reduce_scatterv<float>(in, uneven, out, Reduction::Max); });
-    expect_alike(
-        "allgather", 3 * n, [&](Out out) { return rank.allgather<float>(in.first(n), out); },
-        [&](Out out) { return rank.start_allgather<float>(in.first(n), out); },
-        [&](Out out) { return rank.prepare_allgather<float>(in.first(n), out); });
-    expect_alike(
-        "allgatherv", total, [&](Out out) { return rank.allgatherv<float>(in.first(own), out, uneven); },
-        [&](Out out) { return rank.start_allgatherv<float>(in.first(own), out, uneven); },
-        [&](Out out) { return rank.prepare_allgatherv<float>(in.first(own), out, uneven); });
-    expect_alike(
-        "reduce", n, [&](Out out) { return rank.reduce<float>(in.first(n), out, 1, Reduction::Max); },
-        [&](Out out) { return rank.start_reduce<float>(in.first(n), out, 1, Reduction::Max); },
-        [&](Out out) { return rank.prepare_reduce<float>(in.first(n), out, 1, Reduction::Max); });
-    expect_alike(
-        "gather", 3 * n, [&](Out out) { return rank.gather<float>(in.first(n), out, 1); },
-        [&](Out out) { return rank.start_gather<float>(in.first(n), out, 1); },
-        [&](Out out) { return rank.prepare_gather<float>(in.first(n), out, 1); });
-    expect_alike(
-        "gatherv", total, [&](Out out) { return rank.gatherv<float>(in.first(own), out, uneven, 1); },
-        [&](Out out) { return rank.start_gatherv<float>(in.first(own), out, uneven, 1); },
-        [&](Out out) { return rank.prepare_gatherv<float>(in.first(own), out, uneven, 1); });
-    expect_alike(
-        "scatter", n, [&](Out out) { return rank.scatter<float>(in.first(3 * n), out, 1); },
-        [&](Out out) { return rank.start_scatter<float>(in.first(3 * n), out, 1); },
-        [&](Out out) { return rank.prepare_scatter<float>(in.first(3 * n), out, 1); });
-    expect_alike(
-        "scatterv", own, [&](Out out) { return rank.scatterv<float>(in, uneven, out, 1); },
-        [&](Out out) { return rank.start_scatterv<float>(in, uneven, out, 1); },
-        [&](Out out) { return rank.prepare_scatterv<float>(in, uneven, out, 1); });
-    expect_alike(
-        "alltoall", 3 * n, [&](Out out) { return rank.alltoall<float>(in.first(3 * n), out); },
-        [&](Out out) { return rank.start_alltoall<float>(in.first(3 * n), out); },
-        [&](Out out) { return rank.prepare_alltoall<float>(in.first(3 * n), out); });
-    expect_alike(
-        "alltoallv", taken, [&](Out out) { return rank.alltoallv<float>(in, to, out, from); },
-        [&](Out out) { return rank.start_alltoallv<float>(in, to, out, from); },
-        [&](Out out) { return rank.prepare_alltoallv<float>(in, to, out, from); });
-    expect_alike(
-        "scan", n, [&](Out out) { return rank.scan<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.start_scan<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.prepare_scan<float>(in.first(n), out, Reduction::Max); });
-    expect_alike(
-        "exclusive_scan", n, [&](Out out) { return rank.exclusive_scan<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.start_exclusive_scan<float>(in.first(n), out, Reduction::Max); },
-        [&](Out out) { return rank.prepare_exclusive_scan<float>(in.first(n), out, Reduction::Max); });
+    const auto alike = [&](const char* name, std::size_t length, auto made) { expect_alike(rank, name, length, made); };
+    alike("allreduce", n, [&](Out out) { return allreduce(in.first(n), out, max); });
+    alike("reduce_scatter", n, [&](Out out) { return reduce_scatter(in.first(3 * n), out, max); });
+    alike("reduce_scatterv", own, [&](Out out) { return reduce_scatterv(in, uneven, out, max); });
+    alike("allgather", 3 * n, [&](Out out) { return allgather(in.first(n), out); });
+    alike("allgatherv", total, [&](Out out) { return allgatherv(in.first(own), out, uneven); });
+    alike("reduce", n, [&](Out out) { return lacuna::reduce(in.first(n), out, 1, max); });
+    alike("gather", 3 * n, [&](Out out) { return gather(in.first(n), out, 1); });
+    alike("gatherv", total, [&](Out out) { return gatherv(in.first(own), out, uneven, 1); });
+    alike("scatter", n, [&](Out out) { return scatter(in.first(3 * n), out, 1); });
+    alike("scatterv", own, [&](Out out) { return scatterv(in, uneven, out, 1); });
+    alike("alltoall", 3 * n, [&](Out out) { return alltoall(in.first(3 * n), out); });
+    alike("alltoallv", taken, [&](Out out) { return alltoallv(in, to, out, from); });
+    alike("scan", n, [&](Out out) { return scan(in.first(n), out, max); });
+    alike("exclusive_scan", n, [&](Out out) { return lacuna::exclusive_scan(in.first(n), out, max); });
+    alike("barrier", 0, [](Out) { return barrier(); });
   });
+}
+
+TEST_P(TypedCalls, LengthsThatDoNotFitAreTheSameErrorCalledStartedAndPrepared) {
+  auto ranks = local(2, GetParam());
+  Floats data(10);
+  const std::vector<std::size_t> counts = {3, 4};
+  const std::span<float> few = std::span(data).first(4);
+  const Options soon{.deadline = 200ms};
+  const std::pair<TypedCall, const char*> wrong[] = {
+      {allreduce(data, few, {}, soon), "allreduce: the input has 10 elements, must have 4"},
+      {allgather(few, data, soon), "allgather: the output has 10 elements, must have 8"},
+      {alltoallv(few, {.counts = counts}, data, {.counts = counts}, soon),
+       "alltoallv: the input has 4 elements, must have 7 or more"}};
+  for (const auto& [call, text] : wrong) {
+    expect_error(ranks[0].call(call), Code::InvalidArgument, text);
+    expect_error(ranks[0].start(call).status(), Code::InvalidArgument, text);
+    expect_error(ranks[0].prepare(call).status(), Code::InvalidArgument, text);
+  }
+  EXPECT_TRUE(ranks[0].status());
+}
+
+TEST_P(TypedCalls, MayBeMadeOnceForManyCallsOfSeveralCommunicators) {
+  auto ranks = local(2, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    const Floats mine(3, 1);
+    Floats sum(3);
+    const TypedCall call = allreduce(mine, sum);
+    for (int i = 0; i < 2; ++i) {
+      sum.assign(3, -1);
+      EXPECT_EQ(rank.call(call).to_string(), "ok");
+      EXPECT_EQ(sum, Floats(3, 2));
+    }
+    auto alone = rank.split(rank.rank());
+    ASSERT_TRUE(alone);
+    EXPECT_EQ((*alone)->call(call).to_string(), "ok");
+    EXPECT_EQ(sum, mine);
+  });
+}
+
+TEST(TypedCallsOfRanges, TakeElementsAndLengthsFromVectorsArraysAndSpans) {
+  const std::vector<double> doubles(4);
+  double four[4] = {};
+  const TypedCall one = allreduce(doubles, four, Reduction::Avg, {.algorithm = "ring"});
+  EXPECT_EQ(one.call.dtype, Dtype::F64);
+  EXPECT_EQ(one.call.input, doubles.data());
+  EXPECT_EQ(one.call.output, four);
+  EXPECT_EQ(one.call.reduction, Reduction::Avg);
+  EXPECT_EQ(one.call.options.algorithm, "ring");
+  EXPECT_EQ(one.input, 4u);
+  EXPECT_EQ(one.output, 4u);
+
+  std::array<std::uint8_t, 3> bytes{};
+  std::vector<std::uint8_t> all(6);
+  const TypedCall other = allgather(bytes, std::span(all).last(5));
+  EXPECT_EQ(other.call.dtype, Dtype::U8);
+  EXPECT_EQ(other.call.input, bytes.data());
+  EXPECT_EQ(other.call.output, all.data() + 1);
+  EXPECT_EQ(other.input, 3u);
+  EXPECT_EQ(other.output, 5u);
+}
+
+template <class T, class Input, class Output>
+constexpr bool allreduce_takes = requires(Input input, Output output) {
+  allreduce<T>(std::forward<Input>(input), std::forward<Output>(output));
+};
+
+TEST(TypedCallsOfRanges, RefuseWhatCannotBeTheirBuffers) {
+  using Ints = std::vector<std::int32_t>;
+  static_assert(allreduce_takes<void, const Floats&, Floats&>);
+  static_assert(allreduce_takes<float, const Floats&, std::span<float>>);
+  static_assert(!allreduce_takes<double, Floats&, Floats&>, "elements of another type than the one named");
+  static_assert(!allreduce_takes<void, Ints&, Floats&>, "buffers of different elements");
+  static_assert(!allreduce_takes<void, Floats&, const Floats&>, "a constant output");
+  static_assert(!allreduce_takes<void, Floats&, std::span<const float>>, "a constant output");
+  static_assert(!allreduce_takes<void, Floats, Floats&>, "a temporary input");
+  static_assert(!allreduce_takes<void, Floats&, Floats>, "a temporary output");
+  static_assert(!allreduce_takes<void, std::list<float>&, Floats&>, "elements that lie apart");
+  static_assert(!allreduce_takes<void, std::string&, std::string&>, "elements that are no numbers");
 }
 
 }  // namespace

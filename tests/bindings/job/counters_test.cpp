@@ -26,7 +26,7 @@ MethodCounters skips_of(const std::vector<MethodCounters>& methods) {
 
 Status allreduce(Communicator& rank, std::size_t count) {
   std::vector<float> values(count, 1.0f);
-  return rank.allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+  return rank.call(lacuna::allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"}));
 }
 
 TEST(JobCounters, CallsAreCountedByCommunicatorAndCollective) {
@@ -44,7 +44,7 @@ TEST(JobCounters, CallsAreCountedByCommunicatorAndCollective) {
     }
     auto pair = rank.split(rank.rank() < 2 ? 0 : Communicator::no_group);
     if (*pair) {
-      EXPECT_TRUE((*pair)->barrier());
+      EXPECT_TRUE((*pair)->call(barrier()));
     }
     counted[static_cast<std::size_t>(rank.rank())] = rank.job_counters();
   });
@@ -90,7 +90,7 @@ TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
       EXPECT_TRUE(allreduce(**part, 1));
     }
     if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_TRUE(rank.barrier());
+    EXPECT_TRUE(rank.call(barrier()));
   });
   const JobCounters all = ranks[0].job_counters();
   EXPECT_GE(all.wait_seconds, 0.045);
@@ -106,7 +106,7 @@ TEST(JobCounters, FailedCallsAndStallsAreCounted) {
   const test::Variable deadline("LACUNA_DEADLINE", "0.2"), stall("LACUNA_STALL", "0.05");
   auto ranks = local(2, Progress::Thread);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(ranks[0].barrier().code(), Code::TimedOut);
+  EXPECT_EQ(ranks[0].call(barrier()).code(), Code::TimedOut);
   const JobCounters all = ranks[0].job_counters();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_GE(calls_of(all.communicators[0], Collective::Barrier).seconds, 0.15);
@@ -121,10 +121,10 @@ TEST(JobCounters, FailedCallsAndStallsAreCounted) {
 TEST(JobCounters, MessagesThatComeEarlyAreParked) {
   auto ranks = local(2, Progress::Caller);
   std::vector<float> a(100, 1.0f), b(100, 1.0f);
-  auto first = ranks[0].start_allreduce<float>(a, a, Reduction::Sum, {.algorithm = "ring"});
+  auto first = ranks[0].start(lacuna::allreduce<float>(a, a, Reduction::Sum, {.algorithm = "ring"}));
   while (ranks[0].progress() || ranks[1].progress()) continue;
   EXPECT_EQ(ranks[1].job_counters().waiting_messages, 1u);
-  auto second = ranks[1].start_allreduce<float>(b, b, Reduction::Sum, {.algorithm = "ring"});
+  auto second = ranks[1].start(lacuna::allreduce<float>(b, b, Reduction::Sum, {.algorithm = "ring"}));
   std::vector<Request> both;
   both.push_back(std::move(*first));
   both.push_back(std::move(*second));
@@ -146,8 +146,8 @@ TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
         call.options.algorithm = algorithm;
         test::skip_in(call)->steps = steps;
         const std::uint64_t before = rank.counters().payload_sent;
-        EXPECT_TRUE(rank.run(call));
-        EXPECT_TRUE(rank.barrier());
+        EXPECT_TRUE(rank.call(call));
+        EXPECT_TRUE(rank.call(barrier()));
         return rank.counters().payload_sent - before;
       };
       std::uint64_t left_out = 0;
@@ -184,7 +184,7 @@ TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
     std::vector<float> values(100, 1.0f);
     Options options{.algorithm = "skip_ring"};
     test::skip_in(options)->steps = 2;
-    auto request = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    auto request = rank.prepare(lacuna::allreduce<float>(values, values, Reduction::Sum, options));
     ASSERT_TRUE(request);
     EXPECT_TRUE(request->report().parts.empty()) << "not started yet";
     EXPECT_TRUE(request->start());
@@ -202,10 +202,10 @@ TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
     EXPECT_TRUE(Request().report().parts.empty());
     EXPECT_EQ(Request().report().method, nullptr);
     request = Request();  // what comes next takes its memory
-    auto next = rank.prepare_allreduce<float>(values, values, Reduction::Sum, options);
+    auto next = rank.prepare(lacuna::allreduce<float>(values, values, Reduction::Sum, options));
     EXPECT_TRUE(next->report().parts.empty()) << "not started yet";
     next = Request();
-    auto dense = rank.start_allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+    auto dense = rank.start(lacuna::allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"}));
     EXPECT_TRUE(dense->wait());
     EXPECT_TRUE(dense->report().parts.empty());
     EXPECT_EQ(dense->report().method, nullptr);

@@ -23,7 +23,7 @@ using test::on_each;
 
 Status allreduce(Communicator& rank, std::size_t count) {
   std::vector<float> values(count, 1.0f);
-  return rank.allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+  return rank.call(lacuna::allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"}));
 }
 
 /// A sample's labels, as a set of "name=value" with the escapes resolved.

@@ -28,7 +28,7 @@ using test::Variable;
 
 Status allreduce(Communicator& rank, std::size_t count) {
   std::vector<float> values(count, 1.0f);
-  return rank.allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"});
+  return rank.call(lacuna::allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"}));
 }
 
 /// What the ranks of a job in this process leave, each of which has executed `body`, merged.
@@ -78,18 +78,18 @@ TEST(Trace, EveryMessageOfEveryCollectiveIsAnArrowWithBothEnds) {
                 .count = moves_data(collective) ? 100u : 0u};
       std::vector<std::size_t> counts;
       cli::give_tables(call, rank.rank(), size, counts);
-      const Status done = rank.run(call);
+      const Status done = rank.call(call);
       EXPECT_TRUE(done) << done.to_string();
     }
     const Rank next = (rank.rank() + 1) % size;
     for (int i = 0; i < 3; ++i) {  // tags that share a stream, and a message that comes before its receive is posted
       EXPECT_TRUE(rank.send<std::uint8_t>(std::span<const std::uint8_t>(in.data(), 8), next, 64 * (i % 2)));
     }
-    EXPECT_TRUE(rank.barrier());
+    EXPECT_TRUE(rank.call(barrier()));
     for (int tag : {64, 0, 0}) {
       EXPECT_TRUE(rank.receive<std::uint8_t>(out, (rank.rank() + size - 1) % size, tag));
     }
-    EXPECT_TRUE(rank.barrier());
+    EXPECT_TRUE(rank.call(barrier()));
     messages[static_cast<std::size_t>(rank.rank())] = 0;
     for (Rank peer = 0; peer < size; ++peer) {
       messages[static_cast<std::size_t>(rank.rank())] += rank.counters(peer).messages_sent;
@@ -113,7 +113,7 @@ TEST(Trace, WhereTheSenderTellsTheLengthThatOneIsShown) {
     std::vector<std::size_t> received(2);
     const std::vector<float> in(6);
     std::vector<float> out(2000);
-    EXPECT_TRUE(rank.alltoallv<float>(in, {.counts = sent}, out, {.counts = most, .received = received}));
+    EXPECT_TRUE(rank.call(alltoallv<float>(in, {.counts = sent}, out, {.counts = most, .received = received})));
   });
   for (const char* kind : {"send", "receive", "copy"}) {
     ASSERT_EQ(trace.count('X', kind), 2u);
@@ -125,7 +125,7 @@ TEST(Trace, WaitsOfTheCallerAreSlices) {
   const Folder folder;
   const TraceJson trace = trace_of(2, folder, [](Communicator& rank) {
     if (rank.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    EXPECT_TRUE(rank.barrier());
+    EXPECT_TRUE(rank.call(barrier()));
   });
   const auto waits = trace.events('X', "wait");
   ASSERT_EQ(waits.size(), 2u);
@@ -212,10 +212,10 @@ TEST(TraceSlices, SlicesOfOneLaneDoNotOverlap) {
 
 TEST(TraceMerge, TracesOfOtherJobsAreLeftOutAndAbsentRanksNamed) {
   const Folder folder;
-  trace_of(3, folder, [](Communicator& rank) { EXPECT_TRUE(rank.barrier()); });
+  trace_of(3, folder, [](Communicator& rank) { EXPECT_TRUE(rank.call(barrier())); });
   std::filesystem::last_write_time(folder / "rank-2.trace.json",
                                    std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  const TraceJson trace = trace_of(2, folder, [](Communicator& rank) { EXPECT_TRUE(rank.barrier()); });
+  const TraceJson trace = trace_of(2, folder, [](Communicator& rank) { EXPECT_TRUE(rank.call(barrier())); });
   EXPECT_EQ(trace.other().at("ranks"), (std::vector<int>{0, 1}));
   std::filesystem::remove(folder / "rank-0.trace.json");
   const auto merged = merge_traces(folder.path(), folder / "other.json");
@@ -287,7 +287,7 @@ TEST(Trace, AnArrowBeginsWhenItsMessageWasSentNotWithTheStep) {
 TEST(TraceMerge, WhatIsNoWholeTraceIsAnError) {
   const Folder folder;
   EXPECT_NE(merge_traces(folder.path()).status().message().find("holds no rank-R.trace.json"), std::string::npos);
-  trace_of(2, folder, [](Communicator& rank) { EXPECT_TRUE(rank.barrier()); });
+  trace_of(2, folder, [](Communicator& rank) { EXPECT_TRUE(rank.call(barrier())); });
   const std::string whole = folder.read("rank-1.trace.json");
   const std::string merged = folder.read("trace.json");
   const std::pair<std::string, std::string> damages[] = {

@@ -1,7 +1,6 @@
 #include <array>
 #include <cstdio>
 #include <lacuna.hpp>
-#include <span>
 
 int main() {
   auto ranks = lacuna::Communicator::local(2);
@@ -12,8 +11,7 @@ int main() {
   std::array<std::array<float, 3>, 2> data = {{{1, 2, 3}, {10, 20, 30}}};
   std::array<lacuna::Request, 2> requests;
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    std::span<float> values = data[rank];
-    auto request = (*ranks)[rank].start_allreduce(std::span<const float>(values), values);
+    auto request = (*ranks)[rank].start(lacuna::allreduce(data[rank], data[rank]));
     if (!request) return 1;
     requests[rank] = *std::move(request);
   }
@@ -33,7 +31,7 @@ int main() {
       .method = lacuna::skip(
           {.steps = 1, .small = 1, .segments = {{0, 3, lacuna::SkipPolicy::Automatic, 7}}, .importance = &importance})};
   if (options.method.text() != "skip:steps=1,small=1") return 1;
-  auto request = (*ranks)[0].prepare_allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, options);
+  auto request = (*ranks)[0].prepare(lacuna::allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, options));
   if (!request || request->gaps(0) || !importance.segments().empty()) return 1;
   std::printf("%.0f %.0f %.0f\n", data[0][0], data[0][1], data[0][2]);
   return 0;
