@@ -7,6 +7,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/registry/registered.hpp"
+#include "runtime/graph/graphs.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/ranks.hpp"
 
@@ -101,9 +102,7 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
             const auto graphs = graphs_of(*algorithm, hosts, shape);
             ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
                                 << ": " << graphs.status().message();
-            std::vector<const Graph*> pointers;
-            for (const Graph& graph : *graphs) pointers.push_back(&graph);
-            const Status status = verify(pointers);
+            const Status status = verify(graphs->all());
             ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << steps << " options " << options
                                 << ": " << status.to_string();
           }
