@@ -37,9 +37,9 @@ class Walk {
   /// A step that sends or receives a message that another of its position sends or receives, if there is one.
   const std::optional<Stop>& twice() const { return twice_; }
 
-  /// Steps of all positions: each behind those that it waits for, a receive right behind its send. It exists if every
-  /// send may end only once its receive has started. What has no place in it is not there: steps on a cycle, those
-  /// whose message has one end, and whatever waits for one of them.
+  /// The steps of all positions, each behind those that it waits for, a receive right behind its send; so they can also
+  /// happen where a send ends only once its receive has started. Steps on a cycle, those whose message lacks an end,
+  /// and what waits for one of them are not there.
   std::span<const Stop> order() const { return order_; }
   /// The step with the lowest number that order() lacks.
   const std::optional<Stop>& stuck() const { return stuck_; }

@@ -77,6 +77,43 @@ TEST(Contributions, TellWhereEachBlockArrives) {
   EXPECT_EQ(cells[2].arrived, (Arrived{two, nobody, two}));
 }
 
+/// Position 0 alone does anything.
+const Algorithm lonely = {
+    .collective = Collective::Allgather,
+    .name = "lonely",
+    .summary = "a test's",
+    .symmetric = false,
+    .supports = nullptr,
+    .build =
+        [](GraphBuilder& g) {
+          if (g.position() == 0) g.copy(g.output(0), g.input(0));
+        },
+    .bind = nullptr,
+};
+
+TEST(Contributions, KnowEveryBlock) {
+  const Graphs graphs = *graphs_of(lonely, 3);
+  const auto cells = contributions_of(graphs.all());
+  ASSERT_EQ(cells.size(), 3u);
+  const std::vector<bool> nobody = {0, 0, 0}, zero = {1, 0, 0};
+  EXPECT_EQ(cells[0].arrived, (Arrived{zero, nobody, nobody}));
+  EXPECT_EQ(cells[1].arrived, (Arrived{nobody, nobody, nobody}));
+}
+
+TEST(Contributions, OfAReductionAreThoseOfBothSides) {
+  const Region in{Buffer::Input, 0, 1, 0, 1}, out{Buffer::Output, 0, 1, 0, 1}, extra{Buffer::Scratch, 1, 1, 0, 1};
+  const std::vector<Step> receives = {{.kind = StepKind::Copy, .to = out, .from = in},
+                                      {.kind = StepKind::Receive, .peer = 1, .to = extra, .from = {}},
+                                      {.kind = StepKind::Reduce, .to = out, .from = extra}};
+  const std::vector<Step> sends = {{.kind = StepKind::Send, .peer = 1, .to = {}, .from = in}};
+  std::vector<Graph> both;
+  both.emplace_back(GraphShape{.size = 2}, false, receives, std::vector<Graph::Edge>{{0, 2}, {1, 2}});
+  both.emplace_back(GraphShape{.size = 2, .position = 1}, false, sends, std::vector<Graph::Edge>{});
+  const auto cells = contributions_of(Graphs(std::move(both), 2).all());
+  ASSERT_EQ(cells.size(), 1u);
+  EXPECT_EQ(cells[0].arrived, (Arrived{{1, 1}, {0, 0}}));
+}
+
 /// Asks for hosts, which it may not.
 const Algorithm curious = {
     .collective = Collective::Allreduce,

@@ -169,6 +169,11 @@ TEST(Walk, CarriesTheLongestChainOfMessagesAlong) {
                                 {{receive(2), copy(), send(1)}, {{0, 1}, {1, 2}}},
                                 {{receive(2), send(1)}}});
   EXPECT_EQ(runtime::rounds_of(chain.all()), 2);
+  // 2 takes a message that has long been there, and answers.
+  const Graphs late = written({{{send(1), send(2), receive(2)}},
+                               {{receive(2), send(1)}, {{0, 1}}},
+                               {{receive(2), receive(1), send(1)}, {{0, 1}, {1, 2}}}});
+  EXPECT_EQ(runtime::rounds_of(late.all()), 3);
   EXPECT_EQ(runtime::rounds_of(written({{{copy()}}}).all()), 0);
 }
 
