@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "runtime/engine/run.hpp"
 #include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/contributions.hpp"
 
 namespace lacuna {
 
@@ -26,23 +25,14 @@ class Gaps {
   std::vector<Gap> of(Rank at) const;
 
  private:
-  using Ranks = std::vector<bool>;  // by position
-
-  /// A range of elements that fare alike, and by position whose values arrive there.
-  struct Cell {
-    std::pair<std::uint32_t, std::uint32_t> end;  // numerator and denominator of the place in a part's data
-    std::vector<Ranks> arrived;
-  };
   struct Part {
     Stretch data;
     Order order;
-    std::shared_ptr<const std::vector<Cell>> cells;
+    std::shared_ptr<const std::vector<CellContributions>> cells;
   };
 
   Gaps(const Call& call, Rank size);
   void follow(const Binding& binding, const Plan& plan);
-  /// Follows values through the graphs of a part.
-  std::vector<Cell> cells_of(const std::vector<Graph>& graphs) const;
 
   Rank size_;
   bool has_blocks_, gathers_;  // of the collective; does its output hold them?

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
 
 namespace lacuna {
@@ -31,28 +32,10 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, bool in_place) {
   const auto graphs = graphs_of(algorithm, hosts, {.structure = {.in_place = in_place}});
-  if (!graphs) return graphs.status();
-  std::vector<const Graph*> all;
-  for (const Graph& graph : *graphs) all.push_back(&graph);
-  return verify(all);
+  return graphs ? verify(graphs->all()) : graphs.status();
 }
 
 }  // namespace
-
-Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options) {
-  GraphShape shape = options;
-  shape.collective = algorithm.collective;
-  shape.size = hosts.size();
-  shape.hosts = algorithm.by_hosts ? hosts : Hosts();
-  std::vector<Graph> graphs;
-  for (shape.position = 0; shape.position < shape.size; ++shape.position) {
-    GraphBuilder builder(shape, algorithm.symmetric);
-    algorithm.build(builder);
-    if (!builder.status()) return builder.status();
-    graphs.push_back(std::move(builder).build());
-  }
-  return graphs;
-}
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts) {
   for (bool in_place : {false, true}) {

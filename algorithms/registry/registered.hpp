@@ -8,10 +8,6 @@
 
 namespace lacuna {
 
-/// The graphs of all positions, with the structure of `options`, or what the program asked for and can't be
-/// had. Hosts by position.
-Result<std::vector<Graph>> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options = {});
-
 /// The graphs of all positions, built and verified, in place and not. Errors name the numbers of ranks and hosts.
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts);
 

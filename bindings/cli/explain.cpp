@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "algorithms/registry/registered.hpp"
 #include "algorithms/registry/selection.hpp"
 #include "runtime/graph/graph_cost.hpp"
 
@@ -53,14 +52,14 @@ double Cost::seconds(double latency, double rate) const {
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element,
              const Structure& structure) {
-  const std::vector<Graph> graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
-  Cost cost{.steps = runtime::rounds_of(graphs)};
+  const Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
+  Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
   struct Moved {
     std::uint64_t out = 0, in = 0;
   };
-  std::vector<Moved> by_rank(graphs.size()), by_host(static_cast<std::size_t>(hosts.count()));
+  std::vector<Moved> by_rank(static_cast<std::size_t>(hosts.size())), by_host(static_cast<std::size_t>(hosts.count()));
   for (Rank me = 0; me < hosts.size(); ++me) {
-    const Graph& graph = graphs[static_cast<std::size_t>(me)];
+    const Graph& graph = graphs.at(me);
     for (const Step& step : graph.steps()) {
       if (!step.sends()) continue;
       const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
@@ -79,11 +78,8 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
 
 Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count,
                              const Structure& structure) {
-  runtime::GraphCost graphs(algorithm, {.collective = algorithm.collective,
-                                        .size = hosts.size(),
-                                        .structure = structure,
-                                        .hosts = algorithm.by_hosts ? hosts : Hosts()});
-  const runtime::PartCost& cost = graphs.of(0, count);
+  runtime::GraphCost costs(*graphs_of(algorithm, hosts, {.structure = structure}));
+  const runtime::PartCost& cost = costs.of(0, count);
   if (cost.reduced == 0) return {};
   return {cost.fewest, static_cast<double>(cost.contributions) / static_cast<double>(cost.reduced)};
 }

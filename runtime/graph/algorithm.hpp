@@ -70,11 +70,16 @@ struct Algorithm {
   Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
 };
 
-/// The graph of the position that the shape names; of a symmetric algorithm, that of all.
-inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {
+/// What the algorithm states for the position that the shape names; if it is symmetric, for all.
+inline GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
   GraphBuilder builder(shape, algorithm.symmetric);
   algorithm.build(builder);
-  return std::move(builder).build();
+  return builder;
+}
+
+/// Its graph. Those of all positions are made by graphs_of.
+inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {
+  return program_of(algorithm, shape).build();
 }
 
 /// The same program for another collective: that of blocks of different lengths, say, which a program never sees.

@@ -3,56 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/graph/walk.hpp"
+
 namespace lacuna::runtime {
 namespace {
-
-/// Steps of all positions in an order in which each comes after those that it waits for; and what each waits for.
-class Chain {
- public:
-  explicit Chain(std::span<const Graph> graphs) : graphs_(graphs), lengths_(graphs.size()), waits_(graphs.size()) {
-    for (std::size_t me = 0; me < graphs.size(); ++me) {
-      const Graph& graph = graphs[me];
-      lengths_[me].assign(graph.steps().size(), 0);
-      waits_[me].assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
-      for (StepId id = 0; id < graph.steps().size(); ++id) {
-        if (graph.steps()[id].receives()) ++waits_[me][id];  // for its message
-      }
-      for (StepId root : graph.roots()) release(me, root);
-    }
-  }
-
-  /// The number of messages in the longest one.
-  int length() {
-    int longest = 0;
-    while (!ready_.empty()) {
-      const auto [me, id] = ready_.back();
-      ready_.pop_back();
-      const Step& step = graphs_[me].steps()[id];
-      longest = std::max(longest, lengths_[me][id]);
-      for (StepId next : graphs_[me].successors(id)) follow(me, next, lengths_[me][id]);
-      if (!step.sends()) continue;
-      const Rank size = graphs_[me].shape().size;
-      const std::size_t to = (me + static_cast<std::size_t>(step.peer)) % graphs_.size();
-      follow(to, *graphs_[to].receiver((size - step.peer) % size, step.index), lengths_[me][id] + 1);
-    }
-    return longest;
-  }
-
- private:
-  void release(std::size_t me, StepId id) {
-    if (waits_[me][id] == 0) ready_.emplace_back(me, id);
-  }
-  void follow(std::size_t me, StepId id, int length) {
-    lengths_[me][id] = std::max(lengths_[me][id], length);
-    --waits_[me][id];
-    release(me, id);
-  }
-
-  std::span<const Graph> graphs_;
-  std::vector<std::vector<int>> lengths_;          // by position and step: messages up to its end
-  std::vector<std::vector<std::uint32_t>> waits_;  // likewise: steps and messages that have not come
-  std::vector<std::pair<std::size_t, StepId>> ready_;
-};
 
 std::size_t elements_in(const Region& region, bool has_blocks, std::size_t count) {
   if (region.is_signal()) return 0;
@@ -66,20 +20,29 @@ std::size_t elements_in(const Graph& graph, const Region& region, Rank position,
   return elements_in(placed(graph, region, position), has_blocks(graph.shape().collective), count);
 }
 
-int rounds_of(std::span<const Graph> graphs) { return Chain(graphs).length(); }
+int rounds_of(std::span<const Graph* const> graphs) {
+  const Walk walk(graphs);
+  std::vector<int> rounds(walk.steps(), 0);  // messages before each step, of the longest chain
+  int sent = 0, longest = 0;
+  for (const Walk::Stop& at : walk.order()) {
+    int& here = rounds[at.number];
+    if (at.step->receives()) here = std::max(here, sent + 1);
+    sent = here;
+    longest = std::max(longest, here);
+    walk.each_later(at, [&](std::size_t next) { rounds[next] = std::max(rounds[next], here); });
+  }
+  return longest;
+}
 
-GraphCost::GraphCost(const Algorithm& algorithm, GraphShape shape) : has_blocks_(has_blocks(shape.collective)) {
-  std::vector<Graph> graphs;
-  for (shape.position = 0; shape.position < (algorithm.symmetric ? 1 : shape.size); ++shape.position) {
-    graphs.push_back(build_graph(algorithm, shape));
-  }
-  rounds_ = rounds_of(graphs);
-  for (Rank position = 0; position < shape.size; ++position) {
-    const Graph& graph = graphs[algorithm.symmetric ? 0 : static_cast<std::size_t>(position)];
+GraphCost::GraphCost(Graphs graphs) : rounds_(rounds_of(graphs.distinct())) {
+  const bool one_for_all = graphs.distinct().size() == 1;
+  for (Rank position = 0; position < graphs.size(); ++position) {
+    const Graph& graph = graphs.at(position);
+    has_blocks_ = has_blocks(graph.shape().collective);
     note_finals(graph, position);
-    if (!algorithm.symmetric) moves_.push_back(moves_of(graph, position));
+    if (!one_for_all) moves_.push_back(moves_of(graph, position));
   }
-  if (algorithm.symmetric) program_ = std::move(graphs);
+  if (one_for_all) program_ = std::move(graphs);
 }
 
 GraphCost::Moves GraphCost::moves_of(const Graph& graph, Rank position) {
@@ -105,7 +68,9 @@ std::uint64_t GraphCost::sum(const std::vector<Region>& regions, std::size_t cou
 }
 
 PartCost GraphCost::fold(Rank position, std::size_t count) const {
-  const Moves& moves = program_.empty() ? moves_[static_cast<std::size_t>(position)] : moves_of(program_[0], position);
+  if (moves_.empty() && program_.size() == 0) return {};
+  const Moves& moves =
+      moves_.empty() ? moves_of(program_.at(position), position) : moves_[static_cast<std::size_t>(position)];
   PartCost cost{.rounds = rounds_,
                 .sent = sum(moves.sent, count),
                 .received = sum(moves.received, count),
@@ -139,7 +104,8 @@ GraphCost& CostCache::get(const Algorithm& algorithm, GraphShape shape) {
     if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
     return found->cost;
   }
-  entries_.push_front({&algorithm, shape, GraphCost(algorithm, shape)});
+  Result<Graphs> graphs = graphs_of(algorithm, algorithm.by_hosts ? shape.hosts : Hosts(shape.size), shape);
+  entries_.push_front({&algorithm, shape, GraphCost(graphs ? *std::move(graphs) : Graphs())});
   if (entries_.size() > capacity) entries_.pop_back();
   return entries_.front().cost;
 }

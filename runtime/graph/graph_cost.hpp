@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/graphs.hpp"
 
 namespace lacuna::runtime {
 
@@ -16,7 +16,7 @@ std::size_t elements_in(const Graph& graph, const Region& region, Rank position,
 
 /// The number of messages in the longest chain of which each waits for the one before, in the graphs of all positions;
 /// of a symmetric program its one graph is enough.
-int rounds_of(std::span<const Graph> graphs);
+int rounds_of(std::span<const Graph* const> graphs);
 
 /// What one part costs a rank, and whose values are in its result. In elements.
 struct PartCost {
@@ -28,10 +28,10 @@ struct PartCost {
   std::uint64_t lacking = 0;        ///< elements that this rank does not get
 };
 
-/// The costs of the graphs of one shape, whatever its position, folded from the graphs of all positions.
+/// What the graphs of all positions cost. Those of no positions cost nothing.
 class GraphCost {
  public:
-  GraphCost(const Algorithm& algorithm, GraphShape shape);
+  explicit GraphCost(Graphs graphs);
 
   /// Of a part of so many elements for the rank at a position. The last ones asked for are kept.
   const PartCost& of(Rank position, std::size_t count);
@@ -56,11 +56,11 @@ class GraphCost {
   std::uint64_t sum(const std::vector<Region>& regions, std::size_t count) const;
   PartCost fold(Rank position, std::size_t count) const;
 
-  bool has_blocks_;
+  bool has_blocks_ = false;
   int rounds_ = 0;
   std::vector<Final> finals_;
-  std::vector<Graph> program_;  // the graph of a symmetric one
-  std::vector<Moves> moves_;    // by position, of others
+  Graphs program_;            // of a symmetric one
+  std::vector<Moves> moves_;  // by position, of others
   std::array<Known, 16> known_;
   std::size_t oldest_ = 0;
 };

@@ -33,7 +33,7 @@ const Algorithm ascending = {
 };
 
 TEST(GraphCost, CountsTheFewestAndAllContributionsInWhateverOrder) {
-  runtime::GraphCost costs(ascending, {.collective = Collective::Allreduce, .size = 3});
+  runtime::GraphCost costs(*graphs_of(ascending, 3));
   const runtime::PartCost& cost = costs.of(0, 30);
   EXPECT_EQ(cost.fewest, 1);
   EXPECT_EQ(cost.reduced, 30u);

@@ -35,4 +35,4 @@ check_lack() {
 }
 check_lack lacuna.h '/int32_t prepare;/s|/\*\*<.*\*/||'
 check_lack lacuna.h '\|^/\*\* Returns, or ends, |d'
-check_lack lacuna_skip.h '/size_t small;/s|/\*\*<.*\*/||'
+check_lack lacuna_skip.h '/size_t samples;/s|/\*\*<.*\*/||'

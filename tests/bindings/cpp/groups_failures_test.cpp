@@ -88,7 +88,10 @@ TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedTheP
     parted.arrive_and_wait();
     auto sent =
         part->start(gather<float>(mine, all, me == 0 ? 0 : roots[static_cast<std::size_t>(me)], {.deadline = 5s}));
-    ASSERT_TRUE(sent) << sent.status().to_string();
+    if (!sent) {  // the others were faster
+      expect_error(sent.status(), Code::Mismatch, "differs: rank ");
+      return posted.arrive_and_drop();
+    }
     if (me != 0) {
       EXPECT_TRUE(sent->wait());
       sent = Request();

@@ -8,6 +8,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/registry/registered.hpp"
 #include "algorithms/skip/skipping.hpp"
+#include "runtime/graph/graphs.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/skip_call.hpp"
@@ -16,9 +17,9 @@ namespace lacuna {
 namespace {
 
 /// The graphs of all positions; those that are symmetric are built for each all the same.
-class Graphs {
+class Positions {
  public:
-  Graphs(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
+  Positions(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
     for (Rank position = 0; position < size; ++position) {
       GraphBuilder builder({.collective = algorithm.collective,
                             .size = size,
@@ -79,7 +80,7 @@ TEST(Verify, AcceptsEveryAlgorithmInPlaceOrNotWithEveryNumberOfSkippedSteps) {
     for (Rank size = 1; size <= 16; ++size) {
       for (int skip = 0; skip <= most_skipped(*algorithm, size); ++skip) {
         for (const auto& in_place : {nowhere, everywhere, on_odd_positions}) {
-          const Status status = Graphs(*algorithm, size, in_place, skip).verify();
+          const Status status = Positions(*algorithm, size, in_place, skip).verify();
           ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << skip << ": " << status.to_string();
         }
       }
@@ -103,9 +104,7 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
             const auto graphs = graphs_of(*algorithm, hosts, shape);
             ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
                                 << ": " << graphs.status().message();
-            std::vector<const Graph*> pointers;
-            for (const Graph& graph : *graphs) pointers.push_back(&graph);
-            const Status status = verify(pointers);
+            const Status status = verify(graphs->all());
             ASSERT_TRUE(status) << algorithm->name << " P=" << size << " skip " << steps << " options " << options
                                 << ": " << status.to_string();
           }
@@ -119,7 +118,7 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
 TEST(Verify, AcceptsEveryAlgorithmOnManyRanks) {
   for (const Algorithm* algorithm : all_algorithms()) {
     for (Rank size : {31, 64}) {
-      const Status status = Graphs(*algorithm, size, everywhere).verify();
+      const Status status = Positions(*algorithm, size, everywhere).verify();
       EXPECT_TRUE(status) << algorithm->name << " P=" << size << ": " << status.to_string();
     }
   }
@@ -137,7 +136,7 @@ TEST(Verify, AcceptsEveryAlgorithmThatAsksForHostsOnManyLayouts) {
   }
 }
 
-void expect_rejected(const Graphs& plan, std::initializer_list<const char*> says) {
+void expect_rejected(const Positions& plan, std::initializer_list<const char*> says) {
   const Status status = plan.verify();
   ASSERT_EQ(status.code(), Code::InvalidArgument) << "a fault went unnoticed";
   for (const char* part : says) {
@@ -145,12 +144,12 @@ void expect_rejected(const Graphs& plan, std::initializer_list<const char*> says
   }
 }
 
-Graphs ring(Rank size = 3, bool in_place = false) {
-  return Graphs(named(Collective::Allreduce, "ring"), size, in_place ? everywhere : nowhere);
+Positions ring(Rank size = 3, bool in_place = false) {
+  return Positions(named(Collective::Allreduce, "ring"), size, in_place ? everywhere : nowhere);
 }
 
 TEST(Verify, RejectsAMissingReceive) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(1, [](auto& steps, auto& edges) {
     ASSERT_EQ(steps.back().kind, StepKind::Receive);
     steps.pop_back();
@@ -166,7 +165,7 @@ TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
     return region;
   };
   for (const StepKind kind : {StepKind::Send, StepKind::Receive}) {
-    Graphs plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
+    Positions plan(named(Collective::Alltoall, "pairwise"), 4, nowhere);
     plan.change(1, [&](auto& steps, auto&) {
       const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& one) { return one.kind == kind; });
       (kind == StepKind::Send ? step->from : step->to) = turned(kind == StepKind::Send ? step->from : step->to);
@@ -176,7 +175,7 @@ TEST(Verify, RejectsABlockOfAnAlltoallThatIsMeantForAnother) {
 }
 
 TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(2, [](auto& steps, auto&) {
     Step extra = steps.back();
     ++extra.index;
@@ -187,7 +186,7 @@ TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
 }
 
 TEST(Verify, RejectsAMessageOfDifferentIntervals) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(1, [](auto& steps, auto&) {
     Region& to = steps[1].to;
     ASSERT_EQ(steps[1].kind, StepKind::ReceiveReduce);
@@ -199,13 +198,13 @@ TEST(Verify, RejectsAMessageOfDifferentIntervals) {
 }
 
 TEST(Verify, RejectsAMessageThatIsNamedTwice) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(1, [](auto& steps, auto&) { steps[2].index = 0; });
   expect_rejected(plan, {"position 1 step 2", "message 0 with position 2 is named twice"});
 }
 
 TEST(Verify, RejectsTwoWritesWithoutOrder) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(0, [](auto& steps, auto&) {
     const Step copy{.kind = StepKind::Copy, .to = {Buffer::Scratch, 0, 1, 0, 1}, .from = {Buffer::Input, 0, 1, 0, 1}};
     steps.push_back(copy);
@@ -215,7 +214,7 @@ TEST(Verify, RejectsTwoWritesWithoutOrder) {
 }
 
 TEST(Verify, RejectsARewriteOfBytesUnderASend) {
-  Graphs plan = ring(3, true);
+  Positions plan = ring(3, true);
   plan.change(2, [](auto& steps, auto& edges) {
     const auto rewrites = std::find_if(edges.begin(), edges.end(), [&](const auto& edge) {
       const Step &before = steps[edge.first], &after = steps[edge.second];
@@ -228,7 +227,7 @@ TEST(Verify, RejectsARewriteOfBytesUnderASend) {
 }
 
 TEST(Verify, RejectsEdgesThatFormACycle) {
-  Graphs plan = ring();
+  Positions plan = ring();
   plan.change(1, [](auto&, auto& edges) {
     const auto forward = edges.front();
     edges.emplace_back(forward.second, forward.first);
@@ -250,7 +249,7 @@ const Algorithm naive_exchange = {
 };
 
 TEST(Verify, RejectsACycleThatOnlySynchronousSendsShow) {
-  expect_rejected(Graphs(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
+  expect_rejected(Positions(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
 /// Each rank sends only when it has received.
@@ -267,7 +266,7 @@ const Algorithm after_you = {
 };
 
 TEST(Verify, RejectsACycleOfReceivesThatWaitForSends) {
-  expect_rejected(Graphs(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
+  expect_rejected(Positions(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
 /// Runs the naive exchange on two ranks: has it ended?

@@ -1,0 +1,89 @@
+#include "runtime/graph/contributions.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/graph/walk.hpp"
+
+namespace lacuna {
+namespace {
+
+using Ranks = std::vector<bool>;                        // by position, as far as anybody is there
+using Place = std::pair<std::uint32_t, std::uint32_t>;  // numerator and denominator
+
+bool reaches(const Place& a, const Place& b) {
+  return std::uint64_t{a.first} * b.second <= std::uint64_t{b.first} * a.second;
+}
+
+void add(Ranks& to, const Ranks& more) {
+  to.resize(std::max(to.size(), more.size()));
+  for (std::size_t rank = 0; rank < more.size(); ++rank) to[rank] = to[rank] || more[rank];
+}
+
+/// Whose values are in the output of each position at the end, between two places with none in between.
+std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& walk, Place begin, Place end) {
+  std::vector<std::map<std::pair<Buffer, std::uint8_t>, Ranks>> values(graphs.size());  // by position, then by memory
+  for (std::size_t me = 0; me < graphs.size(); ++me) {
+    Ranks& own = values[me][{Buffer::Input, 0}];
+    own.resize(me + 1);
+    own[me] = true;
+  }
+  Ranks sent;  // by a message, whose receive comes next
+  for (const Walk::Stop& at : walk.order()) {
+    const auto held = [&](const Region& region) -> Ranks* {
+      const auto me = static_cast<std::size_t>(at.position);
+      const Region there = placed(*graphs[me], region, at.position);
+      const bool holds = reaches({there.begin, there.of}, begin) && reaches(end, {there.end, there.of});
+      return holds && !there.is_signal() ? &values[me][{there.buffer, there.slot}] : nullptr;
+    };
+    const Ranks* from = at.step->reads() ? held(at.step->from) : nullptr;
+    Ranks result = from ? *from : Ranks();
+    if (at.step->receives()) add(result, sent);
+    Ranks* to = at.step->writes() ? held(at.step->to) : &sent;
+    if (!to) continue;
+    if (at.step->kind == StepKind::Reduce) add(result, *to);
+    *to = std::move(result);
+  }
+  std::vector<Ranks> all;
+  for (auto& memory : values) {
+    all.push_back(std::move(memory[{Buffer::Output, 0}]));
+    all.back().resize(graphs.size());
+  }
+  return all;
+}
+
+/// The places where anything begins or ends, whatever the number of elements: ascending, without the first.
+std::vector<Place> places_of(std::span<const Graph* const> graphs) {
+  std::vector<Place> all = {{1, 1}};
+  const GraphShape& shape = graphs.front()->shape();
+  const std::uint32_t blocks = has_blocks(shape.collective) ? static_cast<std::uint32_t>(shape.size) : 1;
+  for (std::uint32_t block = 1; block < blocks; ++block) all.push_back({block, blocks});
+  for (std::size_t me = 0; me < graphs.size(); ++me) {
+    for (const Step& step : graphs[me]->steps()) {
+      for (const Region& region : {step.to, step.from}) {
+        const Region there = placed(*graphs[me], region, static_cast<Rank>(me));
+        if (there.begin > 0) all.push_back({there.begin, there.of});
+        if (there.end > 0) all.push_back({there.end, there.of});
+      }
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Place& a, const Place& b) { return !reaches(b, a); });
+  all.erase(std::unique(all.begin(), all.end(), [](const Place& a, const Place& b) { return reaches(b, a); }),
+            all.end());
+  return all;
+}
+
+}  // namespace
+
+std::vector<CellContributions> contributions_of(std::span<const Graph* const> graphs) {
+  const Walk walk(graphs);
+  std::vector<CellContributions> cells;
+  Place begin = {0, 1};
+  for (const Place& end : places_of(graphs)) {
+    cells.push_back({end, arrived(graphs, walk, begin, end)});
+    begin = end;
+  }
+  return cells;
+}
+
+}  // namespace lacuna
