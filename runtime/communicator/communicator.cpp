@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <functional>
 
 #include "runtime/communicator/check_call.hpp"
@@ -10,6 +9,7 @@
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/skip/skip_plan.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 
@@ -19,10 +19,8 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
       group_(std::move(group)),
       hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
-      next_run_(executor.options().first_run),
-      runs_(std::bit_ceil(executor.options().max_runs)),
+      runs_(executor.options().first_run, executor.options().max_runs, executor.options().max_messages),
       mailbox_(executor.size()),
-      records_(runs_.size()),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);
@@ -35,10 +33,8 @@ Communicator::~Communicator() {
   if (unheard_ && poison_.code() == Code::Mismatch) {
     log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
   }
-  for (Run* run : runs_) {
-    if (run) run->abandoned = true;
-  }
-  for (Run* message : messages_) message->abandoned = true;
+  runs_.each_call([](Run& run) { run.abandoned = true; });
+  for (Run* message : runs_.messages()) message->abandoned = true;
   Reach last = reach();
   executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
@@ -48,7 +44,7 @@ Communicator::~Communicator() {
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
   Executor::Lock lock(executor_);
-  return Digest().add(id_).add(next_run_).add(part).value();
+  return Digest().add(id_).add(runs_.next()).add(part).value();
 }
 
 Status Communicator::status() const {
@@ -120,15 +116,7 @@ Status Communicator::check(const Call& call) const {
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
   if (!poison_.is_ok()) return told_poison();
   if (Status ready = algorithm.skipping ? check_state(call) : Status(); !ready) return ready;
-  const Run* earlier = runs_[slot_of(next_run_)];
-  if (unfinished_ < executor_.options().max_runs && !earlier) return {};
-  if (unfinished_ < executor_.options().max_runs) {
-    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
-                                    "(LACUNA_MAX_RUNS)",
-                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
-  }
-  return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
-                                  executor_.options().max_runs)};
+  return runs_.has_room_for_call();
 }
 
 /// All that stays the same from start to start.
@@ -173,11 +161,8 @@ void Communicator::launch(Run& run) {
     begin_report(run);
   }
   tell_own_length(run, rank());
-  run.number = next_run_++;
-  keep_record(run);
+  runs_.add_call(run);
   start_clock(run, options.deadline);
-  runs_[slot_of(run.number)] = &run;
-  ++unfinished_;
   ++tally(run).started;
   executor_.begin(run);
   executor_.after_handlers();
@@ -196,11 +181,6 @@ void Communicator::reset(Run& run) {
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
-}
-
-Run* Communicator::find(std::uint32_t number) {
-  Run* run = runs_[slot_of(number)];
-  return run && run->number == number ? run : nullptr;
 }
 
 GraphShape Communicator::graph_shape(const Run& run, const PartShape& shape, const Order& order) const {
@@ -228,14 +208,19 @@ void Communicator::ended(Run& run) {
   CallTally& tallied = tally(run);
   ++(run.status ? tallied.completed : tallied.failed);
   tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
-  if (run.kind != RunKind::Collective) {
-    messages_[run.place] = messages_.back();
-    messages_[run.place]->place = run.place;
-    return messages_.pop_back();
-  }
-  runs_[slot_of(run.number)] = nullptr;
-  --unfinished_;
-  if (run.algorithm->skipping) end_skips(run);
+  runs_.remove(run);
+  if (run.kind == RunKind::Collective && run.algorithm->skipping) end_skips(run);
+}
+
+std::string Communicator::text_of(const Run& run) const {
+  return run.kind == RunKind::Collective ? runs_.text_of(run) : text_of_message(run);
+}
+
+Reach Communicator::reach() const {
+  return {.communicator = id_,
+          .next_run = runs_.next(),
+          .failed = !poison_.is_ok() || runs_.calls() > 0,
+          .last = *runs_.posted(runs_.next() - 1)};
 }
 
 bool Communicator::test(Run& run) {

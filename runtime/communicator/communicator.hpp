@@ -5,12 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/communicator/run_table.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
 #include "runtime/engine/mailbox.hpp"
 #include "runtime/graph/graph_cost.hpp"
-#include "runtime/values/digest.hpp"
 #include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
@@ -80,14 +79,6 @@ class Communicator {
  private:
   friend class Executor;
 
-  /// What the watch may want to know about a call, also after its end.
-  struct Record {
-    std::uint32_t number = 0;
-    std::uint64_t digest = 0;   ///< of what it asks for
-    std::uint64_t history = 0;  ///< stands for it and all calls before it
-    AgreedCall call;
-  };
-
   /// One side of a message; `peer` is a rank of this communicator.
   struct Message {
     RunKind kind = RunKind::Send;
@@ -145,24 +136,8 @@ class Communicator {
   void end_audit(Run& run);
   const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
 
-  // What was posted (communicator_records.cpp)
-  void keep_record(Run& run);
-  /// Null if no such call was posted, or if it is forgotten.
-  const Record* record_of(std::uint32_t number) const;
-  std::string text_of(const Record& record) const;
   std::string text_of(const Run& run) const;
-  Watched::Posted told(std::uint32_t number) const;
-  std::optional<Watched::Posted> posted(std::uint32_t number) const;
   Reach reach() const;
-  /// May a message with this digest belong to that call? Also after its end.
-  bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
-  /// Why a message of process `from` may not.
-  std::string text_of_difference(Rank from, std::uint32_t number) const;
-
-  /// Where a call stands in runs_ and records_; their size is a power of two.
-  std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
-  /// The run of this number if it was posted and has not finished.
-  Run* find(std::uint32_t number);
   std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
   GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
   const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
@@ -182,22 +157,14 @@ class Communicator {
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported
   mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
-  std::uint32_t next_run_;
-  std::uint32_t unfinished_ = 0;
-  std::vector<Run*> runs_;      // unfinished ones, by slot
-  std::vector<Run*> messages_;  // unfinished ones
+  RunTable runs_;
   Mailbox mailbox_;
   std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
   GraphCache graphs_;
   CostCache costs_;
-  std::vector<Record> records_;
-  std::vector<AgreedSkip> skips_asked_for_;                // beside records_, once a call could skip
-  Digest history_;                                         // of all calls so far
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
   SkipCounters skips_;
-  const Algorithm* named_ = nullptr;  // whose name's digest is kept
-  Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none
 };
 

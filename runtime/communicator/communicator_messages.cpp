@@ -34,14 +34,10 @@ Result<Run*> Communicator::post_message(const Message& message) {
   {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return told_poison();
-    if (messages_.size() >= executor_.options().max_messages) {
-      return Status(Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
-                                            messages_.size(), executor_.options().max_messages));
-    }
+    if (Status room = runs_.has_room_for_message(); !room) return room;
     run = executor_.runs_.take();
     fill(*run, message);
-    run->place = messages_.size();
-    messages_.push_back(run);
+    runs_.add_message(*run);
     ++tally(*run).started;
     executor_.begin_message(*run);
     executor_.after_handlers();

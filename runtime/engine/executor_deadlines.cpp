@@ -37,8 +37,8 @@ void Executor::do_duties(Clock::time_point now) {
   }
   next_duty_ = later(quiet_since_, options_.stall);
   for (Communicator* communicator : communicators_) {
-    if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
-    if (!communicator->messages_.empty()) check_messages(*communicator, now, stalled);
+    if (communicator->runs_.calls() > 0) check_runs(*communicator, now, stalled);
+    if (!communicator->runs_.messages().empty()) check_messages(*communicator, now, stalled);
   }
   next_duty_ = unfinished_ > 0 ? std::max(next_duty_, now + duty_interval) : Clock::time_point::max();
   after_handlers();
@@ -46,19 +46,18 @@ void Executor::do_duties(Clock::time_point now) {
 
 void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
   Run* first = nullptr;
-  for (Run* run : communicator.runs_) {
-    if (!run) continue;
-    if (!first || comes_before(run->number, first->number)) first = run;
-    if (now >= run->deadline && !run->expiry_reported) {
-      run->expiry_reported = true;
-      trouble(communicator, Trouble::Kind::Expired, run->number,
-              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(*run)));
+  communicator.runs_.each_call([&](Run& run) {
+    if (!first || comes_before(run.number, first->number)) first = &run;
+    if (now >= run.deadline && !run.expiry_reported) {
+      run.expiry_reported = true;
+      trouble(communicator, Trouble::Kind::Expired, run.number,
+              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(run)));
     }
-    if (now >= run->deadline + verdict_grace) {
-      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(*run)));
+    if (now >= run.deadline + verdict_grace) {
+      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
-    expect_duty(run->expiry_reported ? run->deadline + verdict_grace : run->deadline);
-  }
+    expect_duty(run.expiry_reported ? run.deadline + verdict_grace : run.deadline);
+  });
   for (Rank peer = 0; peer < size_; ++peer) {
     Link& to = link(peer);
     if (communicator.group_.rank_of(peer) < 0 || first->expiry_reported) continue;

@@ -20,7 +20,7 @@ std::vector<Reach> Executor::reached() const {
 std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
   Lock lock(*this);
   for (const Communicator* one : communicators_) {
-    if (one->id_ == communicator) return one->posted(run);
+    if (one->id_ == communicator) return one->runs_.posted(run);
   }
   for (const Reach& one : retired_) {
     if (one.communicator == communicator && comes_before(run, one.next_run)) return posted_at(one, run);
@@ -105,20 +105,17 @@ void Executor::fail(Communicator& communicator, const Status& status) {
   if (!communicator.poison_.is_ok()) return;
   record_.tick();
   communicator.poison_ = status;
-  communicator.unheard_ = communicator.unfinished_ == 0 && communicator.messages_.empty();
-  if (communicator.unfinished_ > 0 || !communicator.messages_.empty()) ending_ = Ending::Leave;
-  if (communicator.unfinished_ > 0) {
-    log_info(Subsystem::Executor, "{} calls fail: {}", communicator.unfinished_, status.message());
-  }
+  const RunTable& runs = communicator.runs_;
+  communicator.unheard_ = runs.empty();
+  if (!runs.empty()) ending_ = Ending::Leave;
+  if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
   purge(communicator);
-  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
-    Run* run = communicator.runs_[i];
-    if (!run) continue;
-    release_landings(*run);
-    finish_run(*run, status);
-  }
-  while (!communicator.messages_.empty()) {
-    Run& message = *communicator.messages_.back();
+  runs.each_call([&](Run& run) {
+    release_landings(run);
+    finish_run(run, status);
+  });
+  while (!runs.messages().empty()) {
+    Run& message = *runs.messages().back();
     release_landings(message);
     finish_run(message, status);
   }

@@ -160,8 +160,9 @@ void Executor::deliver_held(Communicator& communicator, const MessageName& name)
 
 void Executor::check_messages(Communicator& communicator, Clock::time_point now, bool stalled) {
   std::vector<bool> asked(stalled ? links_.size() : 0);
-  for (std::size_t i = communicator.messages_.size(); i-- > 0;) {  // ending one moves the last to its place
-    Run& run = *communicator.messages_[i];
+  const auto& messages = communicator.runs_.messages();
+  for (std::size_t i = messages.size(); i-- > 0;) {  // ending one moves the last to its place
+    Run& run = *messages[i];
     const Link& peer = link(run.peer);
     const bool unmet = run.kind == RunKind::Receive && run.active.empty();
     if (now >= run.deadline && unmet) {

@@ -21,8 +21,8 @@ std::optional<Executor::Place> Executor::place(const Arrival& message) {
   serving_ = &communicator;
   if (!is_sound(communicator, message)) return std::nullopt;
   if (header.kind == MessageKind::Message) return place_message(communicator, message);
-  Run* run = communicator.find(header.run);
-  const auto ahead = static_cast<std::int32_t>(header.run - communicator.next_run_);
+  Run* run = communicator.runs_.find(header.run);
+  const auto ahead = static_cast<std::int32_t>(header.run - communicator.runs_.next());
   if (!run && ahead < 0) return place_late(communicator, message);
   if (run && run->digest != header.digest) {
     asked_for_something_else(communicator, message);
@@ -130,9 +130,9 @@ Executor::Place Executor::duplicate() {
 
 /// For a call that has ended here, so that all of its messages have come: a duplicate, if it is of that call.
 std::optional<Executor::Place> Executor::place_late(Communicator& communicator, const Arrival& message) {
-  if (!communicator.record_of(message.header.run)) {
+  if (!communicator.runs_.remembers(message.header.run)) {
     violation(communicator, message, "ended that call long ago");
-  } else if (!communicator.may_be_of(message.header.run, message.header.digest)) {
+  } else if (!communicator.runs_.may_be_of(message.header.run, message.header.digest)) {
     asked_for_something_else(communicator, message);
   } else {
     return duplicate();
@@ -250,7 +250,8 @@ MessageHeader Executor::header_of(const Communicator& communicator, const Landin
 
 void Executor::asked_for_something_else(Communicator& communicator, const Arrival& message) {
   trouble(communicator, Trouble::Kind::Mismatch, message.header.run,
-          communicator.text_of_difference(message.from, message.header.run));
+          fmt::format("rank {} asked for something else than rank {}, which posted {}, or they differed before it",
+                      message.from, rank_, communicator.runs_.told(message.header.run).text));
 }
 
 void Executor::violation(Communicator& communicator, const Arrival& message, std::string_view what) {
