@@ -20,7 +20,7 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
       hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
       runs_(executor.options().first_run, executor.options().max_runs, executor.options().max_messages),
-      mailbox_(executor.size()),
+      matching_(group_, executor.rank(), runs_, executor.landings_),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
   executor_.communicators_.push_back(this);

@@ -8,7 +8,7 @@
 #include "runtime/communicator/run_table.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
-#include "runtime/engine/mailbox.hpp"
+#include "runtime/engine/matching.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/values/message.hpp"
 
@@ -138,7 +138,7 @@ class Communicator {
 
   std::string text_of(const Run& run) const;
   Reach reach() const;
-  std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
+  Matching& matching() { return matching_; }
   GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
   const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
   /// As Trouble::members.
@@ -158,8 +158,7 @@ class Communicator {
   bool accuses_ = false;          // a mismatch has been reported
   mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
   RunTable runs_;
-  Mailbox mailbox_;
-  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
+  Matching matching_;
   GraphCache graphs_;
   CostCache costs_;
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective

@@ -96,7 +96,7 @@ void Communicator::fill(Run& run, const Message& message) {
   run.sampler = {};
   run.number = static_cast<std::uint32_t>(message.tag);
   run.peer = group_.process_of(message.peer);
-  run.digest = message.kind == RunKind::Send ? mailbox_.next_number(run.peer, run.number) : 0;
+  run.digest = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.number) : 0;
   run.element = message.dtype;
   run.parts = 1;
   start_clock(run, message.options.deadline);
@@ -107,7 +107,7 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  const Landing* message = mailbox_.unexpected(group_.process_of(from), static_cast<std::uint32_t>(tag));
+  const Landing* message = matching_.waiting(group_.process_of(from), static_cast<std::uint32_t>(tag));
   return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
 }
 

@@ -79,10 +79,8 @@ void Executor::settle() {
       const StepOf next = lane->pop();
       serving_ = next.part->run->communicator;
       if (!is_doomed(*serving_)) guarded([&] { start(*next.part, next.step); });
-    } else if (!pump_.empty()) {
-      const Rank peer = pump_.back();
-      pump_.pop_back();
-      link(peer).needs_pump = false;
+    } else if (links_.needs_pump()) {
+      const Rank peer = links_.take_pump();
       serving_ = nullptr;
       guarded([&] {
         start_sends(peer);

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "runtime/engine/link.hpp"
-#include "runtime/engine/mailbox.hpp"
-#include "runtime/engine/wire.hpp"
+#include "runtime/engine/matching.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
 #include "runtime/observe/tracer.hpp"
@@ -148,22 +147,6 @@ class Executor : public Watched, private Receiver {
     bool fetch = false;
   };
 
-  /// What has come: a fragment of a message with its bytes, or a descriptor of them.
-  struct Arrival {
-    Rank from = 0;
-    MessageHeader header;
-    std::size_t bytes = 0;
-    bool eager = false;
-  };
-
-  /// The step that a message is for, or where it waits for its step.
-  struct Place {
-    ActivePart* part = nullptr;
-    StepId step = 0;
-    Landing* landing = nullptr;
-    bool duplicate = false;  ///< all of it has come before
-  };
-
   /// Something was thrown while this communicator was served; null: one of them, or several.
   struct Thrown {
     Communicator* communicator = nullptr;
@@ -172,8 +155,6 @@ class Executor : public Watched, private Receiver {
 
   /// What the executor counts for job_counters().
   struct Tally {
-    std::uint64_t parked_messages = 0;
-    std::uint64_t parked_bytes = 0;
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
@@ -202,13 +183,8 @@ class Executor : public Watched, private Receiver {
   // Messages (executor_messages.cpp)
   void begin_message(Run& run);
   ActivePart& activate_message(Run& run);
-  template <class Body>
-  void with(Landing* landing, Body body);
-  void receive_landed(Run& run, Landing* message);
-  std::optional<Place> place_message(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_first(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_rest(Communicator& communicator, const Arrival& message, Mailbox::Arriving& known);
-  void deliver_held(Communicator& communicator, const MessageName& name);
+  void receive_landed(const Matching::Met& met);
+  void receive_first(Place& place, const Arrival& message);
   void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
   void message_trouble(Trouble::Kind kind, const Run& run, std::string reason);
   void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
@@ -238,11 +214,11 @@ class Executor : public Watched, private Receiver {
   std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
   void take_credits(Rank from, std::uint64_t credits);
   void distrust(Rank from, std::string what);
-  void keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes);
-  bool keep(Landing& landing, const Arrival& message, Descriptor descriptor);
-  bool want(const Place& place, const Arrival& message, Descriptor descriptor);
+  Place place(const Arrival& message);
+  void violation(Communicator& communicator, const Arrival& message, std::string text);
+  void adopt_early_messages(ActivePart& part);
+  bool take_descriptor(const Arrival& message, Descriptor descriptor);
   void start_receive(ActivePart& part, StepId step);
-  bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
   void take_landing(ActivePart& part, StepId step);
   void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);
   void start_fetches(Rank peer);
@@ -263,24 +239,6 @@ class Executor : public Watched, private Receiver {
   }
   void fail_after_throw();
 
-  // Placing what arrives (executor_place.cpp)
-  std::optional<Place> place(const Arrival& message);
-  bool is_sound(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_in_part(ActivePart& part, const Arrival& message);
-  std::optional<Place> place_in_landing(Communicator& communicator, const Arrival& message, Landing* landing);
-  bool is_like(Communicator& communicator, const Arrival& message, const Landing& landing);
-  std::optional<Place> admit(Communicator& communicator, const Arrival& message, Arrived& arrived, const Place& place);
-  Place duplicate();
-  std::optional<Place> place_late(Communicator& communicator, const Arrival& message);
-  Landing* early_landing(Communicator& communicator, const Arrival& message);
-  Landing* park(Communicator& communicator, const Arrival& message);
-  void release_landing(Landing* landing);
-  void release_landings(Run& run);
-  void adopt_early_messages(ActivePart& part);
-  static MessageHeader header_of(const Communicator& communicator, const Landing& landing);
-  void asked_for_something_else(Communicator& communicator, const Arrival& message);
-  void violation(Communicator& communicator, const Arrival& message, std::string_view what);
-
   // Deadlines (executor_deadlines.cpp)
   void expect_end(Clock::time_point deadline, Clock::time_point now);
   void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
@@ -298,7 +256,6 @@ class Executor : public Watched, private Receiver {
   template <class Done>
   bool ended_by_now(const Done& done);
   bool progress_locked();
-  void request_pump(Rank peer);
   void idle(Clock::duration idle_for, Clock::duration longest);
   bool may_sleep();
   void sleep_on_events(std::chrono::milliseconds longest);
@@ -309,21 +266,17 @@ class Executor : public Watched, private Receiver {
   void give_way() const;
   static void signal(int fd);
 
-  Link& link(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
-
   const std::unique_ptr<Transport> transport_;
   const Rank rank_, size_;
   const ExecutorOptions options_;
   const std::size_t fragment_bytes_;
   const std::uint64_t credit_threshold_;
-  const std::size_t most_descriptors_;  ///< that may wait here from one peer: of what it may have unfinished
   const MessageGraphs message_graphs_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};
 
-  std::vector<Link> links_;
-  std::vector<Rank> pump_;  // peers whose queues may have something to do
+  Links links_;
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
@@ -331,8 +284,9 @@ class Executor : public Watched, private Receiver {
   std::vector<SkipState*> feeding_;  // whose residual a call is using
   ObjectPool<Run> runs_;             // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
-  ObjectPool<Landing> landings_;
   BlockPool blocks_;
+  std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
+  Landings landings_;
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;
@@ -341,7 +295,6 @@ class Executor : public Watched, private Receiver {
   const std::unique_ptr<Tracer> tracer_;
 
   // What must wait until the transport's handlers have returned.
-  std::vector<Descriptor> discards_;
   std::vector<std::pair<Communicator*, Status>> failures_;
   std::optional<Thrown> thrown_;
   Communicator* serving_ = nullptr;  // whose message or step is looked at

@@ -59,7 +59,7 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
     expect_duty(run.expiry_reported ? run.deadline + verdict_grace : run.deadline);
   });
   for (Rank peer = 0; peer < size_; ++peer) {
-    Link& to = link(peer);
+    Link& to = links_[peer];
     if (communicator.group_.rank_of(peer) < 0 || first->expiry_reported) continue;
     if (!to.broken_since) continue;
     if (now < *to.broken_since + broken_link_grace) {

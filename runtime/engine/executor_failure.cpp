@@ -111,19 +111,15 @@ void Executor::fail(Communicator& communicator, const Status& status) {
   if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
   purge(communicator);
   runs.each_call([&](Run& run) {
-    release_landings(run);
+    landings_.release_of(run);
     finish_run(run, status);
   });
   while (!runs.messages().empty()) {
     Run& message = *runs.messages().back();
-    release_landings(message);
+    landings_.release_of(message);
     finish_run(message, status);
   }
-  for (Landing* landing : communicator.mailbox_.clear()) release_landing(landing);
-  for (auto& messages : communicator.early_) {
-    for (Landing* landing : messages) release_landing(landing);
-    messages.clear();
-  }
+  communicator.matching().clear();
   wake();
 }
 
