@@ -20,11 +20,10 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
       hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
       runs_(executor.options().first_run, executor.options().max_runs, executor.options().max_messages),
-      matching_(group_, executor.rank(), runs_, executor.landings_),
+      matching_(group_, executor.rank(), runs_, executor.landings()),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
-  executor_.communicators_.push_back(this);
-  poison_ = executor_.verdict_;
+  poison_ = executor_.join(*this);
   log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
 }
 
@@ -35,11 +34,7 @@ Communicator::~Communicator() {
   }
   runs_.each_call([](Run& run) { run.abandoned = true; });
   for (Run* message : runs_.messages()) message->abandoned = true;
-  Reach last = reach();
-  executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
-  std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
-  executor_.after_handlers();
-  executor_.retire(*this, std::move(last));
+  executor_.leave(*this);
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
@@ -58,7 +53,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    run = executor_.runs_.take();
+    run = &executor_.take_run();
     fill(*run, call, algorithm);
     launch(*run);
   }
@@ -82,7 +77,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  Run* run = executor_.runs_.take();
+  Run* run = &executor_.take_run();
   fill(*run, call, algorithm);
   reset(*run);
   run->parts = 0;  // until it is started
@@ -162,18 +157,9 @@ void Communicator::launch(Run& run) {
   }
   tell_own_length(run, rank());
   runs_.add_call(run);
-  start_clock(run, options.deadline);
+  reset(run);
   ++tally(run).started;
   executor_.begin(run);
-  executor_.after_handlers();
-  executor_.wake();
-}
-
-void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) {
-  reset(run);
-  const auto now = coarse_now();
-  run.deadline = later(now, deadline.count() > 0 ? deadline : executor_.options().deadline);
-  executor_.expect_end(run.deadline, now);
 }
 
 void Communicator::reset(Run& run) {
@@ -199,21 +185,24 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Pa
   return graphs_.get(*run.algorithm, graph_shape(run, shape, order));
 }
 
-Communicator::CallTally& Communicator::tally(const Run& run) {
-  if (run.kind == RunKind::Collective) return calls_[static_cast<std::size_t>(run.call.collective)];
-  return run.kind == RunKind::Send ? sends_ : receives_;
-}
-
-void Communicator::ended(Run& run) {
+void Communicator::ended(Run& run, std::uint64_t now) {
   CallTally& tallied = tally(run);
   ++(run.status ? tallied.completed : tallied.failed);
-  tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
+  tallied.ticks += ticks_between(run.posted, now);
   runs_.remove(run);
   if (run.kind == RunKind::Collective && run.algorithm->skipping) end_skips(run);
 }
 
 std::string Communicator::text_of(const Run& run) const {
   return run.kind == RunKind::Collective ? runs_.text_of(run) : text_of_message(run);
+}
+
+Trouble Communicator::trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const {
+  return {.kind = kind,
+          .communicator = id_,
+          .run = number,
+          .text = std::move(text),
+          .members = group_.is_whole_job() ? std::vector<Rank>() : group_.members()};
 }
 
 Reach Communicator::reach() const {
@@ -266,7 +255,7 @@ Status Communicator::finish(Run& run) {
     if (!run.finished) return false;
     status = run.status;
     in_use = run.operations > 0;
-    if (!in_use) abandon(run);
+    if (!in_use) executor_.abandon(run);
     return true;
   };
   executor_.wait(std::ref(ended), Clock::time_point::max());
@@ -283,7 +272,7 @@ Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_p
   executor_.wait(
       [&] {
         reclaimed = run.operations == 0;
-        return reclaimed || executor_.keeps_memory_;
+        return reclaimed || executor_.keeps_memory();
       },
       std::min<Clock::time_point>(until, Clock::now() + reclaim_grace));
   if (reclaimed) return status;
@@ -301,23 +290,11 @@ void Communicator::release(Run& run) {
   kokkos_tools::stop_section(run.section);
   {
     Executor::Lock lock(executor_);
-    abandon(run);
+    executor_.abandon(run);
   }
   executor_.flush_deferred();
 }
 
-void Communicator::abandon(Run& run) {
-  run.abandoned = true;
-  if (run.finished && run.operations == 0) executor_.let_go(run);
-}
-
-void Communicator::fail(const Status& verdict) {
-  {
-    Executor::Lock lock(executor_);
-    executor_.fail(*this, verdict);
-    executor_.after_handlers();
-  }
-  executor_.flush_deferred();
-}
+void Communicator::fail(const Status& verdict) { executor_.fail(*this, verdict); }
 
 }  // namespace lacuna::runtime

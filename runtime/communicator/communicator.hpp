@@ -3,6 +3,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/communicator/run_table.hpp"
@@ -76,9 +78,32 @@ class Communicator {
   /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
   void fail(const Status& verdict);
 
- private:
-  friend class Executor;
+  // For the executor, under its lock.
 
+  RunTable& runs() { return runs_; }
+  Matching& matching() { return matching_; }
+  bool has_failed() const { return !poison_.is_ok(); }
+  /// Every later post is refused with this status; its runs are the executor's to end.
+  void poison(const Status& verdict) {
+    poison_ = verdict;
+    unheard_ = runs_.empty();
+  }
+  /// True once: one rank is accused of having asked for something else.
+  bool may_accuse() { return !std::exchange(accuses_, true); }
+  /// Of a part of this shape; valid until the next call.
+  const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
+  /// Adds what this part skips to its run's report.
+  void report(const ActivePart& part);
+  /// A run has ended, at this time in ticks.
+  void ended(Run& run, std::uint64_t now);
+  /// What an unfinished run asks for, and what it waits for.
+  std::string text_of(const Run& run) const;
+  /// A report about the call of this number, or a message with this tag.
+  Trouble trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const;
+  Reach reach() const;
+  CommunicatorCounters counters(const TickScale::Line& scale) const;
+
+ private:
   /// One side of a message; `peer` is a rank of this communicator.
   struct Message {
     RunKind kind = RunKind::Send;
@@ -97,7 +122,6 @@ class Communicator {
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
-  void start_clock(Run& run, std::chrono::milliseconds deadline);
   static void reset(Run& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
@@ -113,12 +137,12 @@ class Communicator {
   };
 
   Status check(const Call& call) const;
-  /// Ok, or why this call can't start now.
   /// Why no call can be made any more, or ok; the caller tells the program.
   const Status& told_poison() const {
     unheard_ = false;
     return poison_;
   }
+  /// Ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   void launch(Run& run);
@@ -130,23 +154,12 @@ class Communicator {
   Status check_state(const Call& call) const;
   void end_skips(Run& run);
   static void begin_report(Run& run);
-  /// Adds what this part skips to its run's report.
-  void report(const ActivePart& part);
   void count_skips(const Run& run);
   void end_audit(Run& run);
   const PartCost& cost(const ActivePart& part, const PartShape& shape, const Order& order);
 
-  std::string text_of(const Run& run) const;
-  Reach reach() const;
-  Matching& matching() { return matching_; }
   GraphShape graph_shape(const Run& run, const PartShape& shape, const Order& order) const;
-  const std::shared_ptr<const Graph>& graph(const Run& run, const PartShape& shape, const Order& order);
-  /// As Trouble::members.
-  std::vector<Rank> members_to_tell() const { return group_.is_whole_job() ? std::vector<Rank>() : group_.members(); }
   CallTally& tally(const Run& run);
-  CommunicatorCounters counters(const TickScale::Line& scale) const;
-  void ended(Run& run);
-  void abandon(Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 
   Executor& executor_;

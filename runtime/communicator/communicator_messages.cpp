@@ -35,13 +35,11 @@ Result<Run*> Communicator::post_message(const Message& message) {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return told_poison();
     if (Status room = runs_.has_room_for_message(); !room) return room;
-    run = executor_.runs_.take();
+    run = &executor_.take_run();
     fill(*run, message);
     runs_.add_message(*run);
     ++tally(*run).started;
-    executor_.begin_message(*run);
-    executor_.after_handlers();
-    executor_.wake();
+    executor_.begin(*run);
   }
   executor_.flush_deferred();
   show_to_tools(*run);
@@ -91,6 +89,7 @@ void Communicator::fill(Run& run, const Message& message) {
   run.call.memory = message.memory;
   run.call.options.sampler = nullptr;
   run.call.options.priority = message.options.priority;
+  run.call.options.deadline = message.options.deadline;
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
   run.sampler = {};
@@ -99,7 +98,7 @@ void Communicator::fill(Run& run, const Message& message) {
   run.digest = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.number) : 0;
   run.element = message.dtype;
   run.parts = 1;
-  start_clock(run, message.options.deadline);
+  reset(run);
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {

@@ -11,8 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
+#include "runtime/engine/wire.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
 #include "runtime/observe/tracer.hpp"
@@ -20,30 +22,6 @@
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
-
-struct ExecutorOptions {
-  std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
-  std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
-  std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
-  std::uint32_t parts_in_flight = 2;     ///< of one run
-  std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
-  std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
-  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
-  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
-  std::chrono::milliseconds deadline{300'000};
-  std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
-  std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
-  bool progress_thread = false;
-  std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
-  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
-};
-
-/// For the watch to say why a connection broke.
-inline constexpr std::chrono::seconds broken_link_grace{1};
-/// For the watch to say who is late.
-inline constexpr std::chrono::seconds verdict_grace{10};
-/// How long a failed call waits for the transport to let go of its buffers.
-inline constexpr std::chrono::seconds reclaim_grace{5};
 
 /// A finished run whose caller asked to be told.
 struct Finished {
@@ -64,8 +42,9 @@ inline constexpr Collective message_call = Collective::Broadcast;
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
 /// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
 ///
-/// Thread rule: public functions may be called from any thread. Everything below holds `mutex_`, which a progress loop
-/// lets go of between rounds; callbacks of the transport run under it and never call users.
+/// Thread rule: public functions may be called from any thread, some by communicators only, under a Lock. Everything
+/// below them holds `mutex_`, which a progress loop lets go of between rounds; callbacks of the transport run under it
+/// and never call users.
 class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
@@ -133,9 +112,32 @@ class Executor : public Watched, private Receiver {
     std::unique_lock<std::mutex> lock_;
   };
 
- private:
-  friend class Communicator;
+  // For its communicators, which hold a Lock.
 
+  /// Serves it from now on. Ok, or why the job has failed.
+  const Status& join(Communicator& communicator);
+  /// Fails its calls and serves it no more.
+  void leave(Communicator& communicator);
+  Landings& landings() { return landings_; }
+  /// A run to be filled, until it is abandoned.
+  Run& take_run() { return *runs_.take(); }
+  /// Starts a run that stands in its communicator's table: its deadline counts from now. It may end before this
+  /// returns. flush_deferred() is due once the lock is free.
+  void begin(Run& run);
+  /// Nobody asks for the run any more: it is recycled once the transport has let go. flush_deferred() is due.
+  void abandon(Run& run);
+  /// Others can touch the memory of failed calls until the process ends.
+  bool keeps_memory() const { return keeps_memory_; }
+  std::vector<SkipState*> feeding_;  ///< whose residual a call is using
+
+  // For them too, without a Lock.
+
+  /// What must be done without it: reports, and letting go of the callers' memory.
+  void flush_deferred();
+  /// Poisons this communicator: its calls end with this status.
+  void fail(Communicator& communicator, const Status& verdict);
+
+ private:
   /// Something that the transport has not finished; it owns the header meanwhile.
   struct Operation {
     MessageHeader header;
@@ -166,7 +168,6 @@ class Executor : public Watched, private Receiver {
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
-  void begin(Run& run);
   void activate_part(Run& run);
   ActivePart& add_part(Run& run);
   void prepare(ActivePart& part);
@@ -190,7 +191,7 @@ class Executor : public Watched, private Receiver {
   void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)
-  void fail(Communicator& communicator, const Status& status);
+  void end_calls(Communicator& communicator, const Status& status);
   void purge(const Communicator& communicator);
   void after_handlers();
   void end_operations();
@@ -240,14 +241,13 @@ class Executor : public Watched, private Receiver {
   void fail_after_throw();
 
   // Deadlines (executor_deadlines.cpp)
-  void expect_end(Clock::time_point deadline, Clock::time_point now);
+  void start_clock(Run& run);
   void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
   void check_time();
   void do_duties(Clock::time_point now);
   void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void trouble(Communicator& communicator, Trouble report);
-  void flush_deferred();
   void flush_troubles();
 
   // Progress (executor_progress.cpp)
@@ -281,8 +281,7 @@ class Executor : public Watched, private Receiver {
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;
-  std::vector<SkipState*> feeding_;  // whose residual a call is using
-  ObjectPool<Run> runs_;             // of all communicators; one outlives its own while the transport holds its memory
+  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
   BlockPool blocks_;
   std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned

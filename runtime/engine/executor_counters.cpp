@@ -57,19 +57,4 @@ void Executor::retire(const Communicator& communicator, Reach reach) {
   retired_counters_.push_back(communicator.counters(tick_scale_.line()));
 }
 
-CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const {
-  CommunicatorCounters all{.id = id_, .rank = rank_, .size = size(), .calls = {}};
-  const auto in_seconds = [&](const CallTally& tally) -> CallCounters {
-    return {.started = tally.started,
-            .completed = tally.completed,
-            .failed = tally.failed,
-            .seconds = scale.seconds(tally.ticks)};
-  };
-  for (std::size_t i = 0; i < calls_.size(); ++i) all.calls[i] = in_seconds(calls_[i]);
-  all.sends = in_seconds(sends_);
-  all.receives = in_seconds(receives_);
-  all.skips = skips_;
-  return all;
-}
-
 }  // namespace lacuna::runtime

@@ -20,19 +20,11 @@ MessageGraphs::MessageGraphs()
       receive(graph_of({.kind = StepKind::Receive, .to = whole(Buffer::Output), .from = {}})) {}
 
 void Executor::begin_message(Run& run) {
-  record_.tick();
-  run.posted = record_.ticks();
-  record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
-  if (tracer_) tracer_->call_posted(run);
-  serving_ = run.communicator;
-  guarded([&] {
-    if (run.kind == RunKind::Send) {
-      start(activate_message(run), 0);
-    } else if (Landing* message = run.communicator->matching().expect(run)) {
-      receive_landed({&run, message});
-    }
-  });
-  settle();
+  if (run.kind == RunKind::Send) {
+    start(activate_message(run), 0);
+  } else if (Landing* message = run.communicator->matching().expect(run)) {
+    receive_landed({&run, message});
+  }
 }
 
 /// The one part of a message, whose length is known by now.
@@ -84,7 +76,7 @@ void Executor::receive_first(Place& place, const Arrival& message) {
 
 void Executor::check_messages(Communicator& communicator, Clock::time_point now, bool stalled) {
   std::vector<bool> asked(stalled ? links_.size() : 0);
-  const auto& messages = communicator.runs_.messages();
+  const auto& messages = communicator.runs().messages();
   for (std::size_t i = messages.size(); i-- > 0;) {  // ending one moves the last to its place
     Run& run = *messages[i];
     const Link& peer = links_[run.peer];
@@ -121,14 +113,10 @@ void Executor::message_trouble(Trouble::Kind kind, const Run& run, std::string r
 
 void Executor::message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name,
                                std::string text) {
-  trouble(communicator,
-          {.kind = kind,
-           .communicator = communicator.id_,
-           .run = name.tag,
-           .text = std::move(text),
-           .members = communicator.members_to_tell(),
-           .name = fmt::format("a message with tag {} between ranks {} and {}", name.tag, rank_, name.source),
-           .peer = name.source});
+  Trouble report = communicator.trouble(kind, name.tag, std::move(text));
+  report.name = fmt::format("a message with tag {} between ranks {} and {}", name.tag, rank_, name.source);
+  report.peer = name.source;
+  trouble(communicator, std::move(report));
 }
 
 }  // namespace lacuna::runtime

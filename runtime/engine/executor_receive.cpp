@@ -95,7 +95,7 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
 Place Executor::place(const Arrival& message) {
   const auto found = std::find_if(communicators_.begin(), communicators_.end(),
                                   [&](const Communicator* c) { return c->id() == message.header.communicator; });
-  if (found == communicators_.end() || !(*found)->poison_.is_ok() || is_doomed(**found)) return {};
+  if (found == communicators_.end() || (*found)->has_failed() || is_doomed(**found)) return {};
   serving_ = *found;
   Place place = serving_->matching().place(message);
   if (place.duplicate) ++tally_.duplicate_fragments;
@@ -278,7 +278,7 @@ void Executor::fail_after_throw() {
     status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
   }
   for (Communicator* one : communicators_) {
-    if (!thrown.communicator || one == thrown.communicator) fail(*one, status);
+    if (!thrown.communicator || one == thrown.communicator) end_calls(*one, status);
   }
   links_.request_pump_of_all();  // what was thrown has cut one short
 }

@@ -56,7 +56,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   do {
     const std::size_t length = std::min(range, bytes - offset);
     Operation* operation = operations_.take();
-    operation->header = {.communicator = part.run->communicator->id_,
+    operation->header = {.communicator = part.run->communicator->id(),
                          .bytes = bytes,
                          .offset = offset,
                          .credits = to.tell(),
