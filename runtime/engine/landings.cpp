@@ -8,10 +8,10 @@ namespace lacuna::runtime {
 Landing* Landings::park(const Arrival& message) {
   const MessageHeader& header = message.header;
   if (message.eager) {
-    std::uint64_t& parked = links_[message.from].parked_of(header.bytes);
+    std::uint64_t& used = links_[message.from].parked_of(header.bytes);
     const std::uint64_t most = granted(message);
-    if (header.bytes > most || parked + header.bytes + fragment_charge > most) return nullptr;
-    parked += header.bytes + fragment_charge;
+    if (header.bytes > most || used + header.bytes + fragment_charge > most) return nullptr;
+    used += header.bytes + fragment_charge;
   }
   Landing* landing = pool_.take();
   landing->source = message.from;
