@@ -17,7 +17,7 @@ foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/t
 endforeach()
 install(FILES algorithms/skip/skip.hpp algorithms/skip/importance.hpp algorithms/skip/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
-install(FILES algorithms/registry.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
+install(FILES algorithms/registry.hpp algorithms/methods.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/c)

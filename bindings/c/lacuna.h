@@ -488,7 +488,7 @@ LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
  */
 /**
  * Makes a method with options, equal on all ranks.
- * @param name    of the method, "skip" say
+ * @param name    of the method, as `lacuna list` shows it
  * @param options "steps=2,mode=random", say; null or empty: all defaults
  * @param method  becomes the method, for lacuna_method_free(), also while calls that have it run
  */

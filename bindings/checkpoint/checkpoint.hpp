@@ -61,7 +61,7 @@ struct Manifest {
 /// The outcome of looking for a set to continue from.
 struct SetSearch {
   std::optional<Manifest> set;       ///< the newest that verifies entirely
-  std::vector<std::string> skipped;  ///< why newer ones were passed over, newest first
+  std::vector<std::string> passed_over;  ///< why newer ones were passed over, newest first
 };
 
 /// Writes one rank's items and attributes, replacing a file of that name. Needs memory for one copy of the items for as

@@ -44,8 +44,8 @@ std::vector<std::size_t> common_lengths(Lines left, Lines right) {
   std::vector<std::size_t> lengths((left.size() + 1) * width);
   for (std::size_t i = left.size(); i-- > 0;) {
     for (std::size_t j = right.size(); j-- > 0;) {
-      const std::size_t skip = std::max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
-      lengths[i * width + j] = left[i] == right[j] ? lengths[(i + 1) * width + j + 1] + 1 : skip;
+      const std::size_t without = std::max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+      lengths[i * width + j] = left[i] == right[j] ? lengths[(i + 1) * width + j + 1] + 1 : without;
     }
   }
   return lengths;

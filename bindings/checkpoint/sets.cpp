@@ -155,7 +155,7 @@ Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size) 
       search.set = *std::move(manifest);
       return search;
     }
-    search.skipped.push_back(fmt::format("step {}: {}", step, verified.message()));
+    search.passed_over.push_back(fmt::format("step {}: {}", step, verified.message()));
   }
   return search;
 }

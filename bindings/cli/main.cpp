@@ -127,7 +127,7 @@ void add_method(CLI::App& command, MethodOptions& method) {
         if (!made) throw CLI::ValidationError("--method", std::string(made.status().message()));
         method = *std::move(made);
       },
-      "what the call gives up, such as skip:steps=2,mode=random; `lacuna list METHOD` shows its options");
+      "what the call gives up: METHOD:OPTION=VALUE,...; `lacuna list METHOD` shows its options");
 }
 
 void add_list(CLI::App& app, int& exit_code) {

@@ -33,7 +33,7 @@ class Background {
 };
 
 /// Does the algorithm of this name serve the method of --method; any, where the name is empty? One that is given by its
-/// own name is dense if others are given as they are called when they serve it: ring beside skip_ring.
+/// own name is dense if others are given as they are called when they serve it.
 bool serves(const PerfOptions& options, std::string_view algorithm);
 
 /// The buffers of what is measured, and how it is started.

@@ -45,7 +45,7 @@ Status RunSession::restore() {
 Result<std::int64_t> RunSession::find_set() {
   const Result<checkpoint::SetSearch> search = checkpoint::newest_set(config_.output, communicator_.size());
   if (!search) return search.status();
-  for (const std::string& reason : search->skipped)
+  for (const std::string& reason : search->passed_over)
     fmt::print(stderr, "lacuna run: passed over a checkpoint: {}\n", reason);
   if (!search->set) return no_set;
   if (search->set->config_text == config_.values) return search->set->step;

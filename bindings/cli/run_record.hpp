@@ -26,7 +26,7 @@ struct Evaluation {
 /// What is known of one method.
 struct MethodRecord {
   std::string label;
-  bool dense = false;  ///< it skips nothing: what the others are compared with
+  bool dense = false;  ///< without a method: what the others are compared with
   bool finished = false;
   Cost cost = {};                            ///< this rank's; once finished, the mean over the ranks
   std::vector<Evaluation> evaluations = {};  ///< ascending

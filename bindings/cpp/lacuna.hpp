@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/skip/importance.hpp"
-#include "algorithms/skip/skip.hpp"
+#include "algorithms/methods.hpp"
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/request.hpp"
 #include "runtime/values/call.hpp"

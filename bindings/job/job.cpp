@@ -4,76 +4,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "algorithms/registry.hpp"
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/trace_file.hpp"
-#include "runtime/job/agreement.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
-#include "runtime/job/inquiry.hpp"
 #include "runtime/job/launchers.hpp"
+#include "runtime/job/local_watch.hpp"
 #include "runtime/observe/log.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna {
-
-/// Does for ranks of one process what the watch does for processes: compares what they posted, and lets the members of
-/// a communicator that it poisons let go of each other's memory.
-class LocalJudge {
- public:
-  explicit LocalJudge(std::size_t size) : ranks_(size) {}
-  ~LocalJudge() {
-    std::vector<std::vector<runtime::Reach>> reached;
-    for (Member& member : ranks_) reached.push_back(std::move(member.reached));
-    runtime::log_disagreements(reached);
-  }
-
-  void join(Rank rank, runtime::Watched* watched) {
-    const std::lock_guard lock(mutex_);
-    ranks_[static_cast<std::size_t>(rank)].watched = watched;
-  }
-  void leave(Rank rank, std::vector<runtime::Reach> reached) {
-    const std::lock_guard lock(mutex_);
-    ranks_[static_cast<std::size_t>(rank)] = {
-        .watched = nullptr, .reached = std::move(reached), .left_at = runtime::Clock::now()};
-  }
-  void report(Rank reporter, const runtime::Trouble& trouble) {
-    const std::lock_guard lock(mutex_);
-    const auto now = runtime::Clock::now();
-    std::vector<runtime::Account> accounts;
-    for (const Member& member : ranks_) {
-      accounts.push_back(member.watched ? runtime::account_of(member.watched->posted(trouble.communicator, trouble.run))
-                                        : runtime::account_of_leaver(trouble, member.reached, now - member.left_at));
-    }
-    const auto verdict = runtime::judge(trouble, reporter, accounts);
-    if (!verdict) return;
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (!ranks_[rank].watched || !runtime::is_among(trouble.members, static_cast<Rank>(rank))) continue;
-      ranks_[rank].watched->poison(trouble.communicator, *verdict);
-    }
-    for (int round = 0; round < rounds_to_let_go; ++round) {
-      for (const Member& member : ranks_) {
-        if (member.watched) member.watched->help();
-      }
-    }
-  }
-
- private:
-  struct Member {
-    runtime::Watched* watched = nullptr;
-    std::vector<runtime::Reach> reached;
-    runtime::Clock::time_point left_at{};
-  };
-  static constexpr int rounds_to_let_go = 4;  // to see a descriptor, to discard it, to hear of that
-
-  std::recursive_mutex mutex_;  // a rank may report from within help()
-  std::vector<Member> ranks_;
-};
 
 void JobState::write_trace(const runtime::ClockRelation& clock) const {
   const runtime::Tracer* tracer = executor->tracer();
@@ -175,7 +120,7 @@ Status take_algorithms(const runtime::Config& config, Rank size, JobState& job) 
 
 JobState::~JobState() {
   if (watch) watch->leave(executor->reached());
-  if (judge) judge->leave(executor->rank(), executor->reached());
+  if (local_watch) local_watch->leave(executor->rank(), executor->reached());
   if (executor) static_cast<void>(executor->close(runtime::longest_leave));
   const runtime::ClockRelation clock =
       watch ? watch->clock().value_or(runtime::ClockRelation()) : runtime::ClockRelation();
@@ -266,7 +211,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   if (Status writable = prepare_folders(*config); !writable) return writable;
   config->progress = progress;
   std::vector<std::shared_ptr<GroupState>> ranks;
-  auto judge = std::make_shared<LocalJudge>(static_cast<std::size_t>(size));
+  auto watch = std::make_shared<runtime::LocalWatch>(size);
   auto transports = make_inproc(size, {});
   const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
   std::vector<std::vector<std::byte>> addresses;
@@ -279,9 +224,9 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
     job->hosts = size;
     job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
                                                         size, executor_options(*config, crowded(job->hosts, rank)));
-    job->judge = judge;
-    judge->join(rank, job->executor.get());
-    job->executor->set_reporter([judge, rank](const runtime::Trouble& trouble) { judge->report(rank, trouble); });
+    job->local_watch = watch;
+    watch->join(rank, *job->executor);
+    job->executor->set_reporter([watch, rank](const runtime::Trouble& trouble) { watch->report(rank, trouble); });
     ranks.push_back(make_group(std::move(job), 1, world_key, Group(size)));
   }
   for (auto& rank : ranks) {

@@ -12,9 +12,11 @@
 #include "runtime/job/watch.hpp"
 #include "runtime/values/digest.hpp"
 
-namespace lacuna {
+namespace lacuna::runtime {
+class LocalWatch;
+}
 
-class LocalJudge;
+namespace lacuna {
 
 /// What the communicators of one rank of a job share, in the order in which it is made; torn down in reverse.
 struct JobState {
@@ -36,7 +38,7 @@ struct JobState {
   std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
-  std::shared_ptr<LocalJudge> judge;
+  std::shared_ptr<runtime::LocalWatch> local_watch;  ///< of ranks in one process, in place of `watch`
 
  private:
   void write_metrics() const;

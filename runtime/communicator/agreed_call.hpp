@@ -40,7 +40,7 @@ AgreedMethod agreed_method(const Run& run);
 void add(Digest& digest, const AgreedCall& call);
 void add(Digest& digest, const AgreedMethod& method);
 
-/// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with skip:steps=2,mode=random (steps 2), seed 1 key
+/// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with NAME:OPTION=VALUE (NUMBER 2), seed 1 key
 /// 0 draw 7, plan 0123456789abcdef".
 std::string text_of(const AgreedCall& call);
 std::string text_of(const AgreedMethod& method);

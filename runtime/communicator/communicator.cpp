@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <functional>
 
 #include "runtime/communicator/check_call.hpp"
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 
@@ -17,14 +17,11 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
       group_(std::move(group)),
       hosts_(std::move(hosts)),
       rank_(group_.rank_of(executor.rank())),
-      next_run_(executor.options().first_run),
-      runs_(std::bit_ceil(executor.options().max_runs)),
-      mailbox_(executor.size()),
-      records_(runs_.size()),
+      runs_(executor.options().first_run, executor.options().max_runs, executor.options().max_messages),
+      matching_(group_, executor.rank(), runs_, executor.landings()),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
-  executor_.communicators_.push_back(this);
-  poison_ = executor_.verdict_;
+  poison_ = executor_.join(*this);
   log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
 }
 
@@ -33,20 +30,14 @@ Communicator::~Communicator() {
   if (unheard_ && poison_.code() == Code::Mismatch) {
     log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
   }
-  for (Run* run : runs_) {
-    if (run) run->abandoned = true;
-  }
-  for (Run* message : messages_) message->abandoned = true;
-  Reach last = reach();
-  executor_.fail(*this, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
-  std::erase_if(executor_.failures_, [this](const auto& failure) { return failure.first == this; });
-  executor_.after_handlers();
-  executor_.retire(*this, std::move(last));
+  runs_.each_call([](Run& run) { run.abandoned = true; });
+  for (Run* message : runs_.messages()) message->abandoned = true;
+  executor_.leave(*this);
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
   Executor::Lock lock(executor_);
-  return Digest().add(id_).add(next_run_).add(part).value();
+  return Digest().add(id_).add(runs_.next()).add(part).value();
 }
 
 Status Communicator::status() const {
@@ -60,7 +51,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    run = executor_.runs_.take();
+    run = &executor_.take_run();
     fill(*run, call, algorithm);
     launch(*run);
   }
@@ -84,7 +75,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  Run* run = executor_.runs_.take();
+  Run* run = &executor_.take_run();
   fill(*run, call, algorithm);
   reset(*run);
   run->parts = 0;  // until it is started
@@ -118,15 +109,7 @@ Status Communicator::check(const Call& call) const {
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
   if (!poison_.is_ok()) return told_poison();
   if (Status ready = call.options.method ? check_method(call, algorithm) : Status(); !ready) return ready;
-  const Run* earlier = runs_[slot_of(next_run_)];
-  if (unfinished_ < executor_.options().max_runs && !earlier) return {};
-  if (unfinished_ < executor_.options().max_runs) {
-    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
-                                    "(LACUNA_MAX_RUNS)",
-                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
-  }
-  return {Code::Busy, fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_,
-                                  executor_.options().max_runs)};
+  return runs_.has_room_for_call();
 }
 
 /// All that stays the same from start to start.
@@ -159,27 +142,14 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
 
 /// Numbers the run and starts it.
 void Communicator::launch(Run& run) {
-  const Options& options = run.call.options;
   make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   if (run.method) begin_method(run);
   tell_own_length(run, rank());
-  run.number = next_run_++;
-  keep_record(run);
-  start_clock(run, options.deadline);
-  runs_[slot_of(run.number)] = &run;
-  ++unfinished_;
+  runs_.add_call(run);
+  reset(run);
   ++tally(run).started;
   executor_.begin(run);
-  executor_.after_handlers();
-  executor_.wake();
-}
-
-void Communicator::start_clock(Run& run, std::chrono::milliseconds deadline) {
-  reset(run);
-  const auto now = coarse_now();
-  run.deadline = later(now, deadline.count() > 0 ? deadline : executor_.options().deadline);
-  executor_.expect_end(run.deadline, now);
 }
 
 void Communicator::reset(Run& run) {
@@ -187,11 +157,6 @@ void Communicator::reset(Run& run) {
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
-}
-
-Run* Communicator::find(std::uint32_t number) {
-  Run* run = runs_[slot_of(number)];
-  return run && run->number == number ? run : nullptr;
 }
 
 GraphShape Communicator::graph_shape(const Run& run, const Structure& structure, const Order& order) const {
@@ -207,23 +172,31 @@ const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const St
   return graphs_.get(*run.algorithm, graph_shape(run, structure, order));
 }
 
-Communicator::CallTally& Communicator::tally(const Run& run) {
-  if (run.kind == RunKind::Collective) return calls_[static_cast<std::size_t>(run.call.collective)];
-  return run.kind == RunKind::Send ? sends_ : receives_;
-}
-
-void Communicator::ended(Run& run) {
+void Communicator::ended(Run& run, std::uint64_t now) {
   CallTally& tallied = tally(run);
   ++(run.status ? tallied.completed : tallied.failed);
-  tallied.ticks += ticks_between(run.posted, executor_.record_.ticks());
-  if (run.kind != RunKind::Collective) {
-    messages_[run.place] = messages_.back();
-    messages_[run.place]->place = run.place;
-    return messages_.pop_back();
-  }
-  runs_[slot_of(run.number)] = nullptr;
-  --unfinished_;
+  tallied.ticks += ticks_between(run.posted, now);
+  runs_.remove(run);
   if (run.method) end_method(run);
+}
+
+std::string Communicator::text_of(const Run& run) const {
+  return run.kind == RunKind::Collective ? runs_.text_of(run) : text_of_message(run);
+}
+
+Trouble Communicator::trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const {
+  return {.kind = kind,
+          .communicator = id_,
+          .run = number,
+          .text = std::move(text),
+          .members = group_.is_whole_job() ? std::vector<Rank>() : group_.members()};
+}
+
+Reach Communicator::reach() const {
+  return {.communicator = id_,
+          .next_run = runs_.next(),
+          .failed = !poison_.is_ok() || runs_.calls() > 0,
+          .last = *runs_.posted(runs_.next() - 1)};
 }
 
 bool Communicator::test(Run& run) {
@@ -269,7 +242,7 @@ Status Communicator::finish(Run& run) {
     if (!run.finished) return false;
     status = run.status;
     in_use = run.operations > 0;
-    if (!in_use) abandon(run);
+    if (!in_use) executor_.abandon(run);
     return true;
   };
   executor_.wait(std::ref(ended), Clock::time_point::max());
@@ -286,7 +259,7 @@ Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_p
   executor_.wait(
       [&] {
         reclaimed = run.operations == 0;
-        return reclaimed || executor_.keeps_memory_;
+        return reclaimed || executor_.keeps_memory();
       },
       std::min<Clock::time_point>(until, Clock::now() + reclaim_grace));
   if (reclaimed) return status;
@@ -304,23 +277,11 @@ void Communicator::release(Run& run) {
   kokkos_tools::stop_section(run.section);
   {
     Executor::Lock lock(executor_);
-    abandon(run);
+    executor_.abandon(run);
   }
   executor_.flush_deferred();
 }
 
-void Communicator::abandon(Run& run) {
-  run.abandoned = true;
-  if (run.finished && run.operations == 0) executor_.let_go(run);
-}
-
-void Communicator::fail(const Status& verdict) {
-  {
-    Executor::Lock lock(executor_);
-    executor_.fail(*this, verdict);
-    executor_.after_handlers();
-  }
-  executor_.flush_deferred();
-}
+void Communicator::fail(const Status& verdict) { executor_.fail(*this, verdict); }
 
 }  // namespace lacuna::runtime

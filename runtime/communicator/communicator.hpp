@@ -3,14 +3,15 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/communicator/run_table.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
-#include "runtime/engine/mailbox.hpp"
+#include "runtime/engine/matching.hpp"
 #include "runtime/graph/graph_cost.hpp"
-#include "runtime/values/digest.hpp"
 #include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
@@ -77,18 +78,32 @@ class Communicator {
   /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
   void fail(const Status& verdict);
 
+  // For the executor, under its lock.
+
+  RunTable& runs() { return runs_; }
+  Matching& matching() { return matching_; }
+  bool has_failed() const { return !poison_.is_ok(); }
+  /// Every later post is refused with this status; its runs are the executor's to end.
+  void poison(const Status& verdict) {
+    poison_ = verdict;
+    unheard_ = runs_.empty();
+  }
+  /// True once: one rank is accused of having asked for something else.
+  bool may_accuse() { return !std::exchange(accuses_, true); }
+  /// Of a part of this structure; valid until the next call.
+  const std::shared_ptr<const Graph>& graph(const Run& run, const Structure& structure, const Order& order);
+  /// Adds what this part leaves out to its run's report.
+  void report(const ActivePart& part);
+  /// A run has ended, at this time in ticks.
+  void ended(Run& run, std::uint64_t now);
+  /// What an unfinished run asks for, and what it waits for.
+  std::string text_of(const Run& run) const;
+  /// A report about the call of this number, or a message with this tag.
+  Trouble trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const;
+  Reach reach() const;
+  CommunicatorCounters counters(const TickScale::Line& scale) const;
+
  private:
-  friend class Executor;
-
-  /// What the watch may want to know about a call, also after its end.
-  struct Record {
-    std::uint32_t number = 0;
-    std::uint64_t digest = 0;   ///< of what it asks for
-    std::uint64_t history = 0;  ///< stands for it and all calls before it
-    AgreedCall call;
-    bool has_method = false;
-  };
-
   /// One side of a message; `peer` is a rank of this communicator.
   struct Message {
     RunKind kind = RunKind::Send;
@@ -107,7 +122,6 @@ class Communicator {
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(Run& run, const Message& message);
-  void start_clock(Run& run, std::chrono::milliseconds deadline);
   static void reset(Run& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
@@ -123,12 +137,12 @@ class Communicator {
   };
 
   Status check(const Call& call) const;
-  /// Ok, or why this call can't start now.
   /// Why no call can be made any more, or ok; the caller tells the program.
   const Status& told_poison() const {
     unheard_ = false;
     return poison_;
   }
+  /// Ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(Run& run, const Call& call, const Algorithm& algorithm);
   void launch(Run& run);
@@ -139,38 +153,11 @@ class Communicator {
   /// The plan stands: draws, and takes what the run needs of its state.
   void begin_method(Run& run);
   void end_method(Run& run);
-  /// Adds what this part leaves out to its run's report.
-  void report(const ActivePart& part);
   void count_report(const Run& run);
   const PartCost& cost(const ActivePart& part, const Structure& structure, const Order& order);
 
-  // What was posted (communicator_records.cpp)
-  void keep_record(Run& run);
-  /// Null if no such call was posted, or if it is forgotten.
-  const Record* record_of(std::uint32_t number) const;
-  std::string text_of(const Record& record) const;
-  std::string text_of(const Run& run) const;
-  Watched::Posted told(std::uint32_t number) const;
-  std::optional<Watched::Posted> posted(std::uint32_t number) const;
-  Reach reach() const;
-  /// May a message with this digest belong to that call? Also after its end.
-  bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
-  /// Why a message of process `from` may not.
-  std::string text_of_difference(Rank from, std::uint32_t number) const;
-
-  /// Where a call stands in runs_ and records_; their size is a power of two.
-  std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
-  /// The run of this number if it was posted and has not finished.
-  Run* find(std::uint32_t number);
-  std::vector<Landing*>& early(std::uint32_t run) { return early_[run % early_.size()]; }
   GraphShape graph_shape(const Run& run, const Structure& structure, const Order& order) const;
-  const std::shared_ptr<const Graph>& graph(const Run& run, const Structure& structure, const Order& order);
-  /// As Trouble::members.
-  std::vector<Rank> members_to_tell() const { return group_.is_whole_job() ? std::vector<Rank>() : group_.members(); }
   CallTally& tally(const Run& run);
-  CommunicatorCounters counters(const TickScale::Line& scale) const;
-  void ended(Run& run);
-  void abandon(Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 
   Executor& executor_;
@@ -181,22 +168,13 @@ class Communicator {
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported
   mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
-  std::uint32_t next_run_;
-  std::uint32_t unfinished_ = 0;
-  std::vector<Run*> runs_;      // unfinished ones, by slot
-  std::vector<Run*> messages_;  // unfinished ones
-  Mailbox mailbox_;
-  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
+  RunTable runs_;
+  Matching matching_;
   GraphCache graphs_;
   CostCache costs_;
-  std::vector<Record> records_;
-  std::vector<AgreedMethod> methods_asked_for_;            // beside records_, once a call had a method
-  Digest history_;                                         // of all calls so far
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
   std::vector<MethodCounters> methods_;
-  const Algorithm* named_ = nullptr;  // whose name's digest is kept
-  Digest name_digest_;
   Sampler sampler_;  // for random calls that bring none
 };
 

@@ -34,18 +34,12 @@ Result<Run*> Communicator::post_message(const Message& message) {
   {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return told_poison();
-    if (messages_.size() >= executor_.options().max_messages) {
-      return Status(Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
-                                            messages_.size(), executor_.options().max_messages));
-    }
-    run = executor_.runs_.take();
+    if (Status room = runs_.has_room_for_message(); !room) return room;
+    run = &executor_.take_run();
     fill(*run, message);
-    run->place = messages_.size();
-    messages_.push_back(run);
+    runs_.add_message(*run);
     ++tally(*run).started;
-    executor_.begin_message(*run);
-    executor_.after_handlers();
-    executor_.wake();
+    executor_.begin(*run);
   }
   executor_.flush_deferred();
   show_to_tools(*run);
@@ -95,15 +89,16 @@ void Communicator::fill(Run& run, const Message& message) {
   run.call.memory = message.memory;
   run.call.options.sampler = nullptr;
   run.call.options.priority = message.options.priority;
+  run.call.options.deadline = message.options.deadline;
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
   run.sampler = {};
   run.number = static_cast<std::uint32_t>(message.tag);
   run.peer = group_.process_of(message.peer);
-  run.digest = message.kind == RunKind::Send ? mailbox_.next_number(run.peer, run.number) : 0;
+  run.digest = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.number) : 0;
   run.element = message.dtype;
   run.parts = 1;
-  start_clock(run, message.options.deadline);
+  reset(run);
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
@@ -111,7 +106,7 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  const Landing* message = mailbox_.unexpected(group_.process_of(from), static_cast<std::uint32_t>(tag));
+  const Landing* message = matching_.waiting(group_.process_of(from), static_cast<std::uint32_t>(tag));
   return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
 }
 

@@ -9,15 +9,19 @@
 namespace lacuna::runtime {
 
 void Executor::begin(Run& run) {
+  start_clock(run);
   record_.tick();
   run.posted = record_.ticks();
   record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
   if (tracer_) tracer_->call_posted(run);
   serving_ = run.communicator;
   guarded([&] {
+    if (run.kind != RunKind::Collective) return begin_message(run);
     while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
   });
   settle();
+  after_handlers();
+  wake();
 }
 
 ActivePart& Executor::add_part(Run& run) {
@@ -75,10 +79,8 @@ void Executor::settle() {
       const StepOf next = lane->pop();
       serving_ = next.part->run->communicator;
       if (!is_doomed(*serving_)) guarded([&] { start(*next.part, next.step); });
-    } else if (!pump_.empty()) {
-      const Rank peer = pump_.back();
-      pump_.pop_back();
-      link(peer).needs_pump = false;
+    } else if (links_.needs_pump()) {
+      const Rank peer = links_.take_pump();
       serving_ = nullptr;
       guarded([&] {
         start_sends(peer);
@@ -160,13 +162,18 @@ void Executor::finish_run(Run& run, const Status& status) {
     finished_.push({*run.call.options.notify, status});
     signal(finished_fd_);
   }
-  run.communicator->ended(run);
+  run.communicator->ended(run, record_.ticks());
   if (--unfinished_ == 0) next_duty_ = Clock::time_point::max();
   if (options_.progress_thread) {
     ended_.notify_all();
     wake_loop();
   }
   if (run.operations == 0) let_go(run);
+}
+
+void Executor::abandon(Run& run) {
+  run.abandoned = true;
+  if (run.finished && run.operations == 0) let_go(run);
 }
 
 void Executor::let_go(Run& run) {

@@ -11,8 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
-#include "runtime/engine/mailbox.hpp"
+#include "runtime/engine/matching.hpp"
 #include "runtime/engine/wire.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
@@ -21,30 +22,6 @@
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
-
-struct ExecutorOptions {
-  std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
-  std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
-  std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
-  std::uint32_t parts_in_flight = 2;     ///< of one run
-  std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
-  std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
-  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
-  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
-  std::chrono::milliseconds deadline{300'000};
-  std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
-  std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
-  bool progress_thread = false;
-  std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
-  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
-};
-
-/// For the watch to say why a connection broke.
-inline constexpr std::chrono::seconds broken_link_grace{1};
-/// For the watch to say who is late.
-inline constexpr std::chrono::seconds verdict_grace{10};
-/// How long a failed call waits for the transport to let go of its buffers.
-inline constexpr std::chrono::seconds reclaim_grace{5};
 
 /// A finished run whose caller asked to be told.
 struct Finished {
@@ -65,8 +42,9 @@ inline constexpr Collective message_call = Collective::Broadcast;
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
 /// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
 ///
-/// Thread rule: public functions may be called from any thread. Everything below holds `mutex_`, which a progress loop
-/// lets go of between rounds; callbacks of the transport run under it and never call users.
+/// Thread rule: public functions may be called from any thread, some by communicators only, under a Lock. Everything
+/// below them holds `mutex_`, which a progress loop lets go of between rounds; callbacks of the transport run under it
+/// and never call users.
 class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
@@ -134,9 +112,31 @@ class Executor : public Watched, private Receiver {
     std::unique_lock<std::mutex> lock_;
   };
 
- private:
-  friend class Communicator;
+  // For its communicators, which hold a Lock.
 
+  /// Serves it from now on. Ok, or why the job has failed.
+  const Status& join(Communicator& communicator);
+  /// Fails its calls and serves it no more.
+  void leave(Communicator& communicator);
+  Landings& landings() { return landings_; }
+  /// A run to be filled, until it is abandoned.
+  Run& take_run() { return *runs_.take(); }
+  /// Starts a run that stands in its communicator's table: its deadline counts from now. It may end before this
+  /// returns. flush_deferred() is due once the lock is free.
+  void begin(Run& run);
+  /// Nobody asks for the run any more: it is recycled once the transport has let go. flush_deferred() is due.
+  void abandon(Run& run);
+  /// Others can touch the memory of failed calls until the process ends.
+  bool keeps_memory() const { return keeps_memory_; }
+
+  // For them too, without a Lock.
+
+  /// What must be done without it: reports, and letting go of the callers' memory.
+  void flush_deferred();
+  /// Poisons this communicator: its calls end with this status.
+  void fail(Communicator& communicator, const Status& verdict);
+
+ private:
   /// Something that the transport has not finished; it owns the header meanwhile.
   struct Operation {
     MessageHeader header;
@@ -148,22 +148,6 @@ class Executor : public Watched, private Receiver {
     bool fetch = false;
   };
 
-  /// What has come: a fragment of a message with its bytes, or a descriptor of them.
-  struct Arrival {
-    Rank from = 0;
-    MessageHeader header;
-    std::size_t bytes = 0;
-    bool eager = false;
-  };
-
-  /// The step that a message is for, or where it waits for its step.
-  struct Place {
-    ActivePart* part = nullptr;
-    StepId step = 0;
-    Landing* landing = nullptr;
-    bool duplicate = false;  ///< all of it has come before
-  };
-
   /// Something was thrown while this communicator was served; null: one of them, or several.
   struct Thrown {
     Communicator* communicator = nullptr;
@@ -172,8 +156,6 @@ class Executor : public Watched, private Receiver {
 
   /// What the executor counts for job_counters().
   struct Tally {
-    std::uint64_t parked_messages = 0;
-    std::uint64_t parked_bytes = 0;
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
@@ -185,7 +167,6 @@ class Executor : public Watched, private Receiver {
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
-  void begin(Run& run);
   void activate_part(Run& run);
   ActivePart& add_part(Run& run);
   void prepare(ActivePart& part);
@@ -202,19 +183,14 @@ class Executor : public Watched, private Receiver {
   // Messages (executor_messages.cpp)
   void begin_message(Run& run);
   ActivePart& activate_message(Run& run);
-  template <class Body>
-  void with(Landing* landing, Body body);
-  void receive_landed(Run& run, Landing* message);
-  std::optional<Place> place_message(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_first(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_rest(Communicator& communicator, const Arrival& message, Mailbox::Arriving& known);
-  void deliver_held(Communicator& communicator, const MessageName& name);
+  void receive_landed(const Matching::Met& met);
+  void receive_first(Place& place, const Arrival& message);
   void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
   void message_trouble(Trouble::Kind kind, const Run& run, std::string reason);
   void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)
-  void fail(Communicator& communicator, const Status& status);
+  void end_calls(Communicator& communicator, const Status& status);
   void purge(const Communicator& communicator);
   void after_handlers();
   void end_operations();
@@ -238,11 +214,11 @@ class Executor : public Watched, private Receiver {
   std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
   void take_credits(Rank from, std::uint64_t credits);
   void distrust(Rank from, std::string what);
-  void keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes);
-  bool keep(Landing& landing, const Arrival& message, Descriptor descriptor);
-  bool want(const Place& place, const Arrival& message, Descriptor descriptor);
+  Place place(const Arrival& message);
+  void violation(Communicator& communicator, const Arrival& message, std::string text);
+  void adopt_early_messages(ActivePart& part);
+  bool take_descriptor(const Arrival& message, Descriptor descriptor);
   void start_receive(ActivePart& part, StepId step);
-  bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
   void take_landing(ActivePart& part, StepId step);
   void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);
   void start_fetches(Rank peer);
@@ -263,33 +239,14 @@ class Executor : public Watched, private Receiver {
   }
   void fail_after_throw();
 
-  // Placing what arrives (executor_place.cpp)
-  std::optional<Place> place(const Arrival& message);
-  bool is_sound(Communicator& communicator, const Arrival& message);
-  std::optional<Place> place_in_part(ActivePart& part, const Arrival& message);
-  std::optional<Place> place_in_landing(Communicator& communicator, const Arrival& message, Landing* landing);
-  bool is_like(Communicator& communicator, const Arrival& message, const Landing& landing);
-  std::optional<Place> admit(Communicator& communicator, const Arrival& message, Arrived& arrived, const Place& place);
-  Place duplicate();
-  std::optional<Place> place_late(Communicator& communicator, const Arrival& message);
-  Landing* early_landing(Communicator& communicator, const Arrival& message);
-  Landing* park(Communicator& communicator, const Arrival& message);
-  void release_landing(Landing* landing);
-  void release_landings(Run& run);
-  void adopt_early_messages(ActivePart& part);
-  static MessageHeader header_of(const Communicator& communicator, const Landing& landing);
-  void asked_for_something_else(Communicator& communicator, const Arrival& message);
-  void violation(Communicator& communicator, const Arrival& message, std::string_view what);
-
   // Deadlines (executor_deadlines.cpp)
-  void expect_end(Clock::time_point deadline, Clock::time_point now);
+  void start_clock(Run& run);
   void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
   void check_time();
   void do_duties(Clock::time_point now);
   void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void trouble(Communicator& communicator, Trouble report);
-  void flush_deferred();
   void flush_troubles();
 
   // Progress (executor_progress.cpp)
@@ -298,7 +255,6 @@ class Executor : public Watched, private Receiver {
   template <class Done>
   bool ended_by_now(const Done& done);
   bool progress_locked();
-  void request_pump(Rank peer);
   void idle(Clock::duration idle_for, Clock::duration longest);
   bool may_sleep();
   void sleep_on_events(std::chrono::milliseconds longest);
@@ -309,29 +265,26 @@ class Executor : public Watched, private Receiver {
   void give_way() const;
   static void signal(int fd);
 
-  Link& link(Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
-
   const std::unique_ptr<Transport> transport_;
   const Rank rank_, size_;
   const ExecutorOptions options_;
   const std::size_t fragment_bytes_;
   const std::uint64_t credit_threshold_;
-  const std::size_t most_descriptors_;  ///< that may wait here from one peer: of what it may have unfinished
   const MessageGraphs message_graphs_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};
 
-  std::vector<Link> links_;
-  std::vector<Rank> pump_;  // peers whose queues may have something to do
+  Links links_;
   Lanes<StepOf> ready_;
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;
   ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
-  ObjectPool<Landing> landings_;
   BlockPool blocks_;
+  std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
+  Landings landings_;
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;
@@ -340,7 +293,6 @@ class Executor : public Watched, private Receiver {
   const std::unique_ptr<Tracer> tracer_;
 
   // What must wait until the transport's handlers have returned.
-  std::vector<Descriptor> discards_;
   std::vector<std::pair<Communicator*, Status>> failures_;
   std::optional<Thrown> thrown_;
   Communicator* serving_ = nullptr;  // whose message or step is looked at

@@ -20,8 +20,8 @@ JobCounters Executor::job_counters() const {
                   .size = size_,
                   .communicators = retired_counters_,
                   .wait_seconds = scale.seconds(tally_.waited),
-                  .parked_messages = tally_.parked_messages,
-                  .parked_bytes = tally_.parked_bytes,
+                  .parked_messages = landings_.tally().messages,
+                  .parked_bytes = landings_.tally().bytes,
                   .waiting_messages = landings_.in_use(),
                   .duplicate_fragments = tally_.duplicate_fragments,
                   .descriptor_messages = tally_.descriptor_messages,
@@ -55,21 +55,6 @@ void Executor::retire(const Communicator& communicator, Reach reach) {
     retired_counters_.erase(retired_counters_.begin() + 1);
   }
   retired_counters_.push_back(communicator.counters(tick_scale_.line()));
-}
-
-CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const {
-  CommunicatorCounters all{.id = id_, .rank = rank_, .size = size(), .calls = {}};
-  const auto in_seconds = [&](const CallTally& tally) -> CallCounters {
-    return {.started = tally.started,
-            .completed = tally.completed,
-            .failed = tally.failed,
-            .seconds = scale.seconds(tally.ticks)};
-  };
-  for (std::size_t i = 0; i < calls_.size(); ++i) all.calls[i] = in_seconds(calls_[i]);
-  all.sends = in_seconds(sends_);
-  all.receives = in_seconds(receives_);
-  all.methods = methods_;
-  return all;
 }
 
 }  // namespace lacuna::runtime

@@ -16,9 +16,12 @@ constexpr std::chrono::milliseconds duty_interval{10};  // there may be many mes
 }  // namespace
 
 /// A call or a message begins.
-void Executor::expect_end(Clock::time_point deadline, Clock::time_point now) {
+void Executor::start_clock(Run& run) {
+  const auto now = coarse_now();
+  const auto deadline = run.call.options.deadline;
+  run.deadline = later(now, deadline.count() > 0 ? deadline : options_.deadline);
   if (unfinished_++ == 0) quiet_since_ = now;
-  expect_duty(std::min({deadline, later(quiet_since_, options_.stall), broken_duty_}));
+  expect_duty(std::min({run.deadline, later(quiet_since_, options_.stall), broken_duty_}));
 }
 
 void Executor::check_time() {
@@ -37,8 +40,8 @@ void Executor::do_duties(Clock::time_point now) {
   }
   next_duty_ = later(quiet_since_, options_.stall);
   for (Communicator* communicator : communicators_) {
-    if (communicator->unfinished_ > 0) check_runs(*communicator, now, stalled);
-    if (!communicator->messages_.empty()) check_messages(*communicator, now, stalled);
+    if (communicator->runs().calls() > 0) check_runs(*communicator, now, stalled);
+    if (!communicator->runs().messages().empty()) check_messages(*communicator, now, stalled);
   }
   next_duty_ = unfinished_ > 0 ? std::max(next_duty_, now + duty_interval) : Clock::time_point::max();
   after_handlers();
@@ -46,22 +49,21 @@ void Executor::do_duties(Clock::time_point now) {
 
 void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
   Run* first = nullptr;
-  for (Run* run : communicator.runs_) {
-    if (!run) continue;
-    if (!first || comes_before(run->number, first->number)) first = run;
-    if (now >= run->deadline && !run->expiry_reported) {
-      run->expiry_reported = true;
-      trouble(communicator, Trouble::Kind::Expired, run->number,
-              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(*run)));
+  communicator.runs().each_call([&](Run& run) {
+    if (!first || comes_before(run.number, first->number)) first = &run;
+    if (now >= run.deadline && !run.expiry_reported) {
+      run.expiry_reported = true;
+      trouble(communicator, Trouble::Kind::Expired, run.number,
+              fmt::format("the deadline has passed on rank {}: {}", rank_, communicator.text_of(run)));
     }
-    if (now >= run->deadline + verdict_grace) {
-      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(*run)));
+    if (now >= run.deadline + verdict_grace) {
+      failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
-    expect_duty(run->expiry_reported ? run->deadline + verdict_grace : run->deadline);
-  }
+    expect_duty(run.expiry_reported ? run.deadline + verdict_grace : run.deadline);
+  });
   for (Rank peer = 0; peer < size_; ++peer) {
-    Link& to = link(peer);
-    if (communicator.group_.rank_of(peer) < 0 || first->expiry_reported) continue;
+    Link& to = links_[peer];
+    if (communicator.group().rank_of(peer) < 0 || first->expiry_reported) continue;
     if (!to.broken_since) continue;
     if (now < *to.broken_since + broken_link_grace) {
       expect_duty(*to.broken_since + broken_link_grace);
@@ -80,15 +82,11 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
 
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
 void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
-  trouble(communicator, {.kind = kind,
-                         .communicator = communicator.id_,
-                         .run = run,
-                         .text = std::move(text),
-                         .members = communicator.members_to_tell()});
+  trouble(communicator, communicator.trouble(kind, run, std::move(text)));
 }
 
 void Executor::trouble(Communicator& communicator, Trouble report) {
-  if (report.kind == Trouble::Kind::Mismatch && std::exchange(communicator.accuses_, true)) return;
+  if (report.kind == Trouble::Kind::Mismatch && !communicator.may_accuse()) return;
   if (reporter_) {
     troubles_.push_back(std::move(report));
     deferred_.store(true, std::memory_order_relaxed);

@@ -19,8 +19,8 @@ std::vector<Reach> Executor::reached() const {
 
 std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
   Lock lock(*this);
-  for (const Communicator* one : communicators_) {
-    if (one->id_ == communicator) return one->posted(run);
+  for (Communicator* one : communicators_) {
+    if (one->id() == communicator) return one->runs().posted(run);
   }
   for (const Reach& one : retired_) {
     if (one.communicator == communicator && comes_before(run, one.next_run)) return posted_at(one, run);
@@ -32,8 +32,8 @@ void Executor::poison(std::uint64_t communicator, const Status& verdict) {
   {
     Lock lock(*this);
     for (Communicator* one : communicators_) {
-      if (one->id_ != communicator) continue;
-      fail(*one, verdict);
+      if (one->id() != communicator) continue;
+      end_calls(*one, verdict);
       ending_ = Ending::Leave;  // its calls may have ended here and not on the others
     }
     after_handlers();
@@ -47,7 +47,7 @@ void Executor::fail(const Status& verdict) {
     if (state_ == State::Failed || state_ == State::Closed) return;
     state_ = State::Failed;
     verdict_ = verdict;
-    for (Communicator* communicator : communicators_) fail(*communicator, verdict);
+    for (Communicator* communicator : communicators_) end_calls(*communicator, verdict);
     if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
     access_ = transport_->abandon();
     keeps_memory_ = access_ == Access::Devices;
@@ -101,32 +101,47 @@ void Executor::help() {
   if (moved) signal(attention_fd_);
 }
 
-void Executor::fail(Communicator& communicator, const Status& status) {
-  if (!communicator.poison_.is_ok()) return;
+const Status& Executor::join(Communicator& communicator) {
+  communicators_.push_back(&communicator);
+  return verdict_;
+}
+
+void Executor::leave(Communicator& communicator) {
+  Reach last = communicator.reach();
+  end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
+  std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
+  after_handlers();
+  retire(communicator, std::move(last));
+}
+
+void Executor::fail(Communicator& communicator, const Status& verdict) {
+  {
+    Lock lock(*this);
+    end_calls(communicator, verdict);
+    after_handlers();
+  }
+  flush_deferred();
+}
+
+/// Poisons it, and its calls end.
+void Executor::end_calls(Communicator& communicator, const Status& status) {
+  if (communicator.has_failed()) return;
   record_.tick();
-  communicator.poison_ = status;
-  communicator.unheard_ = communicator.unfinished_ == 0 && communicator.messages_.empty();
-  if (communicator.unfinished_ > 0 || !communicator.messages_.empty()) ending_ = Ending::Leave;
-  if (communicator.unfinished_ > 0) {
-    log_info(Subsystem::Executor, "{} calls fail: {}", communicator.unfinished_, status.message());
-  }
+  communicator.poison(status);
+  const RunTable& runs = communicator.runs();
+  if (!runs.empty()) ending_ = Ending::Leave;
+  if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
   purge(communicator);
-  for (std::size_t i = 0; i < communicator.runs_.size(); ++i) {
-    Run* run = communicator.runs_[i];
-    if (!run) continue;
-    release_landings(*run);
-    finish_run(*run, status);
-  }
-  while (!communicator.messages_.empty()) {
-    Run& message = *communicator.messages_.back();
-    release_landings(message);
+  runs.each_call([&](Run& run) {
+    landings_.release_of(run);
+    finish_run(run, status);
+  });
+  while (!runs.messages().empty()) {
+    Run& message = *runs.messages().back();
+    landings_.release_of(message);
     finish_run(message, status);
   }
-  for (Landing* landing : communicator.mailbox_.clear()) release_landing(landing);
-  for (auto& messages : communicator.early_) {
-    for (Landing* landing : messages) release_landing(landing);
-    messages.clear();
-  }
+  communicator.matching().clear();
   wake();
 }
 
@@ -145,7 +160,7 @@ void Executor::purge(const Communicator& communicator) {
 
 void Executor::after_handlers() {
   if (thrown_) fail_after_throw();
-  for (std::size_t i = 0; i < failures_.size(); ++i) fail(*failures_[i].first, failures_[i].second);
+  for (std::size_t i = 0; i < failures_.size(); ++i) end_calls(*failures_[i].first, failures_[i].second);
   failures_.clear();
   if (state_ == State::Running) {
     for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);

@@ -25,6 +25,10 @@ void watch_readable(int epoll, int fd) {
   ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
+std::size_t most_descriptors(const ExecutorOptions& options) {
+  return std::max(longest_offer, std::size_t{64} * (options.max_runs + options.max_messages));
+}
+
 std::size_t fragment_size(const Transport& transport) {
   return std::max<std::size_t>(transport.eager_limit() / 64 * 64, 64);
 }
@@ -50,8 +54,9 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       credit_threshold_(credit_threshold(options.credit_bytes)),
-      most_descriptors_(std::max(longest_offer, std::size_t{64} * (options.max_runs + options.max_messages))),
-      links_(static_cast<std::size_t>(size)),
+      links_(size, options.credit_bytes),
+      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, blocks_,
+                discards_),
       tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -59,8 +64,6 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       attention_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       timer_fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(options_.credit_bytes);
-  pump_.reserve(links_.size());
   if (transport_->event_fd() >= 0 && !options_.progress_thread) watch_readable(event_fd_, transport_->event_fd());
   for (int fd : {finished_fd_, attention_fd_, timer_fd_}) watch_readable(event_fd_, fd);
 }
@@ -118,17 +121,12 @@ void Executor::signal(int fd) {
   [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
 }
 
-void Executor::request_pump(Rank peer) {
-  if (std::exchange(link(peer).needs_pump, true)) return;
-  pump_.push_back(peer);
-}
-
 bool Executor::progress_locked() {
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
   bool moved = true;
   serving_ = nullptr;
   guarded([&] { moved = transport_->progress(); });
-  if (moved || !pump_.empty() || !failures_.empty()) {
+  if (moved || links_.needs_pump() || !failures_.empty()) {
     after_handlers();
     settle();
     if (thrown_) after_handlers();
@@ -205,7 +203,7 @@ void Executor::wake_loop() {
 /// Asks the transport for an event. False if there is something to do before one comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0) return false;
-  return pump_.empty() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
+  return !links_.needs_pump() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -27,7 +28,7 @@ std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const st
 
 /// Takes what the peer gives back of the credit that was spent.
 void Executor::take_credits(Rank from, std::uint64_t credits) {
-  Link& to = link(from);
+  Link& to = links_[from];
   const auto more = static_cast<std::int64_t>(credits - to.returned);
   if (more <= 0) return;
   const std::int64_t spent = static_cast<std::int64_t>(options_.credit_bytes) - to.credit;
@@ -36,7 +37,7 @@ void Executor::take_credits(Rank from, std::uint64_t credits) {
   }
   to.returned = credits;
   to.credit += more;
-  request_pump(from);
+  links_.request_pump(from);
 }
 
 /// What a peer says can't be right, and nobody knows which call it means: calls end as when its connection breaks.
@@ -51,24 +52,14 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
     const auto from = static_cast<Rank>(peer);
     const auto header = read_header(from, header_bytes);
     if (!header || header->kind == MessageKind::Credit) return;
-    const auto at = place({from, *header, bytes.size(), true});
-    if (at && at->duplicate) return;
-    if (at && at->landing) return keep(*at->landing, header->offset, bytes);
-    Link& sender = link(from);
+    const Place at = place({from, *header, bytes.size(), true});
+    if (at.duplicate) return;
+    if (at.landing) return landings_.keep(*at.landing, header->offset, bytes);
+    Link& sender = links_[from];
     sender.consumed += bytes.size() + fragment_charge;
-    if (sender.owed() >= credit_threshold_) request_pump(from);
-    if (at) consume(*at->part, at->step, header->offset, bytes);
+    if (sender.owed() >= credit_threshold_) links_.request_pump(from);
+    if (at.part) consume(*at.part, at.step, header->offset, bytes);
   });
-}
-
-/// Until the step takes them.
-void Executor::keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes) {
-  if (!landing.memory && landing.bytes > 0) {
-    landing.memory = blocks_.take(landing.bytes);
-    tally_.parked_bytes += landing.bytes;
-  }
-  if (!bytes.empty()) std::memcpy(landing.memory + offset, bytes.data(), bytes.size());
-  landing.pieces.push_back({offset, bytes.size()});
 }
 
 void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
@@ -77,33 +68,55 @@ void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes,
   guarded([&] {
     const auto from = static_cast<Rank>(peer);
     const auto header = read_header(from, header_bytes);
-    if (!header) return;
-    const Arrival message{from, *header, descriptor.bytes, false};
-    const auto at = place(message);
-    if (at && at->duplicate) return;
-    if (at) kept = at->landing ? keep(*at->landing, message, descriptor) : want(*at, message, descriptor);
+    if (header) kept = take_descriptor({from, *header, descriptor.bytes, false}, descriptor);
   });
   if (!kept) guarded([&] { discards_.push_back(descriptor); });
 }
 
-/// False, after a report, if the peer has too many of them here.
-bool Executor::keep(Landing& landing, const Arrival& message, Descriptor descriptor) {
-  Link& sender = link(message.from);
-  if (sender.offered >= most_descriptors_) {
-    violation(*serving_, message, fmt::format("{} messages waiting from that rank already", sender.offered));
-    return false;
+/// False if nobody wants it, or, after a report, if the peer has too many of them here.
+bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
+  const Place at = place(message);
+  const std::size_t offset = message.header.offset;
+  Link& sender = links_[message.from];
+  if (at.part) {
+    links_.request_pump(message.from);
+    sender.fetches.push(at.part->run->call.options.priority, {{at.part, at.step}, offset, descriptor});
+    return true;
   }
-  landing.descriptors.push_back({message.header.offset, descriptor});
-  ++sender.offered;
-  return true;
+  if (!at.landing) return false;
+  if (landings_.keep(*at.landing, offset, descriptor)) return true;
+  violation(*serving_, message,
+            serving_->matching().text_of_violation(
+                message, fmt::format("{} messages waiting from that rank already", sender.offered)));
+  return false;
 }
 
-bool Executor::want(const Place& place, const Arrival& message, Descriptor descriptor) {
-  request_pump(message.from);
-  link(message.from)
-      .fetches.push(place.part->run->call.options.priority,
-                    {{place.part, place.step}, message.header.offset, descriptor});
-  return true;
+/// Where this belongs. A receive that the message meets has begun, or has ended.
+Place Executor::place(const Arrival& message) {
+  const auto found = std::find_if(communicators_.begin(), communicators_.end(),
+                                  [&](const Communicator* c) { return c->id() == message.header.communicator; });
+  if (found == communicators_.end() || (*found)->has_failed() || is_doomed(**found)) return {};
+  serving_ = *found;
+  Place place = serving_->matching().place(message);
+  if (place.duplicate) ++tally_.duplicate_fragments;
+  if (!place.violation.empty()) violation(*serving_, message, std::string(place.violation));
+  if (place.receive || place.in_turn) receive_first(place, message);
+  return place;
+}
+
+void Executor::violation(Communicator& communicator, const Arrival& message, std::string text) {
+  const MessageHeader& header = message.header;
+  if (header.kind != MessageKind::Message) {
+    return trouble(communicator, Trouble::Kind::Mismatch, header.run, std::move(text));
+  }
+  message_trouble(Trouble::Kind::Mismatch, communicator, {.source = message.from, .tag = header.run}, std::move(text));
+}
+
+void Executor::adopt_early_messages(ActivePart& part) {
+  Communicator& communicator = *part.run->communicator;
+  const std::string_view violation = communicator.matching().adopt(part);
+  if (violation.empty()) return;
+  trouble(communicator, Trouble::Kind::Mismatch, part.run->number, std::string(violation));
 }
 
 void Executor::start_receive(ActivePart& part, StepId id) {
@@ -112,23 +125,11 @@ void Executor::start_receive(ActivePart& part, StepId id) {
   const Extent to = resolve(part, step.to);
   state.bytes = to.count * size_of(part.run->call.dtype);
   if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) {
-    if (state.landing) release_landing(std::exchange(state.landing, nullptr));
+    if (state.landing) landings_.release(std::exchange(state.landing, nullptr));
     return complete(part, id);
   }
   state.told = told_length(part, step.to) != nullptr;
   if (state.landing) take_landing(part, id);
-}
-
-/// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
-bool Executor::accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
-  StepState& state = part.states[id];
-  const std::size_t width = size_of(part.run->call.dtype);
-  if (state.told && bytes <= state.bytes && bytes % width == 0) {
-    state.told = false;
-    state.bytes = bytes;
-    *told_length(part, part.graph->steps()[id].to) = bytes / width;
-  }
-  return bytes == state.bytes && !state.told;
 }
 
 void Executor::take_landing(ActivePart& part, StepId id) {
@@ -137,9 +138,9 @@ void Executor::take_landing(ActivePart& part, StepId id) {
     trouble(*part.run->communicator, Trouble::Kind::Mismatch, part.run->number,
             fmt::format("rank {} sent {} bytes where rank {} expects {}{}", landing->source, landing->bytes, rank_,
                         part.states[id].told ? "at most " : "", part.states[id].bytes));
-    return release_landing(std::exchange(part.states[id].landing, nullptr));
+    return landings_.release(std::exchange(part.states[id].landing, nullptr));
   }
-  Link& sender = link(landing->source);
+  Link& sender = links_[landing->source];
   std::swap(part.states[id].arrived, landing->arrived);
   while (!landing->descriptors.empty()) {
     const auto& [offset, descriptor] = landing->descriptors.back();
@@ -154,7 +155,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
       consume(part, id, piece.offset, {landing->memory + piece.offset, piece.bytes});
     }
   });
-  release_landing(landing);
+  landings_.release(landing);
 }
 
 void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes) {
@@ -182,7 +183,7 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
 }
 
 void Executor::start_fetches(Rank peer) {
-  Link& from = link(peer);
+  Link& from = links_[peer];
   while (from.fetching < options_.window_bytes) {
     Fifo<Fetch>* lane = from.fetches.next();
     if (!lane) return;
@@ -216,7 +217,7 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
   const std::size_t offset = operation->header.offset;
   const std::size_t bytes = operation->bytes;
   std::byte* slot = operation->slot;
-  link(operation->peer).fetching -= bytes;
+  links_[operation->peer].fetching -= bytes;
   if (end_operation(operation, fetched)) {
     const Region& to = step.part->graph->steps()[step.step].to;
     guarded([&] {
@@ -226,9 +227,7 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
   if (!slot) return;
   blocks_.give_back(slot, bytes);
   --slots_in_use_;
-  if (std::exchange(waiting_for_slot_, false)) {
-    for (Rank peer = 0; peer < size_; ++peer) request_pump(peer);
-  }
+  if (std::exchange(waiting_for_slot_, false)) links_.request_pump_of_all();
 }
 
 void Executor::on_complete(Token token, const Status& status) {
@@ -254,7 +253,7 @@ void Executor::operation_failed(const Operation& operation, const Status& status
 }
 
 void Executor::on_peer_failure(Peer peer, const Status& status) {
-  Link& broken = link(static_cast<Rank>(peer));
+  Link& broken = links_[static_cast<Rank>(peer)];
   if (broken.broken_since) return;
   broken.broken_since = Clock::now();
   broken.broken = status;
@@ -279,9 +278,9 @@ void Executor::fail_after_throw() {
     status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
   }
   for (Communicator* one : communicators_) {
-    if (!thrown.communicator || one == thrown.communicator) fail(*one, status);
+    if (!thrown.communicator || one == thrown.communicator) end_calls(*one, status);
   }
-  for (Rank peer = 0; peer < size_; ++peer) request_pump(peer);  // what was thrown has cut one short
+  links_.request_pump_of_all();  // what was thrown has cut one short
 }
 
 }  // namespace lacuna::runtime

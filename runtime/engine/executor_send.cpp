@@ -8,12 +8,12 @@ namespace lacuna::runtime {
 void Executor::start_send(ActivePart& part, StepId step) {
   const Step& what = part.graph->steps()[step];
   const Rank peer = part.process_at(what.peer);
-  link(peer).sends.push(part.run->call.options.priority, {&part, step});
+  links_[peer].sends.push(part.run->call.options.priority, {&part, step});
   start_sends(peer);
 }
 
 void Executor::start_sends(Rank peer) {
-  Link& to = link(peer);
+  Link& to = links_[peer];
   while (to.on_wire < options_.window_bytes) {
     Fifo<StepOf>* lane = to.sends.next();
     if (!lane) return;
@@ -39,7 +39,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
 
   const Rank peer = part.process_at(step.peer);
-  Link& to = link(peer);
+  Link& to = links_[peer];
   const bool eager = may_be_eager(to, bytes);
   const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
@@ -56,7 +56,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   do {
     const std::size_t length = std::min(range, bytes - offset);
     Operation* operation = operations_.take();
-    operation->header = {.communicator = part.run->communicator->id_,
+    operation->header = {.communicator = part.run->communicator->id(),
                          .bytes = bytes,
                          .offset = offset,
                          .credits = to.tell(),
@@ -90,13 +90,13 @@ bool Executor::hand_over(Operation* operation, std::span<const std::byte> bytes,
     operations_.give_back(operation);
     return true;
   }
-  link(operation->peer).on_wire += operation->on_wire;
+  links_[operation->peer].on_wire += operation->on_wire;
   return false;
 }
 
 void Executor::end_send(Operation* operation, bool sent) {
   const StepOf step = operation->step;
-  link(operation->peer).on_wire -= operation->on_wire;
+  links_[operation->peer].on_wire -= operation->on_wire;
   if (!end_operation(operation, sent)) return;
   StepState& state = step.part->states[step.step];
   if (--state.operations == 0 && state.all_started) complete(*step.part, step.step);
@@ -104,7 +104,7 @@ void Executor::end_send(Operation* operation, bool sent) {
 
 /// Common end of sends and fetches. True if the step goes on.
 bool Executor::end_operation(Operation* operation, bool well) {
-  request_pump(operation->peer);
+  links_.request_pump(operation->peer);
   ActivePart* part = operation->step.part;
   operations_.give_back(operation);
   if (!part) return false;
@@ -118,7 +118,7 @@ bool Executor::end_operation(Operation* operation, bool well) {
 }
 
 void Executor::return_credit(Rank peer) {
-  Link& to = link(peer);
+  Link& to = links_[peer];
   if (to.owed() < credit_threshold_) return;
   Operation* operation = operations_.take();
   operation->header = {.credits = to.tell(), .kind = MessageKind::Credit};

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/run.hpp"
@@ -66,6 +68,41 @@ struct Link {
   std::uint64_t owed() const { return consumed - told; }
   /// For a header: what it returns as credit.
   std::uint64_t tell() { return told = consumed; }
+};
+
+/// The links to all processes of the job, and which of them may have something to do. Its owner locks.
+class Links {
+ public:
+  Links(Rank processes, std::uint64_t credit_bytes) : links_(static_cast<std::size_t>(processes)) {
+    for (Link& peer : links_) peer.credit = static_cast<std::int64_t>(credit_bytes);
+    pump_.reserve(links_.size());
+  }
+
+  Link& operator[](Rank peer) { return links_[static_cast<std::size_t>(peer)]; }
+  std::size_t size() const { return links_.size(); }
+  auto begin() { return links_.begin(); }
+  auto end() { return links_.end(); }
+
+  /// Something has changed: once the transport's handlers have returned, the queues of this link are to be looked at.
+  void request_pump(Rank peer) {
+    if (std::exchange((*this)[peer].needs_pump, true)) return;
+    pump_.push_back(peer);
+  }
+  void request_pump_of_all() {
+    for (std::size_t peer = 0; peer < links_.size(); ++peer) request_pump(static_cast<Rank>(peer));
+  }
+  bool needs_pump() const { return !pump_.empty(); }
+  /// One of those that are to be looked at; it is looked at now.
+  Rank take_pump() {
+    const Rank peer = pump_.back();
+    pump_.pop_back();
+    (*this)[peer].needs_pump = false;
+    return peer;
+  }
+
+ private:
+  std::vector<Link> links_;
+  std::vector<Rank> pump_;
 };
 
 }  // namespace lacuna::runtime

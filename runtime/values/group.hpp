@@ -27,6 +27,8 @@ class Group {
   }
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
+  /// Of the job, members or not.
+  Rank processes() const { return static_cast<Rank>(ranks_.size()); }
   Rank process_of(Rank rank) const { return members_[static_cast<std::size_t>(rank)]; }
   /// -1: that process is no member.
   Rank rank_of(Rank process) const { return ranks_[static_cast<std::size_t>(process)]; }

@@ -9,8 +9,8 @@ namespace lacuna {
 struct Method;
 
 /// A method with its options: what a call gives up, and how. An immutable value, cheap to copy and safe to share
-/// between threads. A method's own header makes one from a struct (skip({.steps = 2})), method_options() of
-/// algorithms/registry.hpp from text ("skip:steps=2"). Without a method a call is dense.
+/// between threads. A method's own header makes one from a struct, method_options() of algorithms/registry.hpp from text
+/// ("name:option=value,option=value"). Without a method a call is dense.
 class MethodOptions {
  public:
   MethodOptions() = default;
@@ -28,7 +28,7 @@ class MethodOptions {
   const void* get() const { return body_ ? body_->options.get() : nullptr; }
   /// Stands for all that counts of them; 0: no method.
   std::uint64_t digest() const { return body_ ? body_->digest : 0; }
-  /// "skip:steps=2,mode=random": what is not as it is by default; empty: no method.
+  /// "name:option=value": what is not as it is by default; empty: no method.
   const std::string& text() const;
 
  private:

@@ -158,7 +158,7 @@ TEST_F(CheckpointTest, NoDirectoryAndAnEmptyOneHoldNoSet) {
     const Result<SetSearch> search = newest_set(directory, ranks);
     ASSERT_TRUE(search) << search.status().to_string();
     EXPECT_FALSE(search->set);
-    EXPECT_EQ(search->skipped.size(), 0U);
+    EXPECT_EQ(search->passed_over.size(), 0U);
   }
 }
 
@@ -179,7 +179,7 @@ TEST_F(CheckpointTest, AnUnfinishedSetIsNotSeen) {
   const Result<SetSearch> search = newest_set(directory_, ranks);
   ASSERT_TRUE(search && search->set);
   EXPECT_EQ(search->set->step, 1);
-  EXPECT_EQ(search->skipped.size(), 0U);
+  EXPECT_EQ(search->passed_over.size(), 0U);
 }
 
 TEST_F(CheckpointTest, ADamagedNewestSetIsPassedOverForAReasonThatNamesTheFile) {
@@ -197,10 +197,10 @@ TEST_F(CheckpointTest, ADamagedNewestSetIsPassedOverForAReasonThatNamesTheFile) 
       const Result<SetSearch> search = newest_set(directory_, ranks);
       ASSERT_TRUE(search && search->set) << file << kind;
       EXPECT_EQ(search->set->step, 1);
-      ASSERT_EQ(search->skipped.size(), 1U);
-      EXPECT_TRUE(holds(search->skipped[0], file));
+      ASSERT_EQ(search->passed_over.size(), 1U);
+      EXPECT_TRUE(holds(search->passed_over[0], file));
       if (kind == 1 && file[0] == 'c') {
-        EXPECT_TRUE(holds(search->skipped[0], " bytes, its manifest says "));
+        EXPECT_TRUE(holds(search->passed_over[0], " bytes, its manifest says "));
       }
       expect_content(directory_, 1);
     }
@@ -216,8 +216,8 @@ TEST_F(CheckpointTest, ASetWhoseSumsAreRightButWhoseFilesAreNotItsOwnIsPassedOve
   const Result<SetSearch> search = newest_set(directory_, ranks);
   ASSERT_TRUE(search && search->set);
   EXPECT_EQ(search->set->step, 1);
-  ASSERT_EQ(search->skipped.size(), 1U);
-  EXPECT_TRUE(holds(search->skipped[0], "step = 2; rank = 0; size = 1"));
+  ASSERT_EQ(search->passed_over.size(), 1U);
+  EXPECT_TRUE(holds(search->passed_over[0], "step = 2; rank = 0; size = 1"));
 }
 
 TEST_F(CheckpointTest, AFlippedByteIsFoundWhereverItIs) {

@@ -43,7 +43,7 @@ class HostileFiles : public CheckpointTest {
   }
   static std::string fmt_skipped(const SetSearch& search) {
     std::string text = search.set ? "step " + std::to_string(search.set->step) : "none";
-    for (const std::string& reason : search.skipped) text += "; " + reason;
+    for (const std::string& reason : search.passed_over) text += "; " + reason;
     return text;
   }
 };

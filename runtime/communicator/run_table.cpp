@@ -1,8 +1,9 @@
+#include "runtime/communicator/run_table.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <bit>
 
-#include "runtime/communicator/communicator.hpp"
 #include "runtime/job/agreement.hpp"
 
 namespace lacuna::runtime {
@@ -13,7 +14,54 @@ std::uint32_t folded(std::uint64_t history) { return static_cast<std::uint32_t>(
 
 }  // namespace
 
-void Communicator::keep_record(Run& run) {
+RunTable::RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages)
+    : most_calls_(most_calls),
+      most_messages_(most_messages),
+      next_run_(first),
+      runs_(std::bit_ceil(most_calls)),
+      records_(runs_.size()) {}
+
+Status RunTable::why_no_call() const {
+  if (unfinished_ < most_calls_) {
+    const Run* earlier = runs_[slot_of(next_run_)];
+    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
+                                    "(LACUNA_MAX_RUNS)",
+                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
+  }
+  return {Code::Busy,
+          fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
+}
+
+Status RunTable::has_room_for_message() const {
+  if (messages_.size() < most_messages_) return {};
+  return {Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
+                                  messages_.size(), most_messages_)};
+}
+
+void RunTable::add_call(Run& call) {
+  call.number = next_run_++;
+  keep_record(call);
+  runs_[slot_of(call.number)] = &call;
+  ++unfinished_;
+}
+
+void RunTable::add_message(Run& message) {
+  message.place = messages_.size();
+  messages_.push_back(&message);
+}
+
+void RunTable::remove(const Run& run) {
+  if (run.kind == RunKind::Collective) {
+    runs_[slot_of(run.number)] = nullptr;
+    --unfinished_;
+    return;
+  }
+  messages_[run.place] = messages_.back();
+  messages_[run.place]->place = run.place;
+  messages_.pop_back();
+}
+
+void RunTable::keep_record(Run& run) {
   Record& record = records_[slot_of(run.number)];
   record.number = run.number;
   record.call = agreed_call(run);
@@ -35,19 +83,18 @@ void Communicator::keep_record(Run& run) {
   run.digest = folded(record.history);
 }
 
-const Communicator::Record* Communicator::record_of(std::uint32_t number) const {
+const RunTable::Record* RunTable::record_of(std::uint32_t number) const {
   const Record& record = records_[slot_of(number)];
   return record.number == number && record.call.algorithm && comes_before(number, next_run_) ? &record : nullptr;
 }
 
-std::string Communicator::text_of(const Record& record) const {
+std::string RunTable::text_of(const Record& record) const {
   const std::string text = runtime::text_of(record.call);
   return record.has_method ? text + runtime::text_of(methods_asked_for_[slot_of(record.number)]) : text;
 }
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.
-std::string Communicator::text_of(const Run& run) const {
-  if (run.kind != RunKind::Collective) return text_of_message(run);
+std::string RunTable::text_of(const Run& run) const {
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;
   for (const auto& part : run.active) {
@@ -69,13 +116,13 @@ std::string Communicator::text_of(const Run& run) const {
   return text + waits_for_send;
 }
 
-Watched::Posted Communicator::told(std::uint32_t number) const {
+Watched::Posted RunTable::told(std::uint32_t number) const {
   const Record* record = record_of(number);
   if (!record) return {};
   return {.digest = record->digest, .text = text_of(*record), .history = record->history};
 }
 
-std::optional<Watched::Posted> Communicator::posted(std::uint32_t number) const {
+std::optional<Watched::Posted> RunTable::posted(std::uint32_t number) const {
   if (!comes_before(number, next_run_)) return std::nullopt;
   Watched::Posted posted = told(number);
   for (std::uint32_t back = 1; back < calls_told && record_of(number - back); ++back) {
@@ -84,21 +131,9 @@ std::optional<Watched::Posted> Communicator::posted(std::uint32_t number) const 
   return posted;
 }
 
-Reach Communicator::reach() const {
-  return {.communicator = id_,
-          .next_run = next_run_,
-          .failed = !poison_.is_ok() || unfinished_ > 0,
-          .last = *posted(next_run_ - 1)};
-}
-
-bool Communicator::may_be_of(std::uint32_t number, std::uint32_t digest) const {
+bool RunTable::may_be_of(std::uint32_t number, std::uint32_t digest) const {
   const Record* record = record_of(number);
   return !record || folded(record->history) == digest;
-}
-
-std::string Communicator::text_of_difference(Rank from, std::uint32_t number) const {
-  return fmt::format("rank {} asked for something else than rank {}, which posted {}, or they differed before it", from,
-                     executor_.rank(), told(number).text);
 }
 
 }  // namespace lacuna::runtime

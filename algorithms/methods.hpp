@@ -1,0 +1,5 @@
+#pragma once
+
+// What programs may say to each method of methods.def beyond text.
+#include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skip.hpp"

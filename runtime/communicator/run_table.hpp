@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/engine/run.hpp"
+#include "runtime/job/watch.hpp"
+#include "runtime/values/digest.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::runtime {
+
+/// The unfinished runs of a communicator, and what the last calls asked for, also after their end. Numbers the calls,
+/// from any number on: they wrap around. Its owner locks.
+class RunTable {
+ public:
+  RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages);
+
+  /// The number that the next call gets.
+  std::uint32_t next() const { return next_run_; }
+  /// How many are unfinished.
+  std::uint32_t calls() const { return unfinished_; }
+  bool empty() const { return unfinished_ == 0 && messages_.empty(); }
+  /// The unfinished ones; when one ends, the last takes its place.
+  const std::vector<Run*>& messages() const { return messages_; }
+  /// Visits each unfinished call, in no order; the visitor may remove the one that it is given.
+  template <class Visit>
+  void each_call(Visit visit) const {
+    for (std::size_t slot = 0; slot < runs_.size(); ++slot) {
+      if (runs_[slot]) visit(*runs_[slot]);
+    }
+  }
+
+  /// Ok, or why no call, or no message, can be added now.
+  Status has_room_for_call() const {
+    return unfinished_ < most_calls_ && !runs_[slot_of(next_run_)] ? Status() : why_no_call();
+  }
+  Status has_room_for_message() const;
+  /// Numbers a call that is about to begin, remembers what it asks for, and gives it its digest.
+  void add_call(Run& call);
+  void add_message(Run& message);
+  /// A call or a message has ended.
+  void remove(const Run& run);
+
+  /// The call of this number if it was posted and has not finished.
+  Run* find(std::uint32_t number) const {
+    Run* run = runs_[slot_of(number)];
+    return run && run->number == number ? run : nullptr;
+  }
+  /// Was such a call posted, and is it known what it asked for?
+  bool remembers(std::uint32_t number) const { return record_of(number) != nullptr; }
+  /// May a message with this digest belong to that call? Also after its end, and if it is forgotten.
+  bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
+  /// What was posted under this number; digest 0 if that is forgotten.
+  Watched::Posted told(std::uint32_t number) const;
+  /// The same, with the calls before it; nothing if it was not posted.
+  std::optional<Watched::Posted> posted(std::uint32_t number) const;
+  /// What an unfinished call asks for, and what it waits for.
+  std::string text_of(const Run& run) const;
+
+ private:
+  /// What the watch may want to know about a call, also after its end.
+  struct Record {
+    std::uint32_t number = 0;
+    std::uint64_t digest = 0;   ///< of what it asks for
+    std::uint64_t history = 0;  ///< stands for it and all calls before it
+    AgreedCall call;
+    bool has_method = false;
+  };
+
+  Status why_no_call() const;
+  void keep_record(Run& run);
+  /// Null if no such call was posted, or if it is forgotten.
+  const Record* record_of(std::uint32_t number) const;
+  std::string text_of(const Record& record) const;
+  /// Where a call stands in runs_ and records_; their size is a power of two.
+  std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
+
+  const std::uint32_t most_calls_, most_messages_;
+  std::uint32_t next_run_;
+  std::uint32_t unfinished_ = 0;  // calls
+  std::vector<Run*> runs_;        // unfinished calls, by slot
+  std::vector<Run*> messages_;    // unfinished ones
+  std::vector<Record> records_;
+  std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
+  Digest history_;                               // of all calls so far
+  const Algorithm* named_ = nullptr;             // whose name's digest is kept
+  Digest name_digest_;
+};
+
+}  // namespace lacuna::runtime

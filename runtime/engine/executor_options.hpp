@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna::runtime {
+
+struct ExecutorOptions {
+  std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
+  std::uint64_t credit_bytes = 4 << 20;  ///< eager bytes that a peer may send ahead of their consumption
+  std::size_t eager_bytes = 1 << 30;     ///< longer messages wait at the sender; 0: all do
+  std::uint32_t parts_in_flight = 2;     ///< of one run
+  std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
+  std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
+  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
+  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
+  std::chrono::milliseconds deadline{300'000};
+  std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
+  std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
+  bool progress_thread = false;
+  std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
+  std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
+};
+
+/// For the watch to say why a connection broke.
+inline constexpr std::chrono::seconds broken_link_grace{1};
+/// For the watch to say who is late.
+inline constexpr std::chrono::seconds verdict_grace{10};
+/// How long a failed call waits for the transport to let go of its buffers.
+inline constexpr std::chrono::seconds reclaim_grace{5};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,218 @@
+#include "runtime/engine/matching.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/communicator/run_table.hpp"
+#include "runtime/values/message.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+/// The first of what waits there, without its bytes.
+Arrival arrival_of(const Landing& landing) {
+  return {.from = landing.source,
+          .header = {.bytes = landing.bytes,
+                     .run = landing.run,
+                     .index = landing.index,
+                     .digest = landing.digest,
+                     .part = static_cast<std::uint16_t>(landing.part),
+                     .dtype = landing.dtype},
+          .bytes = landing.bytes,
+          .eager = landing.eager};
+}
+
+}  // namespace
+
+bool accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
+  StepState& state = part.states[id];
+  const std::size_t width = size_of(part.run->call.dtype);
+  if (state.told && bytes <= state.bytes && bytes % width == 0) {
+    state.told = false;
+    state.bytes = bytes;
+    *told_length(part, part.graph->steps()[id].to) = bytes / width;
+  }
+  return bytes == state.bytes && !state.told;
+}
+
+Matching::Matching(const Group& group, Rank process, const RunTable& runs, Landings& landings)
+    : group_(group), process_(process), runs_(runs), landings_(landings), mailbox_(group.processes()) {}
+
+Place Matching::place(const Arrival& message) {
+  const MessageHeader& header = message.header;
+  if (const auto flaw = flaw_of(message)) return refuse(message, *flaw);
+  if (header.kind == MessageKind::Message) return place_message(message);
+  Run* run = runs_.find(header.run);
+  const auto ahead = static_cast<std::int32_t>(header.run - runs_.next());
+  if (!run && ahead < 0) return place_late(message);
+  if (run && run->digest != header.digest) return refuse_as_different(message);
+  if (run && header.part >= run->parts) return refuse(message, fmt::format("{} parts in that call", run->parts));
+  if (!run && ahead > furthest_call) {
+    return refuse(message, fmt::format("no room for what is {} calls ahead", ahead));
+  }
+  if (!run || header.part >= run->next_part) return place_early(message);
+  if (ActivePart* part = run->find(header.part)) return place_in_part(*part, message);
+  return {.duplicate = true};  // a part ends when all of its messages have come
+}
+
+/// Why no rank could honestly send this header.
+std::optional<std::string> Matching::flaw_of(const Arrival& message) const {
+  const MessageHeader& header = message.header;
+  const bool tagged = header.kind == MessageKind::Message;
+  const bool inside = header.offset <= header.bytes && message.bytes <= header.bytes - header.offset;
+  const bool whole_units =
+      header.offset % 64 == 0 && (message.bytes % 64 == 0 || header.offset + message.bytes == header.bytes);
+  if (group_.rank_of(message.from) < 0) return "not that rank among its members";
+  if (!tagged && header.kind != MessageKind::Step) {
+    return fmt::format("no kind {} of messages", static_cast<int>(header.kind));
+  }
+  if (static_cast<std::size_t>(header.dtype) >= all_dtypes.size()) {
+    return fmt::format("no element type {}", static_cast<int>(header.dtype));
+  }
+  if (tagged && header.run > static_cast<std::uint32_t>(largest_tag)) {
+    return fmt::format("no tags above {}", largest_tag);
+  }
+  if (!inside || !whole_units || (message.bytes == 0 && header.bytes > 0)) return "no such place in it";
+  return std::nullopt;
+}
+
+Place Matching::place_in_part(ActivePart& part, const Arrival& message) {
+  const MessageHeader& header = message.header;
+  const auto step = part.graph->receiver(part.distance_of(message.from), header.index);
+  if (!step) return refuse(message, "no step that receives it");
+  StepState& state = part.states[*step];
+  if (state.ended && !state.arrived.all(header.bytes)) return refuse(message, "a step that waits for none");
+  if (!state.started) {
+    if (!state.landing) state.landing = landings_.park(message);
+    return state.landing ? place_in_landing(message, *state.landing) : refuse_for_credit(message);
+  }
+  if (!accepts(part, *step, header.bytes)) {
+    return refuse(message, fmt::format("a step that expects {}{} bytes", state.told ? "at most " : "", state.bytes));
+  }
+  return admit(message, state.arrived, {.part = &part, .step = *step});
+}
+
+/// Why this fragment does not belong to the message that waits there.
+std::optional<std::string> Matching::difference(const Arrival& message, const Landing& landing) {
+  const MessageHeader& header = message.header;
+  if (landing.bytes != header.bytes) return fmt::format("a message of {} bytes of that name", landing.bytes);
+  if (landing.eager == message.eager && landing.digest == header.digest && landing.dtype == header.dtype) {
+    return std::nullopt;
+  }
+  return "fragments of it that came in another way";
+}
+
+Place Matching::place_in_landing(const Arrival& message, Landing& landing) {
+  if (const auto what = difference(message, landing)) return refuse(message, *what);
+  return admit(message, landing.arrived, {.landing = &landing});
+}
+
+/// Takes note of the bytes that come, each once.
+Place Matching::admit(const Arrival& message, Arrived& arrived, const Place& place) {
+  const std::uint64_t begin = message.header.offset;
+  switch (arrived.add(begin, begin + message.bytes)) {
+    case Arrived::Outcome::New:
+      return place;
+    case Arrived::Outcome::Known:
+      return {.duplicate = true};
+    case Arrived::Outcome::Overlaps:
+      break;
+  }
+  return refuse(message, "some of these bytes");
+}
+
+/// For a call that has ended here, so that all of its messages have come: a duplicate, if it is of that call.
+Place Matching::place_late(const Arrival& message) {
+  const MessageHeader& header = message.header;
+  if (!runs_.remembers(header.run)) return refuse(message, "ended that call long ago");
+  if (!runs_.may_be_of(header.run, header.digest)) return refuse_as_different(message);
+  return {.duplicate = true};
+}
+
+/// For a call or a part to come.
+Place Matching::place_early(const Arrival& message) {
+  const MessageHeader& header = message.header;
+  auto& early = early_for(header.run);
+  const auto same = std::find_if(early.begin(), early.end(), [&](const Landing* landing) {
+    return landing->run == header.run && landing->part == header.part && landing->source == message.from &&
+           landing->index == header.index;
+  });
+  if (same != early.end()) return place_in_landing(message, **same);
+  early.reserve(early.size() + 1);
+  Landing* landing = landings_.park(message);
+  if (!landing) return refuse_for_credit(message);
+  early.push_back(landing);
+  return place_in_landing(message, *landing);
+}
+
+std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early) {
+  const Run& run = *part.run;
+  violation_.clear();
+  for (std::size_t i = 0; i < early.size();) {
+    Landing* landing = early[i];
+    const bool differs = landing->digest != run.digest;
+    if (landing->run != run.number || (landing->part != part.number && landing->part < run.parts && !differs)) {
+      ++i;
+      continue;
+    }
+    early[i] = early.back();
+    early.pop_back();
+    const auto step = part.graph->receiver(part.distance_of(landing->source), landing->index);
+    if (!differs && landing->part == part.number && step) {
+      part.states[*step].landing = landing;
+      continue;
+    }
+    if (violation_.empty() && differs) {
+      violation_ = text_of_difference(landing->source, run.number);
+    } else if (violation_.empty()) {
+      violation_ = text_of_violation(arrival_of(*landing), landing->part < run.parts
+                                                               ? "no step that receives it"
+                                                               : fmt::format("{} parts in that call", run.parts));
+    }
+    landings_.release(landing);
+  }
+  return violation_;
+}
+
+std::string Matching::text_of_violation(const Arrival& message, std::string_view what) const {
+  const MessageHeader& header = message.header;
+  const std::string name = header.kind == MessageKind::Message
+                               ? fmt::format("a message with tag {}", header.run)
+                               : fmt::format("message {} of part {} of call {}", header.index, header.part, header.run);
+  return fmt::format("rank {} sent {} ({} bytes at {}) to rank {}, which has {}", message.from, name, header.bytes,
+                     header.offset, process_, what);
+}
+
+/// Why a message of process `from` does not belong to this call.
+std::string Matching::text_of_difference(Rank from, std::uint32_t number) const {
+  return fmt::format("rank {} asked for something else than rank {}, which posted {}, or they differed before it", from,
+                     process_, runs_.told(number).text);
+}
+
+Place Matching::refuse(const Arrival& message, std::string_view what) {
+  violation_ = text_of_violation(message, what);
+  return {.violation = violation_};
+}
+
+Place Matching::refuse_as_different(const Arrival& message) {
+  violation_ = text_of_difference(message.from, message.header.run);
+  return {.violation = violation_};
+}
+
+Place Matching::refuse_for_credit(const Arrival& message) {
+  return refuse(message,
+                fmt::format("granted a credit of {} bytes (LACUNA_CREDITS, the same on all ranks), of which {} are in "
+                            "use",
+                            landings_.credit_bytes(), landings_.parked(message)));
+}
+
+void Matching::clear() {
+  for (Landing* landing : mailbox_.clear()) landings_.release(landing);
+  for (auto& messages : early_) {
+    for (Landing* landing : messages) landings_.release(landing);
+    messages.clear();
+  }
+}
+
+}  // namespace lacuna::runtime

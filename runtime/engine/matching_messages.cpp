@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "runtime/engine/matching.hpp"
+
+namespace lacuna::runtime {
+
+Status fits(const Run& receive, Rank source, std::uint64_t bytes, Dtype element) {
+  if (bytes <= receive.call.count && element == receive.element) return {};
+  return {Code::Mismatch,
+          fmt::format("the message from rank {} with tag {} has {} elements of {}; the receive takes at most {} of {}",
+                      source, receive.number, bytes / size_of(element), to_string(element),
+                      receive.call.count / size_of(receive.element), to_string(receive.element))};
+}
+
+Place Matching::place_message(const Arrival& message) {
+  const MessageName name{message.from, message.header.run, message.header.digest};
+  if (Mailbox::Arriving* known = mailbox_.arriving(name)) return place_rest(message, *known);
+  const std::int32_t ahead = mailbox_.ahead(name);
+  if (ahead < 0 || (ahead > 0 && mailbox_.holds(name))) return {.duplicate = true};
+  if (ahead > furthest_call) {
+    return refuse(message, fmt::format("no room for what is {} messages ahead", ahead));
+  }
+  return place_first(message);
+}
+
+Place Matching::place_rest(const Arrival& message, Mailbox::Arriving& known) {
+  if (message.header.bytes != known.bytes) {
+    return refuse(message, fmt::format("a message of {} bytes of that name", known.bytes));
+  }
+  if (known.landing) {
+    if (const auto what = difference(message, *known.landing)) return refuse(message, *what);
+  }
+  Place place{.landing = known.landing};
+  if (known.receive) place.part = known.receive->active.front().get();
+  const Place admitted = admit(message, known.arrived, place);
+  if (known.arrived.all(known.bytes)) mailbox_.end_arriving(known);
+  return admitted;
+}
+
+/// What is seen first of a message decides who takes it, unless it has overtaken another one.
+Place Matching::place_first(const Arrival& message) {
+  const MessageHeader& header = message.header;
+  const MessageName name{message.from, header.run, header.digest};
+  const bool in_turn = mailbox_.take_turn(name);
+  Run* receive = in_turn ? mailbox_.take_receive(name.source, name.tag) : nullptr;
+  Landing* landing = receive ? nullptr : landings_.park(message);
+  if (!receive && !landing) return refuse_for_credit(message);
+  landings_.give(landing, [&] {
+    if (message.bytes < header.bytes) {
+      Mailbox::Arriving& rest = mailbox_.add_arriving(name, header.bytes);
+      rest.arrived.add(header.offset, header.offset + message.bytes);
+      rest.receive = receive && fits(*receive, name.source, header.bytes, header.dtype) ? receive : nullptr;
+      rest.landing = landing;
+    }
+    if (landing) in_turn ? mailbox_.add_unexpected(landing) : mailbox_.hold(landing);
+  });
+  return {.landing = landing, .receive = receive, .in_turn = in_turn};
+}
+
+Landing* Matching::expect(Run& receive) {
+  Landing* message = mailbox_.take_unexpected(receive.peer, receive.number);
+  if (!message) mailbox_.add_receive(receive);
+  return message;
+}
+
+std::optional<Matching::Met> Matching::next_met(Rank source, std::uint32_t tag) {
+  while (Landing* next = mailbox_.take_held(source, tag)) {
+    mailbox_.take_turn({next->source, next->run, next->digest});
+    if (Run* receive = mailbox_.take_receive(next->source, next->run)) return Met{receive, next};
+    mailbox_.add_unexpected(next);
+  }
+  return std::nullopt;
+}
+
+Status Matching::hand_over(const Met& met) {
+  const Landing& message = *met.message;
+  Status fit = fits(*met.receive, message.source, message.bytes, message.dtype);
+  mailbox_.hand_over(message, fit ? met.receive : nullptr);
+  return fit;
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,52 @@
+#include "runtime/job/local_watch.hpp"
+
+#include <utility>
+
+#include "runtime/job/agreement.hpp"
+#include "runtime/job/inquiry.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr int rounds_to_let_go = 4;  // to see a descriptor, to discard it, to hear of that
+
+}  // namespace
+
+LocalWatch::~LocalWatch() {
+  std::vector<std::vector<Reach>> reached;
+  for (Member& member : ranks_) reached.push_back(std::move(member.reached));
+  log_disagreements(reached);
+}
+
+void LocalWatch::join(Rank rank, Watched& watched) {
+  const std::lock_guard lock(mutex_);
+  ranks_[static_cast<std::size_t>(rank)].watched = &watched;
+}
+
+void LocalWatch::leave(Rank rank, std::vector<Reach> reached) {
+  const std::lock_guard lock(mutex_);
+  ranks_[static_cast<std::size_t>(rank)] = {.watched = nullptr, .reached = std::move(reached), .left_at = Clock::now()};
+}
+
+void LocalWatch::report(Rank reporter, const Trouble& trouble) {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  std::vector<Account> accounts;
+  for (const Member& member : ranks_) {
+    accounts.push_back(member.watched ? account_of(member.watched->posted(trouble.communicator, trouble.run))
+                                      : account_of_leaver(trouble, member.reached, now - member.left_at));
+  }
+  const auto verdict = judge(trouble, reporter, accounts);
+  if (!verdict) return;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (!ranks_[rank].watched || !is_among(trouble.members, static_cast<Rank>(rank))) continue;
+    ranks_[rank].watched->poison(trouble.communicator, *verdict);
+  }
+  for (int round = 0; round < rounds_to_let_go; ++round) {
+    for (const Member& member : ranks_) {
+      if (member.watched) member.watched->help();
+    }
+  }
+}
+
+}  // namespace lacuna::runtime

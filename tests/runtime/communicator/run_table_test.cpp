@@ -1,0 +1,63 @@
+#include "runtime/communicator/run_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "algorithms/registry.hpp"
+
+namespace lacuna::test {
+namespace {
+
+runtime::Run barrier() {
+  runtime::Run run;
+  run.call.collective = Collective::Barrier;
+  run.algorithm = *select_algorithm(run.call, Hosts(2));
+  return run;
+}
+
+TEST(RunTable, ACallIsFoundUntilItsEndAndRememberedAfterIt) {
+  runtime::RunTable table(0u - 1, 4, 4);
+  runtime::Run call = barrier();
+  table.add_call(call);
+  EXPECT_EQ(call.number, 0u - 1);
+  EXPECT_EQ(table.next(), 0u);
+  EXPECT_EQ(table.find(call.number), &call);
+  table.remove(call);
+  EXPECT_TRUE(table.empty());
+  EXPECT_FALSE(table.find(call.number));
+  EXPECT_TRUE(table.remembers(call.number));
+  EXPECT_TRUE(table.may_be_of(call.number, call.digest));
+  EXPECT_FALSE(table.may_be_of(call.number, call.digest + 1));
+}
+
+TEST(RunTable, AMessageThatEndsLeavesTheOthersInTheirPlaces) {
+  runtime::RunTable table(0, 4, 3);
+  runtime::Run messages[3];
+  for (runtime::Run& message : messages) {
+    message.kind = runtime::RunKind::Send;
+    EXPECT_TRUE(table.has_room_for_message());
+    table.add_message(message);
+  }
+  EXPECT_EQ(table.has_room_for_message().code(), Code::Busy);
+  table.remove(messages[0]);
+  table.remove(messages[2]);
+  EXPECT_EQ(table.messages(), std::vector<runtime::Run*>{&messages[1]});
+  EXPECT_EQ(messages[1].place, 0u);
+}
+
+TEST(RunTable, VisitsEachCallAlsoIfTheVisitEndsIt) {
+  runtime::RunTable table(5, 4, 4);
+  runtime::Run calls[] = {barrier(), barrier(), barrier()};
+  for (runtime::Run& call : calls) table.add_call(call);
+  std::set<std::uint32_t> visited;
+  table.each_call([&](runtime::Run& run) {
+    visited.insert(run.number);
+    table.remove(run);
+  });
+  EXPECT_EQ(visited, (std::set<std::uint32_t>{5, 6, 7}));
+  EXPECT_EQ(table.calls(), 0u);
+}
+
+}  // namespace
+}  // namespace lacuna::test
