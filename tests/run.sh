@@ -17,9 +17,17 @@ print_table() {
   printf '| all | | %d |\n' "$SECONDS"
 }
 
-# Two lanes of stages run beside each other; what one has begun ends with the other.
+# Lanes of stages run beside each other; what one has begun ends with the others.
+lanes=()
+start_lane() {
+  set -m  # a lane is a group of processes
+  "$@" &
+  lanes+=($!)
+  set +m
+}
 finish() {
-  [[ -z ${lane:-} ]] || kill -- "-$lane" 2>/dev/null || true
+  local lane
+  for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
   print_table
 }
 
@@ -84,11 +92,15 @@ esac
 # Takes what the tests of the release build leave over, which wait more than they compute.
 sanitizers() {
   renice -n 10 "$BASHPID" >/dev/null
-  stage 'asan build' build_sanitized asan "${asan[@]}" &&
-    stage 'asan tests' run_sanitized asan "${asan[@]}" &&
-    stage 'tsan build' build_sanitized tsan "${tsan[@]}" &&
-    stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
+  stage 'asan build' build_sanitized asan "${asan[@]}" || return
+  stage 'asan tests' run_sanitized asan "${asan[@]}" &
+  local tests=$! threads=0
+  { stage 'tsan build' build_sanitized tsan "${tsan[@]}" && stage 'tsan tests' run_sanitized tsan "${tsan[@]}"; } ||
+    threads=1
+  wait "$tests" && return "$threads"
 }
+
+newer_ucx() { stage 'UCX 1.22' run_newer_ucx; }
 
 mkdir -p build/logs
 : >"$table"
@@ -100,15 +112,14 @@ if [[ $quick == yes ]]; then
   stage 'release tests' run_tests release
   exit
 fi
-set -m  # a lane is a group of processes
-sanitizers &
-lane=$!
-set +m
+start_lane sanitizers
 stage 'release tests' run_tests release
-stage 'UCX 1.22' run_newer_ucx
+start_lane newer_ucx
 stage 'one more algorithm' tests/algorithms/throwaway.sh
 stage 'consumers' tests/consumer/run.sh build/release
 stage 'lab' run_lab
-wait "$lane"
-lane=
+while ((${#lanes[@]} > 0)); do
+  wait "${lanes[0]}"
+  lanes=("${lanes[@]:1}")
+done
 printf 'all stages have passed\n'

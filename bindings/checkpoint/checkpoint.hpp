@@ -60,7 +60,7 @@ struct Manifest {
 
 /// The outcome of looking for a set to continue from.
 struct SetSearch {
-  std::optional<Manifest> set;       ///< the newest that verifies entirely
+  std::optional<Manifest> set;           ///< the newest that verifies entirely
   std::vector<std::string> passed_over;  ///< why newer ones were passed over, newest first
 };
 

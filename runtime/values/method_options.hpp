@@ -9,7 +9,8 @@ namespace lacuna {
 struct Method;
 
 /// A method with its options: what a call gives up, and how. An immutable value, cheap to copy and safe to share
-/// between threads. A method's own header makes one from a struct, method_options() of algorithms/registry.hpp from text
+/// between threads. A method's own header makes one from a struct, method_options() of algorithms/registry.hpp from
+/// text
 /// ("name:option=value,option=value"). Without a method a call is dense.
 class MethodOptions {
  public:
