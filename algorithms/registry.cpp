@@ -77,6 +77,7 @@ Status does_not_serve(const Method& method, const Call& call, const Algorithm& a
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
     if (Status valid = method->check(call, algorithm, hosts); !valid) return valid;
+    if (Status valid = call.options.method.status(); !valid) return valid;
   } else if (asks_for_method(call)) {
     return does_not_serve(*call.options.method.method(), call, algorithm);
   }

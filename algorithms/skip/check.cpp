@@ -153,8 +153,8 @@ Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hos
   const Skip& skip = skip_of(call);
   const int most = skipping_of(algorithm)->most(hosts);
   if (Status valid = check_steps("skip.steps", skip.steps, most, hosts); !valid) return valid;
-  if (Status valid = check_options(skip_method.name, skip_method.options, &skip); !valid) return valid;
-  if (skip.ratio > 0 && skip.steps > 0) return refuse("skip.steps and skip.ratio: one of them must be 0");
+  if (skip.ratio > 0 && skip.ratio <= 1 && skip.steps > 0)
+    return refuse("skip.steps and skip.ratio: one of them must be 0");
   if (Status valid = check_steps("skip.gather_steps", skip.gather_steps, most, hosts); !valid) return valid;
   if (Status valid = check_order(call, algorithm); !valid) return valid;
   if (Status valid = check_gathering(call, algorithm); !valid) return valid;

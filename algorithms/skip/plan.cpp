@@ -43,11 +43,8 @@ Missing missing_of(const Skip& skip) {
 }
 
 /// What was left out earlier is added also where nothing is skipped.
-bool feeds_back(const Call& call, int steps, const Hosts& hosts) {
-  if (!skip_of(call).feedback) return false;
-  MethodState& state = *call.options.state;
-  if (steps > 0) state.array(residual_array, call.dtype, input_length(call, hosts.size()), true);
-  return state.find(residual_array) != nullptr;
+bool feeds_back(const Call& call, int steps) {
+  return skip_of(call).feedback && (steps > 0 || call.options.state->find(residual_array) != nullptr);
 }
 
 bool leaves_out(const PartPlan& part) {
@@ -65,7 +62,7 @@ PartPlan skipped_part(const PlanRequest& request) {
   part.structure.numbers[rounds_left_out] = steps;
   part.structure.numbers[gather_rounds_left_out] = warms_up(call) ? 0 : skip.gather_steps;
   if (leaves_out(part)) part.structure.numbers[missing_is_kept] = skip.keep;
-  part.structure.feedback = feeds_back(call, steps, request.hosts);
+  part.structure.feedback = feeds_back(call, steps);
   if (leaves_out(part)) part.outcome = static_cast<int>(SkipOutcome::Skipped);
   return part;
 }

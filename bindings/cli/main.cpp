@@ -81,7 +81,7 @@ int list_method(const Method& method) {
   const std::shared_ptr<void> defaults = method.make(nullptr);
   std::vector<std::array<std::string, 4>> rows = {{"option", "default", "allowed", "what"}};
   for (const Option& option : method.options) {
-    rows.push_back({std::string(option.name), value_text(option, option.get(defaults.get())), allowed_text(option),
+    rows.push_back({std::string(option.name), value_text(option.get(defaults.get())), allowed_text(option),
                     std::string(option.help)});
   }
   std::array<std::size_t, 3> widths{};

@@ -33,7 +33,8 @@ void Communicator::begin_method(Run& run) {
   if (options.state) {
     run.state_run = ++options.state->runs;
     if (std::any_of(run.plan.parts.begin(), run.plan.parts.end(), feeds_back)) {
-      run.residual = options.state->find(residual_array)->bytes.data();
+      const std::size_t count = input_length(run.call, size());
+      run.residual = options.state->array(residual_array, run.call.dtype, count, true).bytes.data();
       options.state->in_use = true;
     }
   }

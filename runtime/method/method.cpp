@@ -17,7 +17,7 @@ std::string text_of(const Method& method, const void* options) {
     text += separator;
     text += option.name;
     text += '=';
-    text += value_text(option, value);
+    text += value_text(value);
     separator = ',';
   }
   return text;
@@ -26,9 +26,15 @@ std::string text_of(const Method& method, const void* options) {
 }  // namespace
 
 MethodOptions::MethodOptions(const Method& method, std::shared_ptr<const void> options) {
+  Status status = check_options(method.name, method.options, options.get());
   std::string text = text_of(method, options.get());
   const std::uint64_t digest = Digest().add(text).value();
-  body_ = std::make_shared<const Body>(Body{&method, std::move(options), std::move(text), digest});
+  body_ = std::make_shared<const Body>(Body{&method, std::move(options), std::move(status), std::move(text), digest});
+}
+
+const Status& MethodOptions::status() const {
+  static const Status none;
+  return body_ ? body_->status : none;
 }
 
 const std::string& MethodOptions::text() const {

@@ -58,14 +58,14 @@ struct Method {
   bool (*is_on)(const void* options) = nullptr;
   /// The name of the algorithm that serves this call best, which names none.
   std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
-  /// Ok, or why this algorithm can't do what the call asks for.
+  /// Ok, or why this algorithm can't do what the call asks for; the ranges of options are checked beside it.
   Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
   /// Ok, or why the call can't start now: Busy.
   Status (*ready)(const Call& call) = nullptr;
   /// Makes the arrays that the state of a tensor of so many elements will have, for checkpoints; a call makes what
   /// lacks.
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
-  /// Makes the parts of the next run. Sees the state as it is before the run and counts nothing.
+  /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
   /// A run of this call begins.
   void (*begun)(const Call& call, const void* run) = nullptr;

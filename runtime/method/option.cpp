@@ -99,7 +99,7 @@ std::string allowed_text(const Option& option) {
   return text;
 }
 
-std::string value_text(const Option&, const OptionValue& value) {
+std::string value_text(const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "1" : "0";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
@@ -119,7 +119,7 @@ Result<OptionValue> parse_value(const Option& option, std::string_view text) {
 }
 
 Status check_value(const Option& option, const OptionValue& value) {
-  return is_allowed(option, value) ? Status() : refused(option, value_text(option, value));
+  return is_allowed(option, value) ? Status() : refused(option, value_text(value));
 }
 
 Status set_value(const Option& option, void* values, const OptionValue& value) {
@@ -127,7 +127,7 @@ Status set_value(const Option& option, void* values, const OptionValue& value) {
   option.set(values, value);
   if (option.get(values) == value) return {};
   return {Code::InvalidArgument,
-          fmt::format("{} is {}: such large numbers do not fit", option.name, value_text(option, value))};
+          fmt::format("{} is {}: such large numbers do not fit", option.name, value_text(value))};
 }
 
 Status check_options(std::string_view method, std::span<const Option> options, const void* values) {

@@ -39,7 +39,7 @@ struct Option {
 /// "0 .. 1", "static, random or shuffled", "0 or 1", "RUN:STEPS/RUN:STEPS/...".
 std::string allowed_text(const Option& option);
 /// As it stands behind `name=`.
-std::string value_text(const Option& option, const OptionValue& value);
+std::string value_text(const OptionValue& value);
 /// The inverse; an error says what was given and what is allowed.
 Result<OptionValue> parse_value(const Option& option, std::string_view text);
 /// Ok, or why this option can't have this value, which is of its kind.

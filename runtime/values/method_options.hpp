@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/values/status.hpp"
+
 namespace lacuna {
 
 struct Method;
@@ -27,6 +29,8 @@ class MethodOptions {
     return *static_cast<const T*>(body_->options.get());
   }
   const void* get() const { return body_ ? body_->options.get() : nullptr; }
+  /// Ok, or the first option that is out of its range.
+  const Status& status() const;
   /// Stands for all that counts of them; 0: no method.
   std::uint64_t digest() const { return body_ ? body_->digest : 0; }
   /// "name:option=value": what is not as it is by default; empty: no method.
@@ -36,6 +40,7 @@ class MethodOptions {
   struct Body {
     const Method* method;
     std::shared_ptr<const void> options;
+    Status status;
     std::string text;
     std::uint64_t digest;
   };

@@ -11,7 +11,7 @@ struct Structure {
   static constexpr std::size_t most_numbers = 3;
 
   bool in_place = false;
-  bool feedback = false;  ///< the input is added to the state's residual, which stands for it
+  bool feedback = false;  ///< the input is added to the state's residual, which stands for it and is made if it lacks
   std::array<int, most_numbers> numbers{};
 
   friend bool operator==(const Structure&, const Structure&) = default;

@@ -92,9 +92,6 @@ void plan(const PlanRequest& request, Plan& plan) {
   part.structure.numbers[rounds_left_out] = asked.rounds;
   part.outcome = asked.rounds > 0;
   part.structure.feedback = asked.remembers;
-  if (asked.remembers) {
-    request.call.options.state->array(residual_array, request.call.dtype, request.call.count, true);
-  }
   plan.reports = asked.rounds > 0;
   plan.numbers[0] = asked.rounds;
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);

@@ -73,7 +73,7 @@ TEST(Command, ListOfAMethodHasALineForEachOptionAndEachAlgorithmThatServes) {
       const auto line =
           std::find_if(lines.begin(), lines.end(), [&](const auto& one) { return one.starts_with(name); });
       ASSERT_NE(line, lines.end()) << option.name;
-      for (const std::string& cell : {" " + value_text(option, option.get(defaults.get())) + " ",
+      for (const std::string& cell : {" " + value_text(option.get(defaults.get())) + " ",
                                       " " + allowed_text(option) + " ", std::string(option.help)}) {
         EXPECT_NE(line->find(cell), std::string::npos) << *line << ": " << cell;
       }

@@ -116,7 +116,7 @@ std::string toml_of(const Option& option, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* name = std::get_if<std::string>(&value)) return "\"" + *name + "\"";
   if (option.kind == Option::Kind::Pairs) return "[]";
-  const std::string text = value_text(option, value);
+  const std::string text = value_text(value);
   return option.kind == Option::Kind::Number && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/ranks.hpp"
 
@@ -178,16 +179,22 @@ TEST(OutOfMemory, ARepeatedCallNeedsNone) {
   runtime::Communicator& communicator = ranks.communicator(0);
   const Floats input(2, 1);
   Floats output(2);
-  const Call call = allreduce_call(input, output);
-  const Algorithm& algorithm = **select_algorithm(call, communicator.hosts());
-  for (const bool again : {false, true}) {
-    was_short = false;
-    if (again) shortage = Shortage{};
-    auto posted = communicator.post(call, algorithm);
-    const Status ended = posted ? communicator.finish(**posted) : posted.status();
-    shortage.reset();
-    EXPECT_TRUE(ended) << ended.to_string();
-    EXPECT_FALSE(was_short);
+  MethodState state;
+  Call call = allreduce_call(input, output);
+  call.options.state = &state;
+  const Skip segments{.feedback = true, .small = 0, .segments = {{0, 1, SkipPolicy::Never}, {1, 1}}};
+  for (const MethodOptions& method : {MethodOptions(), lacuna::skip(segments)}) {
+    call.options.method = method;
+    for (const bool again : {false, true}) {
+      was_short = false;
+      if (again) shortage = Shortage{};
+      const auto algorithm = select_algorithm(call, communicator.hosts());
+      auto posted = communicator.post(call, **algorithm);
+      const Status ended = posted ? communicator.finish(**posted) : posted.status();
+      shortage.reset();
+      EXPECT_TRUE(ended) << ended.to_string();
+      EXPECT_FALSE(was_short) << method.text();
+    }
   }
 }
 
