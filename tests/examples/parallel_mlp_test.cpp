@@ -193,20 +193,12 @@ TEST_F(ParallelMlp, InAnyGridStaysWithinRoundingOfOneRank) {
   }
 }
 
-const MethodChoice automatic{.label = "automatic",
-                             .options = skip({.steps = 1,
-                                              .mode = SkipMode::Random,
-                                              .feedback = true,
-                                              .small = 64,
-                                              .policy = SkipPolicy::Automatic,
-                                              .importance_every = 5,
-                                              .importance_threshold = 0.25})};
 const MethodChoice skipping{
     .label = "skip", .algorithm = "skip_ring", .options = skip({.steps = 1, .mode = SkipMode::Random})};
 
 TEST_F(ParallelMlp, ContinuedFromItsSavedStateHasTheSameBits) {
   const Case what{.grid = {2, 2, 2}, .micro_batches = 2};
-  for (const MethodChoice& method : {dense, skipping, automatic}) {
+  for (const MethodChoice& method : {dense, skipping, automatic(1)}) {
     on_ranks(8, make(what), task_of(method), [&](Communicator& communicator, Workload& workload) {
       return continue_from_middle(communicator, workload, task_of(method));
     });

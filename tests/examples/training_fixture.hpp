@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/workload.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
 #include "tests/examples/idx_fixture.hpp"
@@ -18,6 +19,18 @@ namespace lacuna::workloads {
 inline constexpr std::uint64_t steps = 12;
 
 inline const MethodChoice dense{.label = "dense", .algorithm = "ring"};
+
+/// Layers of which some are dense after the first measurement and others are not.
+inline MethodChoice automatic(int skipped) {
+  return {.label = "automatic",
+          .options = skip({.steps = skipped,
+                           .mode = SkipMode::Random,
+                           .feedback = true,
+                           .small = 64,
+                           .policy = SkipPolicy::Automatic,
+                           .importance_every = 5,
+                           .importance_threshold = 0.25})};
+}
 
 inline std::vector<std::string> bytes_of(const std::vector<StateItem>& items) {
   std::vector<std::string> bytes;

@@ -25,16 +25,6 @@ const MethodChoice scheduled{.label = "scheduled",
 const MethodChoice feeding{.label = "feedback",
                            .options = skip({.steps = 2, .mode = SkipMode::Random, .feedback = true})};
 
-/// Layers of which some are dense after the first measurement and others are not.
-const MethodChoice automatic{.label = "automatic",
-                             .options = skip({.steps = 2,
-                                              .mode = SkipMode::Random,
-                                              .feedback = true,
-                                              .small = 64,
-                                              .policy = SkipPolicy::Automatic,
-                                              .importance_every = 5,
-                                              .importance_threshold = 0.25})};
-
 class Training : public TrainingFixture {
  protected:
   Make with_batch(std::size_t batch, std::vector<std::size_t> filters = {}) {
@@ -52,7 +42,7 @@ class Training : public TrainingFixture {
 
 TEST_F(Training, LeavesEqualBitsOnAllRanks) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic}) {
+    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic(2)}) {
       on_ranks(ranks, make, task_of(method), [](Communicator&, Workload& workload) {
         if (Status trained = train(workload, 0, steps); !trained) return trained;
         return workload.evaluate().status();
@@ -85,7 +75,7 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
 
 TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic}) {
+    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic(2)}) {
       on_ranks(ranks, make, task_of(method), [&](Communicator& communicator, Workload& workload) {
         return continue_from_middle(communicator, workload, task_of(method));
       });
@@ -115,7 +105,7 @@ TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {
 }
 
 TEST_F(Training, WithASavedStateThatIsDamagedDoesNotContinue) {
-  on_ranks(ranks, with_batch(3), task_of(automatic), [](Communicator&, Workload& workload) {
+  on_ranks(ranks, with_batch(3), task_of(automatic(2)), [](Communicator&, Workload& workload) {
     if (Status trained = train(workload, 0, 1); !trained) return trained;
     const StateItem saved = workload.state().back();
     EXPECT_EQ(saved.name, "importance");
@@ -128,7 +118,7 @@ TEST_F(Training, WithASavedStateThatIsDamagedDoesNotContinue) {
 }
 
 TEST_F(Training, EvaluationTellsWhichLayersAreImportant) {
-  on_ranks(ranks, with_batch(3), task_of(automatic), [](Communicator&, Workload& workload) {
+  on_ranks(ranks, with_batch(3), task_of(automatic(2)), [](Communicator&, Workload& workload) {
     if (Status trained = train(workload, 0, steps); !trained) return trained;
     const Result<Metrics> metrics = workload.evaluate();
     if (!metrics) return metrics.status();

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "tests/support/calls.hpp"
+#include "tests/support/forwarding_transport.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -13,29 +14,10 @@ using Floats = std::vector<float>;
 const Status verdict(Code::PeerFailed, "planted");
 
 /// A transport whose memory others are said to reach after its end.
-class Reached final : public Transport {
+class Reached final : public ForwardingTransport {
  public:
-  Reached(std::unique_ptr<Transport> inner, Access access) : inner_(std::move(inner)), access_(access) {}
+  Reached(std::unique_ptr<Transport> inner, Access access) : ForwardingTransport(std::move(inner)), access_(access) {}
 
-  std::string_view name() const override { return inner_->name(); }
-  std::vector<std::byte> address() const override { return inner_->address(); }
-  Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override {
-    return inner_->connect(std::move(addresses), receiver);
-  }
-  Status viable(const Memory& memory) const override { return inner_->viable(memory); }
-  std::size_t eager_limit() const override { return inner_->eager_limit(); }
-  Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
-               Token token) override {
-    return inner_->send(to, header, bytes, delivery, token);
-  }
-  Started fetch(Descriptor descriptor, std::byte* to, Token token) override {
-    return inner_->fetch(descriptor, to, token);
-  }
-  void discard(Descriptor descriptor) override { inner_->discard(descriptor); }
-  bool progress() override { return inner_->progress(); }
-  int event_fd() const override { return inner_->event_fd(); }
-  bool arm() override { return inner_->arm(); }
-  Counters counters(Peer peer) const override { return inner_->counters(peer); }
   Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override {
     closed = ending;
     return inner_->close(deadline, pause, ending);
@@ -48,7 +30,6 @@ class Reached final : public Transport {
   static inline std::optional<Ending> closed;  ///< how one of them was closed last
 
  private:
-  std::unique_ptr<Transport> inner_;
   Access access_;
 };
 

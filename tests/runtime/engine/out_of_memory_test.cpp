@@ -8,6 +8,7 @@
 
 #include "algorithms/skip/skip.hpp"
 #include "tests/support/calls.hpp"
+#include "tests/support/forwarding_transport.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace {
@@ -57,35 +58,14 @@ namespace {
 using Floats = std::vector<float>;
 
 /// A transport in whose handlers memory runs short, after so many allocations in all of them.
-class Shaky final : public Transport, private Receiver {
+class Shaky final : public ForwardingTransport, private Receiver {
  public:
-  Shaky(std::unique_ptr<Transport> inner, std::size_t good) : inner_(std::move(inner)), good_(good) {}
+  Shaky(std::unique_ptr<Transport> inner, std::size_t good) : ForwardingTransport(std::move(inner)), good_(good) {}
 
-  std::string_view name() const override { return inner_->name(); }
-  std::vector<std::byte> address() const override { return inner_->address(); }
   Status connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) override {
     receiver_ = &receiver;
     return inner_->connect(std::move(addresses), *this);
   }
-  Status viable(const Memory& memory) const override { return inner_->viable(memory); }
-  std::size_t eager_limit() const override { return inner_->eager_limit(); }
-  Started send(Peer to, std::span<const std::byte> header, std::span<const std::byte> bytes, Delivery delivery,
-               Token token) override {
-    return inner_->send(to, header, bytes, delivery, token);
-  }
-  Started fetch(Descriptor descriptor, std::byte* to, Token token) override {
-    return inner_->fetch(descriptor, to, token);
-  }
-  void discard(Descriptor descriptor) override { inner_->discard(descriptor); }
-  bool progress() override { return inner_->progress(); }
-  int event_fd() const override { return inner_->event_fd(); }
-  bool arm() override { return inner_->arm(); }
-  Counters counters(Peer peer) const override { return inner_->counters(peer); }
-  using Transport::close;
-  Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override {
-    return inner_->close(deadline, pause, ending);
-  }
-  Access abandon() override { return inner_->abandon(); }
 
  private:
   template <class Body>
@@ -110,7 +90,6 @@ class Shaky final : public Transport, private Receiver {
     in_shortage([&] { receiver_->on_peer_failure(peer, status); });
   }
 
-  const std::unique_ptr<Transport> inner_;
   Receiver* receiver_ = nullptr;
   std::size_t good_;
   bool over_ = false;

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/bindings/cli/lacuna_command.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct Mistake {
+  std::vector<std::string> arguments;
+  std::string text;  // a part of what is said of it
+};
+
+TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
+  const std::vector<Mistake> mistakes = {
+      {{}, "subcommand is required"},
+      {{"nonsense"},
+       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run, trace"},
+      {{"list", "--nonsense"}, "--nonsense"},
+      {{"graph"}, "collective is required"},
+      {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
+      {{"graph", "allreduce", "--ranks", "2", "--position", "2"}, "position is 2, must be 0 .. 1"},
+      {{"graph", "allreduce", "--ranks", "2", "--position", "-1"}, "--position"},
+      {{"graph", "barrier", "--algorithm", "ring"}, "there are: dissemination"},
+      {{"list", "skp"}, "skip"},
+      {{"graph", "allreduce", "-a", "skip_ring", "--ranks", "4", "--method", "skip:steps=4"},
+       "skip.steps is 4, must be 0 .. 3"},
+      {{"graph", "allreduce", "-a", "recursive_doubling", "--method", "skip:steps=1"},
+       "allreduce recursive_doubling does not serve the method skip; there are: ring, halving_doubling"},
+      {{"graph", "broadcast", "--method", "skip:steps=1"},
+       "broadcast tree does not serve the method skip; no algorithm of that collective does"},
+      {{"graph", "allreduce", "--method", "skip:mode=sometimes"},
+       "mode is sometimes, must be static, random or shuffled"},
+      {{"graph", "allreduce", "--method", "skip:mode=radnom"}, "did you mean random?"},
+      {{"graph", "allreduce", "--method", "skip:stesp=1"}, "skip has no option 'stesp' (did you mean steps?); it has "},
+      {{"graph", "allreduce", "--method", "skip:zzzzzzzz=1"}, "skip has no option 'zzzzzzzz'; it has steps, ratio, "},
+      {{"graph", "allreduce", "--method", "skp:steps=1"},
+       "no method is called 'skp' (did you mean skip?); there are: skip"},
+      {{"graph", "allreduce", "--method", ""}, "--method"},
+      {{"graph", "allreduce", "--method", "skip:steps"}, "skip: 'steps' is no option=value"},
+      {{"graph", "allreduce", "--method", "skip:steps=-1"}, "steps is -1, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps=two"}, "steps is two, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps="}, "steps is empty, must be 0 .. 2147483647"},
+      {{"graph", "allreduce", "--method", "skip:steps=1,ratio=0.5"}, "one of them must be 0"},
+      {{"graph", "allreduce", "--method", "skip:feedback=2"}, "feedback is 2, must be 0 or 1"},
+      {{"graph", "allreduce", "--method", "skip:ratio=nan"}, "ratio is nan, must be 0 .. 1"},
+      {{"graph", "allreduce", "--method", "skip:schedule=1"}, "schedule is 1, must be RUN:VALUE/RUN:VALUE/..."},
+      {{"explain", "allreduce", "-p", "8", "--method", "skip:steps=9"}, "skip.steps is 9, must be 0 .. 7 on 8 ranks"},
+      {{"graph", "allreduce", "--ranks", "2", "--hosts", "1,1"}, "--ranks"},
+      {{"graph", "allreduce", "--hosts", "2,0"}, "1 to 1024"},
+      {{"graph", "topology"}, "name is required"},
+      {{"graph", "topology", "circle"}, "double_binary_tree"},
+      {{"graph", "topology", "hypercube", "--ranks", "6"}, "a hypercube of 6 positions: must be a power of two"},
+      {{"graph", "topology", "torus", "--sides", "0,3"}, "a torus of 0 x 3"},
+      {{"graph", "topology", "ring", "--lists", "0,2"}, "place 1 of a ring has position 2, must be 0 .. 1"},
+      {{"graph", "topology", "parents", "--lists", "a"}, "must be numbers"},
+      {{"graph", "topology", "parents"}, "parents: --lists is needed"},
+      {{"graph", "topology", "hypercube", "--lists", "1;0"}, "hypercube: it takes no --lists"},
+      {{"graph", "topology", "ring", "--sides", "2,3"}, "ring: only a torus has --sides"},
+      {{"graph", "topology", "torus", "--sides", "3,5", "--ranks", "12"}, "--ranks excludes --sides"},
+      {{"explain", "allreduce", "--hosts", "400,400"}, "800 ranks, must be at most 512"},
+      {{"perf"}, "collective is required"},
+      {{"perf", "allswap"}, "{allgather,allgatherv,allreduce,alltoall,alltoallv,barrier,broadcast,"},
+      {{"perf", "allreduce", "--nonsense"}, "--nonsense"},
+      {{"perf", "allreduce", "-d", "f8"}, "{bf16,f16,f32,f64,i32,i64,u8}"},
+      {{"perf", "allreduce", "-o", "mean"}, "{avg,max,min,prod,sum}"},
+      {{"perf", "allreduce", "-b", "-5"}, "--minbytes"},
+      {{"perf", "allreduce", "-e", "2T"}, "--maxbytes"},
+      {{"perf", "allreduce", "-b", "1x"}, "--minbytes"},
+      {{"perf", "allreduce", "-b", "1M", "-e", "1K"}, "-b must be at most -e"},
+      {{"perf", "allreduce", "-b", "1T", "-e", "1T"}, "do not fit into memory"},
+      {{"perf", "allreduce", "-f", "1"}, "--stepfactor"},
+      {{"perf", "allreduce", "-n", "0"}, "--iters"},
+      {{"perf", "allreduce", "-w", "-1"}, "--warmup_iters"},
+      {{"perf", "allreduce", "--algorithm", "ring,rings"}, "there are: ring, recursive_doubling"},
+      {{"perf", "allreduce", "--algorithm", "skip_ring", "--method", "skip:steps=1"},
+       "skip.steps is 1, must be 0 .. 0"},
+      {{"perf", "allreduce", "-e", "8", "-J", "/tmp"}, "/tmp could not be written: it is no regular file"},
+      {{"perf", "allreduce", "--method", "skip:steps=1"}, "skip.steps is 1, must be 0 .. 0 on 1 ranks"},
+      {{"perf", "allreduce", "--method", "skip:steps=1", "--algorithm", "recursive_doubling"},
+       "none of the algorithms serves skip"},
+      {{"perf", "broadcast", "--method", "skip:steps=1"}, "none of the algorithms serves skip"},
+      {{"perf", "sendrecv", "--method", "skip:steps=1"}, "neither --algorithm nor --method"},
+      {{"perf", "allreduce", "--method", "skip:ratio=1.5"}, "ratio is 1.5, must be 0 .. 1"},
+      {{"perf", "allreduce", "-o", "avg", "-d", "i32"}, "avg of i32"},
+      {{"perf", "broadcast", "-r", "1"}, "root is 1, must be 0 .. 0"},
+      {{"perf", "allreduce", "-e", "8", "-J", "/nonexistent/x.json"}, "/nonexistent/x.json could not be written"},
+      {{"trace"}, "folder is required"},
+      {{"trace", "/nonexistent"}, "/nonexistent: No such file or directory"},
+      {{"launch"}, "--ranks is required"},
+      {{"launch", "-n", "2"}, "0 words"},
+      {{"launch", "-n"}, "--ranks: 1 required"},
+      {{"launch", "-n", "0", "true"}, "1 to 1024"},
+      {{"launch", "-n", "two", "true"}, "two"},
+      {{"launch", "-n", "2", "--nonsense", "true"}, "--nonsense"},
+      {{"launch", "-n", "2", "/nonexistent/program"}, "cannot execute '/nonexistent/program'"}};
+  for (const Mistake& mistake : mistakes) {
+    const Outcome outcome = lacuna(mistake.arguments);
+    const std::string line = testing::PrintToString(mistake.arguments);
+    EXPECT_GT(outcome.exit_code, 0) << line << outcome.output;
+    EXPECT_LT(outcome.exit_code, 128) << line << outcome.output;
+    EXPECT_NE(outcome.output.find(mistake.text), std::string::npos) << line << outcome.output;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::cli
