@@ -27,9 +27,8 @@ void Gaps::follow(const Binding& binding, const Plan& plan) {
   const auto& [call, algorithm, hosts, sampler] = binding;
   std::map<std::pair<decltype(Structure::numbers), Rank>, std::shared_ptr<const std::vector<CellContributions>>> known;
   for (const PartPlan& planned : plan.parts) {
-    if (planned.is_packed()) break;  // dense, and behind all others
-    Part part{
-        .data = planned.data, .order = order_of(binding, plan, static_cast<std::uint32_t>(parts_.size())), .cells = {}};
+    if (planned.beside || planned.structure.data != Data::Own) continue;  // dense, or no part of the result
+    Part part{.data = planned.data, .order = order_of(binding, planned), .cells = {}};
     // By position all parts fare alike unless their structures or the hosts differ, which go by the first one's.
     const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;
     auto& cells = known[{planned.structure.numbers, first}];

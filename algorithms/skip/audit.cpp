@@ -7,9 +7,11 @@
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "kernels/reduce.hpp"
-#include "runtime/values/region.hpp"
+#include "runtime/graph/packing.hpp"
+#include "runtime/graph/plan.hpp"
 
 namespace lacuna {
+
 bool audit_is_due(const Call& call) {
   const Skip& skip = skip_of(call);
   return skip.audit > 0 && (call.options.state->runs + 1) % skip.audit == 0;
@@ -26,23 +28,16 @@ SkipAudit audit_of(const MethodState& state) {
           .cosine = values[3]};
 }
 
-void keep_audit(MethodState& state, const SkipAudit& audit) {
-  if (audit_of(state).run >= audit.run) return;
-  const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
-                             audit.cosine};
-  StateArray& array = state.array(audit_array, Dtype::F64, values.size(), false);
-  array.bytes.resize(sizeof values);
-  std::memcpy(array.bytes.data(), values.data(), sizeof values);
-}
+namespace {
 
-SkipAudit compare_with_sample(const Ended& run) {
-  const Call& call = run.call;
-  const std::size_t samples = run.sample.size() / size_of(call.dtype);
-  const auto* output = static_cast<const std::byte*>(call.output);
+/// Distances and angles are over all samples.
+SkipAudit difference(const KernelCall& call) {
+  const Extent &kept = call.reads[0], &output = call.reads[1];
+  const auto stretches = call.part.plan.stretches_of(call.part.part);
   double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
-  for (std::size_t i = 0; i < samples; ++i) {
-    const double dense = kernels::load_number(call.dtype, run.sample.data(), i);
-    const double skipped = kernels::load_number(call.dtype, output, boundary(i, call.count, samples));
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const double dense = kernels::load_number(kept.dtype, kept.data, i);
+    const double skipped = kernels::load_number(output.dtype, output.data, stretches[i].offset);
     distance += (skipped - dense) * (skipped - dense);
     dense_square += dense * dense;
     skipped_square += skipped * skipped;
@@ -52,24 +47,81 @@ SkipAudit compare_with_sample(const Ended& run) {
   const auto over = [equal](double a, double b, double otherwise) {
     return b != 0 ? a / b : equal ? otherwise : std::numeric_limits<double>::quiet_NaN();
   };
-  return {.run = run.state_run,
-          .samples = samples,
+  return {.run = call.part.state_run,
+          .samples = stretches.size(),
           .relative_error = over(std::sqrt(distance), std::sqrt(dense_square), 0),
           .cosine = over(product, std::sqrt(dense_square) * std::sqrt(skipped_square), 1)};
 }
 
-void skip_ended(const Ended& run, MethodNumbers& numbers) {
-  const Call& call = run.call;
-  each_automatic(call, [&](const SkipSegment& segment) {
-    const auto* output = static_cast<const std::byte*>(call.output) + segment.offset * size_of(call.dtype);
-    skip_of(call).importance->ended(segment.key, run.run, call.dtype, run.well ? output : nullptr, segment.count);
+/// The state keeps the audit of its last run, whatever the order in which calls end.
+Status compare(const KernelCall& call) {
+  const SkipAudit audit = difference(call);
+  const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
+                             audit.cosine};
+  std::byte* const last = call.writes[0].data;
+  if (kernels::load_number(Dtype::F64, last, 0) < values[0]) std::memcpy(last, values.data(), sizeof values);
+  if (!std::isfinite(audit.relative_error)) return {};
+  call.counted.numbers[static_cast<std::size_t>(SkipNumber::Audits)] = 1;
+  call.counted.numbers[static_cast<std::size_t>(SkipNumber::AuditError)] = audit.relative_error;
+  return {};
+}
+
+Status measure(const KernelCall& call) {
+  const Extent& output = call.reads[0];
+  each_automatic(call.part.call, [&](const SkipSegment& segment) {
+    skip_of(call.part.call)
+        .importance->measured(segment.key, call.part.run, output.dtype,
+                              output.data + segment.offset * size_of(output.dtype), segment.count);
   });
-  if (!run.well || run.sample.empty()) return;
-  const SkipAudit audit = compare_with_sample(run);
-  keep_audit(*call.options.state, audit);
-  if (!std::isfinite(audit.relative_error)) return;
-  numbers[static_cast<std::size_t>(SkipNumber::Audits)] = 1;
-  numbers[static_cast<std::size_t>(SkipNumber::AuditError)] = audit.relative_error;
+  return {};
+}
+
+constexpr Kernel compare_samples = {.name = "compare samples", .run = compare};
+constexpr Kernel measure_segments = {.name = "measure segments", .run = measure};
+
+constexpr Region input = GraphBuilder::all_of(Buffer::Input), output = GraphBuilder::all_of(Buffer::Output);
+
+}  // namespace
+
+extern const Algorithm take_sample = {
+    .collective = Collective::Allreduce,
+    .name = "take_sample",
+    .summary = "no message",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          g.kernel(gather_stretches, {.reads = {input}, .writes = {g.buffer({.role = Role::Kept})}});
+        },
+};
+
+extern const Algorithm compare_with_sample = {
+    .collective = Collective::Allreduce,
+    .name = "compare_with_sample",
+    .summary = "no message",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          const Region last = g.buffer({.role = Role::State,
+                                        .element = Dtype::F64,
+                                        .capacity = [](const PartView&) { return audit_values; },
+                                        .name = audit_array,
+                                        .own = false});
+          g.kernel(compare_samples, {.reads = {g.buffer({.role = Role::Kept}), output}, .writes = {last}});
+        },
+};
+
+extern const Algorithm measure_importance = {
+    .collective = Collective::Allreduce,
+    .name = "measure_importance",
+    .summary = "no message",
+    .symmetric = true,
+    .build = [](GraphBuilder& g) { g.kernel(measure_segments, {.reads = {output}}); },
+};
+
+void skip_ended(const Ended& run) {
+  each_automatic(run.call, [&](const SkipSegment& segment) {
+    skip_of(run.call).importance->ended(segment.key, run.run, run.well);
+  });
 }
 
 }  // namespace lacuna

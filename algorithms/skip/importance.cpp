@@ -170,18 +170,27 @@ void SkipImportance::started(std::uint64_t key, const void* run) {
   if (entry.segment.runs++ % options_.every == 0) entry.measuring = run;
 }
 
-void SkipImportance::ended(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data, std::size_t count) {
+void SkipImportance::measured(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data,
+                              std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[key];
+  if (entry.measuring != run) return;
+  entry.taken = {};
+  entry.taken_of = count;
+  const std::size_t samples = std::min(count, options_.samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    ++entry.taken[bin_of(static_cast<float>(kernels::load_number(dtype, data, boundary(i, count, samples))))];
+  }
+}
+
+void SkipImportance::ended(std::uint64_t key, const void* run, bool well) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[key];
   if (entry.measuring != run) return;
   entry.measuring = nullptr;
-  if (!data) return;
-  entry.histogram = {};
-  entry.segment.count = count;
-  const std::size_t samples = std::min(count, options_.samples);
-  for (std::size_t i = 0; i < samples; ++i) {
-    ++entry.histogram[bin_of(static_cast<float>(kernels::load_number(dtype, data, boundary(i, count, samples))))];
-  }
+  if (!well) return;
+  entry.histogram = entry.taken;
+  entry.segment.count = entry.taken_of;
   entry.fresh = true;
 }
 

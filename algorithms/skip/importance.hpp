@@ -61,8 +61,10 @@ class SkipImportance {
   /// Ok, or Busy: the next run of this segment needs a measurement that is under way.
   Status ready(std::uint64_t key) const;
   void started(std::uint64_t key, const void* run);
-  /// This run has ended; no data if it failed.
-  void ended(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data, std::size_t count);
+  /// The result of this run of the segment, if it is one that measures; it counts once the run has ended.
+  void measured(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data, std::size_t count);
+  /// This run has ended, well or not.
+  void ended(std::uint64_t key, const void* run, bool well);
 
  private:
   /// Magnitudes by exponent and the first two bits of the mantissa, ascending.
@@ -72,6 +74,8 @@ class SkipImportance {
   struct Entry {
     Segment segment;
     Histogram histogram{};
+    Histogram taken{};                ///< of the run that measures it
+    std::size_t taken_of = 0;         ///< elements
     const void* measuring = nullptr;  ///< the run that measures it and has not ended
     bool fresh = false;               ///< measured, and not yet decided on
   };

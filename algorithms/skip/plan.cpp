@@ -85,14 +85,15 @@ class Segments {
       }
       if (data.count == 0) continue;
       if (treatment.dense && data.count * size_of(request_.call.dtype) < skip_of(request_.call).small) {
-        plan_.packed.push_back(data);
+        plan_.stretches.push_back(data);
         together.data.count += data.count;
       } else {
         add(treatment, data);
       }
     }
-    together.packed = static_cast<std::uint32_t>(plan_.packed.size());
-    if (together.packed > 0) add(together);
+    together.stretches = static_cast<std::uint32_t>(plan_.stretches.size());
+    together.structure.data = Data::Packed;
+    if (together.stretches > 0) add(together);
   }
 
  private:
@@ -115,6 +116,25 @@ class Segments {
   const PartPlan& skipped_;
   Plan& plan_;
 };
+
+/// A sample of the input, put aside before anything else, is reduced densely beside the other parts, and then compared
+/// with what they made of it.
+void add_audit(const Call& call, Plan& plan) {
+  plan.kept = std::min(skip_of(call).audit_samples, call.count);
+  PartPlan part{.data = {0, plan.kept}, .beside = true};
+  PartPlan kept = part;
+  kept.structure.data = Data::Kept;
+  part.first_stretch = static_cast<std::uint32_t>(plan.stretches.size());
+  part.stretches = static_cast<std::uint32_t>(plan.kept);
+  for (std::size_t i = 0; i < plan.kept; ++i) plan.stretches.push_back({boundary(i, call.count, plan.kept), 1});
+  part.program = &take_sample;
+  plan.parts.front().waits = true;
+  plan.parts.insert(plan.parts.begin(), part);
+  plan.parts.push_back(kept);
+  part.program = &compare_with_sample;
+  part.waits = true;
+  plan.parts.push_back(part);
+}
 
 }  // namespace
 
@@ -143,9 +163,10 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
   const bool skips = std::any_of(plan.parts.begin(), plan.parts.end(), leaves_out);
   plan.reports = skips || !skip.segments.empty();
   plan.draws = skips && skip.mode != SkipMode::Static;
-  if (!skips || call.count == 0 || !audit_is_due(call)) return;
-  plan.sample = std::min(skip.audit_samples, call.count);
-  add_parts(call, {.data = {0, plan.sample}, .is_sample = true}, request.hosts.size(), request.chunk_bytes, plan);
+  if (number_of(plan, SkipNumber::Measured) > 0) {
+    plan.parts.push_back({.data = {0, call.count}, .program = &measure_importance, .beside = true, .waits = true});
+  }
+  if (skips && call.count > 0 && audit_is_due(call)) add_audit(call, plan);
 }
 
 void skip_begun(const Call& call, const void* run) {

@@ -29,7 +29,7 @@ Status skip_ready(const Call& call);
 void plan_skip(const PlanRequest& request, Plan& plan);
 void skip_begun(const Call& call, const void* run);
 Order skip_order(const Binding& binding, std::uint32_t part);
-void skip_ended(const Ended& run, MethodNumbers& numbers);
+void skip_ended(const Ended& run);
 
 /// How a segment is treated whatever S is: dense, or skipped, by itself where its importance decides.
 struct Treatment {
@@ -55,9 +55,13 @@ inline constexpr std::size_t audit_values = 4;
 
 /// Is it time for an audit of the next run of the call, should it skip anything?
 bool audit_is_due(const Call& call);
-/// Of a run that has ended well: its result against the dense one of the sample.
-SkipAudit compare_with_sample(const Ended& run);
-/// Keeps it in the state, whatever the order in which calls end.
-void keep_audit(MethodState& state, const SkipAudit& audit);
+// What each rank does by itself, beside the parts of a call.
+
+/// The stretches of the part go from the input to the memory of the run.
+extern const Algorithm take_sample;
+/// The output against what has become of that: an audit, which the state keeps.
+extern const Algorithm compare_with_sample;
+/// The magnitudes of the output, of segments whose run measures them.
+extern const Algorithm measure_importance;
 
 }  // namespace lacuna

@@ -32,15 +32,40 @@ Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
   return picture;
 }
 
+/// "input", "scratch 0", or the name of the state's array.
+std::string name_of(const Graph& graph, const Region& region) {
+  static constexpr const char* names[] = {"input", "output", "scratch", "landed", "kept", "state"};
+  const BufferInfo& info = graph.buffer(region);
+  if (!info.name.empty()) return std::string(info.name);
+  std::string text = names[static_cast<std::size_t>(info.role)];
+  if (info.role != Role::Scratch && info.role != Role::Landed) return text;
+  const auto& table = graph.tables().buffers;
+  const auto before = std::count_if(table.begin(), table.begin() + static_cast<std::ptrdiff_t>(region.buffer),
+                                    [&](const BufferInfo& other) { return other.role == info.role; });
+  return text + fmt::format(" {}", before);
+}
+
 std::string text_of(const Picture& picture, const Region& region) {
   if (region.is_signal()) return "signal";
   const Region there = placed(picture.graph, region, picture.position);
-  static constexpr const char* names[] = {"input", "output", "scratch", "residual"};
-  std::string text = names[static_cast<std::size_t>(region.buffer)];
-  if (region.buffer == Buffer::Scratch) text += fmt::format(" {}", region.slot);
+  std::string text = name_of(picture.graph, region);
+  if (there.is_counted()) {
+    const std::string from = there.offset() == Value::None ? "" : fmt::format("v{} ", there.begin);
+    return text + fmt::format("[{}.. v{}]", from, there.end);
+  }
   if (there.of == 1) return text;
   if (there.end == there.begin + 1) return text + fmt::format("[{} of {}]", there.begin, there.of);
   return text + fmt::format("[{}..{} of {}]", there.begin, there.end - 1, there.of);
+}
+
+/// "select (input) -> scratch 0, v0": what a kernel reads, writes and defines.
+std::string text_of(const Picture& picture, const KernelStep& step) {
+  std::vector<std::string> in, out;
+  for (const Region& region : step.reads) in.push_back(text_of(picture, region));
+  for (Value value : step.uses) in.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
+  for (const Region& region : step.writes) out.push_back(text_of(picture, region));
+  for (Value value : step.defines) out.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
+  return fmt::format("kernel   {} ({}) -> {}", step.kernel->name, fmt::join(in, ", "), fmt::join(out, ", "));
 }
 
 std::string text_of(const Picture& picture, const Step& step) {
@@ -63,6 +88,10 @@ std::string text_of(const Picture& picture, const Step& step) {
       return fmt::format("reduce   {} = {} op {}", to, to, from);
     case StepKind::Clear:
       return fmt::format("clear    {}", to);
+    case StepKind::Kernel:
+      return text_of(picture, picture.graph.kernel(step));
+    case StepKind::Release:
+      return fmt::format("release  {}", to);
   }
   return {};
 }

@@ -144,6 +144,7 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
 void Communicator::launch(Run& run) {
   make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
+  run.chains.clear();
   if (run.method) begin_method(run);
   tell_own_length(run, rank());
   runs_.add_call(run);
@@ -159,17 +160,18 @@ void Communicator::reset(Run& run) {
   run.operations = 0;
 }
 
-GraphShape Communicator::graph_shape(const Run& run, const Structure& structure, const Order& order) const {
-  return {.collective = run.call.collective,
+GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const {
+  return {.collective = program.collective,
           .size = size(),
           .position = order.position_of(rank()),
           .structure = structure,
-          .hosts = run.algorithm->by_hosts ? order.placed(hosts_) : Hosts()};
+          .hosts = program.by_hosts ? order.placed(hosts_) : Hosts()};
 }
 
-const std::shared_ptr<const Graph>& Communicator::graph(const Run& run, const Structure& structure,
-                                                        const Order& order) {
-  return graphs_.get(*run.algorithm, graph_shape(run, structure, order));
+const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {
+  const Run& run = *part.run;
+  const Algorithm& program = part.plan.program ? *part.plan.program : *run.algorithm;
+  return graphs_.get(program, graph_shape(program, structure_of(part), part.order));
 }
 
 void Communicator::ended(Run& run, std::uint64_t now) {

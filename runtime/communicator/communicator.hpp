@@ -90,10 +90,14 @@ class Communicator {
   }
   /// True once: one rank is accused of having asked for something else.
   bool may_accuse() { return !std::exchange(accuses_, true); }
-  /// Of a part of this structure; valid until the next call.
-  const std::shared_ptr<const Graph>& graph(const Run& run, const Structure& structure, const Order& order);
-  /// Adds what this part leaves out to its run's report.
+  /// Of a part that is about to begin; valid until the next call.
+  const std::shared_ptr<const Graph>& graph(const ActivePart& part);
+  /// A part has ended: its run's report takes it in.
   void report(const ActivePart& part);
+  /// Likewise what a kernel has counted.
+  void count(Run& run, const Counted& counted) const;
+  /// What follows a part that has ended.
+  std::optional<PartPlan> next_of(const ActivePart& part) const;
   /// A run has ended, at this time in ticks.
   void ended(Run& run, std::uint64_t now);
   /// What an unfinished run asks for, and what it waits for.
@@ -155,8 +159,9 @@ class Communicator {
   void end_method(Run& run);
   void count_report(const Run& run);
   const PartCost& cost(const ActivePart& part, const Structure& structure, const Order& order);
+  const PartCost& dense_cost(const ActivePart& part);
 
-  GraphShape graph_shape(const Run& run, const Structure& structure, const Order& order) const;
+  GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;
   CallTally& tally(const Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 

@@ -5,6 +5,15 @@
 #include "runtime/communicator/communicator.hpp"
 
 namespace lacuna::runtime {
+namespace {
+
+/// The number of parts that carry something of the result.
+std::size_t carrying(const Plan& plan) {
+  return static_cast<std::size_t>(
+      std::count_if(plan.parts.begin(), plan.parts.end(), [](const PartPlan& part) { return !part.beside; }));
+}
+
+}  // namespace
 
 Status Communicator::check_method(const Call& call, const Algorithm& algorithm) const {
   const Method* method = method_of(call, algorithm);
@@ -28,15 +37,14 @@ Status Communicator::check_method(const Call& call, const Algorithm& algorithm) 
 void Communicator::begin_method(Run& run) {
   const Options& options = run.call.options;
   const auto feeds_back = [](const PartPlan& part) { return part.structure.feedback; };
-  run.residual = nullptr;
   run.state_run = 0;
   if (options.state) {
     run.state_run = ++options.state->runs;
     if (std::any_of(run.plan.parts.begin(), run.plan.parts.end(), feeds_back)) {
-      const std::size_t count = input_length(run.call, size());
-      run.residual = options.state->array(residual_array, run.call.dtype, count, true).bytes.data();
-      options.state->in_use = true;
+      options.state->array(residual_array, run.call.dtype, input_length(run.call, size()), true);
+      run.plan.writes_state = true;
     }
+    options.state->in_use = run.plan.writes_state;
   }
   if (run.plan.draws) {
     Sampler& sampler = options.sampler ? *options.sampler : options.state ? options.state->sampler : sampler_;
@@ -45,40 +53,66 @@ void Communicator::begin_method(Run& run) {
   } else {
     run.sampler = {};
   }
-  run.sample.clear();
-  if (run.plan.sample > 0) take_sample(run);
+  run.kept.resize(run.plan.kept * size_of(run.call.dtype));
+  if (run.method->follow) run.chains.assign(run.parts, {});
   std::vector<PartReport> parts = std::move(run.report.parts);
-  parts.clear();
+  parts.assign(run.plan.reports ? carrying(run.plan) : 0, {});
   run.report = {.method = run.method, .numbers = run.plan.numbers, .parts = std::move(parts)};
   if (run.method->begun) run.method->begun(run.call, &run);
 }
 
 const PartCost& Communicator::cost(const ActivePart& part, const Structure& structure, const Order& order) {
-  const GraphShape whole = graph_shape(*part.run, structure, order);
-  return costs_.get(*part.run->algorithm, whole).of(whole.position, part.count);
+  const Algorithm& program = part.plan.program ? *part.plan.program : *part.run->algorithm;
+  const GraphShape whole = graph_shape(program, structure, order);
+  return costs_.get(program, whole).of(whole.position, part.count);
+}
+
+std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
+  const Run& run = *part.run;
+  const PlanRequest request{run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes};
+  std::vector<std::uint64_t> values;
+  for (Value value : part.graph->tables().decides) values.push_back(part.value(value));
+  return run.method->follow(
+      {.request = request, .part = part.plan, .length = run.chains[part.number % run.parts].length, .values = values});
+}
+
+void Communicator::count(Run& run, const Counted& counted) const {
+  Report& report = run.report;
+  report.selected += counted.selected;
+  report.contributed += counted.contributed;
+  report.kept += counted.kept;
+  for (std::size_t i = 0; i < report.numbers.size(); ++i) report.numbers[i] += counted.numbers[i];
 }
 
 void Communicator::report(const ActivePart& part) {
   Run& run = *part.run;
-  const PartPlan& planned = run.plan.parts[part.number];
-  const PartCost dense = cost(part, {}, dense_order({run.call, *run.algorithm, hosts_, run.sampler}, part.number));
-  const PartCost& there = planned.is_dense() ? dense : cost(part, planned.structure, part.order);
-  const std::uint64_t width = size_of(run.call.dtype);
+  const PartCost there = cost(part, part.plan.structure, part.order);
   Report& report = run.report;
-  report.rounds = std::max(report.rounds, there.rounds);
-  report.sent += there.sent * width;
-  report.received += there.received * width;
-  if (planned.is_sample) return;
+  int rounds = there.rounds;
+  if (!run.chains.empty()) rounds = run.chains[part.number % run.parts].rounds += there.rounds;
+  report.rounds = std::max(report.rounds, rounds);
+  if (part.plan.beside || part.number >= run.parts) return;
+  const PartCost dense = dense_cost(part);
   report.dense_rounds = std::max(report.dense_rounds, dense.rounds);
-  report.dense_sent += dense.sent * width;
-  report.dense_received += dense.received * width;
+  report.dense_sent += dense.sent * size_of(run.call.dtype);
+  report.dense_received += dense.received * size_of(run.call.dtype);
   report.contributions += there.contributions;
   report.dense_contributions += dense.contributions;
   report.lacking += there.lacking;
-  PartReport one{.offset = part.offset, .count = part.count, .outcome = planned.outcome, .fewest = there.fewest};
-  if (planned.packed > 0) one.offset = run.plan.packed[planned.first_packed].offset;
+  PartReport& one = report.parts[part.plan.draw];
+  one = {.offset = part.offset, .count = part.count, .outcome = part.plan.outcome, .fewest = there.fewest};
+  if (part.plan.stretches > 0) one.offset = run.plan.stretches_of(part.plan).front().offset;
   if (there.reduced > 0) one.mean = static_cast<double>(there.contributions) / static_cast<double>(there.reduced);
-  report.parts.push_back(one);
+}
+
+/// Of the same data in the dense call.
+const PartCost& Communicator::dense_cost(const ActivePart& part) {
+  const Run& run = *part.run;
+  const Algorithm* beside = run.method->find(*run.algorithm)->dense;
+  const Algorithm& algorithm = beside ? *beside : *run.algorithm;
+  const Order order = dense_order({run.call, algorithm, hosts_, run.sampler}, part.plan);
+  const GraphShape whole = graph_shape(algorithm, {}, order);
+  return costs_.get(algorithm, whole).of(whole.position, part.count);
 }
 
 Report Communicator::report(const Run& run) const {
@@ -101,15 +135,13 @@ void Communicator::count_report(const Run& run) {
 }
 
 void Communicator::end_method(Run& run) {
-  if (run.residual) run.call.options.state->in_use = false;
+  if (run.plan.writes_state) run.call.options.state->in_use = false;
   if (run.method->ended) {
     run.method->ended({.call = run.call,
                        .plan = run.plan,
                        .well = run.status.is_ok(),
                        .state_run = run.state_run,
-                       .sample = run.sample,
-                       .run = &run},
-                      run.report.numbers);
+                       .run = &run});
   }
   if (run.status) count_report(run);
 }

@@ -54,6 +54,8 @@ void RunTable::remove(const Run& run) {
   if (run.kind == RunKind::Collective) {
     runs_[slot_of(run.number)] = nullptr;
     --unfinished_;
+    if (!run.chains.empty()) chains_.resize(records_.size());
+    if (!chains_.empty()) chains_[slot_of(run.number)] = run.chains;
     return;
   }
   messages_[run.place] = messages_.back();
@@ -129,6 +131,14 @@ std::optional<Watched::Posted> RunTable::posted(std::uint32_t number) const {
     posted.before.push_back(told(number - back));
   }
   return posted;
+}
+
+bool RunTable::had_part(std::uint32_t number, std::uint32_t part) const {
+  const Record* record = record_of(number);
+  if (!record || part < record->call.parts) return true;
+  const std::size_t slot = slot_of(number);
+  return slot < chains_.size() && !chains_[slot].empty() &&
+         part / record->call.parts < chains_[slot][part % record->call.parts].length;
 }
 
 bool RunTable::may_be_of(std::uint32_t number, std::uint32_t digest) const {

@@ -54,6 +54,12 @@ class RunTable {
   bool remembers(std::uint32_t number) const { return record_of(number) != nullptr; }
   /// May a message with this digest belong to that call? Also after its end, and if it is forgotten.
   bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
+  /// Did this call, which has ended here, have a part of this number, of its plan or one that followed?
+  bool had_part(std::uint32_t number, std::uint32_t part) const;
+  bool is_planned(std::uint32_t number, std::uint32_t part) const {
+    const Record* record = record_of(number);
+    return !record || part < record->call.parts;
+  }
   /// What was posted under this number; digest 0 if that is forgotten.
   Watched::Posted told(std::uint32_t number) const;
   /// The same, with the calls before it; nothing if it was not posted.
@@ -86,6 +92,7 @@ class RunTable {
   std::vector<Run*> messages_;    // unfinished ones
   std::vector<Record> records_;
   std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
+  std::vector<std::vector<Chain>> chains_;       // likewise, of calls that have ended, once parts could follow others
   Digest history_;                               // of all calls so far
   const Algorithm* named_ = nullptr;             // whose name's digest is kept
   Digest name_digest_;

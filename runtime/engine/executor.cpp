@@ -1,9 +1,11 @@
 #include "runtime/engine/executor.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include <fmt/format.h>
 
-#include "kernels/reduce.hpp"
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
 #include "runtime/communicator/communicator.hpp"
 
 namespace lacuna::runtime {
@@ -17,7 +19,7 @@ void Executor::begin(Run& run) {
   serving_ = run.communicator;
   guarded([&] {
     if (run.kind != RunKind::Collective) return begin_message(run);
-    while (run.next_part < run.parts && run.active.size() < options_.parts_in_flight) activate_part(run);
+    while (has_next_part(run)) activate_part(run);
   });
   settle();
   after_handlers();
@@ -31,6 +33,7 @@ ActivePart& Executor::add_part(Run& run) {
   ActivePart& part = *run.active.back();
   part.run = &run;
   part.number = run.next_part++;
+  part.digest = run.digest;
   part.group = &run.communicator->group();
   return part;
 }
@@ -41,33 +44,44 @@ void Executor::prepare(ActivePart& part) {
   part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
   part.states.assign(graph.steps().size(), {});
   part.remaining = static_cast<std::uint32_t>(graph.steps().size());
-  part.scratch_bytes = graph.scratch_slots() * part.count * size_of(part.run->call.dtype);
-  if (part.scratch_bytes > 0) part.scratch = blocks_.take(part.scratch_bytes);
+  part.values.assign(graph.tables().values.size(), 0);
+  lay_out(part);
+  if (part.scratch_bytes == 0) return;
+  part.scratch = blocks_.take(part.scratch_bytes);
+  place_scratch(part);
 }
 
 void Executor::give_back_memory(ActivePart& part) {
   if (part.scratch) blocks_.give_back(std::exchange(part.scratch, nullptr), part.scratch_bytes);
-  if (part.packed) {
-    blocks_.give_back(std::exchange(part.packed, nullptr), part.count * size_of(part.run->call.dtype));
-  }
+  for (PartBuffer& buffer : part.buffers) release(buffer);
+}
+
+/// Of what has landed there.
+void Executor::release(PartBuffer& buffer) {
+  if (buffer.landed > 0) blocks_.give_back(buffer.data, std::exchange(buffer.landed, 0));
+}
+
+/// The next part of the plan can begin: there is one, and it waits for none before it.
+bool Executor::has_next_part(const Run& run) const {
+  return run.next_part < run.parts && run.active.size() < options_.parts_in_flight &&
+         !(run.plan.parts[run.next_part].waits && run.parts_done < run.next_part);
 }
 
 void Executor::activate_part(Run& run) {
   ActivePart& part = add_part(run);
-  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, run.plan, part.number);
+  part.plan = run.plan.parts[part.number];
+  begin_part(part);
+}
+
+void Executor::begin_part(ActivePart& part) {
+  Run& run = *part.run;
+  if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
+  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, part.plan);
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
-  if (const auto& planned = run.communicator->graph(run, structure_of(run, part.number), part.order);
-      part.graph != planned) {
-    part.graph = planned;
-  }
+  if (const auto& planned = run.communicator->graph(part); part.graph != planned) part.graph = planned;
   cut(part);
-  if (run.plan.reports) run.communicator->report(part);
   prepare(part);
-  if (is_packed(run, part.number)) {
-    part.packed = blocks_.take(part.count * size_of(run.call.dtype));
-    pack(part);
-  }
   adopt_early_messages(part);
   for (StepId root : part.graph->roots()) ready_.push(run.call.options.priority, {&part, root});
   if (part.remaining == 0) finish_part(part);
@@ -105,28 +119,13 @@ void Executor::start(ActivePart& part, StepId step) {
     case StepKind::Copy:
     case StepKind::Reduce:
     case StepKind::Clear:
-      compute(part, step);
+      return start_compute(part, step);
+    case StepKind::Kernel:
+      return start_kernel(part, step);
+    case StepKind::Release:
+      release(part.buffer(part.graph->steps()[step].to));
       return complete(part, step);
   }
-}
-
-void Executor::compute(ActivePart& part, StepId id) {
-  const Step& step = part.graph->steps()[id];
-  const Call& call = part.run->call;
-  const Extent to = resolve(part, step.to);
-  if (step.kind == StepKind::Clear) {
-    if (to.count > 0) std::memset(to.data, 0, to.count * size_of(call.dtype));
-    return;
-  }
-  const Extent from = resolve(part, step.from);
-  if (step.kind == StepKind::Reduce) {
-    return kernels::reduce(call.dtype, call.reduction, {}, to.data, to.data, from.data, to.count);
-  }
-  std::size_t count = to.count;
-  if (std::size_t* told = told_length(part, step.to); told && step.from != step.to) {
-    count = *told = std::min(from.count, to.count);
-  }
-  kernels::copy(call.dtype, scale_of(part, step), to.data, from.data, count);
 }
 
 void Executor::complete(ActivePart& part, StepId step) {
@@ -140,17 +139,34 @@ void Executor::complete(ActivePart& part, StepId step) {
 
 void Executor::finish_part(ActivePart& part) {
   Run& run = *part.run;
-  if (part.packed) unpack(part);
   give_back_memory(part);
+  if (run.plan.reports) run.communicator->report(part);
+  if (!run.chains.empty() && follow(part)) return;
   const auto at = std::find_if(run.active.begin(), run.active.end(), [&](const auto& p) { return p.get() == &part; });
   run.spare.push_back(std::move(*at));
   run.active.erase(at);
-  ++run.parts_done;
-  if (run.next_part < run.parts) {
-    activate_part(run);
-  } else if (run.parts_done == run.parts) {
-    finish_run(run, Status::ok());
+  if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
+  while (has_next_part(run)) activate_part(run);
+}
+
+/// The part that follows this one takes its place. False: none does.
+bool Executor::follow(ActivePart& part) {
+  Run& run = *part.run;
+  const std::optional<PartPlan> next = run.communicator->next_of(part);
+  Chain& chain = run.chains[part.number % run.parts];
+  if (!next) {
+    chain.ended = true;
+    refuse_early_messages(part);
+    return false;
   }
+  if (part.number + run.parts > std::numeric_limits<std::uint16_t>::max()) {
+    throw std::length_error(fmt::format("part {} is followed by more parts than can be numbered", part.number));
+  }
+  part.plan = *next;
+  part.number += run.parts;
+  part.digest = digest_after(part.digest, part.plan);
+  begin_part(part);
+  return true;
 }
 
 void Executor::finish_run(Run& run, const Status& status) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/compute.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
@@ -167,18 +168,30 @@ class Executor : public Watched, private Receiver {
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
+  bool has_next_part(const Run& run) const;
   void activate_part(Run& run);
   ActivePart& add_part(Run& run);
+  void begin_part(ActivePart& part);
   void prepare(ActivePart& part);
   void give_back_memory(ActivePart& part);
+  void release(PartBuffer& buffer);
   void settle();
   void start(ActivePart& part, StepId step);
   void complete(ActivePart& part, StepId step);
   void finish_part(ActivePart& part);
+  bool follow(ActivePart& part);
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
   void recycle(Run& run);
-  void compute(ActivePart& part, StepId step);
+
+  // Computing (executor_compute.cpp)
+  void start_compute(ActivePart& part, StepId step);
+  void start_kernel(ActivePart& part, StepId step);
+  Work& take_work(ActivePart& part, StepId step);
+  void give_to_compute(Work& work);
+  bool is_computing() const { return works_.in_use() > 0; }
+  bool end_works();
+  void end_work(Work& work);
 
   // Messages (executor_messages.cpp)
   void begin_message(Run& run);
@@ -217,9 +230,11 @@ class Executor : public Watched, private Receiver {
   Place place(const Arrival& message);
   void violation(Communicator& communicator, const Arrival& message, std::string text);
   void adopt_early_messages(ActivePart& part);
+  void refuse_early_messages(const ActivePart& part);
   bool take_descriptor(const Arrival& message, Descriptor descriptor);
   void start_receive(ActivePart& part, StepId step);
   void take_landing(ActivePart& part, StepId step);
+  std::byte* place_of(ActivePart& part, const Step& step, const StepState& state);
   void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);
   void start_fetches(Rank peer);
   void end_fetch(Operation* operation, bool fetched);
@@ -271,6 +286,7 @@ class Executor : public Watched, private Receiver {
   const std::size_t fragment_bytes_;
   const std::uint64_t credit_threshold_;
   const MessageGraphs message_graphs_;
+  const std::unique_ptr<Compute> compute_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};
@@ -282,6 +298,7 @@ class Executor : public Watched, private Receiver {
   std::vector<CommunicatorCounters> retired_counters_;
   ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
   ObjectPool<Operation> operations_;
+  ObjectPool<Work> works_;
   BlockPool blocks_;
   std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
   Landings landings_;

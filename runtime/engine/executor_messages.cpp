@@ -6,7 +6,7 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr Region whole(Buffer buffer) { return {.buffer = buffer, .slot = 0, .of = 1, .begin = 0, .end = 1}; }
+constexpr Region whole(Buffer buffer) { return {.buffer = buffer, .of = 1, .begin = 0, .end = 1}; }
 
 std::shared_ptr<const Graph> graph_of(const Step& step) {
   const GraphShape shape{.collective = message_call};
@@ -33,6 +33,8 @@ ActivePart& Executor::activate_message(Run& run) {
   part.order = {part.group->size(), part.group->rank_of(run.peer)};
   part.position = 0;
   part.graph = run.kind == RunKind::Send ? message_graphs_.send : message_graphs_.receive;
+  part.digest = run.digest;
+  part.plan = {};
   part.offset = 0;
   part.count = run.call.count;
   prepare(part);

@@ -3,8 +3,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace lacuna::runtime {
+
+class Compute;
 
 struct ExecutorOptions {
   std::size_t window_bytes = 1 << 20;    ///< eager bytes to the wire, and fetched bytes, per peer
@@ -21,6 +24,7 @@ struct ExecutorOptions {
   bool progress_thread = false;
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
+  std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out compute steps; null: the host does
 };
 
 /// For the watch to say why a connection broke.

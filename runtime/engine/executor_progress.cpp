@@ -54,6 +54,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       credit_threshold_(credit_threshold(options.credit_bytes)),
+      compute_(options.compute ? options.compute() : host_compute()),
       links_(size, options.credit_bytes),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, blocks_,
                 discards_),
@@ -122,10 +123,12 @@ void Executor::signal(int fd) {
 }
 
 bool Executor::progress_locked() {
+  const bool computed = is_computing() && end_works();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
   bool moved = true;
   serving_ = nullptr;
   guarded([&] { moved = transport_->progress(); });
+  moved = moved || computed;
   if (moved || links_.needs_pump() || !failures_.empty()) {
     after_handlers();
     settle();
@@ -142,11 +145,17 @@ bool Executor::progress_locked() {
 }
 
 bool Executor::progress() {
-  bool moved = false;
+  bool moved = false, computing = false;
   {
     Lock lock(*this);
     moved = progress_locked();
+    computing = is_computing();
     if (!moved) check_time();
+  }
+  if (computing && compute_->advance()) {
+    Lock lock(*this);
+    moved = true;
+    progress_locked();
   }
   flush_deferred();
   return moved;
@@ -203,6 +212,7 @@ void Executor::wake_loop() {
 /// Asks the transport for an event. False if there is something to do before one comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0) return false;
+  if (is_computing() && compute_->wants_turn()) return false;
   return !links_.needs_pump() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
 }
 
@@ -231,15 +241,17 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
   Clock::time_point idle_since{};
   for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
     give_way();
-    bool ended = false;
+    bool ended = false, computing = false;
     {
       Lock lock(*this);
-      for (int round = 0; round < rounds_under_lock && !(ended = done()); ++round) {
+      for (int round = 0; round < rounds_under_lock && !computing && !(ended = done()); ++round) {
         if (progress_locked()) idle_rounds = 0;
+        computing = is_computing();
       }
     }
     flush_deferred();
     if (ended) return true;
+    if (computing && compute_->advance()) idle_rounds = 0;
     const auto now = Clock::now();
     if (now >= until) return ended_by_now(done);
     if (idle_rounds == 0) {
@@ -300,12 +312,14 @@ void Executor::progress_loop() {
   Clock::time_point idle_since = Clock::now();
   while (state_ == State::Running) {
     give_way();
-    bool moved = false;
+    bool moved = false, computing = false;
     {
       Lock lock(*this);
       moved = progress_locked();
+      computing = is_computing();
     }
     flush_deferred();
+    if (computing && compute_->advance()) moved = true;
     if (moved) {
       idle_since = Clock::now();
     } else {

@@ -119,16 +119,28 @@ void Executor::adopt_early_messages(ActivePart& part) {
   trouble(communicator, Trouble::Kind::Mismatch, part.run->number, std::string(violation));
 }
 
+/// Nothing follows this part, and nobody can have sent anything for what would.
+void Executor::refuse_early_messages(const ActivePart& part) {
+  Communicator& communicator = *part.run->communicator;
+  const std::string_view violation = communicator.matching().refuse_after(part);
+  if (violation.empty()) return;
+  trouble(communicator, Trouble::Kind::Mismatch, part.run->number, std::string(violation));
+}
+
 void Executor::start_receive(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
-  const Extent to = resolve(part, step.to);
-  state.bytes = to.count * size_of(part.run->call.dtype);
+  state.told = is_open(part, step);
+  if (step.to.is_counted() && state.told) {
+    const PartBuffer& landed = part.buffer(step.to);
+    state.bytes = landed.length * size_of(landed.dtype);
+  } else {
+    state.bytes = resolve(part, step.to).bytes();
+  }
   if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) {
     if (state.landing) landings_.release(std::exchange(state.landing, nullptr));
     return complete(part, id);
   }
-  state.told = told_length(part, step.to) != nullptr;
   if (state.landing) take_landing(part, id);
 }
 
@@ -149,27 +161,45 @@ void Executor::take_landing(ActivePart& part, StepId id) {
     --sender.offered;
   }
   part.states[id].landing = nullptr;
+  std::byte* const memory = landing->memory;
+  const Step& step = part.graph->steps()[id];
+  if (step.length != Value::None && step.to.is_counted() && memory) {  // it stays where it is
+    PartBuffer& landed = part.buffer(step.to);
+    landed.data = std::exchange(landing->memory, nullptr);
+    landed.landed = landing->bytes;
+  }
   // The last piece may end the step, the part and the run: nothing of them is touched after it.
   guarded([&] {
     for (const auto& piece : landing->pieces) {
-      consume(part, id, piece.offset, {landing->memory + piece.offset, piece.bytes});
+      consume(part, id, piece.offset, {memory + piece.offset, piece.bytes});
     }
   });
   landings_.release(landing);
+}
+
+/// Where a step's bytes lie in the end; memory for what lands is taken with its first byte.
+std::byte* Executor::place_of(ActivePart& part, const Step& step, const StepState& state) {
+  PartBuffer& buffer = part.buffer(step.to);
+  if (step.length != Value::None && step.to.is_counted() && buffer.landed == 0 && state.bytes > 0) {
+    buffer.data = blocks_.take(state.bytes);
+    buffer.landed = state.bytes;
+  }
+  return resolve(part, step.to).data;
 }
 
 void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
   if (!bytes.empty()) {
-    std::byte* to = resolve(part, step.to).data + offset;
-    const Call& call = part.run->call;
+    std::byte* to = place_of(part, step, state) + offset;
     if (step.kind == StepKind::Receive) {
       if (to != bytes.data()) std::memcpy(to, bytes.data(), bytes.size());
     } else {
-      kernels::reduce(call.dtype, call.reduction, scale_of(part, step), to, resolve(part, step.from).data + offset,
-                      bytes.data(), bytes.size() / size_of(call.dtype));
+      const Extent from = resolve(part, step.from);
+      kernels::reduce(from.dtype, from.reduction, scale_of(part, step), to, from.data + offset, bytes.data(),
+                      bytes.size() / size_of(from.dtype));
     }
+    part.run->report.received += bytes.size();
   }
   state.consumed += bytes.size();
   if (state.consumed < state.bytes) return;
@@ -205,7 +235,7 @@ void Executor::start_fetches(Rank peer) {
     operation->fetch = true;
     operation->slot = slot;
     if (slot) ++slots_in_use_;
-    std::byte* to = slot ? slot : resolve(part, step.to).data + fetch.offset;
+    std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
     from.fetching += operation->bytes;
     ++part.run->operations;
     if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);

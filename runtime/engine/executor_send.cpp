@@ -35,7 +35,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
   const Extent extent = resolve(part, step.from);
-  const std::size_t bytes = extent.count * size_of(part.run->call.dtype);
+  const std::size_t bytes = extent.bytes();
   if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
 
   const Rank peer = part.process_at(step.peer);
@@ -45,6 +45,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
   if (!eager) ++tally_.descriptor_messages;
   if (tracer_) tracer_->sent(part, id, bytes, eager);
+  part.run->report.sent += bytes;
 
   record_.add({.bytes = bytes,
                .run = part.run->number,
@@ -62,7 +63,7 @@ void Executor::send_message(ActivePart& part, StepId id) {
                          .credits = to.tell(),
                          .run = part.run->number,
                          .index = step.index,
-                         .digest = part.run->digest,
+                         .digest = part.digest,
                          .part = static_cast<std::uint16_t>(part.number),
                          .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
                          .dtype = part.run->element};

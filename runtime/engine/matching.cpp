@@ -10,6 +10,14 @@
 namespace lacuna::runtime {
 namespace {
 
+constexpr std::string_view another_part = "another part of that number, which follows other values";
+
+/// Why a run has no part of this number.
+std::string text_of_parts(const Run& run, std::uint32_t part) {
+  if (run.chains.empty()) return fmt::format("{} parts in that call", run.parts);
+  return fmt::format("nothing that follows part {} of it", part - run.parts);
+}
+
 /// The first of what waits there, without its bytes.
 Arrival arrival_of(const Landing& landing) {
   return {.from = landing.source,
@@ -27,13 +35,14 @@ Arrival arrival_of(const Landing& landing) {
 
 bool accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
   StepState& state = part.states[id];
-  const std::size_t width = size_of(part.run->call.dtype);
-  if (state.told && bytes <= state.bytes && bytes % width == 0) {
-    state.told = false;
-    state.bytes = bytes;
-    *told_length(part, part.graph->steps()[id].to) = bytes / width;
-  }
-  return bytes == state.bytes && !state.told;
+  const Step& step = part.graph->steps()[id];
+  if (!step.carries) return bytes == state.bytes;
+  const std::size_t width = size_of(part.buffer(step.to).dtype);
+  if (bytes % width != 0 || !(bytes == state.bytes || (state.told && bytes < state.bytes))) return false;
+  state.told = false;
+  state.bytes = bytes;
+  note_length(part, step, bytes / width);
+  return true;
 }
 
 Matching::Matching(const Group& group, Rank process, const RunTable& runs, Landings& landings)
@@ -46,14 +55,19 @@ Place Matching::place(const Arrival& message) {
   Run* run = runs_.find(header.run);
   const auto ahead = static_cast<std::int32_t>(header.run - runs_.next());
   if (!run && ahead < 0) return place_late(message);
-  if (run && run->digest != header.digest) return refuse_as_different(message);
-  if (run && header.part >= run->parts) return refuse(message, fmt::format("{} parts in that call", run->parts));
-  if (!run && ahead > furthest_call) {
-    return refuse(message, fmt::format("no room for what is {} calls ahead", ahead));
-  }
-  if (!run || header.part >= run->next_part) return place_early(message);
-  if (ActivePart* part = run->find(header.part)) return place_in_part(*part, message);
-  return {.duplicate = true};  // a part ends when all of its messages have come
+  if (run) return place_in_run(*run, message);
+  if (ahead > furthest_call) return refuse(message, fmt::format("no room for what is {} calls ahead", ahead));
+  return place_early(message);
+}
+
+Place Matching::place_in_run(Run& run, const Arrival& message) {
+  const MessageHeader& header = message.header;
+  if (header.part < run.parts && run.digest != header.digest) return refuse_as_different(message);
+  if (run.may_begin(header.part)) return place_early(message);
+  if (!run.has_begun(header.part)) return refuse(message, text_of_parts(run, header.part));
+  ActivePart* part = run.find(header.part);
+  if (!part) return {.duplicate = true};  // a part ends when all of its messages have come
+  return part->digest == header.digest ? place_in_part(*part, message) : refuse(message, another_part);
 }
 
 /// Why no rank could honestly send this header.
@@ -126,7 +140,9 @@ Place Matching::admit(const Arrival& message, Arrived& arrived, const Place& pla
 Place Matching::place_late(const Arrival& message) {
   const MessageHeader& header = message.header;
   if (!runs_.remembers(header.run)) return refuse(message, "ended that call long ago");
-  if (!runs_.may_be_of(header.run, header.digest)) return refuse_as_different(message);
+  if (!runs_.had_part(header.run, header.part)) return refuse(message, "no such part in that call");
+  const bool of_plan = runs_.is_planned(header.run, header.part);
+  if (of_plan && !runs_.may_be_of(header.run, header.digest)) return refuse_as_different(message);
   return {.duplicate = true};
 }
 
@@ -149,29 +165,43 @@ Place Matching::place_early(const Arrival& message) {
 std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early) {
   const Run& run = *part.run;
   violation_.clear();
-  for (std::size_t i = 0; i < early.size();) {
-    Landing* landing = early[i];
-    const bool differs = landing->digest != run.digest;
-    if (landing->run != run.number || (landing->part != part.number && landing->part < run.parts && !differs)) {
-      ++i;
-      continue;
+  take_early(early, [&](Landing& landing) {
+    if (landing.run != run.number) return false;
+    const bool is_its = landing.part == part.number;
+    const bool differs = is_its || landing.part < run.parts ? landing.digest != (is_its ? part.digest : run.digest) : false;
+    if (!is_its && !differs && (run.may_begin(landing.part) || run.has_begun(landing.part))) return false;
+    const auto step = is_its ? part.graph->receiver(part.distance_of(landing.source), landing.index) : std::nullopt;
+    if (step && !differs) {
+      part.states[*step].landing = &landing;
+      return true;
     }
-    early[i] = early.back();
-    early.pop_back();
-    const auto step = part.graph->receiver(part.distance_of(landing->source), landing->index);
-    if (!differs && landing->part == part.number && step) {
-      part.states[*step].landing = landing;
-      continue;
-    }
-    if (violation_.empty() && differs) {
-      violation_ = text_of_difference(landing->source, run.number);
-    } else if (violation_.empty()) {
-      violation_ = text_of_violation(arrival_of(*landing), landing->part < run.parts
-                                                               ? "no step that receives it"
-                                                               : fmt::format("{} parts in that call", run.parts));
-    }
-    landings_.release(landing);
-  }
+    if (violation_.empty()) violation_ = text_of_stray(part, landing, differs);
+    landings_.release(&landing);
+    return true;
+  });
+  return violation_;
+}
+
+/// Why what has come early belongs nowhere.
+std::string Matching::text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const {
+  const Run& run = *part.run;
+  if (differs && landing.part < run.parts) return text_of_difference(landing.source, run.number);
+  if (differs) return text_of_violation(arrival_of(landing), another_part);
+  return text_of_violation(arrival_of(landing),
+                           landing.part == part.number ? "no step that receives it" : text_of_parts(run, landing.part));
+}
+
+std::string_view Matching::refuse_after(const ActivePart& part) {
+  const Run& run = *part.run;
+  violation_.clear();
+  take_early(early_for(run.number), [&](Landing& landing) {
+    const bool follows = landing.run == run.number && landing.part > part.number &&
+                         landing.part % run.parts == part.number % run.parts;
+    if (!follows) return false;
+    if (violation_.empty()) violation_ = text_of_stray(part, landing, false);
+    landings_.release(&landing);
+    return true;
+  });
   return violation_;
 }
 

@@ -50,6 +50,8 @@ class Matching {
     auto& early = early_for(part.run->number);
     return early.empty() ? std::string_view() : adopt(part, early);
   }
+  /// Nothing follows this part: what has come for what would is let go of, and said to be wrong, as Place::violation.
+  std::string_view refuse_after(const ActivePart& part);
   /// "rank 1 sent message 0 of part 0 of call 7 (8 bytes at 0) to rank 0, which has <what>".
   std::string text_of_violation(const Arrival& message, std::string_view what) const;
 
@@ -82,6 +84,7 @@ class Matching {
   Place refuse_as_different(const Arrival& message);
   std::optional<std::string> flaw_of(const Arrival& message) const;
   static std::optional<std::string> difference(const Arrival& message, const Landing& landing);
+  Place place_in_run(Run& run, const Arrival& message);
   Place place_in_part(ActivePart& part, const Arrival& message);
   Place place_in_landing(const Arrival& message, Landing& landing);
   Place place_late(const Arrival& message);
@@ -90,6 +93,19 @@ class Matching {
   Place refuse_for_credit(const Arrival& message);
   std::string text_of_difference(Rank from, std::uint32_t number) const;
   std::string_view adopt(ActivePart& part, std::vector<Landing*>& early);
+  std::string text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const;
+  /// Takes out those that `take` has seen to.
+  template <class Take>
+  static void take_early(std::vector<Landing*>& early, Take take) {
+    for (std::size_t i = 0; i < early.size();) {
+      if (take(*early[i])) {
+        early[i] = early.back();
+        early.pop_back();
+      } else {
+        ++i;
+      }
+    }
+  }
   std::vector<Landing*>& early_for(std::uint32_t run) { return early_[run % early_.size()]; }
 
   Place place_message(const Arrival& message);

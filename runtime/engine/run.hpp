@@ -5,12 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/engine/arrived.hpp"
+#include "runtime/engine/active_part.hpp"
 #include "runtime/method/method.hpp"
 #include "runtime/observe/kokkos_tools.hpp"
 #include "runtime/values/clock.hpp"
-#include "runtime/values/group.hpp"
-#include "runtime/values/scale.hpp"
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
@@ -44,49 +42,15 @@ struct Landing {
   std::vector<Waiting> descriptors;
 };
 
-/// How far a step of an active part has come.
-struct StepState {
-  std::uint32_t operations = 0;  ///< of the transport, in flight
-  bool started = false;
-  bool ended = false;
-  bool all_started = false;    ///< a send: nothing is left to hand to the transport
-  bool told = false;           ///< a receive of at most `bytes`, until its first message tells
-  std::uint64_t bytes = 0;     ///< of a receive, once started
-  std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
-  Arrived arrived;             ///< of these, in a collective: what lies there, or is being fetched
-  Landing* landing = nullptr;
-};
-
-/// One graph on one segment of a run's data, being executed.
-struct ActivePart {
-  Run* run = nullptr;
-  std::uint32_t number = 0;
-  std::shared_ptr<const Graph> graph;
-  const Group* group = nullptr;
-  Order order;
-  Rank position = 0;
-  std::size_t offset = 0;  ///< of the segment, in elements; within each rank's block where there are equal blocks
-  std::size_t count = 0;   ///< elements of the segment; where there are blocks, of the longest one's share at most
-  std::vector<std::uint32_t> waits;  ///< by step: steps that must end before it may start
-  std::vector<StepState> states;     ///< by step
-  std::uint32_t remaining = 0;       ///< steps that have not ended
-  std::byte* scratch = nullptr;
-  std::size_t scratch_bytes = 0;
-  std::byte* packed = nullptr;  ///< the data, where it has been gathered from several places
-
-  /// The process so many positions after the own one, 0 .. size-1; and the inverse, for a member.
-  Rank process_at(Rank distance) const {
-    const Rank there = position + distance;
-    return group->process_of(order.rank_of(there < order.size() ? there : there - order.size()));
-  }
-  Rank distance_of(Rank process) const {
-    const Rank distance = order.position_of(group->rank_of(process)) - position;
-    return distance >= 0 ? distance : distance + order.size();
-  }
-};
-
 /// What a run carries out: a call of a collective, or one side of a point-to-point message.
 enum class RunKind : std::uint8_t { Collective, Send, Receive };
+
+/// A part of the plan and those that follow it: number n of a plan of m parts is followed by n + m, n + 2m ...
+struct Chain {
+  std::uint32_t length = 0;  ///< of which so many have begun
+  bool ended = false;        ///< nothing follows the last one
+  int rounds = 0;            ///< of those that have ended
+};
 
 /// One execution of a call, or a message: a run of one part whose graph is one step. A message's call holds its buffer
 /// and counts in bytes.
@@ -103,15 +67,15 @@ struct Run {
   Dtype element = Dtype::U8;       ///< of a message
   std::size_t place = 0;           ///< of a message: among the communicator's unfinished ones
   const Method* method = nullptr;  ///< null: a dense call
-  std::byte* residual = nullptr;   ///< the state's, if it has one
   std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
   bool in_place = false;
-  std::vector<std::byte> sample;
+  std::vector<std::byte> kept;  ///< beside the data, for its parts
   Report report;
   Plan plan;
-  std::uint32_t parts = 1;
-  std::uint32_t next_part = 0;
-  std::uint32_t parts_done = 0;
+  std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
+  std::uint32_t next_part = 0;   ///< of the plan
+  std::uint32_t parts_done = 0;  ///< whose chains have ended
+  std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;
@@ -125,6 +89,16 @@ struct Run {
   bool expiry_reported = false;
   std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 
+  /// Has the part of this number begun?
+  bool has_begun(std::uint32_t part) const {
+    if (chains.empty()) return part < next_part;
+    return part % parts < next_part && part / parts < chains[part % parts].length;
+  }
+  /// May it still begin?
+  bool may_begin(std::uint32_t part) const {
+    if (chains.empty() || part < parts) return part >= next_part && part < parts;
+    return !chains[part % parts].ended && part / parts >= chains[part % parts].length;
+  }
   /// The part of this number if it is in flight.
   ActivePart* find(std::uint32_t part) {
     for (auto& candidate : active) {
@@ -133,40 +107,5 @@ struct Run {
     return nullptr;
   }
 };
-
-/// Where a region of a part lies in memory.
-struct Extent {
-  std::byte* data = nullptr;
-  std::size_t count = 0;  ///< elements
-};
-
-Extent resolve(const ActivePart& part, const Region& region);
-
-/// Sets the segment that a part of its number takes.
-void cut(ActivePart& part);
-
-/// What the result of this step is scaled by.
-Scale scale_of(const ActivePart& part, const Step& step);
-
-/// What the graph of a part depends on besides its algorithm and the place of its rank.
-Structure structure_of(const Run& run, std::uint32_t part);
-/// Its data are gathered into memory of their own.
-inline bool is_packed(const Run& run, std::uint32_t part) { return run.plan.parts[part].is_packed(); }
-/// Takes what Plan::sample asks for of the input.
-void take_sample(Run& run);
-/// Between the caller's buffers, or the run's sample, and the memory of a packed part.
-void pack(ActivePart& part);
-void unpack(const ActivePart& part);
-
-/// Where the sender's word about the length of what lands in this region counts, up to the region's own length: the
-/// caller's place for it. Else null.
-std::size_t* told_length(const ActivePart& part, const Region& region);
-
-/// Is a message of no bytes sent all the same? Signals are, the first message of each pair, for its digest, and those
-/// whose length is told by the sender.
-inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
-  return region.is_signal() || (part.number == 0 && step.index == 0) ||
-         traits_of(part.run->call.collective).lengths == Lengths::Told;
-}
 
 }  // namespace lacuna::runtime

@@ -70,12 +70,9 @@ struct Algorithm {
   Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
 };
 
-/// What the algorithm states for the position that the shape names; if it is symmetric, for all.
-inline GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
-  GraphBuilder builder(shape, algorithm.symmetric);
-  algorithm.build(builder);
-  return builder;
-}
+/// What the algorithm states for the position that the shape names, and what its structure puts around that; if it is
+/// symmetric, for all.
+GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape);
 
 /// Its graph. Those of all positions are made by graphs_of.
 inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace lacuna {
@@ -14,45 +13,6 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
       sent_(static_cast<std::size_t>(shape.size)),
       received_(static_cast<std::size_t>(shape.size)) {
   if (symmetric) shape_.position = 0;
-  if (shape.structure.feedback) add_residual();
-}
-
-/// Piece by piece: a program starts with what it needs first.
-void GraphBuilder::add_residual() {
-  for (Rank piece = 0; piece < shape_.size; ++piece) {
-    const Region to = piece_of(Buffer::Residual, piece);
-    Region from = to;
-    from.buffer = Buffer::Input;
-    add({.kind = StepKind::Reduce, .to = to, .from = in_one_buffer(from)});
-  }
-}
-
-void GraphBuilder::clear_contributed() {
-  std::vector<Region> contributed;
-  for (const Step& step : steps_) {
-    const bool reads = step.reads() && step.from.buffer == Buffer::Residual;
-    if (reads && std::find(contributed.begin(), contributed.end(), step.from) == contributed.end()) {
-      contributed.push_back(step.from);
-    }
-  }
-  for (const Region& region : contributed) clear_but_left_out(region);
-}
-
-/// In pieces so small that each was left out or not.
-void GraphBuilder::clear_but_left_out(const Region& region) {
-  std::uint32_t of = region.of;
-  for (const Region& left : left_out_) of = std::lcm(of, left.of);
-  const auto is_left_out = [&](std::uint32_t piece) {
-    return std::any_of(left_out_.begin(), left_out_.end(), [&](const Region& left) {
-      return piece >= left.begin * (of / left.of) && piece < left.end * (of / left.of);
-    });
-  };
-  const std::uint32_t end = region.end * (of / region.of);
-  for (std::uint32_t begin = region.begin * (of / region.of), next = begin; begin < end; begin = next) {
-    const bool kept = is_left_out(begin);
-    while (next < end && is_left_out(next) == kept) ++next;
-    if (!kept) clear({Buffer::Residual, region.slot, of, begin, next});
-  }
 }
 
 const Hosts& GraphBuilder::hosts() {
@@ -66,8 +26,10 @@ const Hosts& GraphBuilder::hosts() {
 }
 
 Region GraphBuilder::canonical(Region region) const {
-  if (shape_.structure.feedback && region.buffer == Buffer::Input) region.buffer = Buffer::Residual;
-  return in_one_buffer(region);
+  const Buffer instead = stands_for(region.buffer);
+  if (instead == region.buffer) return in_one_buffer(region);
+  region.buffer = instead;
+  return region;
 }
 
 /// In place, the two user buffers are one.
@@ -81,7 +43,7 @@ Region GraphBuilder::in_one_buffer(Region region) const {
 
 Region GraphBuilder::piece_of(Buffer buffer, Rank piece) const {
   const auto index = static_cast<std::uint32_t>(wrap(piece));
-  return {buffer, 0, static_cast<std::uint32_t>(shape_.size), index, index + 1};
+  return {.buffer = buffer, .of = static_cast<std::uint32_t>(shape_.size), .begin = index, .end = index + 1};
 }
 
 Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
@@ -89,15 +51,69 @@ Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
     refuse(fmt::format("pieces {} .. {} of {} are no range", begin, end, of));
     begin = end = of = 1;
   }
-  return canonical(
-      {buffer, 0, static_cast<std::uint32_t>(of), static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+  return canonical({.buffer = buffer,
+                    .of = static_cast<std::uint32_t>(of),
+                    .begin = static_cast<std::uint32_t>(begin),
+                    .end = static_cast<std::uint32_t>(end)});
 }
 
 Region GraphBuilder::scratch(int slot, Region like) {
-  if (slot < 0 || slot > 255) refuse(fmt::format("scratch slot {}, must be 0 .. 255", slot));
-  like.buffer = Buffer::Scratch;
-  like.slot = static_cast<std::uint8_t>(slot);
+  if (slot < 0 || slot > 255) {
+    refuse(fmt::format("scratch slot {}, must be 0 .. 255", slot));
+    slot = 0;
+  }
+  Buffer& buffer = slots_[static_cast<std::size_t>(slot)];
+  if (buffer == Buffer::Input) buffer = add_buffer({});
+  BufferInfo& info = tables_.buffers[static_cast<std::size_t>(buffer)];
+  const std::uint32_t length = like.end - like.begin;
+  if (std::uint64_t{length} * info.pieces > std::uint64_t{info.longest} * like.of) {
+    info.longest = length;
+    info.pieces = like.of;
+  }
+  like.buffer = buffer;
+  like.at_start = true;
   return like;
+}
+
+Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
+  if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
+  tables_.buffers.push_back(info);
+  return static_cast<Buffer>(tables_.buffers.size() - 1);
+}
+
+Region GraphBuilder::buffer(const BufferInfo& info) {
+  BufferInfo whole = info;
+  if (whole.role == Role::Scratch) whole.longest = 1;
+  return all_of(add_buffer(whole));
+}
+
+Value GraphBuilder::add_value(const ValueInfo& info) {
+  tables_.values.push_back(info);
+  definitions_.emplace_back();
+  return static_cast<Value>(tables_.values.size() - 1);
+}
+
+void GraphBuilder::define(StepId step, Value value) {
+  const auto at = static_cast<std::size_t>(value);
+  if (at >= definitions_.size()) return refuse("a value that the graph does not have");
+  if (definitions_[at]) refuse(fmt::format("value {} is defined twice", at));
+  definitions_[at] = step;
+}
+
+void GraphBuilder::follow_definition(StepId step, Value value, std::vector<StepId>& earlier) {
+  if (value == Value::None) return;
+  const auto at = static_cast<std::size_t>(value);
+  if (at >= definitions_.size() || !definitions_[at]) return refuse(fmt::format("value {} is read before it is defined", at));
+  if (*definitions_[at] != step) earlier.push_back(*definitions_[at]);
+}
+
+void GraphBuilder::decide(std::vector<Value> values) {
+  for (Value value : values) {
+    const auto at = static_cast<std::size_t>(value);
+    const bool agreed = at < tables_.values.size() && tables_.values[at].origin == Origin::Agreed;
+    if (!agreed) return refuse("what follows a part is chosen from agreed values");
+  }
+  tables_.decides = std::move(values);
 }
 
 Rank GraphBuilder::wrap(Rank value) const {
@@ -108,30 +124,68 @@ Rank GraphBuilder::wrap(Rank value) const {
 StepId GraphBuilder::send(Region from, Rank to_peer) {
   const Rank offset = wrap(to_peer - shape_.position);
   const std::uint32_t index = sent_[static_cast<std::size_t>(offset)]++;
-  return add({.kind = StepKind::Send, .peer = offset, .index = index, .to = {}, .from = from});
+  const auto length = static_cast<std::size_t>(from.length());
+  const bool own_length = length < tables_.values.size() && tables_.values[length].origin != Origin::Agreed;
+  const bool told = traits_of(shape_.collective).lengths == Lengths::Told;
+  return add({.kind = StepKind::Send,
+              .peer = offset,
+              .index = index,
+              .to = {},
+              .from = from,
+              .carries = told || own_length});
 }
 
 StepId GraphBuilder::receive(Region to, Rank from_peer) {
-  const Rank offset = wrap(from_peer - shape_.position);
-  const std::uint32_t index = received_[static_cast<std::size_t>(offset)]++;
-  return add({.kind = StepKind::Receive, .peer = offset, .index = index, .to = to, .from = {}});
+  return add(receiving(StepKind::Receive, to, {}, from_peer));
 }
 
 StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
+  return add(receiving(StepKind::ReceiveReduce, to, with, from_peer));
+}
+
+/// Where only two ranks know how long a block is, its message says it.
+Step GraphBuilder::receiving(StepKind kind, Region to, Region with, Rank from_peer) {
   const Rank offset = wrap(from_peer - shape_.position);
   const std::uint32_t index = received_[static_cast<std::size_t>(offset)]++;
-  return add({.kind = StepKind::ReceiveReduce, .peer = offset, .index = index, .to = to, .from = with});
+  Step step{.kind = kind, .peer = offset, .index = index, .to = to, .from = with};
+  step.carries = traits_of(shape_.collective).lengths == Lengths::Told;
+  if (step.carries) step.length = add_value({Origin::Carried});
+  return step;
+}
+
+Region GraphBuilder::receive_landed(Rank from_peer, BufferInfo landed) {
+  landed.role = Role::Landed;
+  if (!landed.capacity) refuse("a message that lands needs a capacity: the most that may come");
+  const Value length = add_value({Origin::Carried});
+  const Region to = counted(all_of(add_buffer(landed)), length);
+  Step step = receiving(StepKind::Receive, to, {}, from_peer);
+  step.carries = true;
+  step.length = length;
+  add(step);
+  return to;
 }
 
 StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind::Copy, .to = to, .from = from}); }
 
+StepId GraphBuilder::reduce(Region to, Region from) {
+  return add({.kind = StepKind::Reduce, .to = to, .from = from});
+}
+
 StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
 
+StepId GraphBuilder::kernel(const Kernel& kernel, KernelAccess access) {
+  const auto row = static_cast<std::uint32_t>(tables_.kernels.size());
+  tables_.kernels.push_back({&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses),
+                             std::move(access.defines)});
+  return add({.kind = StepKind::Kernel, .index = row, .to = {}, .from = {}});
+}
+
 void GraphBuilder::leave_out(Region partial) {
-  if (!shape_.structure.feedback || partial.buffer == Buffer::Residual) return;
+  const Buffer residual = stands_for(Buffer::Input);
+  if (!shape_.structure.feedback || partial.buffer == residual) return;
   left_out_.push_back(partial);
-  left_out_.back().buffer = Buffer::Residual;
-  left_out_.back().slot = 0;
+  left_out_.back().buffer = residual;
+  left_out_.back().at_start = false;
   copy(left_out_.back(), partial);
 }
 
@@ -152,24 +206,38 @@ void GraphBuilder::after(StepId step, StepId earlier) {
 /// Where a collective has blocks, a region is one of them: their lengths and places are the call's.
 void GraphBuilder::check_block(const Region& region) {
   const bool is_block = region.end == region.begin + 1 && region.of == static_cast<std::uint32_t>(shape_.size);
-  if (!has_blocks(shape_.collective) || region.is_signal() || is_block) return;
+  const bool is_like_data = tables_.buffers[static_cast<std::size_t>(region.buffer)].is_like_data();
+  if (!has_blocks(shape_.collective) || region.is_signal() || is_block || !is_like_data) return;
   refuse(fmt::format("{} has blocks: a region is one of {}, not [{}, {}) of {}", to_string(shape_.collective),
                      shape_.size, region.begin, region.end, region.of));
 }
 
 StepId GraphBuilder::add(Step step) {
   const auto id = static_cast<StepId>(steps_.size());
-  if (step.reads()) check_block(step.from);
-  if (step.writes()) check_block(step.to);
   steps_.push_back(step);
   ancestors_.emplace_back(id);
   std::vector<StepId> earlier;
-  if (step.reads()) follow_earlier(id, step.from, false, earlier);
-  if (step.writes()) follow_earlier(id, step.to, true, earlier);
+  const auto each_access = [&](auto visit) {
+    if (step.reads()) visit(step.from, false);
+    if (step.writes()) visit(step.to, true);
+    if (step.kind == StepKind::Kernel) Graph::each_access(tables_.kernels[step.index], visit);
+  };
+  if (step.length != Value::None) define(id, step.length);
+  each_access([&](const Region& region, bool write) { add_access(id, region, write, earlier); });
+  if (step.kind == StepKind::Kernel) {
+    for (Value value : tables_.kernels[step.index].uses) follow_definition(id, value, earlier);
+    for (Value value : tables_.kernels[step.index].defines) define(id, value);
+  }
   add_pruned_edges(id, std::move(earlier));
-  if (step.reads()) live_.push_back({id, step.from, false});
-  if (step.writes()) live_.push_back({id, step.to, true});
+  each_access([&](const Region& region, bool write) { live_.push_back({id, region, write}); });
   return id;
+}
+
+void GraphBuilder::add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {
+  check_block(region);
+  follow_definition(step, region.offset(), earlier);
+  follow_definition(step, region.length(), earlier);
+  follow_earlier(step, region, write, earlier);
 }
 
 void GraphBuilder::refuse(std::string what) {
@@ -199,9 +267,17 @@ void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
 
 bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_[step][ancestor]; }
 
+/// Memory that messages have landed in goes back once the last step that reads it has ended.
+void GraphBuilder::release_landed() {
+  for (std::size_t i = 0; i < tables_.buffers.size(); ++i) {
+    if (tables_.buffers[i].role != Role::Landed) continue;
+    add({.kind = StepKind::Release, .to = all_of(static_cast<Buffer>(i)), .from = {}});
+  }
+}
+
 Graph GraphBuilder::build() && {
-  if (shape_.structure.feedback) clear_contributed();
-  return Graph(shape_, symmetric_, std::move(steps_), edges_, std::move(lacking_));
+  release_landed();
+  return Graph(shape_, symmetric_, std::move(steps_), edges_, std::move(tables_));
 }
 
 }  // namespace lacuna

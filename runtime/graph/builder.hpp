@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,14 +10,18 @@
 
 namespace lacuna {
 
+/// What a kernel's step touches, and the values that it reads and defines.
+struct KernelAccess {
+  std::vector<Region> reads{}, writes{};
+  std::vector<Value> uses{}, defines{};
+};
+
 /// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
 /// between steps is inferred: a step follows every earlier one that touches the same bytes, unless both only read.
 /// Pieces and peers wrap around the number of ranks. In place, the two user buffers are one.
 class GraphBuilder {
  public:
   /// A symmetric program mentions its position only in sums of pieces and peers; it is written once, at position 0.
-  /// With feedback, what the program calls its input is the residual, to which the input is added first; what it has
-  /// read of it is contributed, and cleared at the end: the rest is left for the next call.
   GraphBuilder(const GraphShape& shape, bool symmetric);
 
   Rank size() const { return shape_.size; }
@@ -38,6 +44,22 @@ class GraphBuilder {
   Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
   /// Temporary block `slot`, 0 .. 255, as the place of `like`.
   Region scratch(int slot, Region like);
+  /// All of a buffer of the part's own.
+  Region buffer(const BufferInfo& info);
+  /// All of a buffer that has been made, of the caller's too, whatever stands for them.
+  static constexpr Region all_of(Buffer buffer) { return {.buffer = buffer, .of = 1, .begin = 0, .end = 1}; }
+  /// So many elements of a buffer as the value says, from the place that another says.
+  static Region counted(Region buffer, Value length, Value offset = Value::None) {
+    return {.buffer = buffer.buffer,
+            .of = Region::counted,
+            .begin = static_cast<std::uint32_t>(offset),
+            .end = static_cast<std::uint32_t>(length)};
+  }
+  /// A number that a kernel of this position defines, and messages carry.
+  Value value() { return add_value({}); }
+  /// One that kernels define alike on all positions: messages as long need not say it. The program of each position
+  /// asks for the same ones in the same order.
+  Value agreed() { return add_value({Origin::Agreed, agreed_++}); }
   /// No bytes: its message is only a signal.
   static Region signal() { return {}; }
 
@@ -45,18 +67,35 @@ class GraphBuilder {
   StepId receive(Region to, Rank from_peer);
   /// to = with op what arrives
   StepId receive_reduce(Region to, Region with, Rank from_peer);
+  /// A message of any length stays where it lands, until the last step that reads it has ended: its region. The
+  /// buffer's capacity is the most that may come.
+  Region receive_landed(Rank from_peer, BufferInfo landed);
   StepId copy(Region to, Region from);
+  /// to = to op from
+  StepId reduce(Region to, Region from);
+  StepId kernel(const Kernel& kernel, KernelAccess access);
   StepId clear(Region region);
   /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
   /// It is kept for the next call. The own input, where it is not read, is kept anyway.
   void leave_out(Region partial);
   /// This position does not get what others have here.
-  void lacks(Region region) { lacking_.push_back(region); }
+  void lacks(Region region) { tables_.lacking.push_back(region); }
+  /// What follows this part is chosen from these values, which are agreed (Method::follow).
+  void decide(std::vector<Value> values);
   /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
   /// There the result is scaled: avg divides. `chance`: where turns do not make each rank one of so many equally often.
   void finish(Region region, Rank contributors = 0, Chance chance = {});
   /// An order that the regions do not show: `step` starts after `earlier` has ended.
   void after(StepId step, StepId earlier);
+
+  // For what stands around a program.
+
+  /// What the program calls its input, or its output, is this buffer from now on.
+  void replace(Buffer callers, Buffer with) { stands_for_[static_cast<std::size_t>(callers)] = with; }
+  Buffer stands_for(Buffer callers) const { return stands_for_[static_cast<std::size_t>(callers)]; }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// Places of the residual that keep a sum.
+  const std::vector<Region>& left_out() const { return left_out_; }
 
   /// Ok, or the first thing that the program asked for and that can't be.
   const Status& status() const { return status_; }
@@ -74,16 +113,20 @@ class GraphBuilder {
   Region piece_of(Buffer buffer, Rank piece) const;
   Region range_of(Buffer buffer, Rank begin, Rank end, Rank of);
   Rank wrap(Rank value) const;
+  Value add_value(const ValueInfo& info);
+  Buffer add_buffer(const BufferInfo& info);
+  Step receiving(StepKind kind, Region to, Region with, Rank from_peer);
   StepId add(Step step);
+  void add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
+  void follow_definition(StepId step, Value value, std::vector<StepId>& earlier);
+  void define(StepId step, Value value);
   void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
   void add_pruned_edges(StepId step, std::vector<StepId> earlier);
   bool is_ancestor(StepId ancestor, StepId step) const;
 
   void refuse(std::string what);
   void check_block(const Region& region);
-  void add_residual();
-  void clear_contributed();
-  void clear_but_left_out(const Region& region);
+  void release_landed();
 
   GraphShape shape_;
   bool symmetric_;
@@ -92,9 +135,13 @@ class GraphBuilder {
   std::vector<Graph::Edge> edges_;
   std::vector<Access> live_;                  // accesses that a later step may have to follow
   std::vector<std::vector<bool>> ancestors_;  // by step: every step that ends before it
-  std::vector<Region> left_out_;              // places of the residual that keep a sum
-  std::vector<Region> lacking_;
+  std::vector<Region> left_out_;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
+  GraphTables tables_;
+  std::vector<std::optional<StepId>> definitions_;  // by value
+  std::uint32_t agreed_ = 0;                        // values so far
+  std::array<Buffer, 2> stands_for_ = {Buffer::Input, Buffer::Output};
+  std::array<Buffer, 256> slots_{};  // of scratch; Input: not used yet
 };
 
 }  // namespace lacuna

@@ -20,11 +20,28 @@ void add(Ranks& to, const Ranks& more) {
   for (std::size_t rank = 0; rank < more.size(); ++rank) to[rank] = to[rank] || more[rank];
 }
 
+/// Nobody knows which elements of the part's data are there.
+bool is_any_place(const Graph& graph, const Region& region) {
+  return region.is_counted() || !graph.buffer(region).is_like_data();
+}
+
+/// All that a kernel reads may be in all that it writes.
+template <class Held>
+void follow_kernel(const KernelStep& step, Held held) {
+  Ranks result;
+  for (const Region& region : step.reads) {
+    if (const Ranks* from = held(region)) add(result, *from);
+  }
+  for (const Region& region : step.writes) {
+    if (Ranks* to = held(region)) add(*to, result);
+  }
+}
+
 /// Whose values are in the output of each position at the end, between two places with none in between.
 std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& walk, Place begin, Place end) {
-  std::vector<std::map<std::pair<Buffer, std::uint8_t>, Ranks>> values(graphs.size());  // by position, then by memory
+  std::vector<std::map<Buffer, Ranks>> values(graphs.size());  // by position, then by memory
   for (std::size_t me = 0; me < graphs.size(); ++me) {
-    Ranks& own = values[me][{Buffer::Input, 0}];
+    Ranks& own = values[me][Buffer::Input];
     own.resize(me + 1);
     own[me] = true;
   }
@@ -33,9 +50,16 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
     const auto held = [&](const Region& region) -> Ranks* {
       const auto me = static_cast<std::size_t>(at.position);
       const Region there = placed(*graphs[me], region, at.position);
-      const bool holds = reaches({there.begin, there.of}, begin) && reaches(end, {there.end, there.of});
-      return holds && !there.is_signal() ? &values[me][{there.buffer, there.slot}] : nullptr;
+      if (there.is_signal()) return nullptr;
+      const bool holds = is_any_place(*graphs[me], there) ||
+                         (reaches({there.begin, there.of}, begin) && reaches(end, {there.end, there.of}));
+      return holds ? &values[me][there.buffer] : nullptr;
     };
+    if (at.step->kind == StepKind::Kernel) {
+      follow_kernel(graphs[static_cast<std::size_t>(at.position)]->kernel(*at.step), held);
+      continue;
+    }
+    if (at.step->kind == StepKind::Release) continue;
     const Ranks* from = at.step->reads() ? held(at.step->from) : nullptr;
     Ranks result = from ? *from : Ranks();
     if (at.step->receives()) add(result, sent);
@@ -46,7 +70,7 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
   }
   std::vector<Ranks> all;
   for (auto& memory : values) {
-    all.push_back(std::move(memory[{Buffer::Output, 0}]));
+    all.push_back(std::move(memory[Buffer::Output]));
     all.back().resize(graphs.size());
   }
   return all;
@@ -60,11 +84,12 @@ std::vector<Place> places_of(std::span<const Graph* const> graphs) {
   for (std::uint32_t block = 1; block < blocks; ++block) all.push_back({block, blocks});
   for (std::size_t me = 0; me < graphs.size(); ++me) {
     for (const Step& step : graphs[me]->steps()) {
-      for (const Region& region : {step.to, step.from}) {
+      graphs[me]->each_access(step, [&](const Region& region, bool) {
+        if (is_any_place(*graphs[me], region)) return;
         const Region there = placed(*graphs[me], region, static_cast<Rank>(me));
         if (there.begin > 0) all.push_back({there.begin, there.of});
         if (there.end > 0) all.push_back({there.end, there.of});
-      }
+      });
     }
   }
   std::sort(all.begin(), all.end(), [](const Place& a, const Place& b) { return !reaches(b, a); });

@@ -5,15 +5,10 @@
 namespace lacuna {
 
 Graph::Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges,
-             std::vector<Region> lacking)
-    : shape_(shape), symmetric_(symmetric), steps_(std::move(steps)), lacking_(std::move(lacking)) {
+             GraphTables tables)
+    : shape_(shape), symmetric_(symmetric), steps_(std::move(steps)), tables_(std::move(tables)) {
   index_edges(edges);
   index_receives();
-  for (const Step& step : steps_) {
-    for (const Region& region : {step.to, step.from}) {
-      if (region.buffer == Buffer::Scratch) scratch_slots_ = std::max(scratch_slots_, region.slot + 1u);
-    }
-  }
 }
 
 void Graph::index_edges(std::span<const Edge> edges) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/graph/kernel.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/hosts.hpp"
 #include "runtime/values/region.hpp"
@@ -24,7 +25,7 @@ struct GraphShape {
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };
 
-/// to and from are regions; op is the call's reduction.
+/// to and from are regions; op is the reduction of their elements.
 enum class StepKind : std::uint8_t {
   Send,           ///< from goes to the peer; done when its bytes may be rewritten
   Receive,        ///< to = the peer's bytes
@@ -32,6 +33,8 @@ enum class StepKind : std::uint8_t {
   Copy,           ///< to = from
   Reduce,         ///< to = to op from
   Clear,          ///< to = 0
+  Kernel,         ///< what row `index` of the graph's kernel steps says
+  Release,        ///< the memory of to, where a message has landed, is needed no more
 };
 
 using StepId = std::uint32_t;
@@ -46,14 +49,30 @@ struct Step {
   Rank contributors = 0;  ///< the result is final, of so many ranks: it is scaled before the last rounding; 0: not yet
   Chance chance{};        ///< of a final result's terms under random turns, unless it is that of contributors of all
   Rank peer = 0;          ///< how many positions after the own one, 0 .. size-1
-  std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver
+  std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver; which kernel step
   Region to;
   Region from;
+  bool carries = false;        ///< the message tells its length, and is sent also when it is empty
+  Value length = Value::None;  ///< that such a receive defines, in elements
 
   bool sends() const { return kind == StepKind::Send; }
   bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }
-  bool reads() const { return kind != StepKind::Receive && kind != StepKind::Clear; }
-  bool writes() const { return kind != StepKind::Send; }
+  /// Of `from` and `to`; a kernel's regions are in its row.
+  bool reads() const {
+    return kind == StepKind::Send || kind == StepKind::ReceiveReduce || kind == StepKind::Copy ||
+           kind == StepKind::Reduce;
+  }
+  bool writes() const { return kind != StepKind::Send && kind != StepKind::Kernel; }
+};
+
+/// What the steps of a graph refer to.
+struct GraphTables {
+  /// By Buffer; the caller's two come first.
+  std::vector<BufferInfo> buffers{{.role = Role::Input}, {.role = Role::Output}};
+  std::vector<KernelStep> kernels{};
+  std::vector<ValueInfo> values{};
+  std::vector<Value> decides{};   ///< from which the part that follows is chosen
+  std::vector<Region> lacking{};  ///< what others have and this position does not get
 };
 
 /// The plan of one position, for one part of the data: steps and the order between them. An immutable value, run many
@@ -63,7 +82,7 @@ class Graph {
   using Edge = std::pair<StepId, StepId>;  ///< first ends before second starts
 
   Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges,
-        std::vector<Region> lacking = {});
+        GraphTables tables = {});
 
   const GraphShape& shape() const { return shape_; }
   bool symmetric() const { return symmetric_; }
@@ -77,10 +96,24 @@ class Graph {
   std::span<const StepId> roots() const { return roots_; }
   /// The step that receives message `index` from the position `offset` after the own one.
   std::optional<StepId> receiver(Rank offset, std::uint32_t index) const;
-  /// What others have and this position does not get.
-  std::span<const Region> lacking() const { return lacking_; }
-  /// Scratch blocks that a run needs, each as long as the longest region of the data.
-  std::uint32_t scratch_slots() const { return scratch_slots_; }
+  const GraphTables& tables() const { return tables_; }
+  const BufferInfo& buffer(const Region& region) const {
+    return tables_.buffers[static_cast<std::size_t>(region.buffer)];
+  }
+  /// The row of a kernel's step.
+  const KernelStep& kernel(const Step& step) const { return tables_.kernels[step.index]; }
+  /// Calls visit(region, whether it is written) for all that the step touches.
+  template <class Visit>
+  void each_access(const Step& step, Visit visit) const {
+    if (step.reads()) visit(step.from, false);
+    if (step.writes()) visit(step.to, true);
+    if (step.kind == StepKind::Kernel) each_access(kernel(step), visit);
+  }
+  template <class Visit>
+  static void each_access(const KernelStep& step, Visit visit) {
+    for (const Region& region : step.reads) visit(region, false);
+    for (const Region& region : step.writes) visit(region, true);
+  }
 
  private:
   struct Source {
@@ -101,8 +134,7 @@ class Graph {
   std::vector<StepId> roots_;
   std::vector<Source> sources_;
   std::vector<StepId> receives_;
-  std::vector<Region> lacking_;
-  std::uint32_t scratch_slots_ = 0;
+  GraphTables tables_;
 };
 
 /// The region as it lies at `position`: a symmetric graph's pieces are counted from there.

@@ -9,9 +9,14 @@ namespace lacuna::runtime {
 namespace {
 
 std::size_t elements_in(const Region& region, bool has_blocks, std::size_t count) {
-  if (region.is_signal()) return 0;
+  if (region.is_signal() || region.is_counted()) return 0;
   if (has_blocks) return count;
   return boundary(region.end, count, region.of) - boundary(region.begin, count, region.of);
+}
+
+/// Is it known without the data how much lies there?
+bool is_foreseen(const Graph& graph, const Region& region) {
+  return !region.is_counted() && graph.buffer(region).is_like_data();
 }
 
 }  // namespace
@@ -48,10 +53,15 @@ GraphCost::GraphCost(Graphs graphs) : rounds_(rounds_of(graphs.distinct())) {
 GraphCost::Moves GraphCost::moves_of(const Graph& graph, Rank position) {
   Moves moves;
   for (const Step& step : graph.steps()) {
-    if (step.sends()) moves.sent.push_back(placed(graph, step.from, position));
-    if (step.receives()) moves.received.push_back(placed(graph, step.to, position));
+    if (!step.sends() && !step.receives()) continue;
+    const Region& region = step.sends() ? step.from : step.to;
+    if (is_foreseen(graph, region)) {
+      (step.sends() ? moves.sent : moves.received).push_back(placed(graph, region, position));
+    } else {
+      moves.depends = true;
+    }
   }
-  for (const Region& region : graph.lacking()) moves.lacking.push_back(placed(graph, region, position));
+  for (const Region& region : graph.tables().lacking) moves.lacking.push_back(placed(graph, region, position));
   return moves;
 }
 
@@ -74,7 +84,8 @@ PartCost GraphCost::fold(Rank position, std::size_t count) const {
   PartCost cost{.rounds = rounds_,
                 .sent = sum(moves.sent, count),
                 .received = sum(moves.received, count),
-                .lacking = sum(moves.lacking, count)};
+                .lacking = sum(moves.lacking, count),
+                .depends_on_data = moves.depends};
   for (const Final& final : finals_) {
     const std::size_t length = elements_in(final.region, has_blocks_, count);
     if (length == 0) continue;

@@ -11,7 +11,8 @@
 
 namespace lacuna::runtime {
 
-/// Elements that a region of a part of `count` elements holds; of each block, where there are blocks.
+/// Elements that a region of a part of `count` elements holds; of each block, where there are blocks; 0 where a value
+/// says it.
 std::size_t elements_in(const Graph& graph, const Region& region, Rank position, std::size_t count);
 
 /// The number of messages in the longest chain of which each waits for the one before, in the graphs of all positions;
@@ -26,6 +27,7 @@ struct PartCost {
   std::uint64_t contributions = 0;  ///< terms in these
   Rank fewest = 0;                  ///< terms in one of them; 0: nothing is reduced
   std::uint64_t lacking = 0;        ///< elements that this rank does not get
+  bool depends_on_data = false;     ///< it sends more than is said here: as much as values say
 };
 
 /// What the graphs of all positions cost. Those of no positions cost nothing.
@@ -44,6 +46,7 @@ class GraphCost {
   /// Regions as they lie at one position.
   struct Moves {
     std::vector<Region> sent, received, lacking;
+    bool depends = false;
   };
   struct Known {
     Rank position = -1;

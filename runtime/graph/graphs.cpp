@@ -2,7 +2,22 @@
 
 #include <utility>
 
+#include "runtime/graph/feedback.hpp"
+#include "runtime/graph/packing.hpp"
+
 namespace lacuna {
+
+GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
+  const auto& [in_place, feedback, data, numbers] = shape.structure;
+  GraphBuilder g(shape, algorithm.symmetric);
+  if (data == Data::Packed) gather_data(g);
+  if (data == Data::Kept) use_kept(g);
+  if (feedback) add_to_residual(g);
+  algorithm.build(g);
+  if (feedback) clear_contributed(g);
+  if (data == Data::Packed) scatter_data(g);
+  return g;
+}
 
 Graphs::Graphs(std::vector<Graph> graphs, Rank size) : graphs_(std::move(graphs)) {
   const auto count = static_cast<std::size_t>(size);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "runtime/graph/walk.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 std::string interval(const Region& region) {
   if (region.is_signal()) return "a signal";
+  if (region.is_counted()) return fmt::format("as much as value {} says", region.end);
   return fmt::format("[{}, {}) of {}", region.begin, region.end, region.of);
 }
 
@@ -38,28 +40,77 @@ bool fit(Collective collective, const Walk::Message& message, const Region& from
                                      : message.sender == 0 && is_block(from, message.receiver);
 }
 
-Status check_message(std::span<const Graph* const> graphs, const Walk::Message& message) {
+/// One end of a message, as it lies there.
+struct MessageEnd {
+  const Graph& graph;
+  const Step& step;
+  Region region;
+
+  MessageEnd(std::span<const Graph* const> graphs, Rank position, StepId id)
+      : graph(*graphs[static_cast<std::size_t>(position)]),
+        step(graph.steps()[id]),
+        region(placed(graph, step.sends() ? step.from : step.to, position)) {}
+
+  /// Of its length, which is agreed; else null.
+  const ValueInfo* agreed() const {
+    if (!region.is_counted() || region.end >= graph.tables().values.size()) return nullptr;
+    const ValueInfo& info = graph.tables().values[region.end];
+    return info.origin == Origin::Agreed ? &info : nullptr;
+  }
+  /// The kernel that says how long it is.
+  const Kernel* definer() const {
+    for (const KernelStep& row : graph.tables().kernels) {
+      for (Value value : row.defines) {
+        if (value == region.length()) return row.kernel;
+      }
+    }
+    return nullptr;
+  }
+  std::optional<Dtype> element() const {
+    return region.is_signal() ? std::optional<Dtype>() : graph.buffer(region).element;
+  }
+};
+
+/// Why two ends do not agree about the length of a message, or null.
+const char* length_flaw(const MessageEnd& from, const MessageEnd& to) {
+  if (from.step.carries != to.step.carries) {
+    return from.step.carries ? ": only the sender knows this length, and the receiver does not take it from the message"
+                             : ": the receiver takes the length from a message that does not tell it";
+  }
+  if (from.element() != to.element()) return ": the two buffers have elements of different types";
+  if (from.step.carries || !(from.region.is_counted() || to.region.is_counted())) return nullptr;
+  const ValueInfo *sent = from.agreed(), *received = to.agreed();
+  if (sent && received && *sent == *received && from.definer() == to.definer()) return nullptr;
+  return ": the two ranks define this length differently";
+}
+
+Status check_ends(const Walk::Message& message) {
   const auto& [sender, receiver, index, send, receive] = message;
   if (!receive) {
     return {Code::InvalidArgument, fmt::format("position {} step {}: send {} to position {} meets no receive", sender,
                                                *send, index, receiver)};
   }
-  if (!send) {
-    return {Code::InvalidArgument, fmt::format("position {} step {}: receive {} from position {} meets no send",
-                                               receiver, *receive, index, sender)};
-  }
-  const Graph& source = *graphs[static_cast<std::size_t>(sender)];
-  const Graph& target = *graphs[static_cast<std::size_t>(receiver)];
-  const Region from = placed(source, source.steps()[*send].from, sender);
-  const Region to = placed(target, target.steps()[*receive].to, receiver);
+  if (send) return {};
+  return {Code::InvalidArgument, fmt::format("position {} step {}: receive {} from position {} meets no send", receiver,
+                                             *receive, index, sender)};
+}
+
+Status check_message(std::span<const Graph* const> graphs, const Walk::Message& message) {
+  if (Status both = check_ends(message); !both) return both;
+  const auto& [sender, receiver, index, send, receive] = message;
+  const MessageEnd from(graphs, sender, *send), to(graphs, receiver, *receive);
   const Collective collective = graphs.front()->shape().collective;
-  if (fit(collective, message, from, to)) return {};
-  const char* reason = traits_of(collective).lengths == Lengths::Told && same_interval(from, to)
-                           ? ": only two ranks know this block's length, so it must go straight from one to the other"
-                           : "";
+  const char* reason = length_flaw(from, to);
+  const bool is_counted = from.region.is_counted() || to.region.is_counted();
+  if (!reason && (is_counted || fit(collective, message, from.region, to.region))) return {};
+  if (!reason) {
+    reason = traits_of(collective).lengths == Lengths::Told && same_interval(from.region, to.region)
+                 ? ": only two ranks know this block's length, so it must go straight from one to the other"
+                 : "";
+  }
   return {Code::InvalidArgument,
           fmt::format("message {} from position {} step {} to position {} step {}: sends {}, receives {}{}", index,
-                      sender, *send, receiver, *receive, interval(from), interval(to), reason)};
+                      sender, *send, receiver, *receive, interval(from.region), interval(to.region), reason)};
 }
 
 Status check_cycles(const Walk& walk) {
@@ -69,9 +120,12 @@ Status check_cycles(const Walk& walk) {
                       walk.stuck()->position, walk.stuck()->id)};
 }
 
-Status check_accesses(const Graph& graph) {
+/// [a][b]: b starts after a has ended.
+using Later = std::vector<std::vector<bool>>;
+
+Later later_steps(const Graph& graph) {
   const std::size_t count = graph.steps().size();
-  std::vector<std::vector<bool>> later(count, std::vector<bool>(count, false));  // [a][b]: b starts after a has ended
+  Later later(count, std::vector<bool>(count, false));
   std::vector<StepId> stack;
   for (StepId a = 0; a < count; ++a) {
     stack.assign(1, a);
@@ -85,20 +139,96 @@ Status check_accesses(const Graph& graph) {
       }
     }
   }
-  const auto conflict = [](const Step& a, const Step& b) {
-    return (a.writes() && b.writes() && overlap(a.to, b.to)) || (a.writes() && b.reads() && overlap(a.to, b.from)) ||
-           (a.reads() && b.writes() && overlap(a.from, b.to));
-  };
-  for (StepId a = 0; a < count; ++a) {
-    for (StepId b = a + 1; b < count; ++b) {
+  return later;
+}
+
+bool conflict(const Graph& graph, const Step& a, const Step& b) {
+  bool found = false;
+  graph.each_access(a, [&](const Region& first, bool first_writes) {
+    graph.each_access(b, [&](const Region& second, bool second_writes) {
+      found = found || ((first_writes || second_writes) && overlap(first, second));
+    });
+  });
+  return found;
+}
+
+Status check_accesses(const Graph& graph, const Later& later) {
+  for (StepId a = 0; a < later.size(); ++a) {
+    for (StepId b = a + 1; b < later.size(); ++b) {
+      if (later[a][b] || later[b][a]) continue;
       const Step& first = graph.steps()[a];
       const Step& second = graph.steps()[b];
-      if (!conflict(first, second) || later[a][b] || later[b][a]) continue;
+      if (!conflict(graph, first, second)) continue;
       const bool under_send = first.sends() || second.sends();
+      const bool released = first.kind == StepKind::Release || second.kind == StepKind::Release;
       return {Code::InvalidArgument,
               fmt::format("position {} steps {} and {} touch the same bytes and are not ordered{}",
-                          graph.shape().position, a, b, under_send ? ": bytes under a send would be rewritten" : "")};
+                          graph.shape().position, a, b,
+                          released     ? ": what has landed would be released too early"
+                          : under_send ? ": bytes under a send would be rewritten"
+                                       : "")};
     }
+  }
+  return {};
+}
+
+/// The step that defines each value.
+std::vector<std::optional<StepId>> definitions_of(const Graph& graph) {
+  std::vector<std::optional<StepId>> all(graph.tables().values.size());
+  for (StepId id = 0; id < graph.steps().size(); ++id) {
+    const Step& step = graph.steps()[id];
+    if (step.length != Value::None) all[static_cast<std::size_t>(step.length)] = id;
+    if (step.kind != StepKind::Kernel) continue;
+    for (Value value : graph.kernel(step).defines) all[static_cast<std::size_t>(value)] = id;
+  }
+  return all;
+}
+
+Status check_values(const Graph& graph, const Later& later) {
+  const auto definitions = definitions_of(graph);
+  Status status;
+  for (StepId id = 0; id < graph.steps().size(); ++id) {
+    const Step& step = graph.steps()[id];
+    const auto check = [&](Value value) {
+      if (value == Value::None || value == step.length || !status) return;
+      const auto at = static_cast<std::size_t>(value);
+      const bool defined = at < definitions.size() && definitions[at] && later[*definitions[at]][id];
+      if (defined) return;
+      status = {Code::InvalidArgument, fmt::format("position {} step {}: value {} is read before it is defined",
+                                                   graph.shape().position, id, at)};
+    };
+    graph.each_access(step, [&](const Region& region, bool) {
+      check(region.offset());
+      check(region.length());
+    });
+    if (step.kind != StepKind::Kernel) continue;
+    for (Value value : graph.kernel(step).uses) check(value);
+  }
+  for (Value value : graph.tables().decides) {
+    const auto at = static_cast<std::size_t>(value);
+    const bool agreed = at < definitions.size() && graph.tables().values[at].origin == Origin::Agreed;
+    if (status && !(agreed && definitions[at])) {
+      status = {Code::InvalidArgument, fmt::format("position {}: value {}, from which the part that follows is chosen, "
+                                                   "is not agreed: ranks could choose differently",
+                                                   graph.shape().position, at)};
+    }
+  }
+  return status;
+}
+
+/// All positions choose what follows from the same values.
+Status check_decisions(std::span<const Graph* const> graphs) {
+  const auto names_of = [](const Graph& graph) {
+    std::vector<std::uint32_t> names;
+    for (Value value : graph.tables().decides) {
+      names.push_back(graph.tables().values[static_cast<std::size_t>(value)].name);
+    }
+    return names;
+  };
+  for (std::size_t position = 1; position < graphs.size(); ++position) {
+    if (names_of(*graphs[position]) == names_of(*graphs[0])) continue;
+    return {Code::InvalidArgument,
+            fmt::format("positions 0 and {} choose the part that follows from different values", position)};
   }
   return {};
 }
@@ -114,9 +244,11 @@ Status verify(std::span<const Graph* const> graphs) {
   if (Status status = check_cycles(walk); !status) return status;
   for (auto graph = graphs.begin(); graph != graphs.end(); ++graph) {
     if (std::find(graphs.begin(), graph, *graph) != graph) continue;
-    if (Status status = check_accesses(**graph); !status) return status;
+    const Later later = later_steps(**graph);
+    if (Status status = check_accesses(**graph, later); !status) return status;
+    if (Status status = check_values(**graph, later); !status) return status;
   }
-  return {};
+  return check_decisions(graphs);
 }
 
 }  // namespace lacuna

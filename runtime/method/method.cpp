@@ -65,9 +65,9 @@ void make_plan(const PlanRequest& request, Plan& plan) {
   add_parts(call, {.data = {0, call.count}}, request.hosts.size(), request.chunk_bytes, plan);
 }
 
-Order order_of(const Binding& binding, const Plan& plan, std::uint32_t part) {
-  const Method* method = plan.parts[part].is_dense() ? nullptr : method_of(binding.call, binding.algorithm);
-  return method && method->order ? method->order(binding, part) : dense_order(binding, part);
+Order order_of(const Binding& binding, const PartPlan& part) {
+  const Method* method = part.is_dense() ? nullptr : method_of(binding.call, binding.algorithm);
+  return method && method->order ? method->order(binding, part.draw) : dense_order(binding, part);
 }
 
 }  // namespace lacuna

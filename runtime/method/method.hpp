@@ -3,12 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "runtime/graph/algorithm.hpp"
 #include "runtime/method/option.hpp"
-#include "runtime/method/plan.hpp"
+#include "runtime/graph/plan.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
 
@@ -19,6 +20,8 @@ struct MethodAlgorithm {
   const Algorithm* algorithm = nullptr;
   std::string_view name;
   std::string_view summary;  ///< as Algorithm::summary, with the method
+  /// Whose dense call reports stand beside; null: the algorithm's own.
+  const Algorithm* dense = nullptr;
 };
 
 /// What a plan is made from: values equal on all ranks, of a call that check() has accepted.
@@ -34,9 +37,16 @@ struct Ended {
   const Call& call;
   const Plan& plan;
   bool well = false;
-  std::uint64_t state_run = 0;          ///< which run of its state it was, from 1; 0: it has none
-  std::span<const std::byte> sample{};  ///< the dense result of Plan::sample elements
-  const void* run = nullptr;            ///< tells runs apart that are under way at the same time
+  std::uint64_t state_run = 0;  ///< which run of its state it was, from 1; 0: it has none
+  const void* run = nullptr;    ///< tells runs apart that are under way at the same time
+};
+
+/// A part that has ended, with what all ranks know alike of it.
+struct Followed {
+  const PlanRequest& request;
+  const PartPlan& part;
+  std::uint32_t length = 1;               ///< of its chain so far, from the part of the plan on
+  std::span<const std::uint64_t> values;  ///< on which its program decides
 };
 
 /// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
@@ -46,8 +56,8 @@ struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
-  /// Names of what it adds to reports, of which those that a plan knows come first, and of what becomes of parts: the
-  /// first outcome is "dense".
+  /// Names of what it adds to reports, of which those that a plan knows come first and kernels count the rest, and of
+  /// what becomes of parts: the first outcome is "dense".
   std::span<const std::string_view> numbers{};
   std::span<const std::string_view> outcomes{};
   /// Those that serve it.
@@ -67,12 +77,15 @@ struct Method {
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
   /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
+  /// What follows a part that has ended, or nothing; null: nothing ever. It begins on each rank when the part has ended
+  /// there.
+  std::optional<PartPlan> (*follow)(const Followed& part) = nullptr;
   /// A run of this call begins.
   void (*begun)(const Call& call, const void* run) = nullptr;
-  /// The ranks in one part that is not dense; null: as the algorithm orders them.
-  Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
-  /// A run has ended: fills in the rest of the numbers.
-  void (*ended)(const Ended& run, MethodNumbers& numbers) = nullptr;
+  /// The ranks in a part that is not dense, which draws as so manieth; null: as the algorithm orders them.
+  Order (*order)(const Binding& binding, std::uint32_t draw) = nullptr;
+  /// A run has ended.
+  void (*ended)(const Ended& run) = nullptr;
 
   /// How the algorithm is called when it serves this method; null: it does not.
   const MethodAlgorithm* find(const Algorithm& algorithm) const;
@@ -92,10 +105,10 @@ inline bool asks_for_method(const Call& call) { return is_on(call.options.method
 void make_plan(const PlanRequest& request, Plan& plan);
 
 /// The ranks in one part of a plan.
-Order order_of(const Binding& binding, const Plan& plan, std::uint32_t part);
+Order order_of(const Binding& binding, const PartPlan& part);
 /// In the dense call.
-inline Order dense_order(const Binding& binding, std::uint32_t part) {
-  return binding.algorithm.order ? binding.algorithm.order(binding, part) : Order(binding.hosts.size());
+inline Order dense_order(const Binding& binding, const PartPlan& part) {
+  return binding.algorithm.order ? binding.algorithm.order(binding, part.draw) : Order(binding.hosts.size());
 }
 
 }  // namespace lacuna

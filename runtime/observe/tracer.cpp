@@ -16,6 +16,17 @@ std::uint32_t place_of(std::vector<T>& all, const Value& value) {
   return place;
 }
 
+/// Of a step's data, once it has ended.
+std::uint64_t bytes_of(const ActivePart& part, StepId id) {
+  const Step& step = part.graph->steps()[id];
+  if (step.receives()) return part.states[id].bytes;
+  if (step.kind == StepKind::Release) return 0;
+  if (step.kind != StepKind::Kernel) return resolve(part, step.sends() ? step.from : step.to).bytes();
+  std::uint64_t bytes = 0;
+  for (const Region& region : part.graph->kernel(step).writes) bytes += resolve(part, region).bytes();
+  return bytes;
+}
+
 }  // namespace
 
 void Tracer::add(Event event) {
@@ -67,9 +78,7 @@ void Tracer::sent(const ActivePart& part, StepId step, std::size_t bytes, bool e
 void Tracer::step_ended(const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   Event event = of_step(Kind::StepEnded, part, id);
-  const std::size_t width = size_of(part.run->call.dtype);
-  const std::size_t* told = step.writes() ? told_length(part, step.to) : nullptr;
-  event.bytes = (told ? *told : resolve(part, step.sends() ? step.from : step.to).count) * width;
+  event.bytes = bytes_of(part, id);
   event.has_message = step.receives() && (event.bytes > 0 || sent_when_empty(part, step, step.to));
   add(event);
 }

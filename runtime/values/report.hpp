@@ -35,6 +35,21 @@ struct PartReport {
 /// Named numbers that a method adds to the reports of its calls, as Method::numbers names them.
 using MethodNumbers = std::array<double, 8>;
 
+/// What the kernels of a rank count as they run, in elements, and what they add to the numbers.
+struct Counted {
+  std::uint64_t selected = 0;     ///< of the own data, to be sent
+  std::uint64_t contributed = 0;  ///< of these, what has reached the result
+  std::uint64_t kept = 0;         ///< left for a later call
+  MethodNumbers numbers{};
+
+  void add(const Counted& more) {
+    selected += more.selected;
+    contributed += more.contributed;
+    kept += more.kept;
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += more.numbers[i];
+  }
+};
+
 /// What a call with a method has done, beside the dense call: that of the same algorithm and the same data, without the
 /// method, as this rank would see it. What a rank moves depends on its position, so where positions are drawn one rank
 /// may send more than in the dense call, and another less.
@@ -46,6 +61,8 @@ struct Report {
   /// Terms, over all elements that are reduced, of all ranks.
   std::uint64_t contributions = 0, dense_contributions = 0;
   std::uint64_t lacking = 0;  ///< elements that other ranks have and this one does not get
+  /// Elements of this rank that its kernels have selected, contributed and kept; 0 where graphs alone say what is lost.
+  std::uint64_t selected = 0, contributed = 0, kept = 0;
   MethodNumbers numbers{};
   std::vector<PartReport> parts{};  ///< none if nothing was left out and there were no segments
 

@@ -2,8 +2,16 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace lacuna {
+
+/// What stands for the caller's two buffers in a program.
+enum class Data : std::uint8_t {
+  Own,     ///< themselves
+  Packed,  ///< memory of the part, into which stretches of the input are gathered, and back to the output at the end
+  Kept,    ///< memory of the run, which other parts fill and read
+};
 
 /// What a graph depends on beside its algorithm, its ranks and their hosts: how the buffers of the call lie to each
 /// other, and a few small integers whose meaning only the algorithm's program knows; 0 is the usual.
@@ -12,6 +20,7 @@ struct Structure {
 
   bool in_place = false;
   bool feedback = false;  ///< the input is added to the state's residual, which stands for it and is made if it lacks
+  Data data = Data::Own;
   std::array<int, most_numbers> numbers{};
 
   friend bool operator==(const Structure&, const Structure&) = default;

@@ -4,6 +4,7 @@
 
 #include "algorithms/registry.hpp"
 #include "tests/support/collective_case.hpp"
+#include "tests/support/delayed_compute.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -26,6 +27,7 @@ class Drawn {
     options_.executor.parts_in_flight = static_cast<std::uint32_t>(1 + pick(4));
     options_.executor.slots = static_cast<std::uint32_t>(1 + pick(3));
     options_.executor.chunk_bytes = one_of({16, 128, 1 << 20});
+    if (pick(3) == 0) options_.executor.compute = delayed_compute;
     const std::size_t hosts = 1 + pick(3);
     for (Rank rank = 0; rank < size_; ++rank) options_.hosts.push_back(static_cast<Rank>(pick(hosts)));
     const std::size_t calls = 1 + pick(6);

@@ -4,6 +4,7 @@
 
 #include "algorithms/registry.hpp"
 #include "tests/support/collective_case.hpp"
+#include "tests/support/delayed_compute.hpp"
 #include "tests/support/pairwise.hpp"
 #include "tests/support/ranks.hpp"
 
@@ -281,6 +282,11 @@ std::vector<Condition> conditions() {
              n.sends = referenced;
              e.window_bytes = 1;
              e.eager_bytes = 256;
+           }),
+      with("DelayedCompute", false,
+           [](InprocOptions& n, runtime::ExecutorOptions& e) {
+             n.seed = 3;
+             e.compute = delayed_compute;
            }),
       with("OnePartInFlight", false, [](InprocOptions&, runtime::ExecutorOptions& e) { e.parts_in_flight = 1; }),
       with("DrawnOrder", false,

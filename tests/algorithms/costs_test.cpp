@@ -2,7 +2,7 @@
 
 #include "algorithms/registry.hpp"
 #include "runtime/graph/graph_cost.hpp"
-#include "runtime/method/plan.hpp"
+#include "runtime/graph/plan.hpp"
 
 namespace lacuna {
 namespace {

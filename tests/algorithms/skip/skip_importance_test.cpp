@@ -15,12 +15,18 @@ const std::byte* bytes_of(const std::vector<float>& values) {
   return reinterpret_cast<const std::byte*>(values.data());
 }
 
+/// A run has ended well, with this result.
+void end(SkipImportance& importance, std::uint64_t key, const void* run, const std::vector<float>& result) {
+  importance.measured(key, run, Dtype::F32, bytes_of(result), result.size());
+  importance.ended(key, run, true);
+}
+
 /// Segment by segment one run that measures, of these values.
 void measure(SkipImportance& importance, const std::vector<std::vector<float>>& segments) {
   for (std::size_t key = 0; key < segments.size(); ++key) {
     EXPECT_EQ(importance.next(key), Next::Measure);
     importance.started(key, &importance);
-    importance.ended(key, &importance, Dtype::F32, bytes_of(segments[key]), segments[key].size());
+    end(importance, key, &importance, segments[key]);
   }
 }
 
@@ -77,7 +83,7 @@ TEST(SkipImportance, IsMeasuredEverySoManyRunsAndFollowsWhatItSees) {
     for (std::uint64_t key : {0u, 1u}) {
       importance.next(key);
       importance.started(key, &importance);
-      importance.ended(key, &importance, Dtype::F32, bytes_of((key == 0) == first_is_large ? large : small), 1000);
+      end(importance, key, &importance, (key == 0) == first_is_large ? large : small);
     }
   }
   EXPECT_EQ(seen, (std::vector<Next>{Next::Measure, Next::Protect, Next::Protect, Next::Measure, Next::Skip, Next::Skip,
@@ -89,10 +95,10 @@ TEST(SkipImportance, AFailedRunChangesNothing) {
   measure(importance, {normal(1000, 10, 1), normal(1000, 0.1F, 2)});
   EXPECT_EQ(importance.next(0), Next::Protect);
   importance.started(0, &importance);
-  importance.ended(0, &importance, Dtype::F32, nullptr, 1000);
+  importance.ended(0, &importance, false);
   EXPECT_EQ(importance.next(0), Next::Measure);
   importance.started(0, &importance);
-  importance.ended(0, &importance, Dtype::F32, nullptr, 1000);  // the run that was to measure
+  importance.ended(0, &importance, false);  // the run that was to measure
   EXPECT_EQ(importance.next(0), Next::Protect);
 }
 
@@ -105,9 +111,9 @@ TEST(SkipImportance, AnEarlierRunThatEndsLaterIsNoMeasurement) {
   importance.started(0, &earlier);
   EXPECT_EQ(importance.next(0), Next::Measure);
   importance.started(0, &measuring);
-  importance.ended(0, &earlier, Dtype::F32, bytes_of(small), 1000);
+  end(importance, 0, &earlier, small);
   EXPECT_EQ(importance.ready(0).code(), Code::Busy) << "the run that measures has not ended";
-  importance.ended(0, &measuring, Dtype::F32, bytes_of(large), 1000);
+  end(importance, 0, &measuring, large);
   EXPECT_TRUE(importance.ready(0));
   EXPECT_EQ(importance.next(0), Next::Protect);
 }

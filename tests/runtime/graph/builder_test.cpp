@@ -81,6 +81,19 @@ TEST(Builder, AScratchBlockOverlapsItselfWhateverPlaceItStandsFor) {
   EXPECT_EQ(edges_of(std::move(g)), (Edges{{0, 1}}));
 }
 
+TEST(Builder, AScratchBlockIsAsLongAsTheLongestRangeThatItStandsFor) {
+  GraphBuilder g = builder();
+  g.receive(g.scratch(5, g.output(1)), 1);
+  g.receive(g.scratch(7, g.output(1)), 1);
+  g.receive(g.scratch(5, g.output(1, 3, 3)), 2);
+  g.receive(g.scratch(5, g.output(0, 1, 2)), 3);
+  const Graph graph = std::move(g).build();
+  const auto& buffers = graph.tables().buffers;
+  ASSERT_EQ(buffers.size(), 4u) << "the caller's two, and a block for each slot";
+  EXPECT_EQ(buffers[2].longest * 3, buffers[2].pieces * 2) << "two thirds";
+  EXPECT_EQ(buffers[3].longest * 4, buffers[3].pieces) << "a quarter";
+}
+
 TEST(Builder, EdgesThatOthersImplyAreLeftOut) {
   GraphBuilder g = builder();
   g.receive(g.output(), 1);

@@ -95,13 +95,14 @@ TEST(Contributions, KnowEveryBlock) {
 }
 
 TEST(Contributions, OfAReductionAreThoseOfBothSides) {
-  const Region in{Buffer::Input, 0, 1, 0, 1}, out{Buffer::Output, 0, 1, 0, 1}, extra{Buffer::Scratch, 1, 1, 0, 1};
+  const Region in{Buffer::Input, 0, 1, 0, 1}, out{Buffer::Output, 0, 1, 0, 1}, extra{Buffer{2}, true, 1, 0, 1};
   const std::vector<Step> receives = {{.kind = StepKind::Copy, .to = out, .from = in},
                                       {.kind = StepKind::Receive, .peer = 1, .to = extra, .from = {}},
                                       {.kind = StepKind::Reduce, .to = out, .from = extra}};
   const std::vector<Step> sends = {{.kind = StepKind::Send, .peer = 1, .to = {}, .from = in}};
   std::vector<Graph> both;
-  both.emplace_back(GraphShape{.size = 2}, false, receives, std::vector<Graph::Edge>{{0, 2}, {1, 2}});
+  both.emplace_back(GraphShape{.size = 2}, false, receives, std::vector<Graph::Edge>{{0, 2}, {1, 2}},
+                    GraphTables{.buffers = {{.role = Role::Input}, {.role = Role::Output}, {}}});
   both.emplace_back(GraphShape{.size = 2, .position = 1}, false, sends, std::vector<Graph::Edge>{});
   const auto cells = contributions_of(Graphs(std::move(both), 2).all());
   ASSERT_EQ(cells.size(), 1u);

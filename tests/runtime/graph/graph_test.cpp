@@ -49,12 +49,6 @@ TEST(Graph, FindsTheReceiverOfAMessageByPeerAndIndex) {
   EXPECT_FALSE(graph.receiver(0, 0));
 }
 
-TEST(Graph, NeedsAsManyScratchBlocksAsItsHighestSlotSays) {
-  EXPECT_EQ(diamond().scratch_slots(), 0u);
-  const Graph graph({}, false, {copy({Buffer::Scratch, 1, 1, 0, 1}, whole(Buffer::Input))}, {});
-  EXPECT_EQ(graph.scratch_slots(), 2u);
-}
-
 TEST(Graph, ASymmetricGraphsPiecesCountFromThePosition) {
   const Graph symmetric({.size = 4}, true, {}, {});
   const Graph fixed({.size = 4}, false, {}, {});

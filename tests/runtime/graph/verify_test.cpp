@@ -47,7 +47,7 @@ class Positions {
     change(steps, edges);
     GraphShape shape = graph->shape();
     shape.position = position;
-    graph = std::make_unique<Graph>(shape, graph->symmetric(), std::move(steps), edges);
+    graph = std::make_unique<Graph>(shape, graph->symmetric(), std::move(steps), edges, graph->tables());
   }
 
   Status verify() const {
@@ -179,7 +179,7 @@ TEST(Verify, RejectsAReceiveThatNobodySendsTo) {
   plan.change(2, [](auto& steps, auto&) {
     Step extra = steps.back();
     ++extra.index;
-    extra.to = {Buffer::Scratch, 0, 3, 0, 1};
+    extra.to = {.buffer = Buffer{2}, .at_start = true, .of = 3, .begin = 0, .end = 1};
     steps.push_back(extra);
   });
   expect_rejected(plan, {"position 2 step 8", "receive 4 from position 1 meets no send"});
@@ -206,7 +206,8 @@ TEST(Verify, RejectsAMessageThatIsNamedTwice) {
 TEST(Verify, RejectsTwoWritesWithoutOrder) {
   Positions plan = ring();
   plan.change(0, [](auto& steps, auto&) {
-    const Step copy{.kind = StepKind::Copy, .to = {Buffer::Scratch, 0, 1, 0, 1}, .from = {Buffer::Input, 0, 1, 0, 1}};
+    const Region block = GraphBuilder::all_of(Buffer{2}), input = GraphBuilder::all_of(Buffer::Input);
+    const Step copy{.kind = StepKind::Copy, .to = block, .from = input};
     steps.push_back(copy);
     steps.push_back(copy);
   });

@@ -58,17 +58,19 @@ struct Fake {
                                                std::vector<Step>{}, std::span<const Graph::Edge>{});
   }
   void take(std::size_t number, std::size_t parts) {
-    part.offset = boundary(number, run.call.count, parts);
-    part.count = boundary(number + 1, run.call.count, parts) - part.offset;
+    const std::size_t offset = boundary(number, run.call.count, parts);
+    part.plan.data = {offset, boundary(number + 1, run.call.count, parts) - offset};
+    cut(part);
+    lay_out(part);
   }
-  runtime::Extent at(const Region& region) const { return resolve(part, region); }
+  Extent at(const Region& region) const { return resolve(part, region); }
 
   static constexpr std::uintptr_t input = 0x1000'0000'0001, output = 0x2000'0000'0003;
   runtime::Run run;
   runtime::ActivePart part;
 };
 
-std::uintptr_t address(const runtime::Extent& extent) { return reinterpret_cast<std::uintptr_t>(extent.data); }
+std::uintptr_t address(const Extent& extent) { return reinterpret_cast<std::uintptr_t>(extent.data); }
 
 TEST(Resolve, PiecesOfAllPartsTileMoreThanTwoToThe31Elements) {
   for (std::size_t count : {(std::size_t{1} << 31) + 7, (std::size_t{5} << 33) - 1}) {

@@ -1,4 +1,4 @@
-#include "runtime/method/plan.hpp"
+#include "runtime/graph/plan.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,9 +10,9 @@ namespace lacuna {
 
 void Plan::clear() {
   parts.clear();
-  packed.clear();
-  sample = 0;
-  reports = draws = false;
+  stretches.clear();
+  kept = 0;
+  reports = draws = writes_state = false;
   numbers = {};
 }
 
@@ -20,15 +20,20 @@ bool Plan::is_dense() const {
   return std::all_of(parts.begin(), parts.end(), [](const PartPlan& part) { return part.is_dense(); });
 }
 
+std::uint64_t digest_of(const PartPlan& part) {
+  Digest digest;
+  digest.add(part.data.offset)
+      .add(part.data.count)
+      .add(std::uint64_t{part.stretches} << 8 | static_cast<std::uint64_t>(part.structure.data) << 4 |
+           std::uint64_t{part.waits} << 2 | std::uint64_t{part.beside} << 1 | std::uint64_t{part.structure.feedback});
+  for (int number : part.structure.numbers) digest.add(static_cast<std::uint64_t>(number));
+  return digest.value();
+}
+
 std::uint64_t Plan::digest() const {
   Digest digest;
-  for (const PartPlan& part : parts) {
-    digest.add(part.data.offset)
-        .add(part.data.count)
-        .add(std::uint64_t{part.packed} << 2 | std::uint64_t{part.is_sample} << 1 | part.structure.feedback);
-    for (int number : part.structure.numbers) digest.add(static_cast<std::uint64_t>(number));
-  }
-  for (const Stretch& stretch : packed) digest.add(stretch.offset).add(stretch.count);
+  for (const PartPlan& part : parts) digest.add(digest_of(part));
+  for (const Stretch& stretch : stretches) digest.add(stretch.offset).add(stretch.count);
   return digest.value();
 }
 
@@ -47,17 +52,23 @@ std::uint32_t number_of_parts(const Call& call, Rank size, std::size_t chunk_byt
 
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan) {
   const auto [offset, count] = stretch.data;
-  std::size_t parts = 1;
-  if (!stretch.is_packed()) {
+  std::uint32_t parts = 1;
+  if (stretch.stretches == 0 && !stretch.beside) {
     Call alone{.collective = call.collective, .count = count, .dtype = call.dtype};
     alone.input_blocks = call.input_blocks;
     alone.output_blocks = call.output_blocks;
     parts = number_of_parts(alone, size, chunk_bytes);
   }
-  for (std::size_t i = 0; i < parts; ++i) {
+  const PartPlan* last = plan.parts.empty() ? nullptr : &plan.parts.back();
+  std::uint32_t draw = last ? last->draw + !last->beside : 0;
+  for (std::uint32_t i = 0; i < parts; ++i) {
     const std::size_t begin = boundary(i, count, parts);
-    plan.parts.push_back(stretch);
-    plan.parts.back().data = {offset + begin, boundary(i + 1, count, parts) - begin};
+    PartPlan& part = plan.parts.emplace_back(stretch);
+    part.data = {offset + begin, boundary(i + 1, count, parts) - begin};
+    part.share = i;
+    part.shares = parts;
+    part.draw = draw++;
+    part.waits = stretch.waits && i == 0;
   }
 }
 

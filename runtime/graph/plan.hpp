@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/values/call.hpp"
@@ -30,41 +31,52 @@ struct Missing {
   double factor = 1;
 };
 
+struct Algorithm;
+
 /// One graph on one segment of a call's data.
 struct PartPlan {
-  Stretch data{};         ///< of a packed part, only its length counts
+  Stretch data{};         ///< where it has stretches, only its length counts
   Structure structure{};  ///< all but in_place
   Missing missing{};
-  int outcome = 0;         ///< into Method::outcomes, for the report; 0: dense
-  bool is_sample = false;  ///< it reduces Plan::sample elements of the input, evenly spread, beside the others
-  std::uint32_t first_packed = 0, packed = 0;  ///< the stretches that travel together in it, of Plan::packed
+  int outcome = 0;                     ///< into Method::outcomes, for the report; 0: dense
+  const Algorithm* program = nullptr;  ///< builds it; null: the call's algorithm
+  bool beside = false;                 ///< it carries nothing of the result: in no report of parts
+  bool waits = false;                  ///< it begins once all parts before it have ended
+  std::uint32_t draw = 0;              ///< which of those that carry the result it is: so it draws
+  std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
+  std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place
 
-  /// Its data are gathered from several places into memory of their own.
-  bool is_packed() const { return packed > 0 || is_sample; }
   bool is_dense() const { return structure.numbers == Structure().numbers; }
 };
 
 /// The parts of a run, in the order in which they begin; made anew for each run, in vectors that are used again.
 struct Plan {
   std::vector<PartPlan> parts;
-  std::vector<Stretch> packed;
-  std::size_t sample = 0;   ///< elements of the input that its last part reduces beside the others; 0: it has none
-  bool reports = false;     ///< its runs have a report
-  bool draws = false;       ///< it has random choices: the sampler's draw is taken
-  MethodNumbers numbers{};  ///< that it knows already, for the report
+  std::vector<Stretch> stretches;
+  std::size_t kept = 0;       ///< elements, of the call's type, that the run keeps for its parts beside the data
+  bool reports = false;       ///< its runs have a report
+  bool draws = false;         ///< it has random choices: the sampler's draw is taken
+  bool writes_state = false;  ///< its steps write arrays of the state, which serves one call at a time
+  MethodNumbers numbers{};    ///< that it knows already, for the report
 
   void clear();
   /// Every part is as it would be without a method.
   bool is_dense() const;
+  std::span<const Stretch> stretches_of(const PartPlan& part) const {
+    return std::span(stretches).subspan(part.first_stretch, part.stretches);
+  }
   /// Stands for all of it that must be equal on all ranks.
   std::uint64_t digest() const;
 };
+
+/// Stands for what must be equal on all ranks of one part.
+std::uint64_t digest_of(const PartPlan& part);
 
 /// How many parts a call is cut into: a power of two of at most 64, from values equal on all ranks, so that the pieces
 /// that travel come near to `chunk_bytes`.
 std::uint32_t number_of_parts(const Call& call, Rank size, std::size_t chunk_bytes);
 
-/// Adds a stretch of the call's data, cut as a call of its own, or left whole if it is packed.
+/// Adds a stretch of the call's data, cut as a call of its own, or left whole if it has stretches or lies beside.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);
 
 }  // namespace lacuna

@@ -1,0 +1,207 @@
+#include "runtime/engine/active_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/values/digest.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// Where there are blocks, a part takes the same range of each; piece i is the block of the rank at position i. A
+/// buffer that holds data instead is the own block. What is laid out as the input is read as it.
+bool holds_blocks(Collective collective, Role role) {
+  const CollectiveTraits& traits = traits_of(collective);
+  return (role == Role::Output ? traits.output : traits.input) == Holds::Blocks;
+}
+
+std::size_t rank_of_piece(const ActivePart& part, const Region& region) {
+  const Region there = placed(*part.graph, region, part.position);
+  return static_cast<std::size_t>(part.order.rank_of(static_cast<Rank>(there.begin)));
+}
+
+struct Range {
+  std::size_t begin = 0, count = 0;
+};
+
+/// A part's share of a block whose length a table gives. A scratch block is as long as that of the buffer with blocks.
+Range range_in_table(const ActivePart& part, const Region& region, Role role) {
+  const Call& call = part.run->call;
+  const bool scratch = role == Role::Scratch;
+  const bool input = scratch ? holds_blocks(call.collective, Role::Input) : role != Role::Output;
+  std::size_t block = 0, length = call.count;
+  const Blocks& blocks = input ? call.input_blocks : call.output_blocks;
+  if (!blocks.counts.empty() && (scratch || holds_blocks(call.collective, role))) {
+    const std::size_t rank = rank_of_piece(part, region);
+    block = blocks.offsets[rank];
+    length = blocks.counts[rank];
+  }
+  const std::size_t begin = boundary(part.plan.share, length, part.plan.shares);
+  return {block + begin, boundary(part.plan.share + 1, length, part.plan.shares) - begin};
+}
+
+Range range_in_blocks(const ActivePart& part, const Region& region, const BufferInfo& info) {
+  const Call& call = part.run->call;
+  if (has_tables(call.collective)) return range_in_table(part, region, info.role);
+  if (info.role == Role::Scratch) return {0, part.count};
+  const std::size_t block = holds_blocks(call.collective, info.role) ? rank_of_piece(part, region) * call.count : 0;
+  return {block + part.offset, part.count};
+}
+
+Range counted_range(const ActivePart& part, const Region& region) {
+  const std::size_t length = part.buffer(region).length;
+  const std::size_t count = part.value(region.length());
+  const std::size_t begin = region.offset() == Value::None ? 0 : part.value(region.offset());
+  if (begin <= length && count <= length - begin) return {begin, count};
+  throw std::length_error(fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count,
+                                      begin, length));
+}
+
+/// Where a buffer of the caller's begins for this part, or an array of the state; the others follow later.
+std::byte* base_of(const ActivePart& part, const BufferInfo& info) {
+  Run& run = *part.run;
+  const Call& call = run.call;
+  if (info.role == Role::Kept) return run.kept.data();
+  if (info.role == Role::State) {
+    const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
+    const Dtype dtype = info.element.value_or(call.dtype);
+    StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
+    if (array.count() == count && array.dtype == dtype) return array.bytes.data();
+    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}", info.name,
+                                        array.count(), to_string(array.dtype), count, to_string(dtype)));
+  }
+  const void* base = info.role == Role::Input ? call.input : call.output;
+  return static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
+}
+
+std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {
+  if (info.capacity) return info.capacity(view_of(part));
+  const bool whole = has_blocks(part.run->call.collective) || info.longest == info.pieces;
+  return whole ? part.count : (part.count / info.pieces + 1) * info.longest + 1;
+}
+
+PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
+  const Call& call = part.run->call;
+  PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
+                    .reduction = info.element ? Reduction::Sum : call.reduction};
+  buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
+  const bool has_own_place = part.plan.stretches > 0 && info.role <= Role::Output;
+  if (has_own_place) buffer.length = call.count;
+  if (info.role == Role::Kept) buffer.length = part.run->plan.kept;
+  if (info.role == Role::Scratch) {
+    part.scratch_bytes += aligned(capacity_of(part, info) * size_of(buffer.dtype));
+  } else if (info.role != Role::Landed) {
+    buffer.data = base_of(part, info);
+    const bool begins_at_part = !has_blocks(call.collective) && info.is_like_data() && !has_own_place &&
+                                info.role != Role::Kept;
+    if (begins_at_part) buffer.data += part.offset * size_of(buffer.dtype);
+  }
+  return buffer;
+}
+
+}  // namespace
+
+PartView view_of(const ActivePart& part) {
+  const Run& run = *part.run;
+  return {.call = run.call,
+          .plan = run.plan,
+          .part = part.plan,
+          .size = part.order.size(),
+          .position = part.position,
+          .count = part.count,
+          .state_run = run.state_run,
+          .run = &run};
+}
+
+void cut(ActivePart& part) {
+  const Call& call = part.run->call;
+  part.offset = part.plan.data.offset;
+  part.count = part.plan.data.count;
+  if (!has_tables(call.collective)) return;
+  const std::size_t longest = std::max({longest_of(call.input_blocks), longest_of(call.output_blocks), call.count});
+  part.offset = 0;
+  part.count = (longest + part.plan.shares - 1) / part.plan.shares;
+}
+
+void lay_out(ActivePart& part) {
+  part.scratch_bytes = 0;
+  part.buffers.clear();
+  for (const BufferInfo& info : part.graph->tables().buffers) part.buffers.push_back(buffer_of(part, info));
+}
+
+void place_scratch(ActivePart& part) {
+  std::byte* next = part.scratch;
+  const auto& table = part.graph->tables().buffers;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].role != Role::Scratch) continue;
+    part.buffers[i].data = next;
+    next += aligned(capacity_of(part, table[i]) * size_of(part.buffers[i].dtype));
+  }
+}
+
+Extent resolve(const ActivePart& part, const Region& region) {
+  if (region.is_signal()) return {};
+  const PartBuffer& buffer = part.buffer(region);
+  Range range{0, buffer.length};
+  if (region.is_counted()) {
+    range = counted_range(part, region);
+  } else if (has_blocks(part.run->call.collective) && part.graph->buffer(region).is_like_data()) {
+    range = range_in_blocks(part, region, part.graph->buffer(region));
+  } else if (region.of != 1) {
+    const Region there = placed(*part.graph, region, part.position);
+    const std::size_t begin = boundary(there.begin, buffer.length, there.of);
+    range = {region.at_start ? 0 : begin, boundary(there.end, buffer.length, there.of) - begin};
+  }
+  return {buffer.data + range.begin * size_of(buffer.dtype), range.count, buffer.dtype, buffer.reduction};
+}
+
+Scale scale_of(const ActivePart& part, const Step& step) {
+  if (step.contributors == 0) return {};
+  const Missing& missing = part.plan.missing;
+  const double all = part.order.size(), there = step.contributors;
+  const bool averages = part.run->call.reduction == Reduction::Avg;
+  switch (there == all ? Missing::Rule::Zeros : missing.rule) {
+    case Missing::Rule::Zeros:
+      break;
+    case Missing::Rule::Renormalised:
+      if (missing.drawn && step.chance.of > 0) {
+        const double chance = step.chance.there;
+        return {.multiplier = static_cast<double>(step.chance.of), .divisor = averages ? chance * all : chance};
+      }
+      return averages ? Scale{.divisor = there} : Scale{.multiplier = all, .divisor = there};
+    case Missing::Rule::Factor:
+      return {.multiplier = missing.factor};
+  }
+  return averages ? Scale{.divisor = all} : Scale{};
+}
+
+Structure structure_of(const ActivePart& part) {
+  Structure structure = part.plan.structure;
+  structure.in_place = part.run->in_place || structure.data != Data::Own;
+  return structure;
+}
+
+std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next) {
+  const std::uint64_t both = Digest().add(digest).add(digest_of(next)).value();
+  return static_cast<std::uint32_t>(both ^ both >> 32);
+}
+
+/// In a call with tables it is, where the caller gives a place for it.
+bool is_open(const ActivePart& part, const Step& step) {
+  return step.carries && (step.to.is_counted() || !part.run->call.output_blocks.received.empty());
+}
+
+void note_length(ActivePart& part, const Step& step, std::size_t count) {
+  part.values[static_cast<std::size_t>(step.length)] = count;
+  const Blocks& blocks = part.run->call.output_blocks;
+  if (!step.to.is_counted() && !blocks.received.empty()) blocks.received[rank_of_piece(part, step.to)] = count;
+}
+
+}  // namespace lacuna::runtime

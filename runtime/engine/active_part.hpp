@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/engine/arrived.hpp"
+#include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/plan.hpp"
+#include "runtime/values/group.hpp"
+#include "runtime/values/scale.hpp"
+
+namespace lacuna::runtime {
+
+struct Landing;
+struct Run;
+
+/// How far a step of an active part has come.
+struct StepState {
+  std::uint32_t operations = 0;  ///< of the transport, in flight
+  bool started = false;
+  bool ended = false;
+  bool all_started = false;    ///< a send: nothing is left to hand to the transport
+  bool told = false;           ///< a receive of at most `bytes`, until its first message tells
+  std::uint64_t bytes = 0;     ///< of a receive, once started
+  std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
+  Arrived arrived;             ///< of these, in a collective: what lies there, or is being fetched
+  Landing* landing = nullptr;
+};
+
+/// A buffer of an active part.
+struct PartBuffer {
+  std::byte* data = nullptr;
+  std::size_t length = 0;  ///< elements, of which its regions are cut
+  Dtype dtype = Dtype::U8;
+  Reduction reduction = Reduction::Sum;
+  std::size_t landed = 0;  ///< bytes of memory taken for what has landed
+};
+
+/// One graph on one segment of a run's data, being executed.
+struct ActivePart {
+  Run* run = nullptr;
+  std::uint32_t number = 0;
+  std::uint32_t digest = 0;  ///< of what its messages are for: that of the run, and of what it follows
+  PartPlan plan;
+  std::shared_ptr<const Graph> graph;
+  const Group* group = nullptr;
+  Order order;
+  Rank position = 0;
+  std::size_t offset = 0;  ///< of the segment, in elements; within each rank's block where there are equal blocks
+  std::size_t count = 0;   ///< elements of the segment; where there are blocks, of the longest one's share at most
+  std::vector<std::uint32_t> waits;   ///< by step: steps that must end before it may start
+  std::vector<StepState> states;      ///< by step
+  std::uint32_t remaining = 0;        ///< steps that have not ended
+  std::vector<PartBuffer> buffers;    ///< by Buffer
+  std::vector<std::uint64_t> values;  ///< by Value
+  std::byte* scratch = nullptr;       ///< the memory of its scratch buffers
+  std::size_t scratch_bytes = 0;
+
+  PartBuffer& buffer(const Region& region) { return buffers[static_cast<std::size_t>(region.buffer)]; }
+  const PartBuffer& buffer(const Region& region) const { return buffers[static_cast<std::size_t>(region.buffer)]; }
+  std::uint64_t value(Value value) const { return values[static_cast<std::size_t>(value)]; }
+
+  /// The process so many positions after the own one, 0 .. size-1; and the inverse, for a member.
+  Rank process_at(Rank distance) const {
+    const Rank there = position + distance;
+    return group->process_of(order.rank_of(there < order.size() ? there : there - order.size()));
+  }
+  Rank distance_of(Rank process) const {
+    const Rank distance = order.position_of(group->rank_of(process)) - position;
+    return distance >= 0 ? distance : distance + order.size();
+  }
+};
+
+/// As kernels and capacities see it.
+PartView view_of(const ActivePart& part);
+
+/// Sets the segment that a part takes.
+void cut(ActivePart& part);
+
+/// Finds out where its buffers lie and how long they are, but for scratch, whose bytes it counts: place_scratch() says
+/// where it lies. Arrays of the state are made if they lack.
+void lay_out(ActivePart& part);
+void place_scratch(ActivePart& part);
+
+/// Throws std::length_error where a value says more than the buffer holds.
+Extent resolve(const ActivePart& part, const Region& region);
+
+/// What the result of this step is scaled by.
+Scale scale_of(const ActivePart& part, const Step& step);
+
+/// What its graph depends on besides its algorithm and the place of its rank.
+Structure structure_of(const ActivePart& part);
+
+/// Of the messages of a part that follows one with this digest.
+std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);
+
+/// Is the length of this receive the sender's to say, up to what its region holds?
+bool is_open(const ActivePart& part, const Step& step);
+/// The sender has said it, in elements.
+void note_length(ActivePart& part, const Step& step, std::size_t count);
+
+/// Is a message of no bytes sent all the same? Signals are, the first message of each pair, for its digest, and those
+/// that tell their length.
+inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
+  return region.is_signal() || step.carries || (part.number == 0 && step.index == 0);
+}
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,88 @@
+#include "runtime/engine/compute.hpp"
+
+#include <cstring>
+#include <mutex>
+
+#include "kernels/reduce.hpp"
+#include "runtime/engine/pool.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::size_t long_step = 1 << 20;  // bytes, about 100 us
+
+class HostCompute final : public Compute {
+ public:
+  bool takes(std::size_t bytes) const override { return bytes >= long_step; }
+
+  Started start(Work& work) override {
+    const std::lock_guard lock(mutex_);
+    waiting_.push(&work);
+    return Started::Pending;
+  }
+
+  Work* ended() override {
+    const std::lock_guard lock(mutex_);
+    return ended_.empty() ? nullptr : ended_.pop();
+  }
+
+  bool wants_turn() const override {
+    const std::lock_guard lock(mutex_);
+    return !waiting_.empty() || !ended_.empty();
+  }
+
+  bool advance() override {
+    Work* work = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (waiting_.empty()) return false;
+      work = waiting_.pop();
+    }
+    carry_out(*work);
+    const std::lock_guard lock(mutex_);
+    ended_.push(work);
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Fifo<Work*> waiting_, ended_;
+};
+
+}  // namespace
+
+std::size_t Work::bytes() const {
+  std::size_t bytes = 0;
+  for (const auto* extents : {&reads, &writes}) {
+    for (const Extent& extent : *extents) bytes += extent.bytes();
+  }
+  return bytes;
+}
+
+void carry_out(StepKind kind, Scale scale, const Extent& to, const Extent& from) {
+  switch (kind) {
+    case StepKind::Clear:
+      if (to.count > 0) std::memset(to.data, 0, to.bytes());
+      return;
+    case StepKind::Reduce:
+      return kernels::reduce(to.dtype, to.reduction, {}, to.data, to.data, from.data, to.count);
+    default:  // of the own block in a call with tables, the shorter one
+      return kernels::copy(to.dtype, scale, to.data, from.data, std::min(to.count, from.count));
+  }
+}
+
+void carry_out(Work& work) {
+  if (work.kind != StepKind::Kernel) {
+    return carry_out(work.kind, work.scale, work.writes.front(), work.reads.empty() ? Extent() : work.reads.front());
+  }
+  work.counted = {};
+  try {
+    work.status = work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.counted});
+  } catch (const std::exception& error) {
+    work.status = {Code::Internal, error.what()};
+  }
+}
+
+std::unique_ptr<Compute> host_compute() { return std::make_unique<HostCompute>(); }
+
+}  // namespace lacuna::runtime

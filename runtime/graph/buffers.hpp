@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "runtime/values/call.hpp"
+
+namespace lacuna {
+
+struct PartPlan;
+struct Plan;
+
+/// The part in which a kernel runs, or whose buffers are made. Only its position differs between ranks, and what of the
+/// call may.
+struct PartView {
+  const Call& call;      ///< with the method's options, and the caller's buffers
+  const Plan& plan;
+  const PartPlan& part;  ///< of the plan
+  Rank size = 1, position = 0;
+  std::size_t count = 0;        ///< elements of the part's data; of each block, where there are blocks
+  std::uint64_t state_run = 0;  ///< which run of its state it belongs to, from 1; 0: it has none
+  const void* run = nullptr;    ///< tells runs apart that are under way at the same time
+};
+
+/// Where a region of a part lies in memory, and what it holds.
+struct Extent {
+  std::byte* data = nullptr;
+  std::size_t count = 0;  ///< elements
+  Dtype dtype = Dtype::U8;
+  Reduction reduction = Reduction::Sum;
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+};
+
+/// What a buffer is for, which also says how long it lives.
+enum class Role : std::uint8_t {
+  Input,    ///< the caller's
+  Output,   ///< the caller's
+  Scratch,  ///< the part's
+  Landed,   ///< the part's: where a message has landed, from its receive to the Release
+  Kept,     ///< the run's: all of its parts share it
+  State,    ///< an array of the method's state
+};
+
+/// A row of a graph's table of buffers.
+struct BufferInfo {
+  Role role = Role::Scratch;
+  /// Of its elements, which add up; none: the call's, which the call's reduction reduces.
+  std::optional<Dtype> element{};
+  /// Elements that it holds, of Landed at most; from what is equal on all ranks, if others send to it. Null: it is laid
+  /// out as the part's data (of State: as the input), and Scratch is as long as the longest range that it stands for.
+  std::size_t (*capacity)(const PartView& part) = nullptr;
+  std::string_view name{};                ///< State: the array's
+  bool own = true;                        ///< State: each rank has its own; else it is equal on all
+  MemoryKind memory = MemoryKind::Host;   ///< where it lies
+  std::uint32_t longest = 0, pieces = 1;  ///< Scratch: the longest range is so many of so many pieces
+
+  /// It is cut as the part's data are, not by a length of its own.
+  bool is_like_data() const { return capacity == nullptr && role != Role::Landed; }
+  friend bool operator==(const BufferInfo&, const BufferInfo&) = default;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "runtime/graph/builder.hpp"
+
+namespace lacuna {
+
+/// The pair of phases around a program whose data lie in several places of the caller's (PartPlan::stretches).
+
+/// They are gathered into memory of the part, which is the program's input and output from now on.
+void gather_data(GraphBuilder& g);
+/// The result goes where the data came from.
+void scatter_data(GraphBuilder& g);
+
+/// The buffer of the run is the program's input and output.
+void use_kept(GraphBuilder& g);
+
+/// A copy of the stretches of the part that it is in, one behind the other: of what it reads, to what it writes.
+extern const Kernel gather_stretches;
+
+}  // namespace lacuna

@@ -1,0 +1,147 @@
+#include "tests/support/sparse_sum.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/reduce.hpp"
+#include "runtime/graph/plan.hpp"
+#include "runtime/values/region.hpp"
+
+namespace lacuna::test {
+namespace {
+
+std::int64_t number(const Extent& extent, std::size_t i) { return kernels::load<std::int64_t>(extent.data, i); }
+void put(const Extent& extent, std::size_t i, std::int64_t value) { kernels::store(extent.data, i, value); }
+
+std::size_t two_for_each(const PartView& part) { return 2 * part.count; }
+constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each};
+
+/// What is not zero, each with its place before it.
+Status select(const KernelCall& call) {
+  const Extent &from = call.reads[0], &to = call.writes[0];
+  std::size_t taken = 0;
+  for (std::size_t i = 0; i < from.count; ++i) {
+    if (number(from, i) == 0) continue;
+    put(to, taken++, static_cast<std::int64_t>(i));
+    put(to, taken++, number(from, i));
+  }
+  call.defines[0] = taken;
+  call.counted.selected += taken / 2;
+  call.counted.numbers[0] += 1;
+  return {};
+}
+
+Status add(const KernelCall& call) {
+  const Extent& to = call.writes[0];
+  for (std::size_t i = 0; i < to.count; ++i) put(to, i, 0);
+  std::size_t pairs_added = 0;
+  for (const Extent& from : call.reads) {
+    for (std::size_t i = 0; i < from.count; i += 2, ++pairs_added) {
+      const auto place = static_cast<std::size_t>(number(from, i));
+      if (place >= to.count) return {Code::Mismatch, "a place beyond the data"};
+      put(to, place, number(to, place) + number(from, i + 1));
+    }
+  }
+  call.defines[0] = pairs_added;
+  return {};
+}
+
+/// How many are not zero.
+Status count(const KernelCall& call) {
+  const Extent& from = call.reads[0];
+  for (std::size_t i = 0; i < from.count; ++i) call.defines[0] += number(from, i) != 0;
+  return {};
+}
+
+constexpr Kernel select_kernel = {.name = "select", .run = select};
+constexpr Kernel add_kernel = {.name = "add", .run = add};
+constexpr Kernel count_kernel = {.name = "count", .run = count};
+
+void exchange(GraphBuilder& g) {
+  const Value kept = g.value(), came = g.agreed();
+  const Region room = g.buffer(pairs), mine = GraphBuilder::counted(room, kept);
+  g.kernel(select_kernel, {.reads = {g.input()}, .writes = {room}, .defines = {kept}});
+  std::vector<Region> all = {mine};
+  for (Rank r = 1; r < g.size(); ++r) {
+    g.send(mine, g.position() + r);
+    all.push_back(g.receive_landed(g.position() - r, pairs));
+  }
+  g.kernel(add_kernel, {.reads = all, .writes = {g.output()}, .defines = {came}});
+  g.decide({came});
+}
+
+void once_more(GraphBuilder& g) {
+  const Value length = g.agreed();
+  g.kernel(count_kernel, {.reads = {g.output()}, .defines = {length}});
+  const Region first = GraphBuilder::counted(g.output(), length);
+  const Region got = GraphBuilder::counted(g.buffer({}), length);
+  g.send(first, g.position() + 1);
+  g.receive(got, g.position() - 1);
+  g.reduce(first, got);
+}
+
+std::optional<PartPlan> follow(const Followed& part) {
+  const auto& asked = part.request.call.options.method.as<SparseSum>();
+  if (part.length > 1 || asked.stays || part.values[0] <= static_cast<std::uint64_t>(asked.most)) return {};
+  PartPlan next = part.part;
+  next.structure.numbers[0] = 1;
+  return next;
+}
+
+constexpr std::string_view numbers[] = {"selections"}, outcomes[] = {"dense", "sparse"};
+extern const MethodAlgorithm algorithms[] = {{&sparse_sum, "sparse_sum", "a test's"}};
+
+}  // namespace
+
+extern const Algorithm sparse_sum = {
+    .collective = Collective::Allreduce,
+    .name = "sparse_sum",
+    .summary = "a test's",
+    .symmetric = true,
+    .build = [](GraphBuilder& g) { g.number(0) == 0 ? exchange(g) : once_more(g); },
+};
+
+extern const Method sparse_sum_method = {
+    .name = "sparse_sum",
+    .summary = "a test's",
+    .numbers = numbers,
+    .outcomes = outcomes,
+    .algorithms = algorithms,
+    .make = [](const void* like) -> std::shared_ptr<void> {
+      return like ? std::make_shared<SparseSum>(*static_cast<const SparseSum*>(like)) : std::make_shared<SparseSum>();
+    },
+    .is_on = [](const void*) { return true; },
+    .plan =
+        [](const PlanRequest& request, Plan& plan) {
+          plan.reports = true;
+          add_parts(request.call, {.data = {0, request.call.count}, .outcome = 1}, request.hosts.size(),
+                    request.chunk_bytes, plan);
+        },
+    .follow = follow,
+};
+
+MethodOptions sparse_sum_options(const SparseSum& options) {
+  return {sparse_sum_method, std::make_shared<const SparseSum>(options)};
+}
+
+std::vector<std::int64_t> sparse_sum_of(const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t most,
+                                        std::size_t parts) {
+  const std::size_t count = inputs.front().size();
+  std::vector<std::int64_t> sum(count, 0);
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = boundary(part, count, parts), end = boundary(part + 1, count, parts);
+    std::int64_t came = 0, present = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      for (const auto& input : inputs) {
+        sum[i] += input[i];
+        came += input[i] != 0;
+      }
+      present += sum[i] != 0;
+    }
+    if (came <= most) continue;
+    for (std::size_t i = begin; i < begin + static_cast<std::size_t>(present); ++i) sum[i] *= 2;
+  }
+  return sum;
+}
+
+}  // namespace lacuna::test
