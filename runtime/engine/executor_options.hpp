@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/values/clock.hpp"
+
 namespace lacuna::runtime {
 
 struct ExecutorOptions {
@@ -21,6 +23,7 @@ struct ExecutorOptions {
   bool progress_thread = false;
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
+  TimeSource time{};  ///< of deadlines, stalls and waits; by a virtual clock nobody sleeps, who waits keeps looking
 };
 
 /// For the watch to say why a connection broke.
