@@ -3,9 +3,9 @@
 #include <Kokkos_Macros.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
+#include "kernels/elements.hpp"
 #include "kernels/float16.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/scale.hpp"
@@ -23,46 +23,6 @@ void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const
 /// out[i] = round(in[i] scaled) for i in [0, count), in the accumulation type; with a scale of one, and for integers, a
 /// copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
 void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count);
-
-/// Element i of an array, as a number. On the host.
-double load_number(Dtype dtype, const std::byte* array, std::size_t i);
-
-/// Element i of an array of T that may lie at any address.
-template <class T>
-KOKKOS_INLINE_FUNCTION T load(const std::byte* array, std::size_t i) {
-  T value;
-  memcpy(&value, array + i * sizeof(T), sizeof(T));
-  return value;
-}
-
-template <class T>
-KOKKOS_INLINE_FUNCTION void store(std::byte* array, std::size_t i, T value) {
-  memcpy(array + i * sizeof(T), &value, sizeof(T));
-}
-
-template <class T>
-inline constexpr bool is_integer_element = std::is_integral_v<T>;
-
-/// From an element to the type that is computed with: float, double, or for integers an unsigned type that wraps.
-KOKKOS_INLINE_FUNCTION float widen(float value) { return value; }
-KOKKOS_INLINE_FUNCTION double widen(double value) { return value; }
-KOKKOS_INLINE_FUNCTION float widen(bf16 value) { return to_float(value); }
-KOKKOS_INLINE_FUNCTION float widen(f16 value) { return to_float(value); }
-KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::int32_t value) { return static_cast<std::uint32_t>(value); }
-KOKKOS_INLINE_FUNCTION std::uint64_t widen(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::uint8_t value) { return value; }
-
-/// Back to an element, rounded to nearest even; integers keep their low bits.
-template <class T, class Wide>
-KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
-  if constexpr (std::is_same_v<T, bf16>) {
-    return to_bf16(value);
-  } else if constexpr (std::is_same_v<T, f16>) {
-    return to_f16(value);
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 /// The unsigned integer that holds a floating-point element, and the bits of its infinity and its quiet flag.
 template <class T>
@@ -143,7 +103,7 @@ using MaximumOf = ExtremeOf<true>;
 /// Element i of out[i] = (a[i] op b[i]) * multiplier / divisor; see reduce(). Without `scales` these two are not read.
 template <class T, class Operation, bool scales>
 struct ReduceKernel {
-  using Wide = decltype(widen(T()));
+  using Wide = WideOf<T>;
 
   std::byte* out;
   const std::byte* a;
@@ -169,7 +129,7 @@ struct ReduceKernel {
 /// Element i of out[i] = in[i] * multiplier / divisor.
 template <class T>
 struct ScaleKernel {
-  using Wide = decltype(widen(T()));
+  using Wide = WideOf<T>;
 
   std::byte* out;
   const std::byte* in;

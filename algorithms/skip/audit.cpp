@@ -6,7 +6,7 @@
 
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/elements.hpp"
 #include "runtime/graph/packing.hpp"
 #include "runtime/graph/plan.hpp"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/reduce.hpp"
+#include "kernels/elements.hpp"
 #include "runtime/values/method_state.hpp"
 #include "runtime/values/region.hpp"
 

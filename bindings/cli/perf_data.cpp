@@ -2,43 +2,28 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "algorithms/registry.hpp"
 #include "algorithms/registry/gaps.hpp"
-#include "kernels/float16.hpp"
+#include "kernels/elements.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-template <class T>
-void put(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
 /// Writes the element of `dtype` that is nearest to a value.
 void put_element(Dtype dtype, std::byte* to, double value) {
-  switch (dtype) {
-    case Dtype::F32:
-      return put(to, static_cast<float>(value));
-    case Dtype::F64:
-      return put(to, value);
-    case Dtype::BF16:
-      return put(to, kernels::to_bf16(static_cast<float>(value)));
-    case Dtype::F16:
-      return put(to, kernels::to_f16(static_cast<float>(value)));
-    case Dtype::I32:
-      return put(to, static_cast<std::int32_t>(value));
-    case Dtype::I64:
-      return put(to, static_cast<std::int64_t>(value));
-    case Dtype::U8:
-      return put(to, static_cast<std::uint8_t>(static_cast<std::int64_t>(value)));
-  }
+  kernels::with_element(dtype, [&]<class T>(kernels::Element<T>) {
+    if constexpr (kernels::is_integer_element<T>) {
+      kernels::store(to, 0, static_cast<T>(static_cast<std::int64_t>(value)));
+    } else {
+      kernels::store(to, 0, kernels::narrow<T>(static_cast<kernels::WideOf<T>>(value)));
+    }
+  });
 }
 
 /// The number of ranks whose sum of at most 7 each is exact, with a few ones more.

@@ -220,7 +220,7 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
     return run.finished;
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
-  const Clock::time_point until = timeout ? later(Clock::now(), *timeout) : Clock::time_point::max();
+  const Clock::time_point until = timeout ? later(executor_.time().now(), *timeout) : Clock::time_point::max();
   if (executor_.wait(std::ref(ended), until)) {
     kokkos_tools::stop_section(run.section);
     return in_use ? reclaim(run, status, until) : status;
@@ -263,7 +263,7 @@ Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_p
         reclaimed = run.operations == 0;
         return reclaimed || executor_.keeps_memory();
       },
-      std::min<Clock::time_point>(until, Clock::now() + reclaim_grace));
+      std::min<Clock::time_point>(until, executor_.time().now() + reclaim_grace));
   if (reclaimed) return status;
   return {status.code(), fmt::format("{}; its buffers are still in use: they must live until they are reclaimed, or to "
                                      "the end of the process",

@@ -61,6 +61,7 @@ class Executor : public Watched, private Receiver {
   Rank rank() const { return rank_; }
   Rank size() const { return size_; }
   const ExecutorOptions& options() const { return options_; }
+  const TimeSource& time() const { return options_.time; }
   Status viable(const Memory& memory) const { return transport_->viable(memory); }
   Counters counters(Rank peer) const;
   /// All but the host.
@@ -267,6 +268,8 @@ class Executor : public Watched, private Receiver {
   // Progress (executor_progress.cpp)
   template <class Done>
   bool wait_for(const Done& done, Clock::time_point until);
+  template <class Done>
+  bool wait_beside_thread(const Done& done, Clock::time_point until);
   template <class Done>
   bool ended_by_now(const Done& done);
   bool progress_locked();

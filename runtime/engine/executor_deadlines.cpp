@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds duty_interval{10};  // there may be many mes
 
 /// A call or a message begins.
 void Executor::start_clock(Run& run) {
-  const auto now = coarse_now();
+  const auto now = options_.time.coarse_now();
   const auto deadline = run.call.options.deadline;
   run.deadline = later(now, deadline.count() > 0 ? deadline : options_.deadline);
   if (unfinished_++ == 0) quiet_since_ = now;
@@ -26,7 +26,7 @@ void Executor::start_clock(Run& run) {
 
 void Executor::check_time() {
   if (unfinished_ == 0) return;
-  const auto now = coarse_now();
+  const auto now = options_.time.coarse_now();
   if (std::exchange(movements_seen_, movements_) != movements_) quiet_since_ = now;
   if (now >= next_duty_) do_duties(now);
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/values/clock.hpp"
+
 namespace lacuna::runtime {
 
 class Compute;
@@ -25,6 +27,7 @@ struct ExecutorOptions {
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
   std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out compute steps; null: the host does
+  TimeSource time{};  ///< of deadlines, stalls and waits; by a virtual clock nobody sleeps, who waits keeps looking
 };
 
 /// For the watch to say why a connection broke.

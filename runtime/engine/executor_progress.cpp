@@ -17,6 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
 constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
 constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
+constexpr std::chrono::milliseconds virtual_look{1};    // between looks at a virtual clock
 constexpr std::size_t longest_offer = 1 << 20;          // descriptors of one message
 
 void watch_readable(int epoll, int fd) {
@@ -58,7 +59,9 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       links_(size, options.credit_bytes),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, blocks_,
                 discards_),
-      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events) : nullptr),
+      record_(options.time),
+      tick_scale_(options.time),
+      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events, options.time) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
       finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -187,7 +190,7 @@ bool Executor::arm() {
 
 /// Lets event_fd_ become readable at the next duty, or before: a needless wake-up costs less than to set it each time.
 void Executor::set_timer() {
-  const auto now = coarse_now();
+  const auto now = options_.time.coarse_now();
   if (now < timer_at_ && timer_at_ <= next_duty_) return;
   timer_at_ = next_duty_;
   itimerspec from_now{};
@@ -211,16 +214,16 @@ void Executor::wake_loop() {
 
 /// Asks the transport for an event. False if there is something to do before one comes.
 bool Executor::may_sleep() {
-  if (state_ != State::Running || transport_->event_fd() < 0) return false;
+  if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
   if (is_computing() && compute_->wants_turn()) return false;
-  return !links_.needs_pump() && failures_.empty() && coarse_now() < next_duty_ && transport_->arm();
+  return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < next_duty_ && transport_->arm();
 }
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
-  std::uint64_t begin = tracer_ ? ticks_now() : 0;  // read once there is something to wait for, or to be shown
+  std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once there is something to wait for
   const auto ended = [&] {
     const bool over = done();
-    if (begin == 0 && !over) begin = ticks_now();
+    if (begin == 0 && !over) begin = options_.time.ticks_now();
     if (begin != 0 && over) count_wait(begin);
     return over;
   };
@@ -231,12 +234,21 @@ bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) 
   return false;
 }
 
+/// Waits while the progress thread makes the progress.
+template <class Done>
+bool Executor::wait_beside_thread(const Done& done, Clock::time_point until) {
+  Lock lock(*this);
+  if (options_.time.is_real()) return ended_.wait_until(lock.native(), until, done);
+  while (!done()) {
+    if (options_.time.now() >= until) return false;
+    ended_.wait_for(lock.native(), virtual_look);
+  }
+  return true;
+}
+
 template <class Done>
 bool Executor::wait_for(const Done& done, Clock::time_point until) {
-  if (options_.progress_thread) {
-    Lock lock(*this);
-    return ended_.wait_until(lock.native(), until, done);
-  }
+  if (options_.progress_thread) return wait_beside_thread(done, until);
   constexpr int rounds_under_lock = 16;
   Clock::time_point idle_since{};
   for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
@@ -252,7 +264,7 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
     flush_deferred();
     if (ended) return true;
     if (computing && compute_->advance()) idle_rounds = 0;
-    const auto now = Clock::now();
+    const auto now = options_.time.now();
     if (now >= until) return ended_by_now(done);
     if (idle_rounds == 0) {
       idle_since = now;
@@ -309,7 +321,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
 }
 
 void Executor::progress_loop() {
-  Clock::time_point idle_since = Clock::now();
+  Clock::time_point idle_since = options_.time.now();
   while (state_ == State::Running) {
     give_way();
     bool moved = false, computing = false;
@@ -321,9 +333,9 @@ void Executor::progress_loop() {
     flush_deferred();
     if (computing && compute_->advance()) moved = true;
     if (moved) {
-      idle_since = Clock::now();
+      idle_since = options_.time.now();
     } else {
-      idle(Clock::now() - idle_since, Clock::duration::max());
+      idle(options_.time.now() - idle_since, Clock::duration::max());
     }
   }
 }

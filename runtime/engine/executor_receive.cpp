@@ -285,7 +285,7 @@ void Executor::operation_failed(const Operation& operation, const Status& status
 void Executor::on_peer_failure(Peer peer, const Status& status) {
   Link& broken = links_[static_cast<Rank>(peer)];
   if (broken.broken_since) return;
-  broken.broken_since = Clock::now();
+  broken.broken_since = options_.time.now();
   broken.broken = status;
   broken_duty_ = std::min(broken_duty_, *broken.broken_since + broken_link_grace);
   if (unfinished_ > 0) expect_duty(broken_duty_);

@@ -23,8 +23,10 @@ class FlightRecord {
     Kind kind = Kind::Posted;
   };
 
+  explicit FlightRecord(const TimeSource& time) : time_(time) {}
+
   /// Reads the clock. What one call or message sets off carries one time: reading it costs as much as a step.
-  void tick() { ticks_ = ticks_now(); }
+  void tick() { ticks_ = time_.ticks_now(); }
   /// The clock as it was read last.
   std::uint64_t ticks() const { return ticks_; }
   void add(Event event) {
@@ -41,6 +43,7 @@ class FlightRecord {
   std::array<Event, capacity> events_{};
   std::uint64_t count_ = 0;
   std::uint64_t ticks_ = 0;
+  const TimeSource time_;
 };
 
 }  // namespace lacuna::runtime

@@ -34,7 +34,7 @@ void Tracer::add(Event event) {
     ++dropped_;
     return;
   }
-  event.ticks = ticks_now();
+  event.ticks = time_.ticks_now();
   events_.push_back(event);
 }
 

@@ -40,7 +40,7 @@ class Tracer {
     Code outcome = Code::Ok;                  ///< CallEnded
   };
 
-  explicit Tracer(std::size_t capacity) : capacity_(capacity) { events_.reserve(capacity); }
+  Tracer(std::size_t capacity, const TimeSource& time) : capacity_(capacity), time_(time) { events_.reserve(capacity); }
 
   void call_posted(Run& run);
   void call_ended(const Run& run);
@@ -61,6 +61,7 @@ class Tracer {
   void add(Event event);
 
   const std::size_t capacity_;
+  const TimeSource time_;
   std::vector<Event> events_;
   std::uint64_t dropped_ = 0;
   std::uint32_t calls_ = 0;

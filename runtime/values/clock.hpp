@@ -42,6 +42,32 @@ inline std::uint64_t ticks_now() {
 /// From `begin` to `end`; nothing where two processors' counters disagree about what came first.
 inline std::uint64_t ticks_between(std::uint64_t begin, std::uint64_t end) { return end > begin ? end - begin : 0; }
 
+/// Shows another time than the real one: that of a simulation or of a test.
+class VirtualClock {
+ public:
+  virtual ~VirtualClock() = default;
+  /// Never goes back. Any thread.
+  virtual Clock::time_point now() const = 0;
+};
+
+/// What is asked for the time: the real clocks, or a virtual one in the place of all of them.
+class TimeSource {
+ public:
+  TimeSource() = default;
+  /// `clock` outlives all who ask. It is never late, and its ticks are those of Clock.
+  explicit TimeSource(const VirtualClock& clock) : virtual_(&clock) {}
+
+  bool is_real() const { return virtual_ == nullptr; }
+  Clock::time_point now() const { return is_real() ? Clock::now() : virtual_->now(); }
+  Clock::time_point coarse_now() const { return is_real() ? runtime::coarse_now() : virtual_->now(); }
+  std::uint64_t ticks_now() const {
+    return is_real() ? runtime::ticks_now() : static_cast<std::uint64_t>(virtual_->now().time_since_epoch().count());
+  }
+
+ private:
+  const VirtualClock* virtual_ = nullptr;
+};
+
 /// Turns ticks into times of Clock, by reading both when it is made and again when it is asked.
 class TickScale {
  public:
@@ -57,17 +83,20 @@ class TickScale {
     double seconds(std::uint64_t length) const { return 1e-9 * slope * static_cast<double>(length); }
   };
 
+  explicit TickScale(const TimeSource& time) : time_(time) {}
+
   Line line() const {
-    const std::uint64_t ticks = ticks_between(ticks_, ticks_now());
+    const std::uint64_t ticks = ticks_between(ticks_, time_.ticks_now());
     const double nanoseconds = read() - nanoseconds_;
     return {
         .ticks = ticks_, .nanoseconds = nanoseconds_, .slope = ticks ? nanoseconds / static_cast<double>(ticks) : 1};
   }
 
  private:
-  static double read() { return std::chrono::duration<double, std::nano>(Clock::now().time_since_epoch()).count(); }
+  double read() const { return std::chrono::duration<double, std::nano>(time_.now().time_since_epoch()).count(); }
 
-  std::uint64_t ticks_ = ticks_now();
+  const TimeSource time_;
+  std::uint64_t ticks_ = time_.ticks_now();
   double nanoseconds_ = read();
 };
 

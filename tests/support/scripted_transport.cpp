@@ -51,7 +51,8 @@ Started ScriptedTransport::fetch(Descriptor descriptor, std::byte* to, Token tok
 void ScriptedTransport::discard(Descriptor descriptor) { take(descriptor); }
 
 bool ScriptedTransport::progress() {
-  const bool moved = !arrivals_.empty() || !fetches_.empty() || !ended_.empty();
+  const bool moved = !arrivals_.empty() || !fetches_.empty() || !ended_.empty() || !lost_.empty();
+  for (Peer peer : std::exchange(lost_, {})) receiver_->on_peer_failure(peer, Status(Code::Transport, "lost"));
   for (Token token : std::exchange(ended_, {})) receiver_->on_complete(token, {});
   for (Fetch& fetch : std::exchange(fetches_, {})) {
     std::copy(fetch.offer->bytes.begin(), fetch.offer->bytes.end(), fetch.to);

@@ -30,6 +30,9 @@ class ScriptedTransport final : public Transport {
     arrive(from, std::as_bytes(std::span(&header, 1)), bytes, delivery);
   }
 
+  /// The connection breaks in the next progress().
+  void lose(Peer peer) { lost_.push_back(peer); }
+
   std::vector<Sent> sent;
   bool fetches_wait = false;        ///< until the next progress()
   std::size_t fetched_at_once = 0;  ///< most bytes of fetches that waited together
@@ -73,6 +76,7 @@ class ScriptedTransport final : public Transport {
   std::unordered_map<void*, std::unique_ptr<Arrival>> offers_;  // by handle
   std::vector<Fetch> fetches_;
   std::vector<Token> ended_;
+  std::vector<Peer> lost_;
 };
 
 }  // namespace lacuna::test

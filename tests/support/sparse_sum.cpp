@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "kernels/reduce.hpp"
+#include "kernels/elements.hpp"
 #include "runtime/graph/plan.hpp"
 #include "runtime/values/region.hpp"
 

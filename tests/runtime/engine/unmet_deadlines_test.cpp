@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tests/support/calls.hpp"
+#include "tests/support/hand_clock.hpp"
 #include "tests/support/lone_rank.hpp"
 
 namespace lacuna::test {
@@ -12,19 +13,28 @@ namespace {
 using namespace std::chrono_literals;
 using Floats = std::vector<float>;
 
-constexpr std::chrono::milliseconds patience = runtime::verdict_grace / 2;  // a deadline missed is made up after that
-
 bool says(const Status& status, const char* text) { return status.message().find(text) != std::string::npos; }
 
+runtime::ExecutorOptions timed_by(const HandClock& clock) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.time = runtime::TimeSource(clock);
+  return options;
+}
+
 TEST(UnmetDeadlines, ASendThatIsNeverTakenEndsAtItsOwn) {
-  RanksOptions options{.network = {}, .executor = quick_executor()};
+  HandClock clock;
+  RanksOptions options{.network = {}, .executor = timed_by(clock)};
   options.executor.eager_bytes = 0;
   Ranks ranks(2, options);
   const Floats data(100);
   const auto posted = ranks.communicator(0).post(
       Send{.data = data.data(), .count = 100, .to = 1, .tag = 3, .options = {.deadline = 100ms}});
   ASSERT_TRUE(posted);
-  ASSERT_TRUE(ranks.sweep_for(patience, [&] { return (*posted)->finished; }));
+  ranks.sweep_until([] { return false; });
+  EXPECT_FALSE((*posted)->finished);
+  clock.move(100ms);
+  ranks.sweep();
+  ASSERT_TRUE((*posted)->finished);
   EXPECT_EQ((*posted)->status.code(), Code::TimedOut);
   EXPECT_TRUE(says((*posted)->status, "send of 400 bytes to rank 1 with tag 3: rank 1 has not taken it"))
       << (*posted)->status.to_string();
@@ -40,9 +50,10 @@ class Mute : public Receiver {
 
 TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
   Mute mute;
+  HandClock clock;
   auto transports = make_inproc(2, {});
   const std::vector<std::vector<std::byte>> addresses(2);
-  runtime::Executor executor(std::move(transports[1]), 1, 2, quick_executor());
+  runtime::Executor executor(std::move(transports[1]), 1, 2, timed_by(clock));
   runtime::Communicator communicator(executor, 7);
   ASSERT_TRUE(executor.connect(addresses) && transports[0]->connect(addresses, mute));
   Floats data(64);
@@ -53,8 +64,10 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
       .communicator = 7, .bytes = 256, .run = 3, .kind = runtime::MessageKind::Message, .dtype = Dtype::F32};
   const std::array<std::byte, 128> half{};
   static_cast<void>(transports[0]->send(1, std::as_bytes(std::span(&header, 1)), half, Delivery::Eager, nullptr));
-  const auto until = runtime::Clock::now() + patience;
-  while (!(*posted)->finished && runtime::Clock::now() < until) executor.progress();
+  while (executor.progress()) continue;
+  EXPECT_FALSE((*posted)->finished);
+  clock.move(100ms);
+  executor.progress();
   ASSERT_TRUE((*posted)->finished);
   EXPECT_EQ((*posted)->status.code(), Code::TimedOut);
   EXPECT_TRUE(says((*posted)->status, "128 of 256 bytes are missing")) << (*posted)->status.to_string();
@@ -63,32 +76,35 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
 }
 
 TEST(UnmetDeadlines, PostsThatMoveNothingDoNotHideAStall) {
-  runtime::ExecutorOptions options = quick_executor();
+  HandClock clock;
+  runtime::ExecutorOptions options = timed_by(clock);
   options.stall = 100ms;
   LoneRank rank(2, options);
   std::vector<float> data(10);
   for (int tag = 0; tag < 30; ++tag) {
     ASSERT_TRUE(rank.communicator.post(Receive{.data = data.data(), .count = 10, .from = 1, .tag = tag}));
-    std::this_thread::sleep_for(20ms);
+    clock.move(20ms);
     rank.progress();
   }
   EXPECT_GE(rank.executor.job_counters().stalls, 2u);
 }
 
 TEST(UnmetDeadlines, ACallWhoseVerdictNeverComesEndsAfterAWhile) {
-  LoneRank rank;
+  HandClock clock;
+  LoneRank rank(2, timed_by(clock));
   rank.executor.set_reporter([](const runtime::Trouble&) {});
   std::vector<float> data(10);
   Call call = broadcast_call(data, 1);
   call.options.deadline = 100ms;
   const runtime::Run& run = must_post(rank.communicator, call);
-  const auto begin = runtime::Clock::now();
-  while (!run.finished && runtime::Clock::now() - begin < 2 * runtime::verdict_grace) {
-    rank.executor.progress();
-    std::this_thread::sleep_for(1ms);
+  for (const runtime::Clock::duration step : {100ms - 1ns, 1ns, runtime::verdict_grace - 1ns}) {
+    clock.move(step);
+    rank.progress();
+    EXPECT_FALSE(run.finished);
   }
+  clock.move(10ms);  // so far duties are apart
+  rank.progress();
   EXPECT_EQ(run.status.code(), Code::TimedOut) << run.status.to_string();
-  EXPECT_GE(runtime::Clock::now() - begin, runtime::verdict_grace);
 }
 
 TEST(UnmetDeadlines, FailingACommunicatorEndsTheRunsOfAllSlots) {

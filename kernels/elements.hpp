@@ -1,0 +1,96 @@
+#pragma once
+
+#include <Kokkos_Macros.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/float16.hpp"
+#include "runtime/values/dtype.hpp"
+
+/// What the elements of a buffer are: the type of each Dtype, and how its values are read, computed with and written.
+namespace lacuna::kernels {
+
+/// Element i of an array of T that may lie at any address.
+template <class T>
+KOKKOS_INLINE_FUNCTION T load(const std::byte* array, std::size_t i) {
+  T value;
+  memcpy(&value, array + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <class T>
+KOKKOS_INLINE_FUNCTION void store(std::byte* array, std::size_t i, T value) {
+  memcpy(array + i * sizeof(T), &value, sizeof(T));
+}
+
+template <class T>
+inline constexpr bool is_integer_element = std::is_integral_v<T>;
+
+/// From an element to the type that is computed with: float, double, or for integers an unsigned type that wraps.
+KOKKOS_INLINE_FUNCTION float widen(float value) { return value; }
+KOKKOS_INLINE_FUNCTION double widen(double value) { return value; }
+KOKKOS_INLINE_FUNCTION float widen(bf16 value) { return to_float(value); }
+KOKKOS_INLINE_FUNCTION float widen(f16 value) { return to_float(value); }
+KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::int32_t value) { return static_cast<std::uint32_t>(value); }
+KOKKOS_INLINE_FUNCTION std::uint64_t widen(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::uint8_t value) { return value; }
+
+/// The type that elements of T are computed with.
+template <class T>
+using WideOf = decltype(widen(T()));
+
+/// Back to an element, rounded to nearest even; integers keep their low bits.
+template <class T, class Wide>
+KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    return to_bf16(value);
+  } else if constexpr (std::is_same_v<T, f16>) {
+    return to_f16(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+/// Names an element type to a visitor.
+template <class T>
+struct Element {};
+
+/// visit(Element<T>()), with the type T of this dtype's elements: float, double, bf16, f16 or an integer of its size;
+/// returns what that does. The only switch over dtypes: it stands outside of the loops, which are the visitor's.
+///
+///     with_element(dtype, [&]<class T>(Element<T>) { dispatch(count, SomeKernel<T>{out, in}); });
+template <class Visit>
+decltype(auto) with_element(Dtype dtype, const Visit& visit) {
+  switch (dtype) {
+    case Dtype::F32:
+      return visit(Element<float>());
+    case Dtype::F64:
+      return visit(Element<double>());
+    case Dtype::BF16:
+      return visit(Element<bf16>());
+    case Dtype::F16:
+      return visit(Element<f16>());
+    case Dtype::I32:
+      return visit(Element<std::int32_t>());
+    case Dtype::I64:
+      return visit(Element<std::int64_t>());
+    case Dtype::U8:
+      break;
+  }
+  return visit(Element<std::uint8_t>());
+}
+
+/// The same for floating-point elements; for integers it does nothing, and `visit` need not compile with them.
+template <class Visit>
+void with_floating_element(Dtype dtype, const Visit& visit) {
+  with_element(dtype, [&]<class T>(Element<T> element) {
+    if constexpr (!is_integer_element<T>) visit(element);
+  });
+}
+
+/// Element i of an array, as a number. On the host.
+double load_number(Dtype dtype, const std::byte* array, std::size_t i);
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <atomic>
+
+#include "runtime/values/clock.hpp"
+
+namespace lacuna::test {
+
+/// A clock that the test moves. It begins decades after the real one: who mixes both finds all deadlines passed, or
+/// none ever.
+class HandClock final : public runtime::VirtualClock {
+ public:
+  using Clock = runtime::Clock;
+
+  /// Every look moves it by `per_look`.
+  explicit HandClock(Clock::duration per_look = {}) : per_look_(per_look.count()) {}
+
+  Clock::time_point now() const override { return Clock::time_point(Clock::duration(time_ += per_look_)); }
+  void move(Clock::duration by) { time_ += by.count(); }
+
+ private:
+  const Clock::rep per_look_;
+  mutable std::atomic<Clock::rep> time_ = Clock::duration(std::chrono::hours(500'000)).count();
+};
+
+}  // namespace lacuna::test
