@@ -8,11 +8,12 @@
 
 namespace lacuna::cli {
 
-/// What training has cost so far, without evaluations and checkpoints.
+/// What training has cost so far, and given up, without evaluations and checkpoints.
 struct Cost {
   double seconds = 0;
-  double waited = 0;   ///< of these, the seconds spent waiting for communication
-  double payload = 0;  ///< bytes sent by one rank
+  double waited = 0;                 ///< of these, the seconds spent waiting for communication
+  double payload = 0;                ///< bytes sent by one rank
+  std::vector<Metric> numbers = {};  ///< the method's own, added up over its calls, as "<method>.<number>"
 };
 
 /// How things stood after some steps.

@@ -71,7 +71,7 @@ checkpoint::ResultRow row_of(const Evaluation& evaluation) {
                  {"seconds", evaluation.cost.seconds},
                  {"waited_seconds", evaluation.cost.waited},
                  {"payload_bytes", evaluation.cost.payload}};
-  for (const auto* metrics : {&evaluation.metrics.values, &evaluation.metrics.details}) {
+  for (const auto* metrics : {&evaluation.metrics.values, &evaluation.metrics.details, &evaluation.cost.numbers}) {
     for (const Metric& metric : *metrics) row.metrics.push_back({metric.name, metric.value});
   }
   return row;

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/agree.hpp"
@@ -13,6 +14,19 @@
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
+namespace {
+
+/// Zeros, under the names of the method's numbers; none if nothing is given up.
+std::vector<Metric> no_numbers(const MethodOptions& options) {
+  std::vector<Metric> numbers;
+  if (!is_on(options)) return numbers;
+  for (std::string_view name : options.method()->numbers) {
+    numbers.push_back({.name = fmt::format("{}.{}", options.method()->name, name)});
+  }
+  return numbers;
+}
+
+}  // namespace
 
 RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet)
     : communicator_(communicator), config_(config), display_(quiet), provenance_(provenance_of(config, communicator)) {}
@@ -65,7 +79,8 @@ Status RunSession::train(std::size_t method) {
   if (record_.size() == method) {
     const MethodChoice& wanted = config_.methods[method];
     if (Status ready = set_up(method); !ready) return ready;
-    record_.push_back({.label = wanted.label, .dense = !is_on(wanted.options)});
+    record_.push_back(
+        {.label = wanted.label, .dense = !is_on(wanted.options), .cost = {.numbers = no_numbers(wanted.options)}});
   }
   if (current().finished) return Status::ok();
   display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);
@@ -99,11 +114,21 @@ bool RunSession::evaluates_now() const {
   return config_.evaluate_every > 0 && step_ % config_.evaluate_every == 0;
 }
 
+/// The current method's own, of all calls of this rank since it joined.
+MethodNumbers RunSession::numbers_of_calls() const {
+  const Method* method = config_.methods[record_.size() - 1].options.method();
+  for (const MethodCounters& counted : communicator_.job_counters().methods()) {
+    if (counted.method == method) return counted.numbers;
+  }
+  return {};
+}
+
 Status RunSession::train_until(std::uint64_t stop) {
   if (Status together = communicator_.call(barrier()); !together) return together;
   const auto begin = std::chrono::steady_clock::now();
   const auto waited = config_.workload->waited();
   const std::uint64_t payload = communicator_.counters().payload_sent;
+  const MethodNumbers numbers = numbers_of_calls();
   for (; step_ < stop; ++step_) {
     const Result<double> figure = config_.workload->step(step_);
     if (!figure) return figure.status();
@@ -114,6 +139,8 @@ Status RunSession::train_until(std::uint64_t stop) {
   cost.seconds += Seconds(std::chrono::steady_clock::now() - begin).count();
   cost.waited += Seconds(config_.workload->waited() - waited).count();
   cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);
+  const MethodNumbers now = numbers_of_calls();
+  for (std::size_t i = 0; i < cost.numbers.size(); ++i) cost.numbers[i].value += now[i] - numbers[i];
   return Status::ok();
 }
 
@@ -130,10 +157,15 @@ Status RunSession::evaluate() {
 }
 
 Result<Cost> RunSession::mean_cost() {
-  const Cost& cost = current().cost;
-  std::array<double, 3> costs = {cost.seconds, cost.waited, cost.payload};
-  if (Status averaged = communicator_.call(allreduce(costs, costs, Reduction::Avg)); !averaged) return averaged;
-  return Cost{.seconds = costs[0], .waited = costs[1], .payload = costs[2]};
+  Cost cost = current().cost;
+  std::vector<double> values = {cost.seconds, cost.waited, cost.payload};
+  for (const Metric& number : cost.numbers) values.push_back(number.value);
+  if (Status averaged = communicator_.call(allreduce(values, values, Reduction::Avg)); !averaged) return averaged;
+  cost.seconds = values[0];
+  cost.waited = values[1];
+  cost.payload = values[2];
+  for (std::size_t i = 0; i < cost.numbers.size(); ++i) cost.numbers[i].value = values[3 + i];
+  return cost;
 }
 
 Status RunSession::finish_method() {

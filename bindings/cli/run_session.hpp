@@ -31,6 +31,7 @@ class RunSession {
   Result<std::int64_t> find_set();
   Status read_set(std::int64_t set);
   Status train(std::size_t method);
+  MethodNumbers numbers_of_calls() const;
   std::uint64_t next_stop() const;
   bool evaluates_now() const;
   Status train_until(std::uint64_t stop);

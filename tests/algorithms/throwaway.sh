@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Shows that an algorithm is one file and one line, and a method one folder and one line: adds one of each to a copy of
-# the tree, and every list, command and generated test takes them in.
+# the tree, and every list, command and generated test, `lacuna run` and the C interface take them in.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
+parts=$PWD/tests/algorithms/throwaway
 tree=$PWD/build/throwaway
 rm -rf "$tree/algorithms"
 mkdir -p "$tree"
@@ -12,116 +13,15 @@ git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' 
 done | xargs -0 cp --parents --preserve=timestamps -t "$tree"
 cd "$tree"
 
-cat >algorithms/allreduce_throwaway.cpp <<'CODE'
-#include "algorithms/registry.hpp"
-
-namespace lacuna {
-namespace {
-
-/// Everybody sends everything to position 0, which adds it up and sends the result to everybody.
-void build(GraphBuilder& graph) {
-  if (graph.position() != 0) {
-    graph.send(graph.input(), 0);
-    graph.receive(graph.output(), 0);
-    return;
-  }
-  Region sum = graph.input();
-  for (Rank peer = 1; peer < graph.size(); ++peer) {
-    graph.receive_reduce(graph.output(), sum, peer);
-    sum = graph.output();
-  }
-  if (graph.size() == 1) graph.copy(graph.output(), graph.input());
-  graph.finish(graph.output());
-  for (Rank peer = 1; peer < graph.size(); ++peer) graph.send(graph.output(), peer);
-}
-
-}  // namespace
-
-extern const Algorithm allreduce_throwaway{.collective = Collective::Allreduce,
-                                           .name = "throwaway",
-                                           .summary = "all to one and back",
-                                           .symmetric = false,
-                                           .build = build};
-
-}  // namespace lacuna
-CODE
+cp -p "$parts/allreduce_throwaway.cpp" algorithms/
 printf 'LACUNA_ALGORITHM(allreduce_throwaway)\n' >>algorithms/manifest.def
-
-mkdir -p algorithms/forgetful
-cat >algorithms/forgetful/options.def <<'CODE'
-LACUNA_OPTION(rounds, int, 0, 0, 64, "rounds left out of the ring")
-LACUNA_OPTION(weight, double, 1, 0, 100, "what the sum of the others is multiplied by")
-LACUNA_OPTION(remembers, bool, false, 0, 1, "what is left out is added next time")
-CODE
-cat >algorithms/forgetful/method.cpp <<'CODE'
-#include "algorithms/phases/left_out.hpp"
-#include "runtime/method/method.hpp"
-
-namespace lacuna {
-
-extern const Algorithm allreduce_ring;
-
-namespace {
-
-struct Forgetful {
-#define LACUNA_OPTION(name, type, value, ...) type name = value;
-#include "algorithms/forgetful/options.def"
-#undef LACUNA_OPTION
-};
-
-constexpr Option options[] = {
-#define LACUNA_OPTION(name, type, value, least, most, help) option::of<&Forgetful::name>(#name, {least, most}, nullptr, help),
-#include "algorithms/forgetful/options.def"
-#undef LACUNA_OPTION
-};
-constexpr std::string_view numbers[] = {"rounds"}, outcomes[] = {"dense", "forgotten"};
-constexpr MethodAlgorithm algorithms[] = {{&allreduce_ring, "forgetful_ring", "without some rounds"}};
-
-const Forgetful& of(const Call& call) { return call.options.method.as<Forgetful>(); }
-
-Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
-  if (of(call).rounds >= hosts.size()) return {Code::InvalidArgument, "forgetful: too many rounds"};
-  if (of(call).remembers && !call.options.state) return {Code::InvalidArgument, "forgetful.remembers needs a state"};
-  if (call.reduction == Reduction::Sum || call.reduction == Reduction::Avg) return {};
-  return {Code::InvalidArgument, "forgetful: only sums"};
-}
-
-void plan(const PlanRequest& request, Plan& plan) {
-  const Forgetful& asked = of(request.call);
-  PartPlan part{.data = {0, request.call.count}, .missing = {.rule = Missing::Rule::Factor, .factor = asked.weight}};
-  part.structure.numbers[rounds_left_out] = asked.rounds;
-  part.outcome = asked.rounds > 0;
-  part.structure.feedback = asked.remembers;
-  plan.reports = asked.rounds > 0;
-  plan.numbers[0] = asked.rounds;
-  add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
-}
-
-}  // namespace
-
-extern const Method forgetful_method = {
-    .name = "forgetful",
-    .summary = "leaves rounds out",
-    .options = options,
-    .numbers = numbers,
-    .outcomes = outcomes,
-    .algorithms = algorithms,
-    .make = [](const void* like) -> std::shared_ptr<void> {
-      return like ? std::make_shared<Forgetful>(*static_cast<const Forgetful*>(like)) : std::make_shared<Forgetful>();
-    },
-    .is_on = [](const void* given) { return static_cast<const Forgetful*>(given)->rounds > 0; },
-    .preferred = [](const Call&, const Hosts&) -> std::string_view { return "ring"; },
-    .check = check,
-    .plan = plan};
-
-}  // namespace lacuna
-CODE
+cp -pr "$parts/forgetful" algorithms/
 printf 'LACUNA_METHOD(forgetful_method)\n' >>algorithms/methods.def
 
 export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON
-cmake --build --preset release --parallel "$(nproc)" --target algorithms_tests lacuna_worker lacuna
-bin=build/release/bin
+cmake --build --preset release --parallel "$(nproc)" --target algorithms_tests lacuna_worker lacuna lacuna_c
+bin=$tree/build/release/bin
 "$bin/lacuna" list | grep throwaway
 "$bin/lacuna" explain allreduce --algorithm throwaway --ranks 4 | grep throwaway
 # On an odd number of ranks and on a power of two: the tests of the whole list have run the others.
@@ -133,16 +33,57 @@ bin=build/release/bin
 "$bin/lacuna" explain allreduce --ranks 4 --method forgetful:rounds=2 | grep '> forgetful_ring .* 2 '
 "$bin/lacuna" graph allreduce --ranks 4 --method forgetful:rounds=2 | grep 'forgetful:rounds=2'
 expect_hint() {
-  local said
-  if said=$("$bin/lacuna" explain allreduce --method "$1" 2>&1) || [[ $said != *"$2"* ]]; then
-    printf '%s is not refused with the hint %s: %s\n' "$1" "$2" "$said"
+  local hint=$1 said
+  shift
+  if said=$("$bin/lacuna" "$@" 2>&1) || [[ $said != *"$hint"* ]]; then
+    printf 'lacuna %s is not refused with the hint %s: %s\n' "$*" "$hint" "$said"
     exit 1
   fi
 }
-expect_hint forgetful:round=1 'did you mean rounds?'
-expect_hint forgetful:rounds=65 'must be 0 .. 64'
-expect_hint forgetfull 'did you mean forgetful?'
+expect_hint 'did you mean rounds?' explain allreduce --method forgetful:round=1
+expect_hint 'must be 0 .. 64' explain allreduce --method forgetful:rounds=65
+expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:rounds=1,weight=2 |
   grep 'Out of bounds values : 0 OK'
 tests/algorithms/methods_are_unnamed.sh "$bin/lacuna"
 
+# By text in C.
+cc -std=c99 -Wall -Wextra -Werror -pedantic-errors -I. "$parts/forgetful.c" -o "$bin/forgetful" \
+  build/release/bindings/c/liblacuna_c.so -Wl,-rpath,"$tree/build/release/bindings/c"
+"$bin/lacuna" launch -n 2 "$bin/forgetful"
+"$bin/lacuna" launch -n 3 "$bin/forgetful"
+
+# In `lacuna run`: a run that is ended at its first checkpoint goes on with the bits of one that is left alone.
+runs=$tree/build/runs
+run() {
+  mkdir -p "$runs/$1"
+  cd "$runs/$1"
+  exec "$bin/lacuna" launch -n 3 -- "$bin/lacuna" run "$parts/run.toml"
+}
+evaluations() { grep 'fingerprint [0-9a-f]*$' "$runs/$1.log"; }
+
+rm -rf "$runs"
+mkdir "$runs"
+(LACUNA_METRICS=$runs/counters run alone) >"$runs/alone.log"
+run ended >/dev/null 2>&1 &
+until compgen -G "$runs/ended/out/manifest-*.json" >/dev/null; do
+  kill -0 "$!"
+  sleep 0.01
+done
+kill "$!"
+if wait "$!"; then
+  printf 'the run was over before it could be ended\n'
+  exit 1
+fi
+(run ended) >"$runs/ended.log"
+grep 'continues at step' "$runs/ended.log"
+diff <(evaluations alone | tail -n "$(evaluations ended | wc -l)") <(evaluations ended)
+
+# What it left out, a round of each of two layers in 515 of 600 steps, is in results, records and counters.
+grep -aq 'forgetful\.rounds' "$runs/ended/out/throwaway.h5"
+for name in alone ended; do
+  grep -aqF '{"name":"forgetful.rounds","percent":false,"value":1030.0}' "$runs/$name/out/ckpt-600-rank0.h5"
+done
+grep -q '"methods": {"forgetful": {"calls": 1030.*"rounds": 1030' "$runs/counters/rank-0.json"
+sed 's/^rounds/round/' "$parts/run.toml" >"$runs/mistaken.toml"
+expect_hint "did you mean 'rounds'?" run "$runs/mistaken.toml"

@@ -135,6 +135,28 @@ TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
   EXPECT_EQ(steps, (std::vector<std::int64_t>{4, 8, 10}));
 }
 
+TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
+  const std::string path = config("10\nevaluate_every = 4", 4);
+  std::ofstream(path, std::ios::app) << "[[method]]\nname = \"skip\"\nsteps = 1\n";
+  const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
+  test::Job job({command, command}, {});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
+  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  ASSERT_EQ(file->methods().size(), 2u);
+  const auto numbers_of = [](const checkpoint::MethodResults& results) {
+    std::vector<double> numbers;
+    for (const auto& row : results.rows) {
+      for (const auto& metric : row.metrics) {
+        if (metric.name == "skip.steps") numbers.push_back(metric.value);
+      }
+    }
+    return numbers;
+  };
+  EXPECT_EQ(numbers_of(file->methods()[0]), std::vector<double>()) << "a dense method";
+  EXPECT_EQ(numbers_of(file->methods()[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+}
+
 TEST_F(RunFolder, NoFileHoldsTheKey) {
   const std::string key = "a-key-that-is-in-no-file";
   Executed run({LACUNA_COMMAND, "run", config("1")}, {{"LACUNA_KEY", key}, {"LACUNA_LOG", "info"}});
