@@ -44,7 +44,8 @@ Range range_in_table(const ActivePart& part, const Region& region, Role role) {
     length = blocks.counts[rank];
   }
   const std::size_t begin = boundary(part.plan.share, length, part.plan.shares);
-  return {block + begin, boundary(part.plan.share + 1, length, part.plan.shares) - begin};
+  const std::size_t count = boundary(part.plan.share + 1, length, part.plan.shares) - begin;
+  return {scratch ? 0 : block + begin, count};
 }
 
 Range range_in_blocks(const ActivePart& part, const Region& region, const BufferInfo& info) {

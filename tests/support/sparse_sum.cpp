@@ -74,6 +74,7 @@ void once_more(GraphBuilder& g) {
   const Value length = g.agreed();
   g.kernel(count_kernel, {.reads = {g.output()}, .defines = {length}});
   const Region first = GraphBuilder::counted(g.output(), length);
+  if (g.size() == 1) return static_cast<void>(g.reduce(first, first));
   const Region got = GraphBuilder::counted(g.buffer({}), length);
   g.send(first, g.position() + 1);
   g.receive(got, g.position() - 1);
@@ -82,7 +83,7 @@ void once_more(GraphBuilder& g) {
 
 std::optional<PartPlan> follow(const Followed& part) {
   const auto& asked = part.request.call.options.method.as<SparseSum>();
-  if (part.length > 1 || asked.stays || part.values[0] <= static_cast<std::uint64_t>(asked.most)) return {};
+  if (part.length > 1 || asked.stays || static_cast<std::int64_t>(part.values[0]) <= asked.most) return {};
   PartPlan next = part.part;
   next.structure.numbers[0] = 1;
   return next;

@@ -111,9 +111,9 @@ INSTANTIATE_TEST_SUITE_P(
                                 o.executor.compute = delayed_compute;
                                 o.executor.chunk_bytes = 64;
                               }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
-TEST(KernelSteps, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
+TEST(Kernels, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
   constexpr Rank size = 4;
   Ranks ranks(size);
   Job job(sparse_inputs(size, 200, 3), {});
@@ -129,14 +129,14 @@ TEST(KernelSteps, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
   }
 }
 
-TEST(KernelSteps, APartThatFollowsAddsItsRounds) {
+TEST(Kernels, APartThatFollowsAddsItsRounds) {
   Ranks ranks(3);
   Job job(sparse_inputs(3, 50, 3), {.most = -1});
   for (const Status& end : job.run(ranks)) ASSERT_TRUE(end) << end.to_string();
   EXPECT_EQ(ranks.communicator(0).report(*job.runs[0]).rounds, 2);
 }
 
-TEST(KernelSteps, ARepeatedCallKeepsNoMemory) {
+TEST(Kernels, ARepeatedCallKeepsNoMemory) {
   Ranks ranks(3);
   for (int i = 0; i < 100; ++i) {
     Job job(sparse_inputs(3, 100, static_cast<std::uint32_t>(i)), {.most = 10});
@@ -148,21 +148,18 @@ TEST(KernelSteps, ARepeatedCallKeepsNoMemory) {
   }
 }
 
-TEST(KernelSteps, RanksThatChooseDifferentPartsToFollowAllSaySo) {
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+TEST(Kernels, APartThatFollowsOnOneRankOnlyIsAMismatchThere) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Ranks ranks(3, {.network = {.seed = seed}, .executor = quick_executor()});
     Job job(sparse_inputs(3, 50, 3), {.most = -1});
     job.options[1].stays = true;
-    std::string said;
     for (Rank rank = 0; rank < 3; ++rank) {
       job.runs.push_back(*ranks.communicator(rank).post(job.call(static_cast<std::size_t>(rank)), sparse_sum));
     }
     ranks.sweep_until([] { return false; });
-    for (const runtime::Run* run : job.runs) said += run->status.message() + "\n";
-    EXPECT_NE(said.find("part"), std::string::npos) << said;
-    const auto ended_well = std::count_if(job.runs.begin(), job.runs.end(),
-                                          [](const auto* run) { return run->finished && run->status; });
-    EXPECT_LE(ended_well, 1) << "only the one that lets nothing follow can end well";
+    const Status said = ranks.communicator(1).status();
+    EXPECT_EQ(said.code(), Code::Mismatch) << "seed " << seed;
+    EXPECT_NE(said.message().find("rank 0 sent message 0 of part 1 of call 0"), std::string::npos) << said.message();
     for (Rank rank = 0; rank < 3; ++rank) ranks.communicator(rank).fail({Code::Internal, "the test ends"});
   }
 }
@@ -191,7 +188,7 @@ struct Deceived {
   runtime::Run* run = nullptr;
 };
 
-TEST(KernelSteps, AMessageLongerThanWhatMayComeIsRefusedByName) {
+TEST(Kernels, AMessageLongerThanWhatMayComeIsRefusedByName) {
   Deceived rank(3);
   rank.arrive(Numbers(8, 0));
   EXPECT_EQ(rank.job.communicator.status().code(), Code::Mismatch);
@@ -200,7 +197,7 @@ TEST(KernelSteps, AMessageLongerThanWhatMayComeIsRefusedByName) {
       << rank.job.communicator.status().message();
 }
 
-TEST(KernelSteps, AMessageOfNoWholeElementsIsRefused) {
+TEST(Kernels, AMessageOfNoWholeElementsIsRefused) {
   Deceived rank(3);
   const runtime::MessageHeader header = rank.job.header_of(0, 12);
   const Numbers bytes(2, 0);
@@ -209,7 +206,7 @@ TEST(KernelSteps, AMessageOfNoWholeElementsIsRefused) {
   EXPECT_EQ(rank.job.communicator.status().code(), Code::Mismatch);
 }
 
-TEST(KernelSteps, WhatAKernelFindsWrongEndsTheCallWithItsText) {
+TEST(Kernels, WhatAKernelFindsWrongEndsTheCallWithItsText) {
   Deceived rank(3);
   rank.arrive({9, 1});
   rank.job.progress();
@@ -235,7 +232,7 @@ const Algorithm boaster = {
         },
 };
 
-TEST(KernelSteps, AValueBeyondItsBufferEndsTheCall) {
+TEST(Kernels, AValueBeyondItsBufferEndsTheCall) {
   Ranks ranks(1);
   const Numbers input(3, 1);
   Numbers output(3);

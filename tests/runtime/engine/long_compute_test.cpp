@@ -54,6 +54,7 @@ struct Lingering {
   static RanksOptions options(bool progress_thread) {
     RanksOptions options{.executor = quick_executor()};
     options.executor.progress_thread = progress_thread;
+    options.executor.chunk_bytes = std::size_t{1} << 30;  // one part
     return options;
   }
   Status ended() {
@@ -83,8 +84,12 @@ TEST_P(LongCompute, OtherThreadsPostAndOtherCallsEndMeanwhile) {
   runtime::Run& here = must_post(other, allreduce_call(input, outputs[0]));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << "the post waited for the kernel";
   if (!GetParam()) {
-    std::thread one([&] { EXPECT_TRUE(there.wait(must_post(there, allreduce_call(input, outputs[1])), 9s)); });
-    EXPECT_TRUE(other.wait(here, 9s));
+    std::thread one([&] {
+      const Status well = there.wait(must_post(there, allreduce_call(input, outputs[1])), 9s);
+      EXPECT_TRUE(well) << well.to_string();
+    });
+    const Status well = other.wait(here, 9s);
+    EXPECT_TRUE(well) << well.to_string();
     one.join();
     EXPECT_EQ(outputs[0], Floats(8, 2));
   }
@@ -108,7 +113,7 @@ TEST_P(LongCompute, AFailureLeavesTheBuffersInUseUntilTheStepHasEnded) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, LongCompute, testing::Bool(),
-                         [](const auto& info) { return info.param ? "ProgressThread" : "WaitingCaller"; });
+                         [](const auto& one) { return one.param ? "ProgressThread" : "WaitingCaller"; });
 
 }  // namespace
 }  // namespace lacuna::test
