@@ -73,6 +73,13 @@ Status does_not_serve(const Method& method, const Call& call, const Algorithm& a
                       serving.empty() ? "no algorithm of that collective does" : "there are: " + serving)};
 }
 
+/// Is it a method's own, which means nothing without it? Those of manifest.def and of programs stand alone.
+const Method* owner_of(const Algorithm& algorithm) {
+  if (std::find(algorithms.begin(), algorithms.end(), &algorithm) != algorithms.end()) return nullptr;
+  const auto owner = std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->find(algorithm); });
+  return owner == methods.end() ? nullptr : *owner;
+}
+
 /// The algorithm, unless it refuses the call.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
@@ -80,6 +87,9 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
     if (Status valid = call.options.method.status(); !valid) return valid;
   } else if (asks_for_method(call)) {
     return does_not_serve(*call.options.method.method(), call, algorithm);
+  } else if (const Method* owner = owner_of(algorithm)) {
+    return Status(Code::InvalidArgument, fmt::format("{} {} serves the method {} only, which the call does not ask for",
+                                                     to_string(algorithm.collective), algorithm.name, owner->name));
   }
   if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
   return &algorithm;

@@ -22,6 +22,12 @@ constexpr Option options[] = {
 
 constexpr std::string_view numbers[] = {"steps",          "gather_steps", "protected_parts",
                                         "measured_parts", "audits",       "audit_error"};
+constexpr std::string_view examples[] = {"steps=1",
+                                         "steps=1,mode=random",
+                                         "steps=2,mode=shuffled,scale=renormalised",
+                                         "steps=1,mode=random,feedback=1",
+                                         "ratio=0.5,audit=2,audit_samples=16",
+                                         "steps=1,gather_steps=1,incomplete=1"};
 constexpr std::string_view outcomes[] = {"dense", "skipped", "protected", "measured"};
 
 std::shared_ptr<void> make(const void* like) {
@@ -53,6 +59,7 @@ const Method skip_method = {
     .numbers = numbers,
     .outcomes = outcomes,
     .algorithms = skip_algorithms,
+    .examples = examples,
     .make = make,
     .is_on = [](const void* given) { return as_skip(given).is_on(); },
     .preferred = preferred,

@@ -37,13 +37,15 @@ std::string reason(const ExplainOptions& options, const Call& call) {
 
 }  // namespace
 
-Structure structure_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   Plan plan;
   make_plan({call, algorithm, hosts, std::numeric_limits<std::size_t>::max()}, plan);
-  for (const PartPlan& part : plan.parts) {
-    if (!part.is_dense()) return {.numbers = part.structure.numbers};
-  }
-  return {};
+  const auto find = [&](bool dense) {
+    return std::find_if(plan.parts.begin(), plan.parts.end(),
+                        [&](const PartPlan& part) { return !part.beside && (dense || !part.is_dense()); });
+  };
+  const auto lossy = find(false);
+  return lossy != plan.parts.end() ? *lossy : *find(true);
 }
 
 double Cost::seconds(double latency, double rate) const {
@@ -108,9 +110,9 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
   }
   Plan plan;
   make_plan({call, algorithm, options.hosts, std::numeric_limits<std::size_t>::max()}, plan);
-  const Structure structure = structure_of(call, algorithm, options.hosts);
+  const Structure structure{.numbers = part_of(call, algorithm, options.hosts).structure.numbers};
   const Cost cost = cost_of(algorithm, options.hosts, call.count, width, structure);
-  const Cost dense = cost_of(algorithm, options.hosts, call.count, width);
+  const Cost dense = cost_of(one.dense ? *one.dense : algorithm, options.hosts, call.count, width);
   const Contributors there = contributors_of(algorithm, options.hosts, call.count, structure);
   const double saved = static_cast<double>(dense.total_bytes - cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;

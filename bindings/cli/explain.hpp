@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/plan.hpp"
 
 namespace lacuna::cli {
 
@@ -32,8 +33,8 @@ struct Cost {
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width,
              const Structure& structure = {});
 
-/// Of the parts of such a call's first run that are not dense; without any, that of all.
-Structure structure_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
+/// Of the parts of such a call's first run that carry the result, one that is not dense; without any, the first.
+PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 
 /// Whose values are in the result of such a call.
 struct Contributors {

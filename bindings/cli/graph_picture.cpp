@@ -123,7 +123,12 @@ std::string graph_table(const Algorithm& algorithm, const GraphShape& shape, std
       first = false;
     }
   }
-  return text;
+  const auto& decides = picture.graph.tables().decides;
+  for (Value value : decides) {
+    fmt::format_to(out, "{}v{}", value == decides.front() ? "\nwhat follows is chosen from " : ", ",
+                   static_cast<std::uint32_t>(value));
+  }
+  return decides.empty() ? text : text + "\n";
 }
 
 std::string graph_dot(const Algorithm& algorithm, const GraphShape& shape, std::string_view method) {

@@ -35,6 +35,7 @@ struct GraphOptions {
   Rank position = 0;
   bool in_place = false;
   bool dot = false;
+  std::vector<std::uint64_t> follow{};  ///< the part that follows one which ended with these values
 };
 
 int draw_graph(const GraphOptions& options) {
@@ -42,17 +43,31 @@ int draw_graph(const GraphOptions& options) {
   if (options.position >= ranks) {
     return fail({Code::InvalidArgument, fmt::format("position is {}, must be 0 .. {}", options.position, ranks - 1)});
   }
-  const auto algorithm = select_algorithm(options.call, options.hosts);
+  MethodState state;
+  Call call = options.call;
+  call.options.state = &state;
+  const auto algorithm = select_algorithm(call, options.hosts);
   if (!algorithm) return fail(algorithm.status());
-  Structure structure = structure_of(options.call, **algorithm, options.hosts);
+  PartPlan part = part_of(call, **algorithm, options.hosts);
+  if (!options.follow.empty()) {
+    const Method* method = method_of(call, **algorithm);
+    const PlanRequest request{call, **algorithm, options.hosts};
+    const auto next = method && method->follow
+                          ? method->follow({.request = request, .part = part, .values = options.follow})
+                          : std::nullopt;
+    if (!next) return fail({Code::InvalidArgument, "--follow: nothing follows a part that ended with these values"});
+    part = *next;
+  }
+  const Algorithm& program = part.program ? *part.program : **algorithm;
+  Structure structure = part.structure;
   structure.in_place = options.in_place;
-  const GraphShape shape{.collective = options.call.collective,
+  const GraphShape shape{.collective = call.collective,
                          .size = ranks,
                          .position = options.position,
                          .structure = structure,
-                         .hosts = (*algorithm)->by_hosts ? options.hosts : Hosts()};
-  fmt::print("{}", options.dot ? graph_dot(**algorithm, shape, options.call.options.method.text())
-                               : graph_table(**algorithm, shape, options.call.options.method.text()));
+                         .hosts = program.by_hosts ? options.hosts : Hosts()};
+  const std::string& method = call.options.method.text();
+  fmt::print("{}", options.dot ? graph_dot(program, shape, method) : graph_table(program, shape, method));
   return 0;
 }
 
@@ -97,6 +112,8 @@ int list_method(const Method& method) {
     fmt::print("{:<16} {:<20} {:<24} {}\n", to_string(one.algorithm->collective), one.algorithm->name, one.name,
                one.summary);
   }
+  fmt::print("\nfor example\n");
+  for (std::string_view example : method.examples) fmt::print("  {}:{}\n", method.name, example);
   return 0;
 }
 
@@ -196,6 +213,8 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "in Graphviz's language");
   add_method(*command, options->call.options.method);
+  command->add_option("--follow", options->follow, "the part that follows one which ended with these values")
+      ->delimiter(',');
   command->callback([=, &exit_code] {
     if (!command->get_subcommands().empty()) return;
     if (collective->empty()) throw CLI::RequiredError("collective");

@@ -78,11 +78,13 @@ Call Bench::call() {
   if (serves(options, algorithm)) {
     result.options.method = options.method;
     result.options.sampler = &sampler;
+    result.options.state = &state;
   }
   return result;
 }
 
 Status Bench::prepare() {
+  state = {};
   const Call sized = call();
   const std::size_t in = input_length(sized, communicator.size()) * size_of(options.dtype);
   const std::size_t out = output_length(sized, communicator.size()) * size_of(options.dtype);

@@ -44,6 +44,7 @@ struct Bench {
   std::size_t count = 0;
   bool in_place = false;
   Sampler sampler{};
+  MethodState state{};  ///< new for each size, and for each check
   std::vector<std::byte> input{}, output{};
   std::vector<std::size_t> block_counts{};
   Background* background = nullptr;

@@ -62,6 +62,8 @@ struct Method {
   std::span<const std::string_view> outcomes{};
   /// Those that serve it.
   std::span<const MethodAlgorithm> algorithms{};
+  /// "option=value,option=value": that show it at work. `lacuna list` names them, and the tests of methods run them.
+  std::span<const std::string_view> examples{};
   /// New options: a copy, or with all defaults.
   std::shared_ptr<void> (*make)(const void* like) = nullptr;
   /// Do these options ask for anything, in some run at least?

@@ -25,7 +25,7 @@ bin=$tree/build/release/bin
 "$bin/lacuna" list | grep throwaway
 "$bin/lacuna" explain allreduce --algorithm throwaway --ranks 4 | grep throwaway
 # On an odd number of ranks and on a power of two: the tests of the whole list have run the others.
-"$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*'
+"$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*:*Methods*/forgetful'
 "$bin/lacuna" launch -n 3 "$bin/lacuna_worker" size=3 conformance | grep 'allreduce throwaway: [1-9]'
 
 "$bin/lacuna" list | grep forgetful
@@ -45,6 +45,14 @@ expect_hint 'must be 0 .. 64' explain allreduce --method forgetful:rounds=65
 expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:rounds=1,weight=2 |
   grep 'Out of bounds values : 0 OK'
+# With a kernel, messages that carry their lengths, and a part that follows.
+"$bin/lacuna" list forgetful | grep 'forgetful:threshold=3'
+"$bin/lacuna" explain allreduce --ranks 4 --method forgetful:threshold=1 | grep '> forgetful_sparse'
+"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 | grep 'kernel   select .*v0'
+"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 --follow 0 | grep 'kernel   select smaller'
+"$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:threshold=0.5 |
+  grep 'Out of bounds values : 0 OK'
+expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse
 tests/algorithms/methods_are_unnamed.sh "$bin/lacuna"
 
 # By text in C.
@@ -58,26 +66,40 @@ runs=$tree/build/runs
 run() {
   mkdir -p "$runs/$1"
   cd "$runs/$1"
-  exec "$bin/lacuna" launch -n 3 -- "$bin/lacuna" run "$parts/run.toml"
+  exec "$bin/lacuna" launch -n 3 -- "$bin/lacuna" run "$2"
 }
 evaluations() { grep 'fingerprint [0-9a-f]*$' "$runs/$1.log"; }
+ended_at_first_checkpoint() {
+  run "$@" >/dev/null 2>&1 &
+  until compgen -G "$runs/$1/out/manifest-*.json" >/dev/null; do
+    kill -0 "$!"
+    sleep 0.01
+  done
+  kill "$!"
+  if wait "$!"; then
+    printf 'the run was over before it could be ended\n'
+    exit 1
+  fi
+}
+go_on_alike() {
+  grep 'continues at step' "$runs/$2.log"
+  diff <(evaluations "$1" | tail -n "$(evaluations "$2" | wc -l)") <(evaluations "$2")
+}
 
 rm -rf "$runs"
 mkdir "$runs"
-(LACUNA_METRICS=$runs/counters run alone) >"$runs/alone.log"
-run ended >/dev/null 2>&1 &
-until compgen -G "$runs/ended/out/manifest-*.json" >/dev/null; do
-  kill -0 "$!"
-  sleep 0.01
-done
-kill "$!"
-if wait "$!"; then
-  printf 'the run was over before it could be ended\n'
-  exit 1
-fi
-(run ended) >"$runs/ended.log"
-grep 'continues at step' "$runs/ended.log"
-diff <(evaluations alone | tail -n "$(evaluations ended | wc -l)") <(evaluations ended)
+(LACUNA_METRICS=$runs/counters run alone "$parts/run.toml") >"$runs/alone.log"
+ended_at_first_checkpoint ended "$parts/run.toml"
+(run ended "$parts/run.toml") >"$runs/ended.log"
+go_on_alike alone ended
+
+# Likewise with its sparse program, whose state holds most of what it is given.
+sed 's/^rounds = 1$/threshold = 0.002/; s/^weight.*//; s/^remembers.*//; s/^recalls.*//' "$parts/run.toml" >"$runs/sparse.toml"
+(run sparse_alone "$runs/sparse.toml") >"$runs/sparse_alone.log"
+ended_at_first_checkpoint sparse_ended "$runs/sparse.toml"
+(run sparse_ended "$runs/sparse.toml") >"$runs/sparse_ended.log"
+go_on_alike sparse_alone sparse_ended
+grep -aq 'forgetful\.entries' "$runs/sparse_ended/out/throwaway.h5"
 
 # What it left out, a round of each of two layers in 515 of 600 steps, is in results, records and counters.
 grep -aq 'forgetful\.rounds' "$runs/ended/out/throwaway.h5"

@@ -14,15 +14,20 @@ constexpr Option options[] = {
 #include "algorithms/forgetful/options.def"
 #undef LACUNA_OPTION
 };
-constexpr std::string_view numbers[] = {"rounds"}, outcomes[] = {"dense", "forgotten"};
-constexpr MethodAlgorithm algorithms[] = {{&allreduce_ring, "forgetful_ring", "without some rounds"}};
+constexpr std::string_view numbers[] = {"rounds", "entries"}, outcomes[] = {"dense", "forgotten"};
+constexpr MethodAlgorithm algorithms[] = {
+    {&allreduce_ring, "forgetful_ring", "without some rounds"},
+    {&forgetful_sparse, "forgetful_sparse", "what is large, with its place", &allreduce_ring},
+};
+constexpr std::string_view examples[] = {"rounds=1", "rounds=1,weight=2", "rounds=1,remembers=1", "threshold=3",
+                                         "threshold=100"};
 
 std::shared_ptr<void> make(const void* like) {
   return like ? std::make_shared<Forgetful>(as_forgetful(like)) : std::make_shared<Forgetful>();
 }
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
-  if (as_forgetful(given).remembers) state.array(residual_array, dtype, elements, true);
+  if (as_forgetful(given).remembers || as_forgetful(given).threshold > 0) state.array(residual_array, dtype, elements, true);
 }
 
 }  // namespace
@@ -34,12 +39,16 @@ extern const Method forgetful_method = {
     .numbers = numbers,
     .outcomes = outcomes,
     .algorithms = algorithms,
+    .examples = examples,
     .make = make,
-    .is_on = [](const void* given) { return as_forgetful(given).rounds > 0; },
-    .preferred = [](const Call&, const Hosts&) -> std::string_view { return "ring"; },
+    .is_on = [](const void* given) { return as_forgetful(given).rounds > 0 || as_forgetful(given).threshold > 0; },
+    .preferred = [](const Call& call, const Hosts&) -> std::string_view {
+      return forgetful_of(call).threshold > 0 ? "forgetful_sparse" : "ring";
+    },
     .check = check_forgetful,
     .state = add_arrays,
     .plan = plan_forgetful,
+    .follow = follow_forgetful,
 };
 
 }  // namespace lacuna

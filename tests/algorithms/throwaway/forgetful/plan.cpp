@@ -4,8 +4,6 @@
 namespace lacuna {
 namespace {
 
-const Forgetful& forgetful_of(const Call& call) { return call.options.method.as<Forgetful>(); }
-
 /// Of the call's next run.
 int rounds_of(const Call& call) {
   const Forgetful& asked = forgetful_of(call);
@@ -15,27 +13,41 @@ int rounds_of(const Call& call) {
 
 }  // namespace
 
-Status check_forgetful(const Call& call, const Algorithm&, const Hosts& hosts) {
+Status check_forgetful(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   const Forgetful& asked = forgetful_of(call);
   if (asked.rounds >= hosts.size()) return {Code::InvalidArgument, "forgetful: too many rounds"};
-  if ((asked.remembers || asked.recalls > 0) && !call.options.state) {
-    return {Code::InvalidArgument, "forgetful.remembers and recalls need a state"};
+  if ((asked.remembers || asked.recalls > 0 || asked.threshold > 0) && !call.options.state) {
+    return {Code::InvalidArgument, "forgetful.remembers, recalls and threshold need a state"};
   }
+  if ((asked.threshold > 0) != (&algorithm == &forgetful_sparse)) {
+    return {Code::InvalidArgument, "forgetful: with a threshold sparse, else ring"};
+  }
+  if (asked.threshold > 0 && is_integer(call.dtype)) return {Code::InvalidArgument, "forgetful: no integers"};
   if (call.reduction == Reduction::Sum || call.reduction == Reduction::Avg) return {};
   return {Code::InvalidArgument, "forgetful: only sums"};
 }
 
 void plan_forgetful(const PlanRequest& request, Plan& plan) {
   const Forgetful& asked = forgetful_of(request.call);
-  const int rounds = rounds_of(request.call);
+  const bool sparse = asked.threshold > 0;
+  const int rounds = sparse ? 0 : rounds_of(request.call);
   PartPlan part{.data = {0, request.call.count}};
   part.structure.numbers[rounds_left_out] = rounds;
-  part.structure.feedback = asked.remembers;
+  part.structure.feedback = asked.remembers && !sparse;
   if (rounds > 0) part.missing = {.rule = Missing::Rule::Factor, .factor = asked.weight};
-  part.outcome = rounds > 0;
-  plan.reports = rounds > 0;
+  part.outcome = rounds > 0 || sparse;
+  plan.reports = plan.writes_state = rounds > 0 || sparse;
   plan.numbers[forgetful_rounds] = rounds;
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
+}
+
+/// Where few came together, a second part sends what is a quarter as large.
+std::optional<PartPlan> follow_forgetful(const Followed& part) {
+  if (part.values.empty() || part.length > 1) return {};
+  if (part.values[0] * 8 > part.part.data.count) return {};
+  PartPlan next = part.part;
+  next.structure.numbers[forgetful_stage] = 1;
+  return next;
 }
 
 }  // namespace lacuna

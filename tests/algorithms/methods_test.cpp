@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "algorithms/registry.hpp"
+#include "runtime/graph/graphs.hpp"
+#include "runtime/graph/verify.hpp"
+#include "tests/support/delayed_compute.hpp"
+#include "tests/support/ranks.hpp"
+
+// What must hold for every method of methods.def, shown by its examples.
+namespace lacuna::test {
+namespace {
+
+using Numbers = std::vector<double>;
+
+struct Example {
+  const Method* method;
+  MethodOptions options;
+  const Algorithm* algorithm;
+  std::string text;
+};
+
+std::string name_of(const testing::TestParamInfo<const Method*>& one) { return std::string(one.param->name); }
+
+class Methods : public testing::TestWithParam<const Method*> {
+ protected:
+  /// Of every example with every allreduce of the method, those that so many ranks accept.
+  std::vector<Example> examples(Rank size, MethodState& state) const {
+    std::vector<Example> all;
+    for (std::string_view text : GetParam()->examples) {
+      const std::string whole = fmt::format("{}:{}", GetParam()->name, text);
+      const auto options = method_options(whole);
+      EXPECT_TRUE(options) << options.status().to_string();
+      for (const MethodAlgorithm& one : GetParam()->algorithms) {
+        if (one.algorithm->collective != Collective::Allreduce) continue;
+        Example example{GetParam(), *options, one.algorithm, fmt::format("{} {} P={}", one.name, whole, size)};
+        if (select_algorithm(call_of(example, state), size)) all.push_back(std::move(example));
+      }
+    }
+    return all;
+  }
+  static Call call_of(const Example& example, MethodState& state) {
+    Call call{.collective = Collective::Allreduce, .count = 100, .dtype = Dtype::F64};
+    call.options.algorithm = example.algorithm->name;
+    call.options.method = example.options;
+    call.options.state = &state;
+    return call;
+  }
+};
+
+TEST_P(Methods, HaveExamplesThatAFewRanksAcceptForEachAlgorithm) {
+  MethodState state;
+  std::set<const Algorithm*> served;
+  std::set<std::string> texts;
+  for (const Example& example : examples(4, state)) {
+    served.insert(example.algorithm);
+    texts.insert(example.options.text());
+    EXPECT_EQ(method_options(example.options.text())->digest(), example.options.digest()) << "text and back";
+  }
+  EXPECT_EQ(texts.size(), GetParam()->examples.size()) << "an example that no algorithm accepts on 4 ranks";
+  for (const MethodAlgorithm& one : GetParam()->algorithms) {
+    EXPECT_TRUE(one.algorithm->collective != Collective::Allreduce || one.algorithm->by_hosts ||
+                served.contains(one.algorithm))
+        << one.name;
+  }
+}
+
+/// The graphs of a part, and of what follows it for some values.
+void verify_part(const PlanRequest& request, const PartPlan& part, std::uint32_t length, const std::string& text) {
+  const Algorithm& program = part.program ? *part.program : request.algorithm;
+  const Rank size = request.hosts.size();
+  std::size_t decides = 0;
+  for (bool in_place : {false, true}) {
+    Structure structure = part.structure;
+    structure.in_place = in_place || structure.data != Data::Own;
+    const auto graphs = graphs_of(program, size, {.structure = structure});
+    ASSERT_TRUE(graphs) << text << ": " << graphs.status().to_string();
+    const Status fits = verify(graphs->all());
+    ASSERT_TRUE(fits) << text << ": " << fits.to_string();
+    decides = graphs->at(0).tables().decides.size();
+  }
+  const Method& method = *request.call.options.method.method();
+  if (!method.follow || length > 4) return;
+  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 30}) {
+    const std::vector<std::uint64_t> values(decides, value);
+    const auto next = method.follow({.request = request, .part = part, .length = length, .values = values});
+    if (next) verify_part(request, *next, length + 1, fmt::format("{}, what follows for {}", text, value));
+  }
+}
+
+TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
+  for (Rank size = 1; size <= 16; ++size) {
+    MethodState state;
+    for (const Example& example : examples(size, state)) {
+      for (state.runs = 0; state.runs < 3; ++state.runs) {
+        const Call call = call_of(example, state);
+        const Hosts hosts = size;
+        const PlanRequest request{call, *example.algorithm, hosts, 256};
+        Plan plan;
+        make_plan(request, plan);
+        std::set<std::pair<decltype(Structure::numbers), const Algorithm*>> seen;
+        for (const PartPlan& part : plan.parts) {
+          if (!seen.emplace(part.structure.numbers, part.program).second && part.structure.data == Data::Own) continue;
+          verify_part(request, part, 1, example.text);
+        }
+      }
+    }
+  }
+}
+
+/// Three calls of an example on all ranks, in an order that a seed draws, with a state each.
+struct Calls {
+  Calls(const Example& example, Rank size, RanksOptions options) : ranks(size, options), states(size_t(size)) {
+    for (int run = 0; run < runs; ++run) {
+      std::mt19937 random(static_cast<unsigned>(run) + 5);
+      auto& input = inputs.emplace_back(size_t(size), Numbers(count));
+      outputs.emplace_back(size_t(size), Numbers(count, 1e9));
+      for (Numbers& own : input) {
+        for (double& value : own) value = random() % 4 == 0 ? static_cast<double>(random() % 33) - 16 : 0;
+      }
+      std::vector<Call> calls;
+      for (std::size_t rank = 0; rank < input.size(); ++rank) {
+        Call call{.collective = Collective::Allreduce,
+                  .input = input[rank].data(),
+                  .output = outputs.back()[rank].data(),
+                  .count = count,
+                  .dtype = Dtype::F64};
+        call.options.algorithm = example.algorithm->name;
+        call.options.method = example.options;
+        call.options.state = &states[rank];
+        calls.push_back(call);
+      }
+      for (const Status& end : ranks.run(calls)) EXPECT_TRUE(end) << example.text << ": " << end.to_string();
+    }
+  }
+  static std::size_t size_t(Rank size) { return static_cast<std::size_t>(size); }
+  /// What a rank's state holds of earlier inputs, or nothing.
+  Numbers residual(std::size_t rank) const {
+    const StateArray* array = states[rank].find(residual_array);
+    Numbers numbers(array ? count : 0);
+    if (array) std::memcpy(numbers.data(), array->bytes.data(), array->bytes.size());
+    return numbers;
+  }
+
+  static constexpr int runs = 3;
+  static constexpr std::size_t count = 100;
+  Ranks ranks;
+  std::vector<MethodState> states;
+  std::vector<std::vector<Numbers>> inputs, outputs;  // by run and rank
+};
+
+RanksOptions drawn(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  RanksOptions options{.executor = quick_executor()};
+  options.executor.chunk_bytes = 128;
+  if (seed == 0) return options;
+  options.network = {.seed = seed,
+                     .sends = random() % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied,
+                     .eager_limit = std::size_t{64} << random() % 4};
+  options.executor.window_bytes = random() % 2 ? 300 : 1 << 20;
+  options.executor.credit_bytes = random() % 2 ? 500 : 1 << 20;
+  options.executor.eager_bytes = random() % 3 ? 1 << 20 : 0;
+  options.executor.parts_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
+  if (random() % 2) options.executor.compute = delayed_compute;
+  return options;
+}
+
+TEST_P(Methods, GiveTheSameBitsInWhateverOrderMessagesCome) {
+  for (Rank size : {1, 2, 3, 4, 5, 8}) {
+    MethodState state;
+    for (const Example& example : examples(size, state)) {
+      const Calls calm(example, size, drawn(0));
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const Calls stormy(example, size, drawn(seed * 97 + static_cast<std::uint64_t>(size)));
+        ASSERT_EQ(stormy.outputs, calm.outputs) << example.text << " seed " << seed;
+        for (std::size_t rank = 0; rank < calm.states.size(); ++rank) {
+          ASSERT_EQ(stormy.states[rank].save(), calm.states[rank].save()) << example.text << " rank " << rank;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
+  for (Rank size : {1, 2, 3, 4, 5, 8}) {
+    MethodState state;
+    for (const Example& example : examples(size, state)) {
+      const Calls calls(example, size, drawn(static_cast<std::uint64_t>(size)));
+      if (calls.residual(0).empty()) continue;
+      Numbers put_in(Calls::count), came_out(Calls::count);
+      for (std::size_t i = 0; i < Calls::count; ++i) {
+        for (std::size_t run = 0; run < calls.inputs.size(); ++run) {
+          for (const Numbers& input : calls.inputs[run]) put_in[i] += input[i];
+          came_out[i] += calls.outputs[run][0][i];
+        }
+        for (std::size_t rank = 0; rank < calls.states.size(); ++rank) came_out[i] += calls.residual(rank)[i];
+      }
+      ASSERT_EQ(came_out, put_in) << example.text;
+    }
+  }
+}
+
+TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
+  MethodState state;
+  for (const Example& example : examples(4, state)) {
+    Calls calls(example, 4, drawn(1));
+    for (MethodState& one : calls.states) {
+      MethodState restored;
+      ASSERT_TRUE(restored.restore(one.save())) << example.text;
+      ASSERT_EQ(restored.save(), one.save());
+      MethodState made{.sampler = one.sampler};
+      if (GetParam()->state) GetParam()->state(example.options.get(), Dtype::F64, Calls::count, made);
+      for (const StateArray& array : one.arrays) {
+        const StateArray* there = made.find(array.name);
+        ASSERT_TRUE(there) << example.text << ": a checkpoint would lack " << array.name;
+        EXPECT_TRUE(there->dtype == array.dtype && there->own == array.own && there->count() == array.count());
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Methods, testing::ValuesIn(all_methods().begin(), all_methods().end()), name_of);
+
+}  // namespace
+}  // namespace lacuna::test
