@@ -566,10 +566,13 @@ typedef struct lacuna_report {
   uint64_t contributions;       /**< terms, over all elements that are reduced, of all ranks */
   uint64_t dense_contributions; /**< of the dense call */
   uint64_t lacking;             /**< elements that other ranks have and this one does not get */
+  uint64_t selected;            /**< elements that kernels of this rank have selected to be sent; 0: it has none */
+  uint64_t contributed;         /**< of these, what has reached the result */
+  uint64_t kept;                /**< elements that they have left for a later call */
 } lacuna_report;
 /** Zeros. */
 #define LACUNA_REPORT_INIT \
-  { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Fills report, whose struct_size must be set: zeros for a request that has not ended well or gave nothing up. */
 LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* report);
 /** A number that the method adds to reports, by its name; 0 where lacuna_get_report() gives zeros. */

@@ -168,7 +168,11 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
   for (const std::string& name : names) {
     Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
     call.options.algorithm = name;
-    if (serving(name)) call.options.method = options.method;
+    MethodState state;
+    if (serving(name)) {
+      call.options.method = options.method;
+      call.options.state = &state;
+    }
     if (const auto found = communicator.algorithm_name(call); !found) return found.status();
   }
   return {};

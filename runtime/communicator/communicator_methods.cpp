@@ -45,6 +45,8 @@ void Communicator::begin_method(Run& run) {
       run.plan.writes_state = true;
     }
     options.state->in_use = run.plan.writes_state;
+  } else {
+    run.plan.writes_state = false;
   }
   if (run.plan.draws) {
     Sampler& sampler = options.sampler ? *options.sampler : options.state ? options.state->sampler : sampler_;
@@ -130,6 +132,9 @@ void Communicator::count_report(const Run& run) {
     one.dense_sent = report.dense_sent;
     one.left_out = report.dense_contributions - report.contributions;
     one.contributions = report.dense_contributions;
+    one.selected = report.selected;
+    one.contributed = report.contributed;
+    one.kept = report.kept;
   }
   add(methods_, one);
 }

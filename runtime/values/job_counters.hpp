@@ -37,6 +37,7 @@ struct MethodCounters {
   std::uint64_t sent = 0, dense_sent = 0;  ///< payload, bytes: of these calls, and of the dense ones in their place
   std::uint64_t left_out = 0;              ///< contributions: elements times ranks
   std::uint64_t contributions = 0;         ///< of the dense calls
+  std::uint64_t selected = 0, contributed = 0, kept = 0;  ///< elements, that the kernels of this rank have counted
   MethodNumbers numbers{};                 ///< the method's own, added up; Method::numbers names them
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
@@ -47,6 +48,9 @@ struct MethodCounters {
     dense_sent += other.dense_sent;
     left_out += other.left_out;
     contributions += other.contributions;
+    selected += other.selected;
+    contributed += other.contributed;
+    kept += other.kept;
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += other.numbers[i];
     return *this;
   }

@@ -115,7 +115,7 @@ extern const Method sparse_sum_method = {
     .plan =
         [](const PlanRequest& request, Plan& plan) {
           plan.reports = true;
-          add_parts(request.call, {.data = {0, request.call.count}, .outcome = 1}, request.hosts.size(),
+          add_parts(request.call, {.data = {0, request.call.count}, .outcome = 1, .lossy = true}, request.hosts.size(),
                     request.chunk_bytes, plan);
         },
     .follow = follow,

@@ -133,6 +133,9 @@ JobCounters example() {
                                    .dense_sent = 20,
                                    .left_out = 80,
                                    .contributions = 160,
+                                   .selected = 30,
+                                   .contributed = 20,
+                                   .kept = 10,
                                    .numbers = {12, 3, 8, 9, 4, 1.5}},
                                   {.method = &other_method, .calls = 1, .sent = 1, .dense_sent = 4, .numbers = {0.25}}};
   return all;
@@ -163,6 +166,9 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", skips), 20);
   EXPECT_EQ(read.value("lacuna_method_contributions_left_out_total", skips), 80);
   EXPECT_EQ(read.value("lacuna_method_contributions_total", skips), 160);
+  EXPECT_EQ(read.value("lacuna_method_selected_elements_total", skips), 30);
+  EXPECT_EQ(read.value("lacuna_method_contributed_elements_total", skips), 20);
+  EXPECT_EQ(read.value("lacuna_method_kept_elements_total", skips), 10);
   const auto number = [&](const std::string& method, const std::string& name) {
     return read.value("lacuna_method_numbers_total", {"rank=1", communicator, "method=" + method, "number=" + name});
   };
@@ -201,6 +207,9 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
                                       {"dense_sent", 20},
                                       {"left_out", 80},
                                       {"contributions", 160},
+                                      {"selected", 30},
+                                      {"contributed", 20},
+                                      {"kept", 10},
                                       {"steps", 12},
                                       {"gather_steps", 3},
                                       {"protected_parts", 8},

@@ -36,7 +36,9 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   part.structure.feedback = asked.remembers && !sparse;
   if (rounds > 0) part.missing = {.rule = Missing::Rule::Factor, .factor = asked.weight};
   part.outcome = rounds > 0 || sparse;
-  plan.reports = plan.writes_state = rounds > 0 || sparse;
+  part.lossy = sparse;
+  plan.reports = rounds > 0 || sparse;
+  plan.writes_state = sparse;
   plan.numbers[forgetful_rounds] = rounds;
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
 }
