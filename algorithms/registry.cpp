@@ -76,7 +76,8 @@ Status does_not_serve(const Method& method, const Call& call, const Algorithm& a
 /// Is it a method's own, which means nothing without it? Those of manifest.def and of programs stand alone.
 const Method* owner_of(const Algorithm& algorithm) {
   if (std::find(algorithms.begin(), algorithms.end(), &algorithm) != algorithms.end()) return nullptr;
-  const auto owner = std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->find(algorithm); });
+  const auto owner =
+      std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->find(algorithm); });
   return owner == methods.end() ? nullptr : *owner;
 }
 

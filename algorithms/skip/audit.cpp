@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
@@ -53,13 +54,17 @@ SkipAudit difference(const KernelCall& call) {
           .cosine = over(product, std::sqrt(dense_square) * std::sqrt(skipped_square), 1)};
 }
 
+std::mutex last_audits;  // calls on one state may be under way together
+
 /// The state keeps the audit of its last run, whatever the order in which calls end.
 Status compare(const KernelCall& call) {
   const SkipAudit audit = difference(call);
   const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
                              audit.cosine};
   std::byte* const last = call.writes[0].data;
+  std::unique_lock lock(last_audits);
   if (kernels::load_number(Dtype::F64, last, 0) < values[0]) std::memcpy(last, values.data(), sizeof values);
+  lock.unlock();
   if (!std::isfinite(audit.relative_error)) return {};
   call.counted.numbers[static_cast<std::size_t>(SkipNumber::Audits)] = 1;
   call.counted.numbers[static_cast<std::size_t>(SkipNumber::AuditError)] = audit.relative_error;

@@ -167,7 +167,10 @@ void SkipImportance::started(std::uint64_t key, const void* run) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[key];
   entry.segment.key = key;
-  if (entry.segment.runs++ % options_.every == 0) entry.measuring = run;
+  if (entry.segment.runs++ % options_.every != 0) return;
+  entry.measuring = run;
+  entry.taken = {};
+  entry.taken_of = 0;
 }
 
 void SkipImportance::measured(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data,

@@ -55,6 +55,7 @@ inline constexpr std::size_t audit_values = 4;
 
 /// Is it time for an audit of the next run of the call, should it skip anything?
 bool audit_is_due(const Call& call);
+
 // What each rank does by itself, beside the parts of a call.
 
 /// The stretches of the part go from the input to the memory of the run.

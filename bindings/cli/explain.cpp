@@ -44,8 +44,9 @@ PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& host
     return std::find_if(plan.parts.begin(), plan.parts.end(),
                         [&](const PartPlan& part) { return !part.beside && (dense || !part.is_dense()); });
   };
-  const auto lossy = find(false);
-  return lossy != plan.parts.end() ? *lossy : *find(true);
+  const auto lossy = find(false), any = find(true);
+  if (lossy != plan.parts.end()) return *lossy;
+  return any != plan.parts.end() ? *any : PartPlan();
 }
 
 double Cost::seconds(double latency, double rate) const {
@@ -54,7 +55,7 @@ double Cost::seconds(double latency, double rate) const {
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element,
              const Structure& structure) {
-  const Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
+  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
   Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
   struct Moved {
     std::uint64_t out = 0, in = 0;
@@ -75,6 +76,7 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
   }
   for (const Moved& rank : by_rank) cost.rank_bytes = std::max({cost.rank_bytes, rank.out, rank.in});
   for (const Moved& host : by_host) cost.host_bytes = std::max({cost.host_bytes, host.out, host.in});
+  cost.depends_on_data = runtime::GraphCost(std::move(graphs)).of(0, count).depends_on_data;
   return cost;
 }
 
@@ -116,6 +118,10 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
   const Contributors there = contributors_of(algorithm, options.hosts, call.count, structure);
   const double saved = static_cast<double>(dense.total_bytes - cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
+  if (cost.depends_on_data) {
+    return fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14}\n", mark, one.name, plan.numbers[0], cost.steps,
+                      dense.steps - cost.steps, "by data", "by data");
+  }
   fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, one.name,
              plan.numbers[0], cost.steps, dense.steps - cost.steps, name_bytes(cost.rank_bytes),
              name_bytes(cost.total_bytes), 100 * share, there.fewest > 0 ? fmt::to_string(there.fewest) : "-",

@@ -24,6 +24,7 @@ struct Cost {
   std::uint64_t rank_bytes = 0;   ///< most that one rank sends or receives
   std::uint64_t host_bytes = 0;   ///< most that one host sends to others or receives from them
   std::uint64_t total_bytes = 0;  ///< that all ranks send
+  bool depends_on_data = false;   ///< more is sent: as much as values say, which only a call knows
 
   /// Predicted: the chain's latencies, and the busiest host's bytes over its link.
   double seconds(double latency, double rate) const;

@@ -50,8 +50,8 @@ std::string text_of(const Picture& picture, const Region& region) {
   const Region there = placed(picture.graph, region, picture.position);
   std::string text = name_of(picture.graph, region);
   if (there.is_counted()) {
-    const std::string from = there.offset() == Value::None ? "" : fmt::format("v{} ", there.begin);
-    return text + fmt::format("[{}.. v{}]", from, there.end);
+    const std::string from = there.offset() == Value::None ? "" : fmt::format(" from v{} on", there.begin);
+    return text + fmt::format("[v{}{}]", there.end, from);
   }
   if (there.of == 1) return text;
   if (there.end == there.begin + 1) return text + fmt::format("[{} of {}]", there.begin, there.of);
@@ -65,7 +65,8 @@ std::string text_of(const Picture& picture, const KernelStep& step) {
   for (Value value : step.uses) in.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
   for (const Region& region : step.writes) out.push_back(text_of(picture, region));
   for (Value value : step.defines) out.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
-  return fmt::format("kernel   {} ({}) -> {}", step.kernel->name, fmt::join(in, ", "), fmt::join(out, ", "));
+  const std::string result = out.empty() ? "" : fmt::format(" -> {}", fmt::join(out, ", "));
+  return fmt::format("kernel   {} ({}){}", step.kernel->name, fmt::join(in, ", "), result);
 }
 
 std::string text_of(const Picture& picture, const Step& step) {

@@ -38,6 +38,8 @@ struct GraphOptions {
   std::vector<std::uint64_t> follow{};  ///< the part that follows one which ended with these values
 };
 
+constexpr std::size_t drawn_count = 1 << 20;  // elements, for plans that depend on how many there are
+
 int draw_graph(const GraphOptions& options) {
   const Rank ranks = options.hosts.size();
   if (options.position >= ranks) {
@@ -45,13 +47,14 @@ int draw_graph(const GraphOptions& options) {
   }
   MethodState state;
   Call call = options.call;
+  call.count = moves_data(call.collective) ? drawn_count : 0;
   call.options.state = &state;
   const auto algorithm = select_algorithm(call, options.hosts);
   if (!algorithm) return fail(algorithm.status());
   PartPlan part = part_of(call, **algorithm, options.hosts);
   if (!options.follow.empty()) {
     const Method* method = method_of(call, **algorithm);
-    const PlanRequest request{call, **algorithm, options.hosts};
+    const PlanRequest request{call, **algorithm, options.hosts, drawn_count};
     const auto next = method && method->follow
                           ? method->follow({.request = request, .part = part, .values = options.follow})
                           : std::nullopt;
@@ -60,7 +63,7 @@ int draw_graph(const GraphOptions& options) {
   }
   const Algorithm& program = part.program ? *part.program : **algorithm;
   Structure structure = part.structure;
-  structure.in_place = options.in_place;
+  structure.in_place = options.in_place || structure.data != Data::Own;
   const GraphShape shape{.collective = call.collective,
                          .size = ranks,
                          .position = options.position,

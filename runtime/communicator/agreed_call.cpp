@@ -30,7 +30,7 @@ AgreedMethod agreed_method(const Run& run) {
     agreed.numbers = run.plan.numbers;
   }
   agreed.dense = static_cast<std::uint32_t>(
-      std::count_if(parts.begin(), parts.end(), [](const PartPlan& part) { return part.is_dense(); }));
+      std::count_if(parts.begin(), parts.end(), [](const PartPlan& part) { return !part.beside && part.is_dense(); }));
   if (run.plan.draws) agreed.drawn = run.sampler;
   return agreed;
 }

@@ -21,7 +21,7 @@ Status Communicator::check_method(const Call& call, const Algorithm& algorithm) 
   if (Status ready = method->ready ? method->ready(call) : Status(); !ready) return ready;
   const MethodState* state = call.options.state;
   if (!state) return {};
-  if (state->in_use) return {Code::Busy, "a call that is still running adds to the residual of this state"};
+  if (state->in_use) return {Code::Busy, "a call that is still running changes this state"};
   const StateArray* residual = state->find(residual_array);
   const std::size_t bytes = input_length(call, size()) * size_of(call.dtype);
   if (residual && residual->dtype != call.dtype) {
@@ -98,8 +98,10 @@ void Communicator::report(const ActivePart& part) {
   report.dense_rounds = std::max(report.dense_rounds, dense.rounds);
   report.dense_sent += dense.sent * size_of(run.call.dtype);
   report.dense_received += dense.received * size_of(run.call.dtype);
-  report.contributions += there.contributions;
-  report.dense_contributions += dense.contributions;
+  if (there.reduced > 0) {  // else only kernels know
+    report.contributions += there.contributions;
+    report.dense_contributions += dense.contributions;
+  }
   report.lacking += there.lacking;
   PartReport& one = report.parts[part.plan.draw];
   one = {.offset = part.offset, .count = part.count, .outcome = part.plan.outcome, .fewest = there.fewest};
@@ -140,13 +142,9 @@ void Communicator::count_report(const Run& run) {
 }
 
 void Communicator::end_method(Run& run) {
-  if (run.plan.writes_state) run.call.options.state->in_use = false;
   if (run.method->ended) {
-    run.method->ended({.call = run.call,
-                       .plan = run.plan,
-                       .well = run.status.is_ok(),
-                       .state_run = run.state_run,
-                       .run = &run});
+    run.method->ended(
+        {.call = run.call, .plan = run.plan, .well = run.status.is_ok(), .state_run = run.state_run, .run = &run});
   }
   if (run.status) count_report(run);
 }

@@ -39,6 +39,7 @@ Status RunTable::has_room_for_message() const {
 }
 
 void RunTable::add_call(Run& call) {
+  if (!call.chains.empty()) chains_.resize(records_.size());
   call.number = next_run_++;
   keep_record(call);
   runs_[slot_of(call.number)] = &call;
@@ -50,12 +51,11 @@ void RunTable::add_message(Run& message) {
   messages_.push_back(&message);
 }
 
-void RunTable::remove(const Run& run) {
+void RunTable::remove(Run& run) {
   if (run.kind == RunKind::Collective) {
     runs_[slot_of(run.number)] = nullptr;
     --unfinished_;
-    if (!run.chains.empty()) chains_.resize(records_.size());
-    if (!chains_.empty()) chains_[slot_of(run.number)] = run.chains;
+    if (!chains_.empty()) chains_[slot_of(run.number)].swap(run.chains);
     return;
   }
   messages_[run.place] = messages_.back();
@@ -104,10 +104,14 @@ std::string RunTable::text_of(const Run& run) const {
       const Step& step = part->graph->steps()[id];
       const StepState& state = part->states[id];
       if (!state.started || state.ended) continue;
+      if (!step.sends() && !step.receives()) {
+        if (waits_for_send.empty()) waits_for_send = fmt::format(", part {} step {} computes", part->number, id);
+        continue;
+      }
       const Rank peer = part->process_at(step.peer);
       if (step.receives()) {
-        return text + fmt::format(", part {} step {}: {} of {} bytes from rank {} are missing", part->number, id,
-                                  state.bytes - state.consumed, state.bytes, peer);
+        return text + fmt::format(", part {} step {}: {} of {}{} bytes from rank {} are missing", part->number, id,
+                                  state.bytes - state.consumed, state.told ? "at most " : "", state.bytes, peer);
       }
       if (waits_for_send.empty()) {
         waits_for_send =

@@ -43,7 +43,7 @@ class RunTable {
   void add_call(Run& call);
   void add_message(Run& message);
   /// A call or a message has ended.
-  void remove(const Run& run);
+  void remove(Run& run);
 
   /// The call of this number if it was posted and has not finished.
   Run* find(std::uint32_t number) const {

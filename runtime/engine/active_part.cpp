@@ -57,12 +57,12 @@ Range range_in_blocks(const ActivePart& part, const Region& region, const Buffer
 }
 
 Range counted_range(const ActivePart& part, const Region& region) {
-  const std::size_t length = part.buffer(region).length;
+  const std::size_t length = part.buffer(region).room;
   const std::size_t count = part.value(region.length());
   const std::size_t begin = region.offset() == Value::None ? 0 : part.value(region.offset());
   if (begin <= length && count <= length - begin) return {begin, count};
-  throw std::length_error(fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count,
-                                      begin, length));
+  throw std::length_error(
+      fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count, begin, length));
 }
 
 /// Where a buffer of the caller's begins for this part, or an array of the state; the others follow later.
@@ -71,12 +71,13 @@ std::byte* base_of(const ActivePart& part, const BufferInfo& info) {
   const Call& call = run.call;
   if (info.role == Role::Kept) return run.kept.data();
   if (info.role == Role::State) {
+    if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
     const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
     const Dtype dtype = info.element.value_or(call.dtype);
     StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
     if (array.count() == count && array.dtype == dtype) return array.bytes.data();
-    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}", info.name,
-                                        array.count(), to_string(array.dtype), count, to_string(dtype)));
+    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}",
+                                        info.name, array.count(), to_string(array.dtype), count, to_string(dtype)));
   }
   const void* base = info.role == Role::Input ? call.input : call.output;
   return static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
@@ -96,12 +97,14 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   const bool has_own_place = part.plan.stretches > 0 && info.role <= Role::Output;
   if (has_own_place) buffer.length = call.count;
   if (info.role == Role::Kept) buffer.length = part.run->plan.kept;
+  buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
-    part.scratch_bytes += aligned(capacity_of(part, info) * size_of(buffer.dtype));
+    buffer.room = capacity_of(part, info);
+    part.scratch_bytes += aligned(buffer.room * size_of(buffer.dtype));
   } else if (info.role != Role::Landed) {
     buffer.data = base_of(part, info);
-    const bool begins_at_part = !has_blocks(call.collective) && info.is_like_data() && !has_own_place &&
-                                info.role != Role::Kept;
+    const bool begins_at_part =
+        !has_blocks(call.collective) && info.is_like_data() && !has_own_place && info.role != Role::Kept;
     if (begins_at_part) buffer.data += part.offset * size_of(buffer.dtype);
   }
   return buffer;
@@ -143,7 +146,7 @@ void place_scratch(ActivePart& part) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (table[i].role != Role::Scratch) continue;
     part.buffers[i].data = next;
-    next += aligned(capacity_of(part, table[i]) * size_of(part.buffers[i].dtype));
+    next += aligned(part.buffers[i].room * size_of(part.buffers[i].dtype));
   }
 }
 
@@ -196,13 +199,13 @@ std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next) {
 
 /// In a call with tables it is, where the caller gives a place for it.
 bool is_open(const ActivePart& part, const Step& step) {
-  return step.carries && (step.to.is_counted() || !part.run->call.output_blocks.received.empty());
+  return step.carries && (lands(part, step) || !part.run->call.output_blocks.received.empty());
 }
 
 void note_length(ActivePart& part, const Step& step, std::size_t count) {
   part.values[static_cast<std::size_t>(step.length)] = count;
   const Blocks& blocks = part.run->call.output_blocks;
-  if (!step.to.is_counted() && !blocks.received.empty()) blocks.received[rank_of_piece(part, step.to)] = count;
+  if (!lands(part, step) && !blocks.received.empty()) blocks.received[rank_of_piece(part, step.to)] = count;
 }
 
 }  // namespace lacuna::runtime

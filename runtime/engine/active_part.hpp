@@ -33,6 +33,7 @@ struct StepState {
 struct PartBuffer {
   std::byte* data = nullptr;
   std::size_t length = 0;  ///< elements, of which its regions are cut
+  std::size_t room = 0;    ///< elements that it holds
   Dtype dtype = Dtype::U8;
   Reduction reduction = Reduction::Sum;
   std::size_t landed = 0;  ///< bytes of memory taken for what has landed
@@ -95,6 +96,11 @@ Structure structure_of(const ActivePart& part);
 
 /// Of the messages of a part that follows one with this digest.
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);
+
+/// Does what this step receives stay where it lands?
+inline bool lands(const ActivePart& part, const Step& step) {
+  return step.length != Value::None && part.graph->buffer(step.to).role == Role::Landed;
+}
 
 /// Is the length of this receive the sender's to say, up to what its region holds?
 bool is_open(const ActivePart& part, const Step& step);

@@ -4,12 +4,31 @@
 #include <mutex>
 
 #include "kernels/reduce.hpp"
-#include "runtime/engine/pool.hpp"
 
 namespace lacuna::runtime {
 namespace {
 
 constexpr std::size_t long_step = 1 << 20;  // bytes, about 100 us
+
+/// First in, first out, without memory of its own.
+class WorkQueue {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  void push(Work* work) {
+    work->next = nullptr;
+    (first_ ? last_->next : first_) = work;
+    last_ = work;
+  }
+  /// Null if there is none.
+  Work* pop() {
+    Work* work = first_;
+    if (work) first_ = work->next;
+    return work;
+  }
+
+ private:
+  Work *first_ = nullptr, *last_ = nullptr;
+};
 
 class HostCompute final : public Compute {
  public:
@@ -23,7 +42,7 @@ class HostCompute final : public Compute {
 
   Work* ended() override {
     const std::lock_guard lock(mutex_);
-    return ended_.empty() ? nullptr : ended_.pop();
+    return ended_.pop();
   }
 
   bool wants_turn() const override {
@@ -35,9 +54,9 @@ class HostCompute final : public Compute {
     Work* work = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_.empty()) return false;
       work = waiting_.pop();
     }
+    if (!work) return false;
     carry_out(*work);
     const std::lock_guard lock(mutex_);
     ended_.push(work);
@@ -46,7 +65,7 @@ class HostCompute final : public Compute {
 
  private:
   mutable std::mutex mutex_;
-  Fifo<Work*> waiting_, ended_;
+  WorkQueue waiting_, ended_;
 };
 
 }  // namespace
@@ -80,6 +99,8 @@ void carry_out(Work& work) {
     work.status = work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.counted});
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
+  } catch (...) {
+    work.status = {Code::Internal, "something was thrown"};
   }
 }
 

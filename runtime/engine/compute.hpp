@@ -18,13 +18,14 @@ namespace lacuna::runtime {
 struct Work {
   StepOf step;
   StepKind kind = StepKind::Copy;
-  Scale scale;                          ///< of a copy
-  const Kernel* kernel = nullptr;       ///< of a kernel's step
-  std::optional<PartView> part;         ///< likewise
-  std::vector<Extent> reads, writes;    ///< of others, the one that they have
+  Scale scale;                        ///< of a copy
+  const Kernel* kernel = nullptr;     ///< of a kernel's step
+  std::optional<PartView> part;       ///< likewise
+  std::vector<Extent> reads, writes;  ///< of others, the one that they have
   std::vector<std::uint64_t> uses, defines;
   Counted counted;
-  Status status;  ///< once it has ended
+  Status status;         ///< once it has ended
+  Work* next = nullptr;  ///< for who keeps it meanwhile
 
   std::size_t bytes() const;
 };
@@ -54,7 +55,7 @@ class Compute {
   virtual bool advance() = 0;
 };
 
-/// Host kernels: a long step runs on a thread that makes progress, without the lock, while messages move.
+/// Host kernels: a long step runs without the lock on a thread that makes progress, so that others can.
 std::unique_ptr<Compute> host_compute();
 
 }  // namespace lacuna::runtime

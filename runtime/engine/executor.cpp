@@ -193,6 +193,7 @@ void Executor::abandon(Run& run) {
 }
 
 void Executor::let_go(Run& run) {
+  if (std::exchange(run.plan.writes_state, false)) run.call.options.state->in_use = false;
   if (run.prepared && !run.abandoned) return;  // it may be started again
   if (run.call.options.keep_alive) {
     let_go_.push_back(std::move(run.call.options.keep_alive));

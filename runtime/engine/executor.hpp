@@ -188,8 +188,6 @@ class Executor : public Watched, private Receiver {
   // Computing (executor_compute.cpp)
   void start_compute(ActivePart& part, StepId step);
   void start_kernel(ActivePart& part, StepId step);
-  Work& take_work(ActivePart& part, StepId step);
-  void give_to_compute(Work& work);
   bool is_computing() const { return works_.in_use() > 0; }
   bool end_works();
   void end_work(Work& work);

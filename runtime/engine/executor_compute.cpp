@@ -1,54 +1,78 @@
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
+namespace {
+
+/// Given back to its pool, unless it has been handed over.
+class TakenWork {
+ public:
+  TakenWork(ObjectPool<Work>& pool, const StepOf& step) : pool_(pool), work_(pool.take()) {
+    work_->step = step;
+    work_->kind = step.part->graph->steps()[step.step].kind;
+    work_->reads.clear();
+    work_->writes.clear();
+    work_->uses.clear();
+    work_->status = {};
+  }
+  ~TakenWork() {
+    if (work_) pool_.give_back(work_);
+  }
+  TakenWork(const TakenWork&) = delete;
+  TakenWork& operator=(const TakenWork&) = delete;
+
+  Work* operator->() { return work_; }
+  Work& operator*() { return *work_; }
+  void hand_over() { work_ = nullptr; }
+
+ private:
+  ObjectPool<Work>& pool_;
+  Work* work_;
+};
+
+}  // namespace
 
 void Executor::start_compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   const Extent to = resolve(part, step.to), from = step.reads() ? resolve(part, step.from) : Extent();
+  if (step.reads() && (to.dtype != from.dtype || (step.kind == StepKind::Reduce && from.count < to.count))) {
+    throw std::length_error(fmt::format("part {} step {}: {} elements of {} from {} of {}", part.number, id, to.count,
+                                        to_string(to.dtype), from.count, to_string(from.dtype)));
+  }
   const Scale scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale();
   if (!compute_->takes(to.bytes() + from.bytes())) {
     carry_out(step.kind, scale, to, from);
     return complete(part, id);
   }
-  Work& work = take_work(part, id);
-  work.scale = scale;
-  work.writes.push_back(to);
-  if (step.reads()) work.reads.push_back(from);
-  give_to_compute(work);
+  TakenWork work(works_, {&part, id});
+  work->scale = scale;
+  work->writes.push_back(to);
+  if (step.reads()) work->reads.push_back(from);
+  ++part.run->operations;  // the buffers are in use
+  Work& given = *work;
+  work.hand_over();
+  if (compute_->start(given) == Started::Done) end_work(given);
 }
 
 void Executor::start_kernel(ActivePart& part, StepId id) {
   const KernelStep& row = part.graph->kernel(part.graph->steps()[id]);
-  Work& work = take_work(part, id);
-  work.kernel = row.kernel;
-  work.part.emplace(view_of(part));
-  for (const Region& region : row.reads) work.reads.push_back(resolve(part, region));
-  for (const Region& region : row.writes) work.writes.push_back(resolve(part, region));
-  for (Value value : row.uses) work.uses.push_back(part.value(value));
-  work.defines.resize(row.defines.size());
-  if (compute_->takes(work.bytes())) return give_to_compute(work);
-  carry_out(work);
-  end_work(work);
-}
-
-Work& Executor::take_work(ActivePart& part, StepId id) {
-  Work& work = *works_.take();
-  work.step = {&part, id};
-  work.kind = part.graph->steps()[id].kind;
-  work.reads.clear();
-  work.writes.clear();
-  work.uses.clear();
-  work.defines.assign(0, 0);
-  work.status = {};
-  ++part.run->operations;  // the buffers are in use
-  return work;
-}
-
-void Executor::give_to_compute(Work& work) {
-  if (compute_->start(work) == Started::Done) end_work(work);
+  TakenWork work(works_, {&part, id});
+  work->kernel = row.kernel;
+  work->part.emplace(view_of(part));
+  for (const Region& region : row.reads) work->reads.push_back(resolve(part, region));
+  for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));
+  for (Value value : row.uses) work->uses.push_back(part.value(value));
+  work->defines.assign(row.defines.size(), 0);
+  Work& given = *work;
+  work.hand_over();
+  ++part.run->operations;
+  const bool is_long = compute_->takes(given.bytes());
+  if (!is_long) carry_out(given);
+  if (!is_long || compute_->start(given) == Started::Done) end_work(given);
 }
 
 /// False if none has ended.
@@ -65,33 +89,27 @@ bool Executor::end_works() {
 }
 
 void Executor::end_work(Work& work) {
-  ActivePart& part = *work.step.part;
-  Run& run = *part.run;
-  const StepId id = work.step.step;
+  const auto [part, id] = work.step;
+  Run& run = *part->run;
+  works_.give_back(&work);  // nobody takes it before this has ended
   --run.operations;
   if (run.finished) {  // it has failed
-    works_.give_back(&work);
     if (run.operations > 0) return;
     if (options_.progress_thread) ended_.notify_all();
     return let_go(run);
   }
   if (work.kind == StepKind::Kernel) {
-    if (work.status) {
-      const auto& defines = part.graph->kernel(part.graph->steps()[id]).defines;
-      for (std::size_t i = 0; i < defines.size(); ++i) {
-        part.values[static_cast<std::size_t>(defines[i])] = work.defines[i];
-      }
-      run.communicator->count(run, work.counted);
-    } else {
-      const Status why(work.status.code(), fmt::format("rank {}: {}: {}", rank_, work.kernel->name,
-                                                       work.status.message()));
-      works_.give_back(&work);
-      failures_.emplace_back(run.communicator, why);
-      return;
+    if (!work.status) {
+      return trouble(*run.communicator, Trouble::Kind::Mismatch, run.number,
+                     fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message()));
     }
+    const auto& defines = part->graph->kernel(part->graph->steps()[id]).defines;
+    for (std::size_t i = 0; i < defines.size(); ++i) {
+      part->values[static_cast<std::size_t>(defines[i])] = work.defines[i];
+    }
+    run.communicator->count(run, work.counted);
   }
-  works_.give_back(&work);
-  complete(part, id);
+  complete(*part, id);
 }
 
 }  // namespace lacuna::runtime

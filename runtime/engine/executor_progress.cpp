@@ -180,6 +180,7 @@ bool Executor::arm() {
   std::uint64_t count = 0;
   const bool has_ended = std::exchange(call_has_ended_, false);
   if (::read(attention_fd_, &count, sizeof count) > 0 || has_ended || deferred_) return false;
+  if (!options_.progress_thread && is_computing() && compute_->wants_turn()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
     set_timer();
@@ -320,11 +321,13 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   sleepers_.fetch_sub(1);
 }
 
+/// After a failure it goes on until no compute step is under way: its buffers are the callers'.
 void Executor::progress_loop() {
   Clock::time_point idle_since = options_.time.now();
-  while (state_ == State::Running) {
+  bool computing = false;
+  while (state_ == State::Running || computing) {
     give_way();
-    bool moved = false, computing = false;
+    bool moved = false;
     {
       Lock lock(*this);
       moved = progress_locked();

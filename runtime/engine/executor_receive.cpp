@@ -131,7 +131,7 @@ void Executor::start_receive(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
   state.told = is_open(part, step);
-  if (step.to.is_counted() && state.told) {
+  if (lands(part, step)) {
     const PartBuffer& landed = part.buffer(step.to);
     state.bytes = landed.length * size_of(landed.dtype);
   } else {
@@ -163,7 +163,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   part.states[id].landing = nullptr;
   std::byte* const memory = landing->memory;
   const Step& step = part.graph->steps()[id];
-  if (step.length != Value::None && step.to.is_counted() && memory) {  // it stays where it is
+  if (lands(part, step) && memory) {  // it stays where it is
     PartBuffer& landed = part.buffer(step.to);
     landed.data = std::exchange(landing->memory, nullptr);
     landed.landed = landing->bytes;
@@ -180,7 +180,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
 /// Where a step's bytes lie in the end; memory for what lands is taken with its first byte.
 std::byte* Executor::place_of(ActivePart& part, const Step& step, const StepState& state) {
   PartBuffer& buffer = part.buffer(step.to);
-  if (step.length != Value::None && step.to.is_counted() && buffer.landed == 0 && state.bytes > 0) {
+  if (lands(part, step) && buffer.landed == 0 && state.bytes > 0) {
     buffer.data = blocks_.take(state.bytes);
     buffer.landed = state.bytes;
   }
@@ -226,6 +226,7 @@ void Executor::start_fetches(Rank peer) {
       return;
     }
     std::byte* slot = step.kind == StepKind::ReceiveReduce ? blocks_.take(fetch.descriptor.bytes) : nullptr;
+    std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
     Operation* operation = operations_.take();
     static_cast<void>(lane->pop());
     operation->step = fetch.step;
@@ -235,7 +236,6 @@ void Executor::start_fetches(Rank peer) {
     operation->fetch = true;
     operation->slot = slot;
     if (slot) ++slots_in_use_;
-    std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
     from.fetching += operation->bytes;
     ++part.run->operations;
     if (transport_->fetch(fetch.descriptor, to, operation) == Started::Done) end_fetch(operation, true);
@@ -308,7 +308,11 @@ void Executor::fail_after_throw() {
     status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
   }
   for (Communicator* one : communicators_) {
-    if (!thrown.communicator || one == thrown.communicator) end_calls(*one, status);
+    if (thrown.communicator && one != thrown.communicator) continue;
+    if (reporter_ && one->runs().calls() > 0) {  // so that the others need not wait
+      trouble(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, status.to_string());
+    }
+    end_calls(*one, status);
   }
   links_.request_pump_of_all();  // what was thrown has cut one short
 }

@@ -1,6 +1,9 @@
 #include "runtime/engine/graph_cache.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace lacuna::runtime {
 
@@ -13,7 +16,9 @@ const std::shared_ptr<const Graph>& GraphCache::get(const Algorithm& algorithm, 
     if (found != entries_.begin()) entries_.splice(entries_.begin(), entries_, found);
     return found->graph;
   }
-  entries_.push_front({&algorithm, shape, std::make_shared<const Graph>(build_graph(algorithm, shape))});
+  GraphBuilder program = program_of(algorithm, shape);
+  if (!program.status()) throw std::invalid_argument(std::string(program.status().message()));
+  entries_.push_front({&algorithm, shape, std::make_shared<const Graph>(std::move(program).build())});
   if (entries_.size() > capacity(shape)) entries_.pop_back();
   return entries_.front().graph;
 }

@@ -168,7 +168,8 @@ std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early)
   take_early(early, [&](Landing& landing) {
     if (landing.run != run.number) return false;
     const bool is_its = landing.part == part.number;
-    const bool differs = is_its || landing.part < run.parts ? landing.digest != (is_its ? part.digest : run.digest) : false;
+    const bool differs =
+        is_its || landing.part < run.parts ? landing.digest != (is_its ? part.digest : run.digest) : false;
     if (!is_its && !differs && (run.may_begin(landing.part) || run.has_begun(landing.part))) return false;
     const auto step = is_its ? part.graph->receiver(part.distance_of(landing.source), landing.index) : std::nullopt;
     if (step && !differs) {
@@ -195,8 +196,8 @@ std::string_view Matching::refuse_after(const ActivePart& part) {
   const Run& run = *part.run;
   violation_.clear();
   take_early(early_for(run.number), [&](Landing& landing) {
-    const bool follows = landing.run == run.number && landing.part > part.number &&
-                         landing.part % run.parts == part.number % run.parts;
+    const bool follows =
+        landing.run == run.number && landing.part > part.number && landing.part % run.parts == part.number % run.parts;
     if (!follows) return false;
     if (violation_.empty()) violation_ = text_of_stray(part, landing, false);
     landings_.release(&landing);

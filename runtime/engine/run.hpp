@@ -72,10 +72,10 @@ struct Run {
   std::vector<std::byte> kept;  ///< beside the data, for its parts
   Report report;
   Plan plan;
-  std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
-  std::uint32_t next_part = 0;   ///< of the plan
-  std::uint32_t parts_done = 0;  ///< whose chains have ended
-  std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none
+  std::uint32_t parts = 1;                          ///< of the plan; each may be followed by others, its chain
+  std::uint32_t next_part = 0;                      ///< of the plan
+  std::uint32_t parts_done = 0;                     ///< whose chains have ended
+  std::vector<Chain> chains;                        ///< by part of the plan, where others may follow; else none
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
   Clock::time_point deadline;

@@ -15,7 +15,7 @@ struct Plan;
 /// The part in which a kernel runs, or whose buffers are made. Only its position differs between ranks, and what of the
 /// call may.
 struct PartView {
-  const Call& call;      ///< with the method's options, and the caller's buffers
+  const Call& call;  ///< with the method's options, and the caller's buffers
   const Plan& plan;
   const PartPlan& part;  ///< of the plan
   Rank size = 1, position = 0;

@@ -13,6 +13,7 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
       sent_(static_cast<std::size_t>(shape.size)),
       received_(static_cast<std::size_t>(shape.size)) {
   if (symmetric) shape_.position = 0;
+  if (shape.structure.feedback && shape.structure.data != Data::Own) refuse("feedback of data in several places");
 }
 
 const Hosts& GraphBuilder::hosts() {
@@ -62,6 +63,10 @@ Region GraphBuilder::scratch(int slot, Region like) {
     refuse(fmt::format("scratch slot {}, must be 0 .. 255", slot));
     slot = 0;
   }
+  if (like.is_counted() || !tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) {
+    refuse("scratch like what is no range of the data: make a buffer of its own");
+    like = output();
+  }
   Buffer& buffer = slots_[static_cast<std::size_t>(slot)];
   if (buffer == Buffer::Input) buffer = add_buffer({});
   BufferInfo& info = tables_.buffers[static_cast<std::size_t>(buffer)];
@@ -77,11 +82,22 @@ Region GraphBuilder::scratch(int slot, Region like) {
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
+  if (info.role == Role::Kept && (info.element || info.capacity)) refuse("kept memory holds the call's elements");
+  if (info.role == Role::Kept || info.role == Role::State) {  // one memory, one row
+    const auto same = std::find_if(tables_.buffers.begin(), tables_.buffers.end(), [&](const BufferInfo& one) {
+      return one.role == info.role && one.name == info.name;
+    });
+    if (same != tables_.buffers.end()) {
+      if (*same != info) refuse(fmt::format("the state's array {} in two ways", info.name));
+      return static_cast<Buffer>(same - tables_.buffers.begin());
+    }
+  }
   tables_.buffers.push_back(info);
   return static_cast<Buffer>(tables_.buffers.size() - 1);
 }
 
 Region GraphBuilder::buffer(const BufferInfo& info) {
+  if (info.role == Role::Landed) refuse("a buffer in which nothing lands: receive_landed() makes those");
   BufferInfo whole = info;
   if (whole.role == Role::Scratch) whole.longest = 1;
   return all_of(add_buffer(whole));
@@ -103,7 +119,8 @@ void GraphBuilder::define(StepId step, Value value) {
 void GraphBuilder::follow_definition(StepId step, Value value, std::vector<StepId>& earlier) {
   if (value == Value::None) return;
   const auto at = static_cast<std::size_t>(value);
-  if (at >= definitions_.size() || !definitions_[at]) return refuse(fmt::format("value {} is read before it is defined", at));
+  if (at >= definitions_.size() || !definitions_[at])
+    return refuse(fmt::format("value {} is read before it is defined", at));
   if (*definitions_[at] != step) earlier.push_back(*definitions_[at]);
 }
 
@@ -126,29 +143,30 @@ StepId GraphBuilder::send(Region from, Rank to_peer) {
   const std::uint32_t index = sent_[static_cast<std::size_t>(offset)]++;
   const auto length = static_cast<std::size_t>(from.length());
   const bool own_length = length < tables_.values.size() && tables_.values[length].origin != Origin::Agreed;
-  const bool told = traits_of(shape_.collective).lengths == Lengths::Told;
   return add({.kind = StepKind::Send,
               .peer = offset,
               .index = index,
               .to = {},
               .from = from,
-              .carries = told || own_length});
+              .carries = is_told(from) || own_length});
 }
 
-StepId GraphBuilder::receive(Region to, Rank from_peer) {
-  return add(receiving(StepKind::Receive, to, {}, from_peer));
-}
+StepId GraphBuilder::receive(Region to, Rank from_peer) { return add(receiving(StepKind::Receive, to, {}, from_peer)); }
 
 StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
   return add(receiving(StepKind::ReceiveReduce, to, with, from_peer));
 }
 
-/// Where only two ranks know how long a block is, its message says it.
+/// Only two ranks know how long this block is: its message says it.
+bool GraphBuilder::is_told(const Region& region) const {
+  return traits_of(shape_.collective).lengths == Lengths::Told && !region.is_signal() && !region.is_counted();
+}
+
 Step GraphBuilder::receiving(StepKind kind, Region to, Region with, Rank from_peer) {
   const Rank offset = wrap(from_peer - shape_.position);
   const std::uint32_t index = received_[static_cast<std::size_t>(offset)]++;
   Step step{.kind = kind, .peer = offset, .index = index, .to = to, .from = with};
-  step.carries = traits_of(shape_.collective).lengths == Lengths::Told;
+  step.carries = is_told(to);
   if (step.carries) step.length = add_value({Origin::Carried});
   return step;
 }
@@ -167,16 +185,15 @@ Region GraphBuilder::receive_landed(Rank from_peer, BufferInfo landed) {
 
 StepId GraphBuilder::copy(Region to, Region from) { return add({.kind = StepKind::Copy, .to = to, .from = from}); }
 
-StepId GraphBuilder::reduce(Region to, Region from) {
-  return add({.kind = StepKind::Reduce, .to = to, .from = from});
-}
+StepId GraphBuilder::reduce(Region to, Region from) { return add({.kind = StepKind::Reduce, .to = to, .from = from}); }
 
 StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
 
 StepId GraphBuilder::kernel(const Kernel& kernel, KernelAccess access) {
+  if (shape_.structure.feedback) refuse("a kernel in a program with feedback: it is to keep the residual itself");
   const auto row = static_cast<std::uint32_t>(tables_.kernels.size());
-  tables_.kernels.push_back({&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses),
-                             std::move(access.defines)});
+  tables_.kernels.push_back(
+      {&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses), std::move(access.defines)});
   return add({.kind = StepKind::Kernel, .index = row, .to = {}, .from = {}});
 }
 
@@ -201,6 +218,15 @@ void GraphBuilder::finish(Region region, Rank contributors, Chance chance) {
 void GraphBuilder::after(StepId step, StepId earlier) {
   if (earlier >= step || step + 1 != steps_.size()) return refuse("after() of another step than the newest");
   if (!is_ancestor(earlier, step)) add_pruned_edges(step, {earlier});
+}
+
+/// A scratch block holds the longest range that it was made for.
+void GraphBuilder::check_room(const Region& region) {
+  const BufferInfo& info = tables_.buffers[static_cast<std::size_t>(region.buffer)];
+  if (info.role != Role::Scratch || info.capacity || region.is_signal() || region.is_counted()) return;
+  if (std::uint64_t{region.end - region.begin} * info.pieces <= std::uint64_t{info.longest} * region.of) return;
+  refuse(fmt::format("[{}, {}) of {} in a scratch block for {} of {} at most", region.begin, region.end, region.of,
+                     info.longest, info.pieces));
 }
 
 /// Where a collective has blocks, a region is one of them: their lengths and places are the call's.
@@ -229,15 +255,16 @@ StepId GraphBuilder::add(Step step) {
     for (Value value : tables_.kernels[step.index].defines) define(id, value);
   }
   add_pruned_edges(id, std::move(earlier));
-  each_access([&](const Region& region, bool write) { live_.push_back({id, region, write}); });
+  each_access([&](const Region& region, bool write) { live_.push_back({id, in_memory(shape_, region), write}); });
   return id;
 }
 
 void GraphBuilder::add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {
   check_block(region);
+  check_room(region);
   follow_definition(step, region.offset(), earlier);
   follow_definition(step, region.length(), earlier);
-  follow_earlier(step, region, write, earlier);
+  follow_earlier(step, in_memory(shape_, region), write, earlier);
 }
 
 void GraphBuilder::refuse(std::string what) {

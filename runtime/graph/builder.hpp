@@ -125,7 +125,9 @@ class GraphBuilder {
   bool is_ancestor(StepId ancestor, StepId step) const;
 
   void refuse(std::string what);
+  bool is_told(const Region& region) const;
   void check_block(const Region& region);
+  void check_room(const Region& region);
   void release_landed();
 
   GraphShape shape_;

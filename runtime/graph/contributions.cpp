@@ -25,12 +25,14 @@ bool is_any_place(const Graph& graph, const Region& region) {
   return region.is_counted() || !graph.buffer(region).is_like_data();
 }
 
-/// All that a kernel reads may be in all that it writes.
+/// All that a kernel reads, and what was where it writes, may be in all that it writes.
 template <class Held>
 void follow_kernel(const KernelStep& step, Held held) {
   Ranks result;
-  for (const Region& region : step.reads) {
-    if (const Ranks* from = held(region)) add(result, *from);
+  for (const auto* regions : {&step.reads, &step.writes}) {
+    for (const Region& region : *regions) {
+      if (const Ranks* from = held(region)) add(result, *from);
+    }
   }
   for (const Region& region : step.writes) {
     if (Ranks* to = held(region)) add(*to, result);

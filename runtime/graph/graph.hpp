@@ -137,6 +137,12 @@ class Graph {
   GraphTables tables_;
 };
 
+/// In place the caller's two buffers are one memory.
+inline Region in_memory(const GraphShape& shape, Region region) {
+  if (shape.structure.in_place && region.buffer == Buffer::Output) region.buffer = Buffer::Input;
+  return region;
+}
+
 /// The region as it lies at `position`: a symmetric graph's pieces are counted from there.
 inline Region placed(const Graph& graph, Region region, Rank position) {
   if (!graph.symmetric() || region.end != region.begin + 1) return region;

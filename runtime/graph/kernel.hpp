@@ -25,8 +25,8 @@ struct KernelCall {
 /// What a step computes: constant data and a function.
 struct Kernel {
   std::string_view name;
-  /// Ok, or why what it has read can't be: then the communicator fails with this text. It touches nothing but what its
-  /// step declares, blocks on nothing, and runs on any thread; over much data, while messages move.
+  /// Ok, or why what it has read can't be: then the communicator fails on all ranks, with this text. It touches nothing
+  /// but what its step declares, blocks on nothing, and runs on any thread; over much data, beside other steps.
   Status (*run)(const KernelCall& call);
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/graph/algorithm.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"
 
@@ -27,11 +28,14 @@ std::uint64_t digest_of(const PartPlan& part) {
       .add(std::uint64_t{part.stretches} << 8 | static_cast<std::uint64_t>(part.structure.data) << 4 |
            std::uint64_t{part.waits} << 2 | std::uint64_t{part.beside} << 1 | std::uint64_t{part.structure.feedback});
   for (int number : part.structure.numbers) digest.add(static_cast<std::uint64_t>(number));
+  digest.add(part.draw);
+  if (part.program) digest.add(part.program->name);
   return digest.value();
 }
 
 std::uint64_t Plan::digest() const {
   Digest digest;
+  digest.add(kept);
   for (const PartPlan& part : parts) digest.add(digest_of(part));
   for (const Stretch& stretch : stretches) digest.add(stretch.offset).add(stretch.count);
   return digest.value();

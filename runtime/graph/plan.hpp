@@ -38,12 +38,12 @@ struct PartPlan {
   Stretch data{};         ///< where it has stretches, only its length counts
   Structure structure{};  ///< all but in_place
   Missing missing{};
-  int outcome = 0;                     ///< into Method::outcomes, for the report; 0: dense
-  const Algorithm* program = nullptr;  ///< builds it; null: the call's algorithm
-  bool lossy = false;                  ///< not what it would be without a method, whatever its structure says
-  bool beside = false;                 ///< it carries nothing of the result: in no report of parts
-  bool waits = false;                  ///< it begins once all parts before it have ended
-  std::uint32_t draw = 0;              ///< which of those that carry the result it is: so it draws
+  int outcome = 0;                      ///< into Method::outcomes, for the report; 0: dense
+  const Algorithm* program = nullptr;   ///< builds it; null: the call's algorithm
+  bool lossy = false;                   ///< not what it would be without a method, whatever its structure says
+  bool beside = false;                  ///< it carries nothing of the result: in no report of parts
+  bool waits = false;                   ///< it begins once all parts before it have ended
+  std::uint32_t draw = 0;               ///< which of those that carry the result it is: so it draws
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
   std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place
 

@@ -66,6 +66,7 @@ struct MessageEnd {
     }
     return nullptr;
   }
+  auto capacity() const { return region.is_signal() ? nullptr : graph.buffer(region).capacity; }
   std::optional<Dtype> element() const {
     return region.is_signal() ? std::optional<Dtype>() : graph.buffer(region).element;
   }
@@ -78,7 +79,10 @@ const char* length_flaw(const MessageEnd& from, const MessageEnd& to) {
                              : ": the receiver takes the length from a message that does not tell it";
   }
   if (from.element() != to.element()) return ": the two buffers have elements of different types";
-  if (from.step.carries || !(from.region.is_counted() || to.region.is_counted())) return nullptr;
+  if (from.step.carries) return nullptr;
+  if (!from.region.is_counted() && !to.region.is_counted()) {
+    return from.capacity() == to.capacity() ? nullptr : ": the two buffers differ in what they hold";
+  }
   const ValueInfo *sent = from.agreed(), *received = to.agreed();
   if (sent && received && *sent == *received && from.definer() == to.definer()) return nullptr;
   return ": the two ranks define this length differently";
@@ -146,7 +150,8 @@ bool conflict(const Graph& graph, const Step& a, const Step& b) {
   bool found = false;
   graph.each_access(a, [&](const Region& first, bool first_writes) {
     graph.each_access(b, [&](const Region& second, bool second_writes) {
-      found = found || ((first_writes || second_writes) && overlap(first, second));
+      found = found || ((first_writes || second_writes) &&
+                        overlap(in_memory(graph.shape(), first), in_memory(graph.shape(), second)));
     });
   });
   return found;
@@ -168,6 +173,23 @@ Status check_accesses(const Graph& graph, const Later& later) {
                           : under_send ? ": bytes under a send would be rewritten"
                                        : "")};
     }
+  }
+  return {};
+}
+
+/// What a step combines or copies is as long as where it goes, and of the same elements.
+Status check_lengths(const Graph& graph) {
+  for (StepId id = 0; id < graph.steps().size(); ++id) {
+    const Step& step = graph.steps()[id];
+    if (!step.reads() || !step.writes()) continue;
+    const BufferInfo &from = graph.buffer(step.from), &to = graph.buffer(step.to);
+    const bool as_long = step.from.is_counted() || step.to.is_counted()
+                             ? step.from.length() == step.to.length()
+                             : same_interval(step.from, step.to) && from.capacity == to.capacity;
+    if (as_long && from.element == to.element) continue;
+    return {Code::InvalidArgument,
+            fmt::format("position {} step {}: reads {}, writes {}: they differ in length or elements",
+                        graph.shape().position, id, interval(step.from), interval(step.to))};
   }
   return {};
 }
@@ -247,6 +269,7 @@ Status verify(std::span<const Graph* const> graphs) {
     const Later later = later_steps(**graph);
     if (Status status = check_accesses(**graph, later); !status) return status;
     if (Status status = check_values(**graph, later); !status) return status;
+    if (Status status = check_lengths(**graph); !status) return status;
   }
   return check_decisions(graphs);
 }

@@ -15,7 +15,8 @@ namespace lacuna {
 ///   2. no cycle, also when every send ends only once its receive has started;
 ///   3. two steps of one position that touch the same bytes, one of them writing, are ordered; so bytes under a send
 ///      are not rewritten before that send has ended, nor is what has landed released before it was read;
-///   4. a value is defined before it is read, and what follows a part is chosen from agreed values.
+///   4. what a step copies or reduces is as long as where it goes, and of the same elements;
+///   5. a value is defined before it is read, and what follows a part is chosen from agreed values.
 /// The first violation is returned with position, step and peer.
 Status verify(std::span<const Graph* const> graphs);
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "runtime/graph/algorithm.hpp"
-#include "runtime/method/option.hpp"
 #include "runtime/graph/plan.hpp"
+#include "runtime/method/option.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
 
@@ -80,7 +80,7 @@ struct Method {
   /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
   /// What follows a part that has ended, or nothing; null: nothing ever. It begins on each rank when the part has ended
-  /// there.
+  /// there, and writes the state only if Plan::writes_state says so.
   std::optional<PartPlan> (*follow)(const Followed& part) = nullptr;
   /// A run of this call begins.
   void (*begun)(const Call& call, const void* run) = nullptr;

@@ -21,6 +21,7 @@ std::uint64_t bytes_of(const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   if (step.receives()) return part.states[id].bytes;
   if (step.kind == StepKind::Release) return 0;
+  if (step.kind == StepKind::Copy) return std::min(resolve(part, step.to).bytes(), resolve(part, step.from).bytes());
   if (step.kind != StepKind::Kernel) return resolve(part, step.sends() ? step.from : step.to).bytes();
   std::uint64_t bytes = 0;
   for (const Region& region : part.graph->kernel(step).writes) bytes += resolve(part, region).bytes();

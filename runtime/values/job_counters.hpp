@@ -38,7 +38,7 @@ struct MethodCounters {
   std::uint64_t left_out = 0;              ///< contributions: elements times ranks
   std::uint64_t contributions = 0;         ///< of the dense calls
   std::uint64_t selected = 0, contributed = 0, kept = 0;  ///< elements, that the kernels of this rank have counted
-  MethodNumbers numbers{};                 ///< the method's own, added up; Method::numbers names them
+  MethodNumbers numbers{};                                ///< the method's own, added up; Method::numbers names them
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
   MethodCounters& operator+=(const MethodCounters& other) {

@@ -41,13 +41,6 @@ struct Counted {
   std::uint64_t contributed = 0;  ///< of these, what has reached the result
   std::uint64_t kept = 0;         ///< left for a later call
   MethodNumbers numbers{};
-
-  void add(const Counted& more) {
-    selected += more.selected;
-    contributed += more.contributed;
-    kept += more.kept;
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += more.numbers[i];
-  }
 };
 
 /// What a call with a method has done, beside the dense call: that of the same algorithm and the same data, without the

@@ -115,27 +115,29 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
 /// Three calls of an example on all ranks, in an order that a seed draws, with a state each.
 struct Calls {
   Calls(const Example& example, Rank size, RanksOptions options) : ranks(size, options), states(size_t(size)) {
-    for (int run = 0; run < runs; ++run) {
-      std::mt19937 random(static_cast<unsigned>(run) + 5);
-      auto& input = inputs.emplace_back(size_t(size), Numbers(count));
-      outputs.emplace_back(size_t(size), Numbers(count, 1e9));
-      for (Numbers& own : input) {
-        for (double& value : own) value = random() % 4 == 0 ? static_cast<double>(random() % 33) - 16 : 0;
-      }
-      std::vector<Call> calls;
-      for (std::size_t rank = 0; rank < input.size(); ++rank) {
-        Call call{.collective = Collective::Allreduce,
-                  .input = input[rank].data(),
-                  .output = outputs.back()[rank].data(),
-                  .count = count,
-                  .dtype = Dtype::F64};
-        call.options.algorithm = example.algorithm->name;
-        call.options.method = example.options;
-        call.options.state = &states[rank];
-        calls.push_back(call);
-      }
-      for (const Status& end : ranks.run(calls)) EXPECT_TRUE(end) << example.text << ": " << end.to_string();
+    for (unsigned run = 0; run < 3; ++run) call_again(example, run + 5);
+  }
+  /// On inputs that a seed draws.
+  void call_again(const Example& example, unsigned seed) {
+    std::mt19937 random(seed);
+    auto& input = inputs.emplace_back(states.size(), Numbers(count));
+    outputs.emplace_back(states.size(), Numbers(count, 1e9));
+    for (Numbers& own : input) {
+      for (double& value : own) value = random() % 4 == 0 ? static_cast<double>(random() % 33) - 16 : 0;
     }
+    std::vector<Call> calls;
+    for (std::size_t rank = 0; rank < input.size(); ++rank) {
+      Call call{.collective = Collective::Allreduce,
+                .input = input[rank].data(),
+                .output = outputs.back()[rank].data(),
+                .count = count,
+                .dtype = Dtype::F64};
+      call.options.algorithm = example.algorithm->name;
+      call.options.method = example.options;
+      call.options.state = &states[rank];
+      calls.push_back(call);
+    }
+    for (const Status& end : ranks.run(calls)) EXPECT_TRUE(end) << example.text << ": " << end.to_string();
   }
   static std::size_t size_t(Rank size) { return static_cast<std::size_t>(size); }
   /// What a rank's state holds of earlier inputs, or nothing.
@@ -146,7 +148,6 @@ struct Calls {
     return numbers;
   }
 
-  static constexpr int runs = 3;
   static constexpr std::size_t count = 100;
   Ranks ranks;
   std::vector<MethodState> states;
@@ -207,18 +208,28 @@ TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
 TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
   MethodState state;
   for (const Example& example : examples(4, state)) {
-    Calls calls(example, 4, drawn(1));
-    for (MethodState& one : calls.states) {
-      MethodState restored;
-      ASSERT_TRUE(restored.restore(one.save())) << example.text;
-      ASSERT_EQ(restored.save(), one.save());
-      MethodState made{.sampler = one.sampler};
-      if (GetParam()->state) GetParam()->state(example.options.get(), Dtype::F64, Calls::count, made);
-      for (const StateArray& array : one.arrays) {
-        const StateArray* there = made.find(array.name);
-        ASSERT_TRUE(there) << example.text << ": a checkpoint would lack " << array.name;
-        EXPECT_TRUE(there->dtype == array.dtype && there->own == array.own && there->count() == array.count());
-      }
+    Calls one(example, 4, drawn(1)), other(example, 4, drawn(2));
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      other.states[rank] = {};
+      ASSERT_TRUE(other.states[rank].restore(one.states[rank].save())) << example.text;
+    }
+    one.call_again(example, 7);
+    other.call_again(example, 7);
+    ASSERT_EQ(other.outputs.back(), one.outputs.back()) << example.text;
+    for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_EQ(other.states[rank].save(), one.states[rank].save());
+  }
+}
+
+TEST_P(Methods, MakeForCheckpointsTheArraysThatCallsMake) {
+  MethodState state;
+  for (const Example& example : examples(4, state)) {
+    const Calls calls(example, 4, drawn(1));
+    MethodState made;
+    if (GetParam()->state) GetParam()->state(example.options.get(), Dtype::F64, Calls::count, made);
+    for (const StateArray& array : calls.states[0].arrays) {
+      const StateArray* there = made.find(array.name);
+      ASSERT_TRUE(there) << example.text << ": a checkpoint would lack " << array.name;
+      EXPECT_TRUE(there->dtype == array.dtype && there->own == array.own && there->count() == array.count());
     }
   }
 }

@@ -88,30 +88,31 @@ TEST_P(KernelSteps, MessagesOfCarriedLengthAndPartsThatFollowGiveTheOraclesNumbe
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , KernelSteps,
-    testing::Values(Condition{"Eager", [](RanksOptions&) {}},
-                    Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
-                    Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
-                    Condition{"DrawnOrder",
-                              [](RanksOptions& o) {
-                                o.network = {.seed = 5, .sends = InprocOptions::Sends::Referenced, .eager_limit = 64};
-                                o.executor.credit_bytes = 2000;
-                                o.executor.window_bytes = 300;
-                              }},
-                    Condition{"ManyParts",
-                              [](RanksOptions& o) {
-                                o.network.seed = 9;
-                                o.executor.chunk_bytes = 64;
-                                o.executor.parts_in_flight = 3;
-                              }},
-                    Condition{"DelayedCompute",
-                              [](RanksOptions& o) {
-                                o.network.seed = 2;
-                                o.executor.compute = delayed_compute;
-                                o.executor.chunk_bytes = 64;
-                              }}),
-    [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(, KernelSteps,
+                         testing::Values(Condition{"Eager", [](RanksOptions&) {}},
+                                         Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
+                                         Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
+                                         Condition{"DrawnOrder",
+                                                   [](RanksOptions& o) {
+                                                     o.network = {.seed = 5,
+                                                                  .sends = InprocOptions::Sends::Referenced,
+                                                                  .eager_limit = 64};
+                                                     o.executor.credit_bytes = 2000;
+                                                     o.executor.window_bytes = 300;
+                                                   }},
+                                         Condition{"ManyParts",
+                                                   [](RanksOptions& o) {
+                                                     o.network.seed = 9;
+                                                     o.executor.chunk_bytes = 64;
+                                                     o.executor.parts_in_flight = 3;
+                                                   }},
+                                         Condition{"DelayedCompute",
+                                                   [](RanksOptions& o) {
+                                                     o.network.seed = 2;
+                                                     o.executor.compute = delayed_compute;
+                                                     o.executor.chunk_bytes = 64;
+                                                   }}),
+                         [](const auto& one) { return one.param.name; });
 
 TEST(Kernels, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
   constexpr Rank size = 4;
@@ -242,6 +243,70 @@ TEST(Kernels, AValueBeyondItsBufferEndsTheCall) {
   ranks.sweep_until([&] { return run->finished; });
   EXPECT_NE(run->status.message().find("5 elements from 0 on in a buffer that holds 3"), std::string::npos)
       << run->status.message();
+}
+
+/// Its second kernel is to read what the first says, which is more than there is; in a scratch block for half of it.
+const Algorithm greedy = {
+    .collective = Collective::Allreduce,
+    .name = "greedy",
+    .summary = "a test's",
+    .symmetric = false,
+    .build =
+        [](GraphBuilder& g) {
+          static constexpr Kernel boast = {"boast", [](const KernelCall& call) {
+                                             call.defines[0] = call.part.count;
+                                             return Status();
+                                           }};
+          static constexpr Kernel read = {"read", [](const KernelCall&) { return Status(); }};
+          const Value much = g.value();
+          const Region half = g.scratch(3, g.input(0, 1, 2));
+          g.kernel(boast, {.defines = {much}});
+          g.kernel(read, {.reads = {GraphBuilder::counted(half, much)}});
+        },
+};
+
+TEST(Kernels, AKernelThatIsToReadBeyondABufferEndsTheCallAndItsBuffersAreTheCallersAgain) {
+  Ranks ranks(1);
+  const Numbers input(100, 1);
+  Numbers output(100);
+  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 100};
+  call.dtype = Dtype::I64;
+  runtime::Run* run = *ranks.communicator(0).post(call, greedy);
+  ranks.sweep_until([&] { return run->finished; });
+  EXPECT_NE(run->status.message().find("100 elements from 0 on in a buffer that holds"), std::string::npos)
+      << run->status.message();
+  EXPECT_TRUE(ranks.communicator(0).reclaimed(*run));
+}
+
+TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
+  static const Algorithm keeper = {.collective = Collective::Allreduce,
+                                   .name = "keeper",
+                                   .summary = "a test's",
+                                   .symmetric = true,
+                                   .build = [](GraphBuilder& g) {
+                                     const Region kept = g.buffer({.role = Role::State, .name = "kept"});
+                                     g.reduce(kept, g.input());
+                                     g.copy(g.output(), kept);
+                                   }};
+  const Numbers input(5, 2);
+  Numbers output(5);
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 5};
+  call.dtype = Dtype::I64;
+  call.options.state = &state;
+  const auto message = [&] {
+    Ranks ranks(1);
+    runtime::Run* run = *ranks.communicator(0).post(call, keeper);
+    ranks.sweep_until([&] { return run->finished; });
+    return std::string(run->status.message());
+  };
+  EXPECT_EQ(message(), "");
+  EXPECT_EQ(output, Numbers(5, 2));
+  call.count = 3;
+  EXPECT_NE(message().find("the state's array kept has 5 elements of i64, this call needs 3 of i64"),
+            std::string::npos);
+  call.options.state = nullptr;
+  EXPECT_NE(message().find("no state, which is to have kept"), std::string::npos);
 }
 
 }  // namespace

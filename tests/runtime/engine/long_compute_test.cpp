@@ -112,6 +112,16 @@ TEST_P(LongCompute, AFailureLeavesTheBuffersInUseUntilTheStepHasEnded) {
   EXPECT_TRUE(job.ranks.communicator(0).reclaimed(*job.run));
 }
 
+TEST_P(LongCompute, AfterTheJobHasFailedAStepStillEndsAndItsBuffersAreTheCallersAgain) {
+  Lingering job(GetParam());
+  ASSERT_TRUE(started);
+  static_cast<runtime::Watched&>(job.ranks.executor(0)).fail({Code::PeerFailed, "the test has failed the job"});
+  EXPECT_FALSE(job.ranks.communicator(0).reclaimed(*job.run));
+  const Status end = job.ended();
+  EXPECT_EQ(end.message(), "the test has failed the job");
+  EXPECT_TRUE(job.ranks.communicator(0).reclaimed(*job.run));
+}
+
 INSTANTIATE_TEST_SUITE_P(, LongCompute, testing::Bool(),
                          [](const auto& one) { return one.param ? "ProgressThread" : "WaitingCaller"; });
 

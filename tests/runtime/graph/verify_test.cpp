@@ -416,6 +416,19 @@ TEST(VerifyValues, RejectsAPartThatRanksCouldLetFollowDifferently) {
   other.expect_rejected("positions 0 and 1 choose the part that follows from different values");
 }
 
+TEST(VerifyValues, RejectsACopyToWhatIsShorterOrOfOtherElements) {
+  Sparse longer(true), other(true);
+  longer.change(0, [](auto& steps, auto&, auto&) {
+    steps[first(steps, StepKind::Reduce)].from = GraphBuilder::all_of(Buffer::Input);
+  });
+  longer.expect_rejected("they differ in length or elements");
+  other.change(0, [](auto& steps, auto&, GraphTables& tables) {
+    const Region from = steps[first(steps, StepKind::Reduce)].from;
+    tables.buffers[static_cast<std::size_t>(from.buffer)].element = Dtype::U8;
+  });
+  EXPECT_FALSE(other.verify());
+}
+
 TEST(VerifyValues, ABuilderRefusesThemToo) {
   const auto said = [](void (*program)(GraphBuilder&)) {
     GraphBuilder g({.size = 2}, false);
@@ -434,6 +447,14 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
             "position 0: value 0 is defined twice");
   EXPECT_EQ(said([](GraphBuilder& g) { g.receive_landed(1, {}); }),
             "position 0: a message that lands needs a capacity: the most that may come");
+  EXPECT_EQ(
+      said([](GraphBuilder& g) { g.copy(GraphBuilder::all_of(g.scratch(0, g.input(0, 1, 2)).buffer), g.input()); }),
+      "position 0: [0, 1) of 1 in a scratch block for 1 of 2 at most");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.role = Role::Landed}); }),
+            "position 0: a buffer in which nothing lands: receive_landed() makes those");
+  EXPECT_EQ(
+      said([](GraphBuilder& g) { g.scratch(0, g.buffer({.capacity = [](const PartView&) { return size_t{9}; }})); }),
+      "position 0: scratch like what is no range of the data: make a buffer of its own");
   EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.memory = MemoryKind::Cuda}); }),
             "position 0: a buffer in memory of a device, which nothing serves yet");
 }

@@ -27,7 +27,8 @@ std::shared_ptr<void> make(const void* like) {
 }
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
-  if (as_forgetful(given).remembers || as_forgetful(given).threshold > 0) state.array(residual_array, dtype, elements, true);
+  if (as_forgetful(given).remembers || as_forgetful(given).threshold > 0)
+    state.array(residual_array, dtype, elements, true);
 }
 
 }  // namespace

@@ -55,8 +55,9 @@ Status add(const KernelCall& call) {
           return;
         }
         const auto value = kernels::widen(load<T>(at + sizeof(std::uint32_t), 0));
-        store(sum.data, place, kernels::narrow<T>(kernels::widen(load<T>(sum.data, place)) +
-                                                  value / static_cast<kernels::WideOf<T>>(divisor)));
+        store(sum.data, place,
+              kernels::narrow<T>(kernels::widen(load<T>(sum.data, place)) +
+                                 value / static_cast<kernels::WideOf<T>>(divisor)));
       }
       call.defines[0] += from.count / entry;
     }
