@@ -61,22 +61,21 @@ Range counted_range(const ActivePart& part, const Region& region) {
   const std::size_t count = part.value(region.length());
   const std::size_t begin = region.offset() == Value::None ? 0 : part.value(region.offset());
   if (begin <= length && count <= length - begin) return {begin, count};
-  throw std::length_error(fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count,
-                                      begin, length));
+  throw std::length_error(
+      fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count, begin, length));
 }
 
 /// Where a buffer of the caller's begins for this part, or an array of the state; the others follow later.
 std::byte* base_of(const ActivePart& part, const BufferInfo& info) {
-  Run& run = *part.run;
-  const Call& call = run.call;
-  if (info.role == Role::Kept) return run.kept.data();
+  const Call& call = part.run->call;
+  if (info.role == Role::Kept) return collective_of(part).kept.data();
   if (info.role == Role::State) {
     const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
     const Dtype dtype = info.element.value_or(call.dtype);
     StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
     if (array.count() == count && array.dtype == dtype) return array.bytes.data();
-    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}", info.name,
-                                        array.count(), to_string(array.dtype), count, to_string(dtype)));
+    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}",
+                                        info.name, array.count(), to_string(array.dtype), count, to_string(dtype)));
   }
   const void* base = info.role == Role::Input ? call.input : call.output;
   return static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
@@ -95,13 +94,13 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
   const bool has_own_place = part.plan.stretches > 0 && info.role <= Role::Output;
   if (has_own_place) buffer.length = call.count;
-  if (info.role == Role::Kept) buffer.length = part.run->plan.kept;
+  if (info.role == Role::Kept) buffer.length = collective_of(part).plan.kept;
   if (info.role == Role::Scratch) {
     part.scratch_bytes += aligned(capacity_of(part, info) * size_of(buffer.dtype));
   } else if (info.role != Role::Landed) {
     buffer.data = base_of(part, info);
-    const bool begins_at_part = !has_blocks(call.collective) && info.is_like_data() && !has_own_place &&
-                                info.role != Role::Kept;
+    const bool begins_at_part =
+        !has_blocks(call.collective) && info.is_like_data() && !has_own_place && info.role != Role::Kept;
     if (begins_at_part) buffer.data += part.offset * size_of(buffer.dtype);
   }
   return buffer;
@@ -110,7 +109,7 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
 }  // namespace
 
 PartView view_of(const ActivePart& part) {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   return {.call = run.call,
           .plan = run.plan,
           .part = part.plan,
@@ -185,7 +184,7 @@ Scale scale_of(const ActivePart& part, const Step& step) {
 
 Structure structure_of(const ActivePart& part) {
   Structure structure = part.plan.structure;
-  structure.in_place = part.run->in_place || structure.data != Data::Own;
+  structure.in_place = collective_of(part).in_place || structure.data != Data::Own;
   return structure;
 }
 

@@ -81,10 +81,10 @@ void Executor::end_work(Work& work) {
       for (std::size_t i = 0; i < defines.size(); ++i) {
         part.values[static_cast<std::size_t>(defines[i])] = work.defines[i];
       }
-      run.communicator->count(run, work.counted);
+      run.communicator->count(as_collective(run), work.counted);
     } else {
-      const Status why(work.status.code(), fmt::format("rank {}: {}: {}", rank_, work.kernel->name,
-                                                       work.status.message()));
+      const Status why(work.status.code(),
+                       fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message()));
       works_.give_back(&work);
       failures_.emplace_back(run.communicator, why);
       return;

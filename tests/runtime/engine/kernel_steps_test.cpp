@@ -80,7 +80,7 @@ TEST_P(KernelSteps, MessagesOfCarriedLengthAndPartsThatFollowGiveTheOraclesNumbe
         Ranks ranks(size, options);
         Job job(sparse_inputs(size, count, static_cast<std::uint32_t>(count) + 7), {.most = most});
         for (const Status& end : job.run(ranks)) ASSERT_TRUE(end) << end.to_string();
-        const Numbers expected = sparse_sum_of(job.inputs, most, job.runs[0]->parts);
+        const Numbers expected = sparse_sum_of(job.inputs, most, runtime::as_collective(*job.runs[0]).parts);
         for (const Numbers& output : job.outputs) ASSERT_EQ(output, expected) << size << " ranks, " << count;
         for (Rank rank = 0; rank < size; ++rank) ASSERT_EQ(ranks.executor(rank).landings().in_use(), 0u);
       }
@@ -88,30 +88,31 @@ TEST_P(KernelSteps, MessagesOfCarriedLengthAndPartsThatFollowGiveTheOraclesNumbe
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , KernelSteps,
-    testing::Values(Condition{"Eager", [](RanksOptions&) {}},
-                    Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
-                    Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
-                    Condition{"DrawnOrder",
-                              [](RanksOptions& o) {
-                                o.network = {.seed = 5, .sends = InprocOptions::Sends::Referenced, .eager_limit = 64};
-                                o.executor.credit_bytes = 2000;
-                                o.executor.window_bytes = 300;
-                              }},
-                    Condition{"ManyParts",
-                              [](RanksOptions& o) {
-                                o.network.seed = 9;
-                                o.executor.chunk_bytes = 64;
-                                o.executor.parts_in_flight = 3;
-                              }},
-                    Condition{"DelayedCompute",
-                              [](RanksOptions& o) {
-                                o.network.seed = 2;
-                                o.executor.compute = delayed_compute;
-                                o.executor.chunk_bytes = 64;
-                              }}),
-    [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(, KernelSteps,
+                         testing::Values(Condition{"Eager", [](RanksOptions&) {}},
+                                         Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
+                                         Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
+                                         Condition{"DrawnOrder",
+                                                   [](RanksOptions& o) {
+                                                     o.network = {.seed = 5,
+                                                                  .sends = InprocOptions::Sends::Referenced,
+                                                                  .eager_limit = 64};
+                                                     o.executor.credit_bytes = 2000;
+                                                     o.executor.window_bytes = 300;
+                                                   }},
+                                         Condition{"ManyParts",
+                                                   [](RanksOptions& o) {
+                                                     o.network.seed = 9;
+                                                     o.executor.chunk_bytes = 64;
+                                                     o.executor.parts_in_flight = 3;
+                                                   }},
+                                         Condition{"DelayedCompute",
+                                                   [](RanksOptions& o) {
+                                                     o.network.seed = 2;
+                                                     o.executor.compute = delayed_compute;
+                                                     o.executor.chunk_bytes = 64;
+                                                   }}),
+                         [](const auto& one) { return one.param.name; });
 
 TEST(Kernels, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
   constexpr Rank size = 4;
