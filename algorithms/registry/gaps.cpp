@@ -19,7 +19,7 @@ Gaps::Gaps(const PlanRequest& request, const Sampler& sampler) : Gaps(request.ca
   follow({request.call, request.algorithm, request.hosts, sampler}, plan);
 }
 
-Gaps::Gaps(const runtime::Run& run, const Hosts& hosts) : Gaps(run.call, hosts.size()) {
+Gaps::Gaps(const runtime::CollectiveRun& run, const Hosts& hosts) : Gaps(run.call, hosts.size()) {
   follow({run.call, *run.algorithm, hosts, run.sampler}, run.plan);
 }
 

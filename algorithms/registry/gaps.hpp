@@ -18,7 +18,7 @@ class Gaps {
   Gaps(const PlanRequest& request, const Sampler& sampler);
 
   /// Of a run as it was last started.
-  Gaps(const runtime::Run& run, const Hosts& hosts);
+  Gaps(const runtime::CollectiveRun& run, const Hosts& hosts);
 
   /// What the output of rank `at` lacks, ascending by rank, then by offset. In one that gathers, an element lacks its
   /// owner's value only.

@@ -51,13 +51,14 @@ Result<std::vector<Gap>> Request::gaps(Rank at) const {
     return Status(Code::InvalidArgument, "gaps: only of a collective");
   }
   if (Status may = check(); !may) return may;
-  if (run_->parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no gaps yet");
+  const runtime::CollectiveRun& run = runtime::as_collective(*run_);
+  if (run.parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no gaps yet");
   const Hosts& hosts = group_->communicator.hosts();
   if (at < 0 || at >= hosts.size()) {
     return Status(Code::InvalidArgument, fmt::format("rank is {}, must be 0 .. {}", at, hosts.size() - 1));
   }
-  if (!run_->method) return std::vector<Gap>();
-  return Gaps(*run_, hosts).of(at);
+  if (!run.method) return std::vector<Gap>();
+  return Gaps(run, hosts).of(at);
 }
 
 std::size_t Request::received_bytes() const { return run_ && check() ? group_->communicator.received(*run_) : 0; }

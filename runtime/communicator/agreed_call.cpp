@@ -7,7 +7,7 @@
 #include "runtime/engine/tables.hpp"
 
 namespace lacuna::runtime {
-AgreedCall agreed_call(const Run& run) {
+AgreedCall agreed_call(const CollectiveRun& run) {
   const Call& call = run.call;
   if (!moves_data(call.collective)) return {.algorithm = run.algorithm};
   const CollectiveTraits& traits = traits_of(call.collective);
@@ -22,7 +22,7 @@ AgreedCall agreed_call(const Run& run) {
   return agreed;
 }
 
-AgreedMethod agreed_method(const Run& run) {
+AgreedMethod agreed_method(const CollectiveRun& run) {
   const auto& parts = run.plan.parts;
   AgreedMethod agreed{.plan = run.plan.digest()};
   if (is_on(run.call.options.method)) {

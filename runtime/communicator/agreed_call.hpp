@@ -32,9 +32,9 @@ struct AgreedCall {
 };
 
 /// Of a run that is about to begin.
-AgreedCall agreed_call(const Run& run);
+AgreedCall agreed_call(const CollectiveRun& run);
 /// Of a run with a method.
-AgreedMethod agreed_method(const Run& run);
+AgreedMethod agreed_method(const CollectiveRun& run);
 
 /// To a digest of the algorithm's name.
 void add(Digest& digest, const AgreedCall& call);

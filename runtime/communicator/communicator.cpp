@@ -30,8 +30,8 @@ Communicator::~Communicator() {
   if (unheard_ && poison_.code() == Code::Mismatch) {
     log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
   }
-  runs_.each_call([](Run& run) { run.abandoned = true; });
-  for (Run* message : runs_.messages()) message->abandoned = true;
+  runs_.each_call([](CollectiveRun& run) { run.abandoned = true; });
+  for (MessageRun* message : runs_.messages()) message->abandoned = true;
   executor_.leave(*this);
 }
 
@@ -47,11 +47,11 @@ Status Communicator::status() const {
 
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
-  Run* run = nullptr;
+  CollectiveRun* run = nullptr;
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    run = &executor_.take_run();
+    run = &executor_.take_call();
     fill(*run, call, algorithm);
     launch(*run);
   }
@@ -63,7 +63,7 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
 std::string Communicator::name_for_tools(const Run& run) {
   if (!kokkos_tools::are_loaded()) return {};
   if (run.kind != RunKind::Collective) return run.kind == RunKind::Send ? "lacuna send" : "lacuna receive";
-  return fmt::format("lacuna {} {}", to_string(run.call.collective), run.algorithm->name);
+  return fmt::format("lacuna {} {}", to_string(run.call.collective), as_collective(run).algorithm->name);
 }
 
 void Communicator::show_to_tools(Run& run) {
@@ -75,7 +75,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  Run* run = &executor_.take_run();
+  CollectiveRun* run = &executor_.take_call();
   fill(*run, call, algorithm);
   reset(*run);
   run->parts = 0;  // until it is started
@@ -87,12 +87,15 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
 Status Communicator::start(Run& run) {
   {
     Executor::Lock lock(executor_);
-    if (!run.prepared) return {Code::InvalidArgument, "only a call that was prepared can be started again"};
+    if (run.kind != RunKind::Collective || !as_collective(run).prepared) {
+      return {Code::InvalidArgument, "only a call that was prepared can be started again"};
+    }
     if (!run.finished) {
       return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
     }
-    if (Status may = may_start(run.call, *run.algorithm); !may) return may;
-    launch(run);
+    CollectiveRun& call = as_collective(run);
+    if (Status may = may_start(call.call, *call.algorithm); !may) return may;
+    launch(call);
   }
   executor_.flush_deferred();
   kokkos_tools::stop_section(run.section);  // of the last time
@@ -113,9 +116,8 @@ Status Communicator::may_start(const Call& call, const Algorithm& algorithm) con
 }
 
 /// All that stays the same from start to start.
-void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) {
+void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm) {
   const Options& options = call.options;
-  run.kind = RunKind::Collective;
   run.communicator = this;
   run.algorithm = &algorithm;
   run.call.collective = call.collective;
@@ -136,14 +138,13 @@ void Communicator::fill(Run& run, const Call& call, const Algorithm& algorithm) 
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
   run.in_place = is_in_place(run.call, rank());
-  run.peer = 0;
-  run.element = Dtype::U8;
 }
 
 /// Numbers the run and starts it.
-void Communicator::launch(Run& run) {
+void Communicator::launch(CollectiveRun& run) {
   make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
+  run.next_part = run.parts_done = 0;
   run.chains.clear();
   if (run.method) begin_method(run);
   tell_own_length(run, rank());
@@ -154,10 +155,10 @@ void Communicator::launch(Run& run) {
 }
 
 void Communicator::reset(Run& run) {
-  run.next_part = run.parts_done = 0;
   run.status = {};
   run.finished = run.abandoned = run.expiry_reported = false;
   run.operations = 0;
+  run.sent = run.received = 0;
 }
 
 GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const {
@@ -169,8 +170,7 @@ GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& 
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {
-  const Run& run = *part.run;
-  const Algorithm& program = part.plan.program ? *part.plan.program : *run.algorithm;
+  const Algorithm& program = part.plan.program ? *part.plan.program : *collective_of(part).algorithm;
   return graphs_.get(program, graph_shape(program, structure_of(part), part.order));
 }
 
@@ -178,12 +178,14 @@ void Communicator::ended(Run& run, std::uint64_t now) {
   CallTally& tallied = tally(run);
   ++(run.status ? tallied.completed : tallied.failed);
   tallied.ticks += ticks_between(run.posted, now);
-  runs_.remove(run);
-  if (run.method) end_method(run);
+  if (run.kind != RunKind::Collective) return runs_.remove(as_message(run));
+  CollectiveRun& call = as_collective(run);
+  runs_.remove(call);
+  if (call.method) end_method(call);
 }
 
 std::string Communicator::text_of(const Run& run) const {
-  return run.kind == RunKind::Collective ? runs_.text_of(run) : text_of_message(run);
+  return run.kind == RunKind::Collective ? runs_.text_of(as_collective(run)) : text_of_message(as_message(run));
 }
 
 Trouble Communicator::trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const {

@@ -95,7 +95,7 @@ class Communicator {
   /// A part has ended: its run's report takes it in.
   void report(const ActivePart& part);
   /// Likewise what a kernel has counted.
-  void count(Run& run, const Counted& counted) const;
+  void count(CollectiveRun& run, const Counted& counted) const;
   /// What follows a part that has ended.
   std::optional<PartPlan> next_of(const ActivePart& part) const;
   /// A run has ended, at this time in ticks.
@@ -125,12 +125,12 @@ class Communicator {
   /// `what` the message is asked for: "send to".
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
-  void fill(Run& run, const Message& message);
+  void fill(MessageRun& run, const Message& message);
   static void reset(Run& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
   static void show_to_tools(Run& run);
-  std::string text_of_message(const Run& run) const;
+  std::string text_of_message(const MessageRun& run) const;
 
   /// What has become of the calls of one kind.
   struct CallTally {
@@ -148,16 +148,16 @@ class Communicator {
   }
   /// Ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
-  void fill(Run& run, const Call& call, const Algorithm& algorithm);
-  void launch(Run& run);
+  void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
+  void launch(CollectiveRun& run);
 
   // Calls with a method (communicator_methods.cpp)
   /// Ok, or why its method or its state do not allow it to start now.
   Status check_method(const Call& call, const Algorithm& algorithm) const;
   /// The plan stands: draws, and takes what the run needs of its state.
-  void begin_method(Run& run);
-  void end_method(Run& run);
-  void count_report(const Run& run);
+  void begin_method(CollectiveRun& run);
+  void end_method(CollectiveRun& run);
+  void count_report(const CollectiveRun& run);
   const PartCost& cost(const ActivePart& part, const Structure& structure, const Order& order);
   const PartCost& dense_cost(const ActivePart& part);
 

@@ -30,12 +30,12 @@ Result<Run*> Communicator::post(const Receive& message) {
 
 Result<Run*> Communicator::post_message(const Message& message) {
   if (Status valid = check(message); !valid) return valid;
-  Run* run = nullptr;
+  MessageRun* run = nullptr;
   {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return told_poison();
     if (Status room = runs_.has_room_for_message(); !room) return room;
-    run = &executor_.take_run();
+    run = &executor_.take_message();
     fill(*run, message);
     runs_.add_message(*run);
     ++tally(*run).started;
@@ -75,29 +75,22 @@ Status Communicator::check(const Message& message) const {
   return {};
 }
 
-void Communicator::fill(Run& run, const Message& message) {
+void Communicator::fill(MessageRun& run, const Message& message) {
   run.kind = message.kind;
   run.communicator = this;
-  run.algorithm = nullptr;
   run.call.collective = message_call;
   run.call.input = run.call.output = message.data;
   run.call.count = message.count * size_of(message.dtype);
   run.call.dtype = Dtype::U8;
-  run.call.reduction = Reduction::Sum;
-  run.call.root = 0;
-  run.call.input_blocks = run.call.output_blocks = {};
   run.call.memory = message.memory;
-  run.call.options.sampler = nullptr;
   run.call.options.priority = message.options.priority;
   run.call.options.deadline = message.options.deadline;
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
-  run.sampler = {};
-  run.number = static_cast<std::uint32_t>(message.tag);
+  run.tag = static_cast<std::uint32_t>(message.tag);
   run.peer = group_.process_of(message.peer);
-  run.digest = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.number) : 0;
+  run.number = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.tag) : 0;
   run.element = message.dtype;
-  run.parts = 1;
   reset(run);
 }
 
@@ -115,13 +108,13 @@ std::size_t Communicator::received(const Run& run) const {
   return run.kind == RunKind::Receive && run.finished && run.status ? run.call.count : 0;
 }
 
-std::string Communicator::text_of_message(const Run& run) const {
+std::string Communicator::text_of_message(const MessageRun& run) const {
   const Rank peer = group_.rank_of(run.peer);
   if (run.kind == RunKind::Send) {
     return fmt::format("send of {} bytes to rank {} with tag {}: rank {} has not taken it", run.call.count, peer,
-                       run.number, peer);
+                       run.tag, peer);
   }
-  std::string text = fmt::format("receive from rank {} with tag {}", peer, run.number);
+  std::string text = fmt::format("receive from rank {} with tag {}", peer, run.tag);
   if (run.active.empty()) return text + ": no message has come";
   const StepState& state = run.active.front()->states[0];
   return text + fmt::format(": {} of {} bytes are missing", state.bytes - state.consumed, state.bytes);

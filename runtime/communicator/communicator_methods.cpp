@@ -34,7 +34,7 @@ Status Communicator::check_method(const Call& call, const Algorithm& algorithm) 
                                              residual->bytes.size(), bytes)};
 }
 
-void Communicator::begin_method(Run& run) {
+void Communicator::begin_method(CollectiveRun& run) {
   const Options& options = run.call.options;
   const auto feeds_back = [](const PartPlan& part) { return part.structure.feedback; };
   run.state_run = 0;
@@ -64,13 +64,13 @@ void Communicator::begin_method(Run& run) {
 }
 
 const PartCost& Communicator::cost(const ActivePart& part, const Structure& structure, const Order& order) {
-  const Algorithm& program = part.plan.program ? *part.plan.program : *part.run->algorithm;
+  const Algorithm& program = part.plan.program ? *part.plan.program : *collective_of(part).algorithm;
   const GraphShape whole = graph_shape(program, structure, order);
   return costs_.get(program, whole).of(whole.position, part.count);
 }
 
 std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   const PlanRequest request{run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes};
   std::vector<std::uint64_t> values;
   for (Value value : part.graph->tables().decides) values.push_back(part.value(value));
@@ -78,7 +78,7 @@ std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
       {.request = request, .part = part.plan, .length = run.chains[part.number % run.parts].length, .values = values});
 }
 
-void Communicator::count(Run& run, const Counted& counted) const {
+void Communicator::count(CollectiveRun& run, const Counted& counted) const {
   Report& report = run.report;
   report.selected += counted.selected;
   report.contributed += counted.contributed;
@@ -87,7 +87,7 @@ void Communicator::count(Run& run, const Counted& counted) const {
 }
 
 void Communicator::report(const ActivePart& part) {
-  Run& run = *part.run;
+  CollectiveRun& run = collective_of(part);
   const PartCost there = cost(part, part.plan.structure, part.order);
   Report& report = run.report;
   int rounds = there.rounds;
@@ -111,7 +111,7 @@ void Communicator::report(const ActivePart& part) {
 
 /// Of the same data in the dense call.
 const PartCost& Communicator::dense_cost(const ActivePart& part) {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   const Algorithm* beside = run.method->find(*run.algorithm)->dense;
   const Algorithm& algorithm = beside ? *beside : *run.algorithm;
   const Order order = dense_order({run.call, algorithm, hosts_, run.sampler}, part.plan);
@@ -121,10 +121,12 @@ const PartCost& Communicator::dense_cost(const ActivePart& part) {
 
 Report Communicator::report(const Run& run) const {
   Executor::Lock lock(executor_);
-  return run.method && run.plan.reports && run.finished && run.status ? run.report : Report();
+  if (run.kind != RunKind::Collective || !run.finished || !run.status) return {};
+  const CollectiveRun& call = as_collective(run);
+  return call.method && call.plan.reports ? call.report : Report();
 }
 
-void Communicator::count_report(const Run& run) {
+void Communicator::count_report(const CollectiveRun& run) {
   const Report& report = run.report;
   MethodCounters one{.method = run.method, .numbers = report.numbers};
   if (!run.plan.is_dense()) {
@@ -141,7 +143,9 @@ void Communicator::count_report(const Run& run) {
   add(methods_, one);
 }
 
-void Communicator::end_method(Run& run) {
+void Communicator::end_method(CollectiveRun& run) {
+  run.report.sent = run.sent;
+  run.report.received = run.received;
   if (run.method->ended) {
     run.method->ended(
         {.call = run.call, .plan = run.plan, .well = run.status.is_ok(), .state_run = run.state_run, .run = &run});

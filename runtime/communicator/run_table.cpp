@@ -23,7 +23,7 @@ RunTable::RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t 
 
 Status RunTable::why_no_call() const {
   if (unfinished_ < most_calls_) {
-    const Run* earlier = runs_[slot_of(next_run_)];
+    const CollectiveRun* earlier = runs_[slot_of(next_run_)];
     return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
                                     "(LACUNA_MAX_RUNS)",
                                     earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
@@ -38,7 +38,7 @@ Status RunTable::has_room_for_message() const {
                                   messages_.size(), most_messages_)};
 }
 
-void RunTable::add_call(Run& call) {
+void RunTable::add_call(CollectiveRun& call) {
   if (!call.chains.empty()) chains_.resize(records_.size());
   call.number = next_run_++;
   keep_record(call);
@@ -46,24 +46,24 @@ void RunTable::add_call(Run& call) {
   ++unfinished_;
 }
 
-void RunTable::add_message(Run& message) {
+void RunTable::add_message(MessageRun& message) {
   message.place = messages_.size();
   messages_.push_back(&message);
 }
 
-void RunTable::remove(Run& run) {
-  if (run.kind == RunKind::Collective) {
-    runs_[slot_of(run.number)] = nullptr;
-    --unfinished_;
-    if (!chains_.empty()) chains_[slot_of(run.number)].swap(run.chains);
-    return;
-  }
-  messages_[run.place] = messages_.back();
-  messages_[run.place]->place = run.place;
+void RunTable::remove(CollectiveRun& call) {
+  runs_[slot_of(call.number)] = nullptr;
+  --unfinished_;
+  if (!chains_.empty()) chains_[slot_of(call.number)].swap(call.chains);
+}
+
+void RunTable::remove(const MessageRun& message) {
+  messages_[message.place] = messages_.back();
+  messages_[message.place]->place = message.place;
   messages_.pop_back();
 }
 
-void RunTable::keep_record(Run& run) {
+void RunTable::keep_record(CollectiveRun& run) {
   Record& record = records_[slot_of(run.number)];
   record.number = run.number;
   record.call = agreed_call(run);
@@ -96,7 +96,7 @@ std::string RunTable::text_of(const Record& record) const {
 }
 
 /// What the run waits for: its oldest started step that has not ended, a receive if there is one.
-std::string RunTable::text_of(const Run& run) const {
+std::string RunTable::text_of(const CollectiveRun& run) const {
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;
   for (const auto& part : run.active) {

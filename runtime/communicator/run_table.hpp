@@ -25,7 +25,7 @@ class RunTable {
   std::uint32_t calls() const { return unfinished_; }
   bool empty() const { return unfinished_ == 0 && messages_.empty(); }
   /// The unfinished ones; when one ends, the last takes its place.
-  const std::vector<Run*>& messages() const { return messages_; }
+  const std::vector<MessageRun*>& messages() const { return messages_; }
   /// Visits each unfinished call, in no order; the visitor may remove the one that it is given.
   template <class Visit>
   void each_call(Visit visit) const {
@@ -40,14 +40,15 @@ class RunTable {
   }
   Status has_room_for_message() const;
   /// Numbers a call that is about to begin, remembers what it asks for, and gives it its digest.
-  void add_call(Run& call);
-  void add_message(Run& message);
-  /// A call or a message has ended.
-  void remove(Run& run);
+  void add_call(CollectiveRun& call);
+  void add_message(MessageRun& message);
+  /// It has ended.
+  void remove(CollectiveRun& call);
+  void remove(const MessageRun& message);
 
   /// The call of this number if it was posted and has not finished.
-  Run* find(std::uint32_t number) const {
-    Run* run = runs_[slot_of(number)];
+  CollectiveRun* find(std::uint32_t number) const {
+    CollectiveRun* run = runs_[slot_of(number)];
     return run && run->number == number ? run : nullptr;
   }
   /// Was such a call posted, and is it known what it asked for?
@@ -65,7 +66,7 @@ class RunTable {
   /// The same, with the calls before it; nothing if it was not posted.
   std::optional<Watched::Posted> posted(std::uint32_t number) const;
   /// What an unfinished call asks for, and what it waits for.
-  std::string text_of(const Run& run) const;
+  std::string text_of(const CollectiveRun& run) const;
 
  private:
   /// What the watch may want to know about a call, also after its end.
@@ -78,7 +79,7 @@ class RunTable {
   };
 
   Status why_no_call() const;
-  void keep_record(Run& run);
+  void keep_record(CollectiveRun& run);
   /// Null if no such call was posted, or if it is forgotten.
   const Record* record_of(std::uint32_t number) const;
   std::string text_of(const Record& record) const;
@@ -87,9 +88,9 @@ class RunTable {
 
   const std::uint32_t most_calls_, most_messages_;
   std::uint32_t next_run_;
-  std::uint32_t unfinished_ = 0;  // calls
-  std::vector<Run*> runs_;        // unfinished calls, by slot
-  std::vector<Run*> messages_;    // unfinished ones
+  std::uint32_t unfinished_ = 0;       // calls
+  std::vector<CollectiveRun*> runs_;   // unfinished calls, by slot
+  std::vector<MessageRun*> messages_;  // unfinished ones
   std::vector<Record> records_;
   std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
   std::vector<std::vector<Chain>> chains_;       // likewise, of calls that have ended, once parts could follow others

@@ -67,9 +67,8 @@ Range counted_range(const ActivePart& part, const Region& region) {
 
 /// Where a buffer of the caller's begins for this part, or an array of the state; the others follow later.
 std::byte* base_of(const ActivePart& part, const BufferInfo& info) {
-  Run& run = *part.run;
-  const Call& call = run.call;
-  if (info.role == Role::Kept) return run.kept.data();
+  const Call& call = part.run->call;
+  if (info.role == Role::Kept) return collective_of(part).kept.data();
   if (info.role == Role::State) {
     if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
     const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
@@ -96,7 +95,7 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
   const bool has_own_place = part.plan.stretches > 0 && info.role <= Role::Output;
   if (has_own_place) buffer.length = call.count;
-  if (info.role == Role::Kept) buffer.length = part.run->plan.kept;
+  if (info.role == Role::Kept) buffer.length = collective_of(part).plan.kept;
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
@@ -113,7 +112,7 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
 }  // namespace
 
 PartView view_of(const ActivePart& part) {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   return {.call = run.call,
           .plan = run.plan,
           .part = part.plan,
@@ -188,7 +187,7 @@ Scale scale_of(const ActivePart& part, const Step& step) {
 
 Structure structure_of(const ActivePart& part) {
   Structure structure = part.plan.structure;
-  structure.in_place = part.run->in_place || structure.data != Data::Own;
+  structure.in_place = collective_of(part).in_place || structure.data != Data::Own;
   return structure;
 }
 

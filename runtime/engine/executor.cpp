@@ -14,12 +14,13 @@ void Executor::begin(Run& run) {
   start_clock(run);
   record_.tick();
   run.posted = record_.ticks();
-  record_.add({.run = run.number, .kind = FlightRecord::Kind::Posted});
+  record_.add({.run = number_or_tag(run), .kind = FlightRecord::Kind::Posted});
   if (tracer_) tracer_->call_posted(run);
   serving_ = run.communicator;
   guarded([&] {
-    if (run.kind != RunKind::Collective) return begin_message(run);
-    while (has_next_part(run)) activate_part(run);
+    if (run.kind != RunKind::Collective) return begin_message(as_message(run));
+    CollectiveRun& call = as_collective(run);
+    while (has_next_part(call)) activate_part(call);
   });
   settle();
   after_handlers();
@@ -32,8 +33,6 @@ ActivePart& Executor::add_part(Run& run) {
   run.spare.pop_back();
   ActivePart& part = *run.active.back();
   part.run = &run;
-  part.number = run.next_part++;
-  part.digest = run.digest;
   part.group = &run.communicator->group();
   return part;
 }
@@ -62,19 +61,21 @@ void Executor::release(PartBuffer& buffer) {
 }
 
 /// The next part of the plan can begin: there is one, and it waits for none before it.
-bool Executor::has_next_part(const Run& run) const {
+bool Executor::has_next_part(const CollectiveRun& run) const {
   return run.next_part < run.parts && run.active.size() < options_.parts_in_flight &&
          !(run.plan.parts[run.next_part].waits && run.parts_done < run.next_part);
 }
 
-void Executor::activate_part(Run& run) {
+void Executor::activate_part(CollectiveRun& run) {
   ActivePart& part = add_part(run);
+  part.number = run.next_part++;
+  part.digest = run.digest;
   part.plan = run.plan.parts[part.number];
   begin_part(part);
 }
 
 void Executor::begin_part(ActivePart& part) {
-  Run& run = *part.run;
+  CollectiveRun& run = collective_of(part);
   if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
   part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, part.plan);
   part.position = part.order.position_of(run.communicator->rank());
@@ -138,20 +139,22 @@ void Executor::complete(ActivePart& part, StepId step) {
 }
 
 void Executor::finish_part(ActivePart& part) {
-  Run& run = *part.run;
   give_back_memory(part);
+  if (part.run->kind != RunKind::Collective) {
+    part.run->lay_aside(part);
+    return finish_run(*part.run, Status::ok());
+  }
+  CollectiveRun& run = collective_of(part);
   if (run.plan.reports) run.communicator->report(part);
   if (!run.chains.empty() && follow(part)) return;
-  const auto at = std::find_if(run.active.begin(), run.active.end(), [&](const auto& p) { return p.get() == &part; });
-  run.spare.push_back(std::move(*at));
-  run.active.erase(at);
+  run.lay_aside(part);
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
   while (has_next_part(run)) activate_part(run);
 }
 
 /// The part that follows this one takes its place. False: none does.
 bool Executor::follow(ActivePart& part) {
-  Run& run = *part.run;
+  CollectiveRun& run = collective_of(part);
   const std::optional<PartPlan> next = run.communicator->next_of(part);
   Chain& chain = run.chains[part.number % run.parts];
   if (!next) {
@@ -170,7 +173,7 @@ bool Executor::follow(ActivePart& part) {
 }
 
 void Executor::finish_run(Run& run, const Status& status) {
-  record_.add({.run = run.number, .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
+  record_.add({.run = number_or_tag(run), .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
   run.finished = call_has_ended_ = true;
   run.status = status;
   if (tracer_) tracer_->call_ended(run);
@@ -193,8 +196,9 @@ void Executor::abandon(Run& run) {
 }
 
 void Executor::let_go(Run& run) {
-  if (std::exchange(run.plan.writes_state, false)) run.call.options.state->in_use = false;
-  if (run.prepared && !run.abandoned) return;  // it may be started again
+  const bool is_call = run.kind == RunKind::Collective;
+  if (is_call && std::exchange(as_collective(run).plan.writes_state, false)) run.call.options.state->in_use = false;
+  if (is_call && as_collective(run).prepared && !run.abandoned) return;  // it may be started again
   if (run.call.options.keep_alive) {
     let_go_.push_back(std::move(run.call.options.keep_alive));
     deferred_.store(true, std::memory_order_relaxed);
@@ -208,12 +212,14 @@ void Executor::recycle(Run& run) {
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
-  run.prepared = false;
-  run.method = nullptr;
-  run.call.options.method = {};
-  run.call.options.state = nullptr;
-  run.plan.clear();
-  runs_.give_back(&run);
+  if (run.kind != RunKind::Collective) return messages_.give_back(&as_message(run));
+  CollectiveRun& call = as_collective(run);
+  call.prepared = false;
+  call.method = nullptr;
+  call.call.options.method = {};
+  call.call.options.state = nullptr;
+  call.plan.clear();
+  calls_.give_back(&call);
 }
 
 }  // namespace lacuna::runtime

@@ -15,6 +15,8 @@
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
+#include "runtime/engine/message_graphs.hpp"
+#include "runtime/engine/operation.hpp"
 #include "runtime/engine/wire.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
@@ -29,16 +31,6 @@ struct Finished {
   std::uint64_t token = 0;
   Status status;
 };
-
-/// The graphs of a message's two sides: one step each, with the peer at the own position.
-struct MessageGraphs {
-  MessageGraphs();
-
-  std::shared_ptr<const Graph> send, receive;
-};
-
-/// A message is a run of one part in a call of this shape: all bytes of one buffer.
-inline constexpr Collective message_call = Collective::Broadcast;
 
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
 /// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
@@ -122,7 +114,8 @@ class Executor : public Watched, private Receiver {
   void leave(Communicator& communicator);
   Landings& landings() { return landings_; }
   /// A run to be filled, until it is abandoned.
-  Run& take_run() { return *runs_.take(); }
+  CollectiveRun& take_call() { return *calls_.take(); }
+  MessageRun& take_message() { return *messages_.take(); }
   /// Starts a run that stands in its communicator's table: its deadline counts from now. It may end before this
   /// returns. flush_deferred() is due once the lock is free.
   void begin(Run& run);
@@ -139,17 +132,6 @@ class Executor : public Watched, private Receiver {
   void fail(Communicator& communicator, const Status& verdict);
 
  private:
-  /// Something that the transport has not finished; it owns the header meanwhile.
-  struct Operation {
-    MessageHeader header;
-    StepOf step;  ///< no part: a credit message
-    Rank peer = 0;
-    std::size_t bytes = 0;
-    std::size_t on_wire = 0;    ///< bytes counted in the link's window
-    std::byte* slot = nullptr;  ///< a fetch whose bytes are to be reduced
-    bool fetch = false;
-  };
-
   /// Something was thrown while this communicator was served; null: one of them, or several.
   struct Thrown {
     Communicator* communicator = nullptr;
@@ -169,8 +151,8 @@ class Executor : public Watched, private Receiver {
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
-  bool has_next_part(const Run& run) const;
-  void activate_part(Run& run);
+  bool has_next_part(const CollectiveRun& run) const;
+  void activate_part(CollectiveRun& run);
   ActivePart& add_part(Run& run);
   void begin_part(ActivePart& part);
   void prepare(ActivePart& part);
@@ -193,12 +175,12 @@ class Executor : public Watched, private Receiver {
   void end_work(Work& work);
 
   // Messages (executor_messages.cpp)
-  void begin_message(Run& run);
-  ActivePart& activate_message(Run& run);
+  void begin_message(MessageRun& run);
+  ActivePart& activate_message(MessageRun& run);
   void receive_landed(const Matching::Met& met);
   void receive_first(Place& place, const Arrival& message);
   void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
-  void message_trouble(Trouble::Kind kind, const Run& run, std::string reason);
+  void message_trouble(Trouble::Kind kind, const MessageRun& run, std::string reason);
   void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)
@@ -297,7 +279,9 @@ class Executor : public Watched, private Receiver {
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;
-  ObjectPool<Run> runs_;  // of all communicators; one outlives its own while the transport holds its memory
+  // The runs of all communicators; one outlives its own while the transport holds its memory.
+  ObjectPool<CollectiveRun> calls_;
+  ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
   ObjectPool<Work> works_;
   BlockPool blocks_;

@@ -99,15 +99,16 @@ void Executor::end_work(Work& work) {
     return let_go(run);
   }
   if (work.kind == StepKind::Kernel) {
+    CollectiveRun& call = as_collective(run);
     if (!work.status) {
-      return trouble(*run.communicator, Trouble::Kind::Mismatch, run.number,
+      return trouble(*run.communicator, Trouble::Kind::Mismatch, call.number,
                      fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message()));
     }
     const auto& defines = part->graph->kernel(part->graph->steps()[id]).defines;
     for (std::size_t i = 0; i < defines.size(); ++i) {
       part->values[static_cast<std::size_t>(defines[i])] = work.defines[i];
     }
-    run.communicator->count(run, work.counted);
+    run.communicator->count(call, work.counted);
   }
   complete(*part, id);
 }

@@ -48,8 +48,8 @@ void Executor::do_duties(Clock::time_point now) {
 }
 
 void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
-  Run* first = nullptr;
-  communicator.runs().each_call([&](Run& run) {
+  CollectiveRun* first = nullptr;
+  communicator.runs().each_call([&](CollectiveRun& run) {
     if (!first || comes_before(run.number, first->number)) first = &run;
     if (now >= run.deadline && !run.expiry_reported) {
       run.expiry_reported = true;

@@ -82,13 +82,14 @@ void Executor::end_operations() {
 /// slots.
 void Executor::leave_memory() {
   struct Left {
-    ObjectPool<Run> runs;
+    ObjectPool<CollectiveRun> calls;
+    ObjectPool<MessageRun> messages;
     BlockPool blocks;
   };
   static std::mutex mutex;
   static auto* const left = new std::vector<Left>();
   const std::lock_guard lock(mutex);
-  left->push_back({std::move(runs_), std::move(blocks_)});
+  left->push_back({std::move(calls_), std::move(messages_), std::move(blocks_)});
 }
 
 void Executor::help() {
@@ -132,12 +133,12 @@ void Executor::end_calls(Communicator& communicator, const Status& status) {
   if (!runs.empty()) ending_ = Ending::Leave;
   if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
   purge(communicator);
-  runs.each_call([&](Run& run) {
+  runs.each_call([&](CollectiveRun& run) {
     landings_.release_of(run);
     finish_run(run, status);
   });
   while (!runs.messages().empty()) {
-    Run& message = *runs.messages().back();
+    MessageRun& message = *runs.messages().back();
     landings_.release_of(message);
     finish_run(message, status);
   }

@@ -4,22 +4,8 @@
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
-namespace {
 
-constexpr Region whole(Buffer buffer) { return {.buffer = buffer, .of = 1, .begin = 0, .end = 1}; }
-
-std::shared_ptr<const Graph> graph_of(const Step& step) {
-  const GraphShape shape{.collective = message_call};
-  return std::make_shared<const Graph>(shape, false, std::vector{step}, std::span<const Graph::Edge>());
-}
-
-}  // namespace
-
-MessageGraphs::MessageGraphs()
-    : send(graph_of({.kind = StepKind::Send, .to = {}, .from = whole(Buffer::Input)})),
-      receive(graph_of({.kind = StepKind::Receive, .to = whole(Buffer::Output), .from = {}})) {}
-
-void Executor::begin_message(Run& run) {
+void Executor::begin_message(MessageRun& run) {
   if (run.kind == RunKind::Send) {
     start(activate_message(run), 0);
   } else if (Landing* message = run.communicator->matching().expect(run)) {
@@ -28,12 +14,13 @@ void Executor::begin_message(Run& run) {
 }
 
 /// The one part of a message, whose length is known by now.
-ActivePart& Executor::activate_message(Run& run) {
+ActivePart& Executor::activate_message(MessageRun& run) {
   ActivePart& part = add_part(run);
   part.order = {part.group->size(), part.group->rank_of(run.peer)};
   part.position = 0;
   part.graph = run.kind == RunKind::Send ? message_graphs_.send : message_graphs_.receive;
-  part.digest = run.digest;
+  part.number = 0;
+  part.digest = run.number;
   part.plan = {};
   part.offset = 0;
   part.count = run.call.count;
@@ -43,14 +30,14 @@ ActivePart& Executor::activate_message(Run& run) {
 
 /// A message that has arrived, in part at least, meets its receive.
 void Executor::receive_landed(const Matching::Met& met) {
-  Run& run = *met.receive;
+  MessageRun& run = *met.receive;
   Landing* message = met.message;
   if (const Status fit = run.communicator->matching().hand_over(met); !fit) {
     landings_.release(message);
     return finish_run(run, fit);
   }
   run.call.count = message->bytes;
-  run.digest = message->digest;
+  run.number = message->digest;
   ActivePart* part = nullptr;
   landings_.give(message, [&] { part = &activate_message(run); });
   part->states[0].landing = message;
@@ -61,11 +48,11 @@ void Executor::receive_landed(const Matching::Met& met) {
 void Executor::receive_first(Place& place, const Arrival& message) {
   const MessageHeader& header = message.header;
   Matching& matching = serving_->matching();
-  if (Run* receive = place.receive) {
+  if (MessageRun* receive = place.receive) {
     const Status fit = fits(*receive, message.from, header.bytes, header.dtype);
     if (fit) {
       receive->call.count = header.bytes;
-      receive->digest = header.digest;
+      receive->number = header.digest;
       place.part = &activate_message(*receive);
       start(*place.part, 0);
     } else {
@@ -80,7 +67,7 @@ void Executor::check_messages(Communicator& communicator, Clock::time_point now,
   std::vector<bool> asked(stalled ? links_.size() : 0);
   const auto& messages = communicator.runs().messages();
   for (std::size_t i = messages.size(); i-- > 0;) {  // ending one moves the last to its place
-    Run& run = *messages[i];
+    MessageRun& run = *messages[i];
     const Link& peer = links_[run.peer];
     const bool unmet = run.kind == RunKind::Receive && run.active.empty();
     if (now >= run.deadline && unmet) {
@@ -107,10 +94,10 @@ void Executor::check_messages(Communicator& communicator, Clock::time_point now,
   }
 }
 
-void Executor::message_trouble(Trouble::Kind kind, const Run& run, std::string reason) {
+void Executor::message_trouble(Trouble::Kind kind, const MessageRun& run, std::string reason) {
   std::string text = run.communicator->text_of(run);
   if (!reason.empty()) text += "; " + reason;
-  message_trouble(kind, *run.communicator, {.source = run.peer, .tag = run.number}, std::move(text));
+  message_trouble(kind, *run.communicator, {.source = run.peer, .tag = run.tag}, std::move(text));
 }
 
 void Executor::message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name,

@@ -116,7 +116,7 @@ void Executor::adopt_early_messages(ActivePart& part) {
   Communicator& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().adopt(part);
   if (violation.empty()) return;
-  trouble(communicator, Trouble::Kind::Mismatch, part.run->number, std::string(violation));
+  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
 }
 
 /// Nothing follows this part, and nobody can have sent anything for what would.
@@ -124,7 +124,7 @@ void Executor::refuse_early_messages(const ActivePart& part) {
   Communicator& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().refuse_after(part);
   if (violation.empty()) return;
-  trouble(communicator, Trouble::Kind::Mismatch, part.run->number, std::string(violation));
+  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
 }
 
 void Executor::start_receive(ActivePart& part, StepId id) {
@@ -147,7 +147,7 @@ void Executor::start_receive(ActivePart& part, StepId id) {
 void Executor::take_landing(ActivePart& part, StepId id) {
   Landing* landing = part.states[id].landing;
   if (!accepts(part, id, landing->bytes)) {
-    trouble(*part.run->communicator, Trouble::Kind::Mismatch, part.run->number,
+    trouble(*part.run->communicator, Trouble::Kind::Mismatch, number_or_tag(*part.run),
             fmt::format("rank {} sent {} bytes where rank {} expects {}{}", landing->source, landing->bytes, rank_,
                         part.states[id].told ? "at most " : "", part.states[id].bytes));
     return landings_.release(std::exchange(part.states[id].landing, nullptr));
@@ -199,12 +199,12 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
       kernels::reduce(from.dtype, from.reduction, scale_of(part, step), to, from.data + offset, bytes.data(),
                       bytes.size() / size_of(from.dtype));
     }
-    part.run->report.received += bytes.size();
+    part.run->received += bytes.size();
   }
   state.consumed += bytes.size();
   if (state.consumed < state.bytes) return;
   record_.add({.bytes = state.bytes,
-               .run = part.run->number,
+               .run = number_or_tag(*part.run),
                .step = id,
                .part = static_cast<std::uint16_t>(part.number),
                .peer = static_cast<std::uint16_t>(part.process_at(step.peer)),

@@ -4,6 +4,25 @@
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
+namespace {
+
+/// Of a message of so many bytes, but for what its fragments differ in.
+MessageHeader header_of(const ActivePart& part, const Step& step, std::uint64_t bytes) {
+  const Run& run = *part.run;
+  MessageHeader header{.communicator = run.communicator->id(),
+                       .bytes = bytes,
+                       .run = number_or_tag(run),
+                       .index = step.index,
+                       .digest = part.digest,
+                       .part = static_cast<std::uint16_t>(part.number)};
+  if (run.kind != RunKind::Collective) {
+    header.kind = MessageKind::Message;
+    header.dtype = as_message(run).element;
+  }
+  return header;
+}
+
+}  // namespace
 
 void Executor::start_send(ActivePart& part, StepId step) {
   const Step& what = part.graph->steps()[step];
@@ -45,28 +64,22 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
   if (!eager) ++tally_.descriptor_messages;
   if (tracer_) tracer_->sent(part, id, bytes, eager);
-  part.run->report.sent += bytes;
+  part.run->sent += bytes;
 
+  const MessageHeader header = header_of(part, step, bytes);
   record_.add({.bytes = bytes,
-               .run = part.run->number,
+               .run = header.run,
                .step = id,
-               .part = static_cast<std::uint16_t>(part.number),
+               .part = header.part,
                .peer = static_cast<std::uint16_t>(peer),
                .kind = FlightRecord::Kind::Sent});
   std::size_t offset = 0;
   do {
     const std::size_t length = std::min(range, bytes - offset);
     Operation* operation = operations_.take();
-    operation->header = {.communicator = part.run->communicator->id(),
-                         .bytes = bytes,
-                         .offset = offset,
-                         .credits = to.tell(),
-                         .run = part.run->number,
-                         .index = step.index,
-                         .digest = part.digest,
-                         .part = static_cast<std::uint16_t>(part.number),
-                         .kind = part.run->kind == RunKind::Collective ? MessageKind::Step : MessageKind::Message,
-                         .dtype = part.run->element};
+    operation->header = header;
+    operation->header.offset = offset;
+    operation->header.credits = to.tell();
     operation->step = {};
     operation->peer = peer;
     operation->bytes = length;

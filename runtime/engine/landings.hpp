@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/engine/landing.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/wire.hpp"

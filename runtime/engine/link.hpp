@@ -9,6 +9,7 @@
 
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/run.hpp"
+#include "transports/transport.hpp"
 
 namespace lacuna::runtime {
 

@@ -20,15 +20,15 @@ bool Mailbox::take_turn(const MessageName& name) {
   return true;
 }
 
-Run* Mailbox::take_receive(Rank source, std::uint32_t tag) {
+MessageRun* Mailbox::take_receive(Rank source, std::uint32_t tag) {
   return receives_[bucket(source, tag)]
-      .take_first([&](const Run* receive) { return receive->peer == source && receive->number == tag; })
+      .take_first([&](const MessageRun* receive) { return receive->peer == source && receive->tag == tag; })
       .value_or(nullptr);
 }
 
-void Mailbox::forget_receive(const Run& receive) {
-  static_cast<void>(receives_[bucket(receive.peer, receive.number)].take_first(
-      [&](const Run* candidate) { return candidate == &receive; }));
+void Mailbox::forget_receive(const MessageRun& receive) {
+  static_cast<void>(receives_[bucket(receive.peer, receive.tag)].take_first(
+      [&](const MessageRun* candidate) { return candidate == &receive; }));
 }
 
 Landing* Mailbox::take_unexpected(Rank source, std::uint32_t tag) {
@@ -73,7 +73,7 @@ void Mailbox::end_arriving(const Arriving& message) {
   among.pop_back();
 }
 
-void Mailbox::hand_over(const Landing& landing, Run* receive) {
+void Mailbox::hand_over(const Landing& landing, MessageRun* receive) {
   if (Arriving* message = arriving(name_of(landing))) {
     message->landing = nullptr;
     message->receive = receive;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/engine/landing.hpp"
 #include "runtime/engine/pool.hpp"
 #include "runtime/engine/run.hpp"
 #include "runtime/engine/wire.hpp"
@@ -29,9 +30,9 @@ class Mailbox {
   struct Arriving {
     MessageName name;
     std::uint64_t bytes = 0;
-    Arrived arrived;             ///< of these
-    Run* receive = nullptr;      ///< that it fills
-    Landing* landing = nullptr;  ///< where it waits for a receive
+    Arrived arrived;                ///< of these
+    MessageRun* receive = nullptr;  ///< that it fills
+    Landing* landing = nullptr;     ///< where it waits for a receive
   };
 
   explicit Mailbox(Rank job_size) : peers_(static_cast<std::size_t>(job_size)) {}
@@ -45,9 +46,9 @@ class Mailbox {
   /// Is this message the next of its stream? Then the one after it is, from now on.
   bool take_turn(const MessageName& name);
 
-  void add_receive(Run& receive) { receives_[bucket(receive.peer, receive.number)].push(&receive); }
-  Run* take_receive(Rank source, std::uint32_t tag);
-  void forget_receive(const Run& receive);
+  void add_receive(MessageRun& receive) { receives_[bucket(receive.peer, receive.tag)].push(&receive); }
+  MessageRun* take_receive(Rank source, std::uint32_t tag);
+  void forget_receive(const MessageRun& receive);
 
   /// Messages whose turn has come and that nobody has asked for.
   void add_unexpected(Landing* message) { unexpected_[bucket(message->source, message->run)].push(message); }
@@ -64,7 +65,7 @@ class Mailbox {
   Arriving& add_arriving(const MessageName& name, std::uint64_t bytes);
   void end_arriving(const Arriving& message);
   /// What has begun to arrive in this landing goes to this receive; to nobody if that is null.
-  void hand_over(const Landing& landing, Run* receive);
+  void hand_over(const Landing& landing, MessageRun* receive);
 
   /// Empties it: the landings are the caller's to release.
   std::vector<Landing*> clear();
@@ -84,7 +85,7 @@ class Mailbox {
   Stream& stream(Rank peer, std::uint32_t tag);
 
   std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // after the first message
-  std::array<Fifo<Run*>, buckets> receives_;
+  std::array<Fifo<MessageRun*>, buckets> receives_;
   std::array<Fifo<Landing*>, buckets> unexpected_;
   Fifo<Landing*> held_;
   std::array<std::vector<Arriving>, buckets> arriving_;

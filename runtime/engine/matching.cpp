@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view another_part = "another part of that number, which follows other values";
 
 /// Why a run has no part of this number.
-std::string text_of_parts(const Run& run, std::uint32_t part) {
+std::string text_of_parts(const CollectiveRun& run, std::uint32_t part) {
   if (run.chains.empty()) return fmt::format("{} parts in that call", run.parts);
   return fmt::format("nothing that follows part {} of it", part - run.parts);
 }
@@ -52,7 +52,7 @@ Place Matching::place(const Arrival& message) {
   const MessageHeader& header = message.header;
   if (const auto flaw = flaw_of(message)) return refuse(message, *flaw);
   if (header.kind == MessageKind::Message) return place_message(message);
-  Run* run = runs_.find(header.run);
+  CollectiveRun* run = runs_.find(header.run);
   const auto ahead = static_cast<std::int32_t>(header.run - runs_.next());
   if (!run && ahead < 0) return place_late(message);
   if (run) return place_in_run(*run, message);
@@ -60,7 +60,7 @@ Place Matching::place(const Arrival& message) {
   return place_early(message);
 }
 
-Place Matching::place_in_run(Run& run, const Arrival& message) {
+Place Matching::place_in_run(CollectiveRun& run, const Arrival& message) {
   const MessageHeader& header = message.header;
   if (header.part < run.parts && run.digest != header.digest) return refuse_as_different(message);
   if (run.may_begin(header.part)) return place_early(message);
@@ -163,7 +163,7 @@ Place Matching::place_early(const Arrival& message) {
 }
 
 std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early) {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   violation_.clear();
   take_early(early, [&](Landing& landing) {
     if (landing.run != run.number) return false;
@@ -185,7 +185,7 @@ std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early)
 
 /// Why what has come early belongs nowhere.
 std::string Matching::text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   if (differs && landing.part < run.parts) return text_of_difference(landing.source, run.number);
   if (differs) return text_of_violation(arrival_of(landing), another_part);
   return text_of_violation(arrival_of(landing),
@@ -193,7 +193,7 @@ std::string Matching::text_of_stray(const ActivePart& part, const Landing& landi
 }
 
 std::string_view Matching::refuse_after(const ActivePart& part) {
-  const Run& run = *part.run;
+  const CollectiveRun& run = collective_of(part);
   violation_.clear();
   take_early(early_for(run.number), [&](Landing& landing) {
     const bool follows =

@@ -23,14 +23,15 @@ struct Place {
   StepId step = 0;
   Landing* landing = nullptr;
   bool duplicate = false;  ///< all of it has come before
-  Run* receive = nullptr;  ///< the first of a message meets this receive, which may begin, or refuse what does not fit
-  bool in_turn = false;    ///< after that, next_met() may find others
+  MessageRun* receive =
+      nullptr;           ///< the first of a message meets this receive, which may begin, or refuse what does not fit
+  bool in_turn = false;  ///< after that, next_met() may find others
   /// Not empty: it is dropped because no honest rank that posted the same sends it. Valid until something else comes.
   std::string_view violation{};
 };
 
 /// Ok, or why this receive can't take a message.
-Status fits(const Run& receive, Rank source, std::uint64_t bytes, Dtype element);
+Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element);
 
 /// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
 bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
@@ -47,7 +48,7 @@ class Matching {
   /// Messages that have come before their part was begun find their steps. Says what is wrong with one that does not
   /// belong there, as Place::violation.
   std::string_view adopt(ActivePart& part) {
-    auto& early = early_for(part.run->number);
+    auto& early = early_for(collective_of(part).number);
     return early.empty() ? std::string_view() : adopt(part, early);
   }
   /// Nothing follows this part: what has come for what would is let go of, and said to be wrong, as Place::violation.
@@ -59,16 +60,16 @@ class Matching {
 
   /// A receive and a landing that has its message, in part at least.
   struct Met {
-    Run* receive = nullptr;
+    MessageRun* receive = nullptr;
     Landing* message = nullptr;
   };
 
   /// Numbers a message to this process.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return mailbox_.next_number(to, tag); }
   /// The message that this receive takes, if one waits; else the receive waits for it.
-  Landing* expect(Run& receive);
+  Landing* expect(MessageRun& receive);
   /// The receive waits no longer.
-  void forget(const Run& receive) { mailbox_.forget_receive(receive); }
+  void forget(const MessageRun& receive) { mailbox_.forget_receive(receive); }
   /// The message that a receive of this name would take, or null.
   const Landing* waiting(Rank source, std::uint32_t tag) { return mailbox_.unexpected(source, tag); }
   /// After a message of this source and tag: one that it had held up, and whose receive is there.
@@ -84,7 +85,7 @@ class Matching {
   Place refuse_as_different(const Arrival& message);
   std::optional<std::string> flaw_of(const Arrival& message) const;
   static std::optional<std::string> difference(const Arrival& message, const Landing& landing);
-  Place place_in_run(Run& run, const Arrival& message);
+  Place place_in_run(CollectiveRun& run, const Arrival& message);
   Place place_in_part(ActivePart& part, const Arrival& message);
   Place place_in_landing(const Arrival& message, Landing& landing);
   Place place_late(const Arrival& message);

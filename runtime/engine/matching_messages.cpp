@@ -4,11 +4,11 @@
 
 namespace lacuna::runtime {
 
-Status fits(const Run& receive, Rank source, std::uint64_t bytes, Dtype element) {
+Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element) {
   if (bytes <= receive.call.count && element == receive.element) return {};
   return {Code::Mismatch,
           fmt::format("the message from rank {} with tag {} has {} elements of {}; the receive takes at most {} of {}",
-                      source, receive.number, bytes / size_of(element), to_string(element),
+                      source, receive.tag, bytes / size_of(element), to_string(element),
                       receive.call.count / size_of(receive.element), to_string(receive.element))};
 }
 
@@ -42,7 +42,7 @@ Place Matching::place_first(const Arrival& message) {
   const MessageHeader& header = message.header;
   const MessageName name{message.from, header.run, header.digest};
   const bool in_turn = mailbox_.take_turn(name);
-  Run* receive = in_turn ? mailbox_.take_receive(name.source, name.tag) : nullptr;
+  MessageRun* receive = in_turn ? mailbox_.take_receive(name.source, name.tag) : nullptr;
   Landing* landing = receive ? nullptr : landings_.park(message);
   if (!receive && !landing) return refuse_for_credit(message);
   landings_.give(landing, [&] {
@@ -57,8 +57,8 @@ Place Matching::place_first(const Arrival& message) {
   return {.landing = landing, .receive = receive, .in_turn = in_turn};
 }
 
-Landing* Matching::expect(Run& receive) {
-  Landing* message = mailbox_.take_unexpected(receive.peer, receive.number);
+Landing* Matching::expect(MessageRun& receive) {
+  Landing* message = mailbox_.take_unexpected(receive.peer, receive.tag);
   if (!message) mailbox_.add_receive(receive);
   return message;
 }
@@ -66,7 +66,7 @@ Landing* Matching::expect(Run& receive) {
 std::optional<Matching::Met> Matching::next_met(Rank source, std::uint32_t tag) {
   while (Landing* next = mailbox_.take_held(source, tag)) {
     mailbox_.take_turn({next->source, next->run, next->digest});
-    if (Run* receive = mailbox_.take_receive(next->source, next->run)) return Met{receive, next};
+    if (MessageRun* receive = mailbox_.take_receive(next->source, next->run)) return Met{receive, next};
     mailbox_.add_unexpected(next);
   }
   return std::nullopt;

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,41 +10,48 @@
 #include "runtime/method/method.hpp"
 #include "runtime/observe/kokkos_tools.hpp"
 #include "runtime/values/clock.hpp"
-#include "transports/transport.hpp"
+#include "runtime/values/report.hpp"
 
 namespace lacuna::runtime {
 
 class Communicator;
-struct Run;
-
-/// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
-struct Landing {
-  struct Piece {
-    std::size_t offset = 0;
-    std::size_t bytes = 0;
-  };
-  struct Waiting {
-    std::size_t offset = 0;
-    Descriptor descriptor;
-  };
-
-  Rank source = 0;  ///< process that sends it
-  // Of its header.
-  std::uint32_t run = 0;
-  std::uint32_t part = 0;
-  std::uint32_t index = 0;
-  std::uint32_t digest = 0;
-  Dtype dtype = Dtype::U8;
-  bool eager = false;
-  std::uint64_t bytes = 0;  ///< of the whole message
-  std::byte* memory = nullptr;
-  Arrived arrived;  ///< of a collective's message
-  std::vector<Piece> pieces;
-  std::vector<Waiting> descriptors;
-};
 
 /// What a run carries out: a call of a collective, or one side of a point-to-point message.
 enum class RunKind : std::uint8_t { Collective, Send, Receive };
+
+/// One execution of a call or of one side of a message: what the two have in common. It is a CollectiveRun or, as its
+/// kind says, a MessageRun.
+struct Run {
+  RunKind kind = RunKind::Collective;
+  Communicator* communicator = nullptr;
+  Call call;  ///< without the algorithm's name; a message's holds its buffer and counts in bytes
+  std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
+  std::vector<std::unique_ptr<ActivePart>> spare;
+  std::uint32_t operations = 0;          ///< of the transport, and steps that compute: meanwhile its buffers are in use
+  std::uint64_t sent = 0, received = 0;  ///< payload, bytes
+  Clock::time_point deadline;
+  std::uint64_t posted = 0;                                  ///< in ticks
+  std::uint32_t traced = 0;                                  ///< its number in the trace
+  kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
+  Status status;
+  bool finished = false;
+  bool abandoned = false;  ///< nobody holds a request for it any more
+  bool expiry_reported = false;
+
+  /// The part of this number if it is in flight.
+  ActivePart* find(std::uint32_t part) {
+    for (auto& candidate : active) {
+      if (candidate->number == part) return candidate.get();
+    }
+    return nullptr;
+  }
+  /// A part that was in flight has ended; its memory serves those to come.
+  void lay_aside(const ActivePart& part) {
+    const auto at = std::find_if(active.begin(), active.end(), [&](const auto& one) { return one.get() == &part; });
+    spare.push_back(std::move(*at));
+    active.erase(at);
+  }
+};
 
 /// A part of the plan and those that follow it: number n of a plan of m parts is followed by n + m, n + 2m ...
 struct Chain {
@@ -52,42 +60,28 @@ struct Chain {
   int rounds = 0;            ///< of those that have ended
 };
 
-/// One execution of a call, or a message: a run of one part whose graph is one step. A message's call holds its buffer
-/// and counts in bytes.
-struct Run {
-  RunKind kind = RunKind::Collective;
-  Communicator* communicator = nullptr;
+/// One execution of a call of a collective: the parts of its plan, and what follows them. The tables of its call are
+/// its own, with all offsets.
+struct CollectiveRun : Run {
+  std::uint32_t number = 0;  ///< of the call
+  std::uint32_t digest = 0;  ///< of what was asked for
   const Algorithm* algorithm = nullptr;
-  Call call;  ///< without the algorithm's name; its tables are the run's own, with all offsets
   std::vector<std::size_t> tables;
-  Sampler sampler;
-  std::uint32_t number = 0;        ///< of the call; a message's tag
-  std::uint32_t digest = 0;        ///< of what was asked for; a message's number in its stream, once it is known
-  Rank peer = 0;                   ///< of a message: the other rank of the job
-  Dtype element = Dtype::U8;       ///< of a message
-  std::size_t place = 0;           ///< of a message: among the communicator's unfinished ones
+  bool in_place = false;
+  bool prepared = false;  ///< may be started again after its end
+
+  Plan plan;
+  std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
+  std::uint32_t next_part = 0;   ///< of the plan
+  std::uint32_t parts_done = 0;  ///< whose chains have ended
+  std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none
+
+  // Of a call with a method.
   const Method* method = nullptr;  ///< null: a dense call
   std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
-  bool in_place = false;
+  Sampler sampler;
   std::vector<std::byte> kept;  ///< beside the data, for its parts
   Report report;
-  Plan plan;
-  std::uint32_t parts = 1;                          ///< of the plan; each may be followed by others, its chain
-  std::uint32_t next_part = 0;                      ///< of the plan
-  std::uint32_t parts_done = 0;                     ///< whose chains have ended
-  std::vector<Chain> chains;                        ///< by part of the plan, where others may follow; else none
-  std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
-  std::vector<std::unique_ptr<ActivePart>> spare;
-  Clock::time_point deadline;
-  std::uint64_t posted = 0;                                  ///< in ticks
-  std::uint32_t traced = 0;                                  ///< its number in the trace
-  kokkos_tools::Section section = kokkos_tools::no_section;  ///< from the post until its caller knows of the end
-  Status status;
-  bool finished = false;
-  bool abandoned = false;  ///< nobody holds a request for it any more
-  bool prepared = false;   ///< may be started again after its end
-  bool expiry_reported = false;
-  std::uint32_t operations = 0;  ///< of the transport, in flight: while there are any, the buffers are in use
 
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {
@@ -99,13 +93,30 @@ struct Run {
     if (chains.empty() || part < parts) return part >= next_part && part < parts;
     return !chains[part % parts].ended && part / parts >= chains[part % parts].length;
   }
-  /// The part of this number if it is in flight.
-  ActivePart* find(std::uint32_t part) {
-    for (auto& candidate : active) {
-      if (candidate->number == part) return candidate.get();
-    }
-    return nullptr;
-  }
 };
+
+/// One side of a message: a run of one part, whose graph is one step.
+struct MessageRun : Run {
+  Rank peer = 0;  ///< the other rank of the job
+  std::uint32_t tag = 0;
+  std::uint32_t number = 0;  ///< of the message in its stream, once it is known
+  Dtype element = Dtype::U8;
+  std::size_t place = 0;  ///< among the communicator's unfinished ones
+};
+
+/// A run whose kind is Collective.
+inline CollectiveRun& as_collective(Run& run) { return static_cast<CollectiveRun&>(run); }
+inline const CollectiveRun& as_collective(const Run& run) { return static_cast<const CollectiveRun&>(run); }
+/// A run whose kind is Send or Receive.
+inline MessageRun& as_message(Run& run) { return static_cast<MessageRun&>(run); }
+inline const MessageRun& as_message(const Run& run) { return static_cast<const MessageRun&>(run); }
+
+/// The run of a part that is a collective's.
+inline CollectiveRun& collective_of(const ActivePart& part) { return as_collective(*part.run); }
+
+/// What names a run in records, as in its messages' headers.
+inline std::uint32_t number_or_tag(const Run& run) {
+  return run.kind == RunKind::Collective ? as_collective(run).number : as_message(run).tag;
+}
 
 }  // namespace lacuna::runtime

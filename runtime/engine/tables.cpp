@@ -19,7 +19,7 @@ Blocks keep(const Blocks& blocks, std::vector<std::size_t>& tables) {
 
 }  // namespace
 
-void keep_tables(Run& run, const Call& call, Rank rank) {
+void keep_tables(CollectiveRun& run, const Call& call, Rank rank) {
   run.tables.clear();
   run.call.input_blocks = run.call.output_blocks = {};
   if (!has_tables(call.collective)) return;
@@ -33,7 +33,7 @@ void keep_tables(Run& run, const Call& call, Rank rank) {
   }
 }
 
-void tell_own_length(const Run& run, Rank rank) {
+void tell_own_length(const CollectiveRun& run, Rank rank) {
   const Call& call = run.call;
   if (call.output_blocks.received.empty()) return;
   const auto own = static_cast<std::size_t>(rank);

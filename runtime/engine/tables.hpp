@@ -7,10 +7,10 @@
 namespace lacuna::runtime {
 
 /// Copies the tables of the buffers that `rank` has into the run, whose call then has them with all offsets.
-void keep_tables(Run& run, const Call& call, Rank rank);
+void keep_tables(CollectiveRun& run, const Call& call, Rank rank);
 
 /// Says how many elements this rank has received from itself, if that is asked.
-void tell_own_length(const Run& run, Rank rank);
+void tell_own_length(const CollectiveRun& run, Rank rank);
 
 /// What all ranks must have alike in the lengths of their buffers: the count, or the sum and a digest of the table; 0
 /// where each rank has its own.

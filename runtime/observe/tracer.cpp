@@ -28,6 +28,12 @@ std::uint64_t bytes_of(const ActivePart& part, StepId id) {
   return bytes;
 }
 
+std::string_view name_of(const Run& run) {
+  if (run.kind != RunKind::Collective) return "message";
+  const CollectiveRun& call = as_collective(run);
+  return call.method ? call.method->find(*call.algorithm)->name : call.algorithm->name;
+}
+
 }  // namespace
 
 void Tracer::add(Event event) {
@@ -43,7 +49,7 @@ Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   return {.call = part.run->traced,
           .step = id,
-          .index = part.run->kind == RunKind::Collective ? step.index : part.run->digest,
+          .index = part.run->kind == RunKind::Collective ? step.index : as_message(*part.run).number,
           .peer = !step.sends() && !step.receives() ? Rank{0} : part.process_at(step.peer),
           .part = static_cast<std::uint16_t>(part.number),
           .kind = kind,
@@ -52,15 +58,13 @@ Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
 
 void Tracer::call_posted(Run& run) {
   run.traced = calls_++;
-  std::string_view name = run.algorithm ? run.algorithm->name : "message";
-  if (run.method) name = run.method->find(*run.algorithm)->name;
   add({.bytes = run.call.count * size_of(run.call.dtype),
        .communicator = run.communicator->id(),
        .call = run.traced,
-       .run = run.number,
+       .run = number_or_tag(run),
        .step = static_cast<std::uint32_t>(run.call.collective),
-       .index = place_of(names_, name),
-       .peer = run.peer,
+       .index = place_of(names_, name_of(run)),
+       .peer = run.kind == RunKind::Collective ? Rank{0} : as_message(run).peer,
        .kind = Kind::CallPosted,
        .call_kind = run.kind});
 }

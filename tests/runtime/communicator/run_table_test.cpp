@@ -9,8 +9,8 @@
 namespace lacuna::test {
 namespace {
 
-runtime::Run barrier() {
-  runtime::Run run;
+runtime::CollectiveRun barrier() {
+  runtime::CollectiveRun run;
   run.call.collective = Collective::Barrier;
   run.algorithm = *select_algorithm(run.call, Hosts(2));
   return run;
@@ -18,7 +18,7 @@ runtime::Run barrier() {
 
 TEST(RunTable, ACallIsFoundUntilItsEndAndRememberedAfterIt) {
   runtime::RunTable table(0u - 1, 4, 4);
-  runtime::Run call = barrier();
+  runtime::CollectiveRun call = barrier();
   table.add_call(call);
   EXPECT_EQ(call.number, 0u - 1);
   EXPECT_EQ(table.next(), 0u);
@@ -33,8 +33,8 @@ TEST(RunTable, ACallIsFoundUntilItsEndAndRememberedAfterIt) {
 
 TEST(RunTable, AMessageThatEndsLeavesTheOthersInTheirPlaces) {
   runtime::RunTable table(0, 4, 3);
-  runtime::Run messages[3];
-  for (runtime::Run& message : messages) {
+  runtime::MessageRun messages[3];
+  for (runtime::MessageRun& message : messages) {
     message.kind = runtime::RunKind::Send;
     EXPECT_TRUE(table.has_room_for_message());
     table.add_message(message);
@@ -42,16 +42,16 @@ TEST(RunTable, AMessageThatEndsLeavesTheOthersInTheirPlaces) {
   EXPECT_EQ(table.has_room_for_message().code(), Code::Busy);
   table.remove(messages[0]);
   table.remove(messages[2]);
-  EXPECT_EQ(table.messages(), std::vector<runtime::Run*>{&messages[1]});
+  EXPECT_EQ(table.messages(), std::vector<runtime::MessageRun*>{&messages[1]});
   EXPECT_EQ(messages[1].place, 0u);
 }
 
 TEST(RunTable, VisitsEachCallAlsoIfTheVisitEndsIt) {
   runtime::RunTable table(5, 4, 4);
-  runtime::Run calls[] = {barrier(), barrier(), barrier()};
-  for (runtime::Run& call : calls) table.add_call(call);
+  runtime::CollectiveRun calls[] = {barrier(), barrier(), barrier()};
+  for (runtime::CollectiveRun& call : calls) table.add_call(call);
   std::set<std::uint32_t> visited;
-  table.each_call([&](runtime::Run& run) {
+  table.each_call([&](runtime::CollectiveRun& run) {
     visited.insert(run.number);
     table.remove(run);
   });

@@ -80,7 +80,7 @@ TEST_P(KernelSteps, MessagesOfCarriedLengthAndPartsThatFollowGiveTheOraclesNumbe
         Ranks ranks(size, options);
         Job job(sparse_inputs(size, count, static_cast<std::uint32_t>(count) + 7), {.most = most});
         for (const Status& end : job.run(ranks)) ASSERT_TRUE(end) << end.to_string();
-        const Numbers expected = sparse_sum_of(job.inputs, most, job.runs[0]->parts);
+        const Numbers expected = sparse_sum_of(job.inputs, most, runtime::as_collective(*job.runs[0]).parts);
         for (const Numbers& output : job.outputs) ASSERT_EQ(output, expected) << size << " ranks, " << count;
         for (Rank rank = 0; rank < size; ++rank) ASSERT_EQ(ranks.executor(rank).landings().in_use(), 0u);
       }

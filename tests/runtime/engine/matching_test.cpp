@@ -22,11 +22,11 @@ struct Matcher {
     const MessageHeader header{.bytes = bytes, .run = tag, .digest = number, .kind = MessageKind::Message};
     return matching.place({.from = 1, .header = header, .bytes = static_cast<std::size_t>(bytes), .eager = true});
   }
-  runtime::Run receive() {
-    runtime::Run run;
+  runtime::MessageRun receive() {
+    runtime::MessageRun run;
     run.kind = runtime::RunKind::Receive;
     run.peer = 1;
-    run.number = tag;
+    run.tag = tag;
     run.call.count = 64;
     return run;
   }
@@ -45,7 +45,7 @@ TEST(Matching, AMessageWaitsInALandingUntilItsReceiveTakesIt) {
   const Place place = here.message(0);
   ASSERT_TRUE(place.landing);
   EXPECT_FALSE(place.receive);
-  runtime::Run receive = here.receive();
+  runtime::MessageRun receive = here.receive();
   EXPECT_EQ(here.matching.expect(receive), place.landing);
   EXPECT_TRUE(here.matching.hand_over({&receive, place.landing}));
   here.landings.release(place.landing);
@@ -54,7 +54,7 @@ TEST(Matching, AMessageWaitsInALandingUntilItsReceiveTakesIt) {
 
 TEST(Matching, AReceiveThatWaitsMeetsItsMessageWhichNeedsNoLanding) {
   Matcher here;
-  runtime::Run receive = here.receive();
+  runtime::MessageRun receive = here.receive();
   EXPECT_FALSE(here.matching.expect(receive));
   const Place place = here.message(0);
   EXPECT_EQ(place.receive, &receive);
@@ -64,7 +64,7 @@ TEST(Matching, AReceiveThatWaitsMeetsItsMessageWhichNeedsNoLanding) {
 
 TEST(Matching, AMessageThatHasOvertakenAnotherMeetsItsReceiveAfterIt) {
   Matcher here;
-  runtime::Run first = here.receive(), second = here.receive();
+  runtime::MessageRun first = here.receive(), second = here.receive();
   here.matching.expect(first);
   here.matching.expect(second);
   const Place ahead = here.message(1);

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/engine/arrived.hpp"
+#include "runtime/values/dtype.hpp"
+#include "transports/transport.hpp"
+
+namespace lacuna::runtime {
+
+/// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
+struct Landing {
+  struct Piece {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+  struct Waiting {
+    std::size_t offset = 0;
+    Descriptor descriptor;
+  };
+
+  Rank source = 0;  ///< process that sends it
+  // Of its header.
+  std::uint32_t run = 0;
+  std::uint32_t part = 0;
+  std::uint32_t index = 0;
+  std::uint32_t digest = 0;
+  Dtype dtype = Dtype::U8;
+  bool eager = false;
+  std::uint64_t bytes = 0;  ///< of the whole message
+  std::byte* memory = nullptr;
+  Arrived arrived;  ///< of a collective's message
+  std::vector<Piece> pieces;
+  std::vector<Waiting> descriptors;
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/engine/link.hpp"
+#include "runtime/engine/wire.hpp"
+
+namespace lacuna::runtime {
+
+/// A send or a fetch that the transport has not finished; it owns the header meanwhile.
+struct Operation {
+  MessageHeader header;
+  StepOf step;  ///< no part: a credit message
+  Rank peer = 0;
+  std::size_t bytes = 0;
+  std::size_t on_wire = 0;    ///< bytes counted in the link's window
+  std::byte* slot = nullptr;  ///< a fetch whose bytes are to be reduced
+  bool fetch = false;
+};
+
+}  // namespace lacuna::runtime
