@@ -170,7 +170,7 @@ GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& 
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {
-  const Algorithm& program = part.plan.program ? *part.plan.program : *collective_of(part).algorithm;
+  const Algorithm& program = part.plan->program ? *part.plan->program : *collective_of(part).algorithm;
   return graphs_.get(program, graph_shape(program, structure_of(part), part.order));
 }
 

@@ -64,7 +64,7 @@ void Communicator::begin_method(CollectiveRun& run) {
 }
 
 const PartCost& Communicator::cost(const ActivePart& part, const Structure& structure, const Order& order) {
-  const Algorithm& program = part.plan.program ? *part.plan.program : *collective_of(part).algorithm;
+  const Algorithm& program = part.plan->program ? *part.plan->program : *collective_of(part).algorithm;
   const GraphShape whole = graph_shape(program, structure, order);
   return costs_.get(program, whole).of(whole.position, part.count);
 }
@@ -75,7 +75,7 @@ std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
   std::vector<std::uint64_t> values;
   for (Value value : part.graph->tables().decides) values.push_back(part.value(value));
   return run.method->follow(
-      {.request = request, .part = part.plan, .length = run.chains[part.number % run.parts].length, .values = values});
+      {.request = request, .part = *part.plan, .length = run.chains[part.number % run.parts].length, .values = values});
 }
 
 void Communicator::count(CollectiveRun& run, const Counted& counted) const {
@@ -88,12 +88,12 @@ void Communicator::count(CollectiveRun& run, const Counted& counted) const {
 
 void Communicator::report(const ActivePart& part) {
   CollectiveRun& run = collective_of(part);
-  const PartCost there = cost(part, part.plan.structure, part.order);
+  const PartCost there = cost(part, part.plan->structure, part.order);
   Report& report = run.report;
   int rounds = there.rounds;
   if (!run.chains.empty()) rounds = run.chains[part.number % run.parts].rounds += there.rounds;
   report.rounds = std::max(report.rounds, rounds);
-  if (part.plan.beside || part.number >= run.parts) return;
+  if (part.plan->beside || part.number >= run.parts) return;
   const PartCost dense = dense_cost(part);
   report.dense_rounds = std::max(report.dense_rounds, dense.rounds);
   report.dense_sent += dense.sent * size_of(run.call.dtype);
@@ -103,9 +103,9 @@ void Communicator::report(const ActivePart& part) {
     report.dense_contributions += dense.contributions;
   }
   report.lacking += there.lacking;
-  PartReport& one = report.parts[part.plan.draw];
-  one = {.offset = part.offset, .count = part.count, .outcome = part.plan.outcome, .fewest = there.fewest};
-  if (part.plan.stretches > 0) one.offset = run.plan.stretches_of(part.plan).front().offset;
+  PartReport& one = report.parts[part.plan->draw];
+  one = {.offset = part.offset, .count = part.count, .outcome = part.plan->outcome, .fewest = there.fewest};
+  if (part.plan->stretches > 0) one.offset = run.plan.stretches_of(*part.plan).front().offset;
   if (there.reduced > 0) one.mean = static_cast<double>(there.contributions) / static_cast<double>(there.reduced);
 }
 
@@ -114,7 +114,7 @@ const PartCost& Communicator::dense_cost(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   const Algorithm* beside = run.method->find(*run.algorithm)->dense;
   const Algorithm& algorithm = beside ? *beside : *run.algorithm;
-  const Order order = dense_order({run.call, algorithm, hosts_, run.sampler}, part.plan);
+  const Order order = dense_order({run.call, algorithm, hosts_, run.sampler}, *part.plan);
   const GraphShape whole = graph_shape(algorithm, {}, order);
   return costs_.get(algorithm, whole).of(whole.position, part.count);
 }

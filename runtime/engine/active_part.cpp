@@ -43,8 +43,8 @@ Range range_in_table(const ActivePart& part, const Region& region, Role role) {
     block = blocks.offsets[rank];
     length = blocks.counts[rank];
   }
-  const std::size_t begin = boundary(part.plan.share, length, part.plan.shares);
-  const std::size_t count = boundary(part.plan.share + 1, length, part.plan.shares) - begin;
+  const std::size_t begin = boundary(part.plan->share, length, part.plan->shares);
+  const std::size_t count = boundary(part.plan->share + 1, length, part.plan->shares) - begin;
   return {scratch ? 0 : block + begin, count};
 }
 
@@ -65,21 +65,16 @@ Range counted_range(const ActivePart& part, const Region& region) {
       fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count, begin, length));
 }
 
-/// Where a buffer of the caller's begins for this part, or an array of the state; the others follow later.
-std::byte* base_of(const ActivePart& part, const BufferInfo& info) {
+/// An array of the state, which is made if it lacks.
+std::byte* array_of(const ActivePart& part, const BufferInfo& info) {
   const Call& call = part.run->call;
-  if (info.role == Role::Kept) return collective_of(part).kept.data();
-  if (info.role == Role::State) {
-    if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
-    const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
-    const Dtype dtype = info.element.value_or(call.dtype);
-    StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
-    if (array.count() == count && array.dtype == dtype) return array.bytes.data();
-    throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}",
-                                        info.name, array.count(), to_string(array.dtype), count, to_string(dtype)));
-  }
-  const void* base = info.role == Role::Input ? call.input : call.output;
-  return static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
+  if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
+  const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
+  const Dtype dtype = info.element.value_or(call.dtype);
+  StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
+  if (array.count() == count && array.dtype == dtype) return array.bytes.data();
+  throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}", info.name,
+                                      array.count(), to_string(array.dtype), count, to_string(dtype)));
 }
 
 std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {
@@ -88,23 +83,37 @@ std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {
   return whole ? part.count : (part.count / info.pieces + 1) * info.longest + 1;
 }
 
+/// One of the caller's two, which hold all that the part needs: nearly always.
+PartBuffer callers_buffer(const ActivePart& part, Role role) {
+  const Call& call = part.run->call;
+  const void* base = role == Role::Input ? call.input : call.output;
+  auto* data =
+      static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
+  std::size_t length = part.count;
+  if (part.plan->stretches > 0) {
+    length = call.count;
+  } else if (!has_blocks(call.collective)) {
+    data += part.offset * size_of(call.dtype);
+  }
+  return {.data = data, .length = length, .room = length, .dtype = call.dtype, .reduction = call.reduction};
+}
+
 PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   const Call& call = part.run->call;
+  if (info.role <= Role::Output) return callers_buffer(part, info.role);
   PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
                     .reduction = info.element ? Reduction::Sum : call.reduction};
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
-  const bool has_own_place = part.plan.stretches > 0 && info.role <= Role::Output;
-  if (has_own_place) buffer.length = call.count;
   if (info.role == Role::Kept) buffer.length = collective_of(part).plan.kept;
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
     part.scratch_bytes += aligned(buffer.room * size_of(buffer.dtype));
-  } else if (info.role != Role::Landed) {
-    buffer.data = base_of(part, info);
-    const bool begins_at_part =
-        !has_blocks(call.collective) && info.is_like_data() && !has_own_place && info.role != Role::Kept;
-    if (begins_at_part) buffer.data += part.offset * size_of(buffer.dtype);
+  } else if (info.role == Role::Kept) {
+    buffer.data = collective_of(part).kept.data();
+  } else if (info.role == Role::State) {
+    buffer.data = array_of(part, info);
+    if (!has_blocks(call.collective) && info.is_like_data()) buffer.data += part.offset * size_of(buffer.dtype);
   }
   return buffer;
 }
@@ -115,7 +124,7 @@ PartView view_of(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   return {.call = run.call,
           .plan = run.plan,
-          .part = part.plan,
+          .part = *part.plan,
           .size = part.order.size(),
           .position = part.position,
           .count = part.count,
@@ -125,12 +134,12 @@ PartView view_of(const ActivePart& part) {
 
 void cut(ActivePart& part) {
   const Call& call = part.run->call;
-  part.offset = part.plan.data.offset;
-  part.count = part.plan.data.count;
+  part.offset = part.plan->data.offset;
+  part.count = part.plan->data.count;
   if (!has_tables(call.collective)) return;
   const std::size_t longest = std::max({longest_of(call.input_blocks), longest_of(call.output_blocks), call.count});
   part.offset = 0;
-  part.count = (longest + part.plan.shares - 1) / part.plan.shares;
+  part.count = (longest + part.plan->shares - 1) / part.plan->shares;
 }
 
 void lay_out(ActivePart& part) {
@@ -167,7 +176,7 @@ Extent resolve(const ActivePart& part, const Region& region) {
 
 Scale scale_of(const ActivePart& part, const Step& step) {
   if (step.contributors == 0) return {};
-  const Missing& missing = part.plan.missing;
+  const Missing& missing = part.plan->missing;
   const double all = part.order.size(), there = step.contributors;
   const bool averages = part.run->call.reduction == Reduction::Avg;
   switch (there == all ? Missing::Rule::Zeros : missing.rule) {
@@ -186,7 +195,7 @@ Scale scale_of(const ActivePart& part, const Step& step) {
 }
 
 Structure structure_of(const ActivePart& part) {
-  Structure structure = part.plan.structure;
+  Structure structure = part.plan->structure;
   structure.in_place = collective_of(part).in_place || structure.data != Data::Own;
   return structure;
 }

@@ -43,8 +43,9 @@ struct PartBuffer {
 struct ActivePart {
   Run* run = nullptr;
   std::uint32_t number = 0;
-  std::uint32_t digest = 0;  ///< of what its messages are for: that of the run, and of what it follows
-  PartPlan plan;
+  std::uint32_t digest = 0;        ///< of what its messages are for: that of the run, and of what it follows
+  const PartPlan* plan = nullptr;  ///< of its run's plan, or `followed`
+  PartPlan followed;               ///< how it follows the part before it in its chain
   std::shared_ptr<const Graph> graph;
   const Group* group = nullptr;
   Order order;

@@ -70,14 +70,14 @@ void Executor::activate_part(CollectiveRun& run) {
   ActivePart& part = add_part(run);
   part.number = run.next_part++;
   part.digest = run.digest;
-  part.plan = run.plan.parts[part.number];
+  part.plan = &run.plan.parts[part.number];
   begin_part(part);
 }
 
 void Executor::begin_part(ActivePart& part) {
   CollectiveRun& run = collective_of(part);
   if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
-  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, part.plan);
+  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, *part.plan);
   part.position = part.order.position_of(run.communicator->rank());
   // Nearly always the graph of the last time: counting its owners would cost more than to compare.
   if (const auto& planned = run.communicator->graph(part); part.graph != planned) part.graph = planned;
@@ -165,9 +165,10 @@ bool Executor::follow(ActivePart& part) {
   if (part.number + run.parts > std::numeric_limits<std::uint16_t>::max()) {
     throw std::length_error(fmt::format("part {} is followed by more parts than can be numbered", part.number));
   }
-  part.plan = *next;
+  part.followed = *next;
+  part.plan = &part.followed;
   part.number += run.parts;
-  part.digest = digest_after(part.digest, part.plan);
+  part.digest = digest_after(part.digest, *part.plan);
   begin_part(part);
   return true;
 }

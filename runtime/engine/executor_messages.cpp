@@ -4,6 +4,11 @@
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
+namespace {
+
+const PartPlan whole_message;
+
+}  // namespace
 
 void Executor::begin_message(MessageRun& run) {
   if (run.kind == RunKind::Send) {
@@ -21,7 +26,7 @@ ActivePart& Executor::activate_message(MessageRun& run) {
   part.graph = run.kind == RunKind::Send ? message_graphs_.send : message_graphs_.receive;
   part.number = 0;
   part.digest = run.number;
-  part.plan = {};
+  part.plan = &whole_message;
   part.offset = 0;
   part.count = run.call.count;
   prepare(part);

@@ -59,7 +59,8 @@ struct Fake {
   }
   void take(std::size_t number, std::size_t parts) {
     const std::size_t offset = boundary(number, run.call.count, parts);
-    part.plan.data = {offset, boundary(number + 1, run.call.count, parts) - offset};
+    part.followed.data = {offset, boundary(number + 1, run.call.count, parts) - offset};
+    part.plan = &part.followed;
     cut(part);
     lay_out(part);
   }
