@@ -39,7 +39,7 @@ std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view 
   const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
   if (!instead.empty() && (!method || method->find(call.collective, instead))) return instead;
   if (method) {
-    const std::string_view preferred = method->preferred(call, hosts);
+    const std::string_view preferred = method->preferred ? method->preferred(call, hosts) : std::string_view();
     return method->find(call.collective, preferred) ? preferred : std::string_view();
   }
   const Preference* row = preference(call, hosts);
@@ -84,7 +84,7 @@ const Method* owner_of(const Algorithm& algorithm) {
 /// The algorithm, unless it refuses the call.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
-    if (Status valid = method->check(call, algorithm, hosts); !valid) return valid;
+    if (Status valid = method->check ? method->check(call, algorithm, hosts) : Status(); !valid) return valid;
     if (Status valid = call.options.method.status(); !valid) return valid;
   } else if (asks_for_method(call)) {
     return does_not_serve(*call.options.method.method(), call, algorithm);

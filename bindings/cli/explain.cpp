@@ -107,7 +107,8 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
 void show_serving(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one, bool taken) {
   const char mark = taken ? '>' : ' ';
   const Algorithm& algorithm = *one.algorithm;
-  if (const Status valid = options.method.method()->check(call, algorithm, options.hosts); !valid) {
+  const auto check = options.method.method()->check;
+  if (const Status valid = check ? check(call, algorithm, options.hosts) : Status(); !valid) {
     return fmt::print("{} {:<22} {}\n", mark, one.name, valid.message());
   }
   Plan plan;
