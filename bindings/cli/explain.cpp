@@ -49,6 +49,14 @@ PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& host
   return any != plan.parts.end() ? *any : PartPlan();
 }
 
+bool depends_on_data(const Call& call, const Hosts& hosts) {
+  const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
+  if (!algorithm || !*algorithm) return false;
+  const PartPlan part = part_of(call, **algorithm, hosts);
+  const Algorithm& program = part.program ? *part.program : **algorithm;
+  return cost_of(program, hosts, call.count, size_of(call.dtype), {.numbers = part.structure.numbers}).depends_on_data;
+}
+
 double Cost::seconds(double latency, double rate) const {
   return steps * latency + static_cast<double>(host_bytes) / rate;
 }

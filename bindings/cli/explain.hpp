@@ -37,6 +37,9 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
 /// Of the parts of such a call's first run that carry the result, one that is not dense; without any, the first.
 PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 
+/// Does it depend on the data what such a call sends, and so what its result lacks?
+bool depends_on_data(const Call& call, const Hosts& hosts);
+
 /// Whose values are in the result of such a call.
 struct Contributors {
   Rank fewest = 0;  ///< to an element; 0: nothing is reduced

@@ -44,8 +44,9 @@ struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
   double algorithm_bandwidth = 0;  ///< size over time, GB/s
   double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
-  std::size_t wrong = 0;           ///< elements, on all ranks
-  Percentiles percentiles;         ///< where they were asked for
+  /// Elements, on all ranks; none: not checked, as graphs do not tell what a call leaves out by its data.
+  std::optional<std::size_t> wrong{};
+  Percentiles percentiles;  ///< where they were asked for
 };
 
 /// What the method of one call has left out, over all ranks, beside the dense call of the same algorithm.

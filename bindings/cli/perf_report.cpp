@@ -13,9 +13,9 @@
 namespace lacuna::cli {
 namespace {
 
-std::string figures(const PerfOptions& options, const PerfFigures& measured) {
+std::string figures(const PerfFigures& measured) {
   if (measured.microseconds == 0) return fmt::format("{:>10} {:>7} {:>7} {:>6}", "N/A", "N/A", "N/A", "N/A");
-  const std::string wrong = options.check ? fmt::to_string(measured.wrong) : "N/A";
+  const std::string wrong = measured.wrong ? fmt::to_string(*measured.wrong) : "N/A";
   return fmt::format("{:>10.2f} {:>7.2f} {:>7.2f} {:>6}", measured.microseconds, measured.algorithm_bandwidth,
                      measured.bus_bandwidth, wrong);
 }
@@ -23,7 +23,7 @@ std::string figures(const PerfOptions& options, const PerfFigures& measured) {
 nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) {
   nlohmann::json json = {
       {"time", measured.microseconds}, {"alg_bw", measured.algorithm_bandwidth}, {"bus_bw", measured.bus_bandwidth}};
-  if (options.check) json["nwrong"] = measured.wrong;
+  if (measured.wrong) json["nwrong"] = *measured.wrong;
   if (options.percentiles) {
     const Percentiles& p = measured.percentiles;
     json["percentiles"] = {{"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
@@ -99,7 +99,7 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const auto us = [](double time) { return fmt::format("{:.2f}", time); };
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
-                     figures(options, row.out_of_place), figures(options, row.in_place), row.payload_bytes,
+                     figures(row.out_of_place), figures(row.in_place), row.payload_bytes,
                      percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)), method_cells(options, row.report));
 }
 
@@ -109,7 +109,7 @@ std::string perf_footer(const std::vector<PerfRow>& rows) {
   for (const PerfRow& row : rows) {
     for (const PerfFigures* figures : {&row.out_of_place, &row.in_place}) {
       bandwidth += figures->bus_bandwidth;
-      wrong += figures->wrong;
+      wrong += figures->wrong.value_or(0);
       measured += figures->microseconds > 0;
     }
   }

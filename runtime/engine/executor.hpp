@@ -246,21 +246,23 @@ class Executor : public Watched, private Receiver {
   void flush_troubles();
 
   // Progress (executor_progress.cpp)
+  bool progress_locked();
+  bool may_sleep();
+  void set_timer();
+  void wake();
+  void wake_loop();
+  void give_way() const;
+
+  // Waiting (executor_wait.cpp)
   template <class Done>
   bool wait_for(const Done& done, Clock::time_point until);
   template <class Done>
   bool wait_beside_thread(const Done& done, Clock::time_point until);
   template <class Done>
   bool ended_by_now(const Done& done);
-  bool progress_locked();
   void idle(Clock::duration idle_for, Clock::duration longest);
-  bool may_sleep();
   void sleep_on_events(std::chrono::milliseconds longest);
-  void set_timer();
-  void wake();
-  void wake_loop();
   void progress_loop();
-  void give_way() const;
   static void signal(int fd);
 
   const std::unique_ptr<Transport> transport_;

@@ -1,0 +1,141 @@
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/engine/executor.hpp"
+
+// Who waits makes progress: the caller, or a thread for all of them.
+namespace lacuna::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds longest_sleep{10};  // bounds what a lost wake-up can cost
+constexpr std::chrono::microseconds yielding{200};      // after spinning, before sleeping
+constexpr std::chrono::milliseconds virtual_look{1};    // between looks at a virtual clock
+
+}  // namespace
+
+bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
+  std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once there is something to wait for
+  const auto ended = [&] {
+    const bool over = done();
+    if (begin == 0 && !over) begin = options_.time.ticks_now();
+    if (begin != 0 && over) count_wait(begin);
+    return over;
+  };
+  if (wait_for(ended, until)) return true;
+  Lock lock(*this);
+  record_.tick();
+  count_wait(begin);
+  return false;
+}
+
+/// Waits while the progress thread makes the progress.
+template <class Done>
+bool Executor::wait_beside_thread(const Done& done, Clock::time_point until) {
+  Lock lock(*this);
+  if (options_.time.is_real()) return ended_.wait_until(lock.native(), until, done);
+  while (!done()) {
+    if (options_.time.now() >= until) return false;
+    ended_.wait_for(lock.native(), virtual_look);
+  }
+  return true;
+}
+
+template <class Done>
+bool Executor::wait_for(const Done& done, Clock::time_point until) {
+  if (options_.progress_thread) return wait_beside_thread(done, until);
+  constexpr int rounds_under_lock = 16;
+  Clock::time_point idle_since{};
+  for (std::uint32_t idle_rounds = 0;; ++idle_rounds) {
+    give_way();
+    bool ended = false, computing = false;
+    {
+      Lock lock(*this);
+      for (int round = 0; round < rounds_under_lock && !computing && !(ended = done()); ++round) {
+        if (progress_locked()) idle_rounds = 0;
+        computing = is_computing();
+      }
+    }
+    flush_deferred();
+    if (ended) return true;
+    if (computing && compute_->advance()) idle_rounds = 0;
+    const auto now = options_.time.now();
+    if (now >= until) return ended_by_now(done);
+    if (idle_rounds == 0) {
+      idle_since = now;
+    } else {
+      idle(now - idle_since, until - now);
+    }
+  }
+}
+
+/// The last look of who waits no longer: a program may never wait for long.
+template <class Done>
+bool Executor::ended_by_now(const Done& done) {
+  bool ended = false;
+  {
+    Lock lock(*this);
+    check_time();
+    ended = done();
+  }
+  flush_deferred();
+  return ended;
+}
+
+/// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
+void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
+  if (idle_for < options_.spin) return;
+  if (idle_for < options_.spin + yielding) return std::this_thread::yield();
+  {
+    Lock lock(*this);
+    check_time();
+  }
+  flush_deferred();
+  sleep_on_events(std::min(std::chrono::ceil<std::chrono::milliseconds>(longest), longest_sleep));
+}
+
+void Executor::sleep_on_events(std::chrono::milliseconds longest) {
+  sleepers_.fetch_add(1);
+  bool armed = false;
+  int transport_fd = -1;
+  {
+    Lock lock(*this);
+    armed = state_ != State::Running || may_sleep();  // a job that has failed waits for release()
+    transport_fd = transport_->event_fd();
+  }
+  if (armed) {
+    pollfd fds[2] = {{transport_fd, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
+    ::poll(fds, 2, static_cast<int>(longest.count()));
+    std::uint64_t count = 0;
+    if (fds[1].revents) [[maybe_unused]]
+      const auto read = ::read(wake_fd_, &count, sizeof count);
+  } else {
+    std::this_thread::yield();
+  }
+  sleepers_.fetch_sub(1);
+}
+
+/// After a failure it goes on until no compute step is under way: its buffers are the callers'.
+void Executor::progress_loop() {
+  Clock::time_point idle_since = options_.time.now();
+  bool computing = false;
+  while (state_ == State::Running || computing) {
+    give_way();
+    bool moved = false;
+    {
+      Lock lock(*this);
+      moved = progress_locked();
+      computing = is_computing();
+    }
+    flush_deferred();
+    if (computing && compute_->advance()) moved = true;
+    if (moved) {
+      idle_since = options_.time.now();
+    } else {
+      idle(options_.time.now() - idle_since, Clock::duration::max());
+    }
+  }
+}
+
+}  // namespace lacuna::runtime
