@@ -41,13 +41,14 @@ std::uint64_t Plan::digest() const {
   return digest.value();
 }
 
-std::uint32_t number_of_parts(const Call& call, Rank size, std::size_t chunk_bytes) {
+std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes) {
   const CollectiveTraits& traits = traits_of(call.collective);
   if (traits.lengths == Lengths::Told) return 1;
-  std::size_t longest = call.count;
+  std::size_t longest = count;
   if (traits.lengths == Lengths::Agreed) {
     longest = longest_of(traits.input == Holds::Blocks ? call.input_blocks : call.output_blocks);
   }
+  if (longest * size_of(call.dtype) <= chunk_bytes) return 1;  // divisions are dear
   const std::size_t pieces = traits.in_pieces ? static_cast<std::size_t>(size) : 1;
   const std::size_t piece_bytes = longest * size_of(call.dtype) / pieces;
   const std::size_t wanted = std::max<std::size_t>(piece_bytes / chunk_bytes, 1);
@@ -57,12 +58,7 @@ std::uint32_t number_of_parts(const Call& call, Rank size, std::size_t chunk_byt
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan) {
   const auto [offset, count] = stretch.data;
   std::uint32_t parts = 1;
-  if (stretch.stretches == 0 && !stretch.beside) {
-    Call alone{.collective = call.collective, .count = count, .dtype = call.dtype};
-    alone.input_blocks = call.input_blocks;
-    alone.output_blocks = call.output_blocks;
-    parts = number_of_parts(alone, size, chunk_bytes);
-  }
+  if (stretch.stretches == 0 && !stretch.beside) parts = number_of_parts(call, count, size, chunk_bytes);
   const PartPlan* last = plan.parts.empty() ? nullptr : &plan.parts.back();
   std::uint32_t draw = last ? last->draw + !last->beside : 0;
   for (std::uint32_t i = 0; i < parts; ++i) {

@@ -73,9 +73,9 @@ struct Plan {
 /// Stands for what must be equal on all ranks of one part.
 std::uint64_t digest_of(const PartPlan& part);
 
-/// How many parts a call is cut into: a power of two of at most 64, from values equal on all ranks, so that the pieces
-/// that travel come near to `chunk_bytes`.
-std::uint32_t number_of_parts(const Call& call, Rank size, std::size_t chunk_bytes);
+/// How many parts a call of so many elements, otherwise like this one, is cut into: a power of two of at most 64, from
+/// values equal on all ranks, so that the pieces that travel come near to `chunk_bytes`.
+std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes);
 
 /// Adds a stretch of the call's data, cut as a call of its own, or left whole if it has stretches or lies beside.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);

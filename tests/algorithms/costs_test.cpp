@@ -46,7 +46,7 @@ TEST(Parts, OfBlocksGoByTheLongestOfThoseThatAllRanksKnow) {
     Call call{.collective = collective, .count = 1, .dtype = Dtype::U8};
     const bool gathers = collective == Collective::Allgatherv;
     (gathers ? call.output_blocks : call.input_blocks).counts = counts;
-    EXPECT_EQ(number_of_parts(call, 3, 800), 8u) << to_string(collective);
+    EXPECT_EQ(number_of_parts(call, call.count, 3, 800), 8u) << to_string(collective);
   }
 }
 
