@@ -18,9 +18,8 @@ const Algorithm refusing = {
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
-          static constexpr Kernel refuse = {"look", [](const KernelCall&) {
-                                              return Status(Code::Mismatch, "the input is wrong");
-                                            }};
+          static constexpr Kernel refuse = {
+              "look", [](const KernelCall&) { return Status(Code::Mismatch, "the input is wrong"); }};
           const Region looked_at = g.buffer({});
           if (g.position() == 0) g.kernel(refuse, {.reads = {g.input()}, .writes = {looked_at}});
           for (Rank other = 1; other < g.size(); ++other) {
