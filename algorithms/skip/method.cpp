@@ -30,10 +30,6 @@ constexpr std::string_view examples[] = {"steps=1",
                                          "steps=1,gather_steps=1,incomplete=1"};
 constexpr std::string_view outcomes[] = {"dense", "skipped", "protected", "measured"};
 
-std::shared_ptr<void> make(const void* like) {
-  return like ? std::make_shared<Skip>(as_skip(like)) : std::make_shared<Skip>();
-}
-
 /// A ratio means the same everywhere; steps are the ring's. Ranks keep their places on their hosts.
 std::string_view preferred(const Call& call, const Hosts& hosts) {
   const Skip& asked = skip_of(call);
@@ -60,7 +56,7 @@ const Method skip_method = {
     .outcomes = outcomes,
     .algorithms = skip_algorithms,
     .examples = examples,
-    .make = make,
+    .make = option::make<Skip>,
     .is_on = [](const void* given) { return as_skip(given).is_on(); },
     .preferred = preferred,
     .check = check_skip,

@@ -43,6 +43,7 @@ struct PartBuffer {
 struct ActivePart {
   Run* run = nullptr;
   std::uint32_t number = 0;
+  bool greets = false;             ///< its first message of each pair goes also when empty: it shows the digest
   std::uint32_t digest = 0;        ///< of what its messages are for: that of the run, and of what it follows
   const PartPlan* plan = nullptr;  ///< of its run's plan, or `followed`
   PartPlan followed;               ///< how it follows the part before it in its chain
@@ -111,7 +112,7 @@ void note_length(ActivePart& part, const Step& step, std::size_t count);
 /// Is a message of no bytes sent all the same? Signals are, the first message of each pair, for its digest, and those
 /// that tell their length.
 inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
-  return region.is_signal() || step.carries || (part.number == 0 && step.index == 0);
+  return region.is_signal() || step.carries || (part.greets && step.index == 0);
 }
 
 }  // namespace lacuna::runtime

@@ -71,6 +71,7 @@ void Executor::activate_part(CollectiveRun& run) {
   part.number = run.next_part++;
   part.digest = run.digest;
   part.plan = &run.plan.parts[part.number];
+  part.greets = part.plan->draw == 0 && !part.plan->beside;
   begin_part(part);
 }
 
@@ -168,6 +169,7 @@ bool Executor::follow(ActivePart& part) {
   part.followed = *next;
   part.plan = &part.followed;
   part.number += run.parts;
+  part.greets = false;
   part.digest = digest_after(part.digest, *part.plan);
   begin_part(part);
   return true;

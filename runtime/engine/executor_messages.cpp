@@ -25,6 +25,7 @@ ActivePart& Executor::activate_message(MessageRun& run) {
   part.position = 0;
   part.graph = run.kind == RunKind::Send ? message_graphs_.send : message_graphs_.receive;
   part.number = 0;
+  part.greets = true;
   part.digest = run.number;
   part.plan = &whole_message;
   part.offset = 0;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +115,12 @@ Value value_of(Value Struct::*);
 struct Limits {
   double least = 0, most = 0;
 };
+
+/// Method::make of a struct.
+template <class Struct>
+std::shared_ptr<void> make(const void* like) {
+  return like ? std::make_shared<Struct>(*static_cast<const Struct*>(like)) : std::make_shared<Struct>();
+}
 
 /// The option of a member of a method's struct.
 template <auto Member>

@@ -108,9 +108,7 @@ extern const Method sparse_sum_method = {
     .numbers = numbers,
     .outcomes = outcomes,
     .algorithms = algorithms,
-    .make = [](const void* like) -> std::shared_ptr<void> {
-      return like ? std::make_shared<SparseSum>(*static_cast<const SparseSum*>(like)) : std::make_shared<SparseSum>();
-    },
+    .make = option::make<SparseSum>,
     .is_on = [](const void*) { return true; },
     .plan =
         [](const PlanRequest& request, Plan& plan) {

@@ -316,5 +316,16 @@ TEST(SkipAudit, IsRefusedWhereItMeansNothing) {
   refused({.steps = 1, .incomplete = true, .gather_steps = 1, .audit = 1}, Dtype::F32, "equal on all ranks");
 }
 
+TEST(SkipAudit, EmptyMessagesThatShowWhatWasAskedForAreSentAlsoBesideASample) {
+  const auto messages = [](std::uint64_t audit) {
+    Job job(4, 1);
+    job.run("ring", {.steps = 1, .audit = audit});
+    std::uint64_t sent = 0;
+    for (Rank rank = 0; rank < 4; ++rank) sent += job.ranks.counters(rank).messages_sent;
+    return sent;
+  };
+  EXPECT_EQ(messages(1), messages(0) + 2 * 3) << "one element goes around the ring twice more";
+}
+
 }  // namespace
 }  // namespace lacuna::test

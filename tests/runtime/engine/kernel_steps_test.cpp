@@ -215,6 +215,27 @@ TEST(Kernels, WhatAKernelFindsWrongEndsTheCallWithItsText) {
   EXPECT_EQ(rank.run->status.message(), "rank 0: add: a place beyond the data");
 }
 
+/// One rank alone that runs an algorithm on ones.
+struct Alone {
+  explicit Alone(std::size_t count) : input(count, 1), output(count) {}
+
+  const runtime::Run& run(const Algorithm& algorithm, MethodState* state = nullptr) {
+    Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data()};
+    call.count = input.size();
+    call.dtype = Dtype::I64;
+    call.options.state = state;
+    runtime::Run* run = *ranks.communicator(0).post(call, algorithm);
+    ranks.sweep_until([&] { return run->finished; });
+    return *run;
+  }
+  std::string said(const Algorithm& algorithm, MethodState* state = nullptr) {
+    return std::string(run(algorithm, state).status.message());
+  }
+
+  Ranks ranks{1};
+  Numbers input, output;
+};
+
 /// Its kernel says that there is more than its buffer holds.
 const Algorithm boaster = {
     .collective = Collective::Allreduce,
@@ -234,15 +255,8 @@ const Algorithm boaster = {
 };
 
 TEST(Kernels, AValueBeyondItsBufferEndsTheCall) {
-  Ranks ranks(1);
-  const Numbers input(3, 1);
-  Numbers output(3);
-  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 3};
-  call.dtype = Dtype::I64;
-  runtime::Run* run = *ranks.communicator(0).post(call, boaster);
-  ranks.sweep_until([&] { return run->finished; });
-  EXPECT_NE(run->status.message().find("5 elements from 0 on in a buffer that holds 3"), std::string::npos)
-      << run->status.message();
+  const std::string said = Alone(3).said(boaster);
+  EXPECT_NE(said.find("5 elements from 0 on in a buffer that holds 3"), std::string::npos) << said;
 }
 
 /// Its second kernel is to read what the first says, which is more than there is; in a scratch block for half of it.
@@ -266,16 +280,11 @@ const Algorithm greedy = {
 };
 
 TEST(Kernels, AKernelThatIsToReadBeyondABufferEndsTheCallAndItsBuffersAreTheCallersAgain) {
-  Ranks ranks(1);
-  const Numbers input(100, 1);
-  Numbers output(100);
-  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 100};
-  call.dtype = Dtype::I64;
-  runtime::Run* run = *ranks.communicator(0).post(call, greedy);
-  ranks.sweep_until([&] { return run->finished; });
-  EXPECT_NE(run->status.message().find("100 elements from 0 on in a buffer that holds"), std::string::npos)
-      << run->status.message();
-  EXPECT_TRUE(ranks.communicator(0).reclaimed(*run));
+  Alone rank(100);
+  const runtime::Run& run = rank.run(greedy);
+  EXPECT_NE(run.status.message().find("100 elements from 0 on in a buffer that holds"), std::string::npos)
+      << run.status.message();
+  EXPECT_TRUE(rank.ranks.communicator(0).reclaimed(run));
 }
 
 TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
@@ -288,25 +297,16 @@ TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
                                      g.reduce(kept, g.input());
                                      g.copy(g.output(), kept);
                                    }};
-  const Numbers input(5, 2);
-  Numbers output(5);
   MethodState state;
-  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = 5};
-  call.dtype = Dtype::I64;
-  call.options.state = &state;
-  const auto message = [&] {
-    Ranks ranks(1);
-    runtime::Run* run = *ranks.communicator(0).post(call, keeper);
-    ranks.sweep_until([&] { return run->finished; });
-    return std::string(run->status.message());
-  };
-  EXPECT_EQ(message(), "");
-  EXPECT_EQ(output, Numbers(5, 2));
-  call.count = 3;
-  EXPECT_NE(message().find("the state's array kept has 5 elements of i64, this call needs 3 of i64"),
-            std::string::npos);
-  call.options.state = nullptr;
-  EXPECT_NE(message().find("no state, which is to have kept"), std::string::npos);
+  Alone rank(5);
+  EXPECT_EQ(rank.said(keeper, &state), "");
+  EXPECT_EQ(rank.output, rank.input);
+  const std::string of_another = Alone(3).said(keeper, &state);
+  EXPECT_NE(of_another.find("the state's array kept has 5 elements of i64, this call needs 3 of i64"),
+            std::string::npos)
+      << of_another;
+  const std::string without = Alone(5).said(keeper);
+  EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
 }
 
 }  // namespace

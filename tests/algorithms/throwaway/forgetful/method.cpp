@@ -22,10 +22,6 @@ constexpr MethodAlgorithm algorithms[] = {
 constexpr std::string_view examples[] = {"rounds=1", "rounds=1,weight=2", "rounds=1,remembers=1", "threshold=3",
                                          "threshold=100"};
 
-std::shared_ptr<void> make(const void* like) {
-  return like ? std::make_shared<Forgetful>(as_forgetful(like)) : std::make_shared<Forgetful>();
-}
-
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
   if (as_forgetful(given).remembers || as_forgetful(given).threshold > 0)
     state.array(residual_array, dtype, elements, true);
@@ -41,7 +37,7 @@ extern const Method forgetful_method = {
     .outcomes = outcomes,
     .algorithms = algorithms,
     .examples = examples,
-    .make = make,
+    .make = option::make<Forgetful>,
     .is_on = [](const void* given) { return as_forgetful(given).rounds > 0 || as_forgetful(given).threshold > 0; },
     .preferred = [](const Call& call, const Hosts&) -> std::string_view {
       return forgetful_of(call).threshold > 0 ? "forgetful_sparse" : "ring";

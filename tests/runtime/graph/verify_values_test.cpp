@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/builder.hpp"
+#include "runtime/graph/verify.hpp"
+#include "tests/support/sparse_sum.hpp"
+
+// Buffers, values and kernels: the graphs of sparse_sum with one thing changed in one of them.
+namespace lacuna {
+namespace {
+
+/// Its messages carry their lengths; with `second`, the part that follows, whose lengths are agreed.
+class Sparse {
+ public:
+  explicit Sparse(bool second = false, Rank size = 3) {
+    for (Rank position = 0; position < size; ++position) {
+      GraphBuilder builder({.size = size, .position = position, .structure = {.numbers = {second}}}, false);
+      test::sparse_sum.build(builder);
+      EXPECT_TRUE(builder.status()) << builder.status().to_string();
+      graphs_.push_back(std::move(builder).build());
+    }
+  }
+  using Edges = std::vector<Graph::Edge>;
+  void change(std::size_t position, const std::function<void(std::vector<Step>&, Edges&, GraphTables&)>& change) {
+    const Graph& graph = graphs_[position];
+    std::vector<Step> steps(graph.steps().begin(), graph.steps().end());
+    Edges edges;
+    for (StepId step = 0; step < steps.size(); ++step) {
+      for (StepId next : graph.successors(step)) edges.emplace_back(step, next);
+    }
+    GraphTables tables = graph.tables();
+    change(steps, edges, tables);
+    graphs_[position] = Graph(graph.shape(), false, std::move(steps), edges, std::move(tables));
+  }
+  Status verify() const {
+    std::vector<const Graph*> all;
+    for (const Graph& graph : graphs_) all.push_back(&graph);
+    return lacuna::verify(all);
+  }
+  void expect_rejected(const char* says) const {
+    const Status status = verify();
+    EXPECT_EQ(status.code(), Code::InvalidArgument) << "a fault went unnoticed: " << says;
+    EXPECT_NE(status.message().find(says), std::string::npos) << status.message() << "\nlacks: " << says;
+  }
+
+ private:
+  std::vector<Graph> graphs_;
+};
+
+StepId first(const std::vector<Step>& steps, StepKind kind) {
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const Step& step) { return step.kind == kind; });
+  EXPECT_NE(found, steps.end());
+  return static_cast<StepId>(found - steps.begin());
+}
+
+TEST(VerifyValues, AcceptsLengthsThatMessagesCarryAndThoseThatAreAgreed) {
+  for (Rank size = 1; size <= 16; ++size) {
+    for (bool second : {false, true}) {
+      const Status status = Sparse(second, size).verify();
+      EXPECT_TRUE(status) << size << " ranks: " << status.to_string();
+    }
+  }
+}
+
+TEST(VerifyValues, RejectsALengthThatTwoRanksDefineDifferently) {
+  Sparse other_value(true);
+  other_value.change(1, [](auto&, auto&, GraphTables& tables) { tables.values[0].name = 1; });
+  other_value.expect_rejected("the two ranks define this length differently");
+  Sparse other_kernel(true);
+  other_kernel.change(1, [](auto&, auto&, GraphTables& tables) {
+    static constexpr Kernel another = {"another", nullptr};
+    tables.kernels[0].kernel = &another;
+  });
+  other_kernel.expect_rejected("the two ranks define this length differently");
+}
+
+TEST(VerifyValues, RejectsALengthThatOnlyOneEndTakesFromTheMessage) {
+  Sparse deaf;
+  deaf.change(1, [](auto& steps, auto&, auto&) { steps[first(steps, StepKind::Receive)].carries = false; });
+  deaf.expect_rejected("the receiver does not take it from the message");
+  Sparse mute;
+  mute.change(1, [](auto& steps, auto&, auto&) { steps[first(steps, StepKind::Send)].carries = false; });
+  mute.expect_rejected("a message that does not tell it");
+}
+
+TEST(VerifyValues, RejectsElementsOfDifferentTypes) {
+  Sparse plan;
+  plan.change(2, [](auto& steps, auto&, GraphTables& tables) {
+    const Region to = steps[first(steps, StepKind::Receive)].to;
+    tables.buffers[static_cast<std::size_t>(to.buffer)].element = Dtype::U8;
+  });
+  plan.expect_rejected("elements of different types");
+}
+
+TEST(VerifyValues, RejectsAValueThatIsReadBeforeItIsDefined) {
+  Sparse plan(true);
+  plan.change(0, [](auto& steps, auto& edges, auto&) {
+    const StepId kernel = first(steps, StepKind::Kernel);
+    std::erase_if(edges, [&](const auto& edge) { return edge.first == kernel; });
+    edges.emplace_back(kernel, first(steps, StepKind::Reduce));  // which writes what the kernel reads
+  });
+  plan.expect_rejected("value 0 is read before it is defined");
+}
+
+TEST(VerifyValues, RejectsWhatHasLandedBeingReleasedTooEarly) {
+  Sparse plan;
+  plan.change(0, [](auto& steps, auto& edges, auto&) {
+    const StepId release = first(steps, StepKind::Release);
+    std::erase_if(edges, [&](const auto& edge) { return edge.second == release; });
+    edges.emplace_back(first(steps, StepKind::Receive), release);  // but not behind the kernel that reads it
+  });
+  plan.expect_rejected("what has landed would be released too early");
+}
+
+TEST(VerifyValues, RejectsTwoKernelsThatWriteOneBufferInNoOrder) {
+  Sparse plan;
+  plan.change(0, [](auto& steps, auto&, auto&) { steps.push_back(steps[first(steps, StepKind::Kernel)]); });
+  plan.expect_rejected("touch the same bytes and are not ordered");
+}
+
+TEST(VerifyValues, RejectsAPartThatRanksCouldLetFollowDifferently) {
+  Sparse own;
+  own.change(1, [](auto&, auto&, GraphTables& tables) { tables.decides = {Value{0}}; });
+  own.expect_rejected("is not agreed: ranks could choose differently");
+  Sparse other;
+  other.change(1, [](auto&, auto&, GraphTables& tables) { tables.decides.clear(); });
+  other.expect_rejected("positions 0 and 1 choose the part that follows from different values");
+}
+
+TEST(VerifyValues, RejectsACopyToWhatIsShorterOrOfOtherElements) {
+  Sparse longer(true), other(true);
+  longer.change(0, [](auto& steps, auto&, auto&) {
+    steps[first(steps, StepKind::Reduce)].from = GraphBuilder::all_of(Buffer::Input);
+  });
+  longer.expect_rejected("they differ in length or elements");
+  other.change(0, [](auto& steps, auto&, GraphTables& tables) {
+    const Region from = steps[first(steps, StepKind::Reduce)].from;
+    tables.buffers[static_cast<std::size_t>(from.buffer)].element = Dtype::U8;
+  });
+  EXPECT_FALSE(other.verify());
+}
+
+TEST(VerifyValues, WhereOnlyTwoRanksKnowALengthAReceiveOfAnAgreedOneStillTakesNoOther) {
+  GraphBuilder g({.collective = Collective::Alltoallv, .size = 2}, false);
+  static constexpr Kernel kernel = {"a test's", nullptr};
+  const Value agreed = g.agreed();
+  g.kernel(kernel, {.defines = {agreed}});
+  g.receive(GraphBuilder::counted(g.buffer({.capacity = [](const PartView&) { return std::size_t{9}; }}), agreed), 1);
+  g.receive(g.output(1), 1);
+  g.receive(GraphBuilder::signal(), 1);
+  ASSERT_TRUE(g.status()) << g.status().to_string();
+  const Graph graph = std::move(g).build();
+  const auto steps = graph.steps();
+  EXPECT_FALSE(steps[1].carries);
+  EXPECT_TRUE(steps[2].carries) << "a block of the table";
+  EXPECT_FALSE(steps[3].carries) << "a signal has no length";
+}
+
+TEST(VerifyValues, ABuilderRefusesThemToo) {
+  const auto said = [](void (*program)(GraphBuilder&)) {
+    GraphBuilder g({.size = 2}, false);
+    program(g);
+    return std::string(g.status().message());
+  };
+  static constexpr Kernel kernel = {"a test's", nullptr};
+  EXPECT_EQ(said([](GraphBuilder& g) { g.send(GraphBuilder::counted(g.input(), g.value()), 1); }),
+            "position 0: value 0 is read before it is defined");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.decide({g.value()}); }),
+            "position 0: what follows a part is chosen from agreed values");
+  EXPECT_EQ(said([](GraphBuilder& g) {
+              const Value value = g.value();
+              g.kernel(kernel, {.defines = {value, value}});
+            }),
+            "position 0: value 0 is defined twice");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.receive_landed(1, {}); }),
+            "position 0: a message that lands needs a capacity: the most that may come");
+  EXPECT_EQ(
+      said([](GraphBuilder& g) { g.copy(GraphBuilder::all_of(g.scratch(0, g.input(0, 1, 2)).buffer), g.input()); }),
+      "position 0: [0, 1) of 1 in a scratch block for 1 of 2 at most");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.role = Role::Landed}); }),
+            "position 0: a buffer in which nothing lands: receive_landed() makes those");
+  EXPECT_EQ(
+      said([](GraphBuilder& g) { g.scratch(0, g.buffer({.capacity = [](const PartView&) { return size_t{9}; }})); }),
+      "position 0: scratch like what is no range of the data: make a buffer of its own");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.memory = MemoryKind::Cuda}); }),
+            "position 0: a buffer in memory of a device, which nothing serves yet");
+}
+
+}  // namespace
+}  // namespace lacuna
