@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernels/dispatch.hpp"
+#include "kernels/space_backend.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -19,12 +19,13 @@ void reduce_by(Scale scale, const Operands& on) {
   using Wide = WideOf<T>;
   if constexpr (!is_integer_element<T>) {
     if (!scale.is_one()) {
-      dispatch(on.count, ReduceKernel<T, Operation, true>{on.out, on.a, on.b, static_cast<Wide>(scale.multiplier),
-                                                          static_cast<Wide>(scale.divisor)});
+      Space::for_each(on.count,
+                      ReduceKernel<T, Operation, true>{on.out, on.a, on.b, static_cast<Wide>(scale.multiplier),
+                                                       static_cast<Wide>(scale.divisor)});
       return;
     }
   }
-  dispatch(on.count, ReduceKernel<T, Operation, false>{on.out, on.a, on.b, Wide{1}, Wide{1}});
+  Space::for_each(on.count, ReduceKernel<T, Operation, false>{on.out, on.a, on.b, Wide{1}, Wide{1}});
 }
 
 template <class T>
@@ -45,23 +46,23 @@ void reduce_as(Reduction reduction, Scale scale, const Operands& on) {
 template <class T>
 void scale_as(Scale scale, std::byte* out, const std::byte* in, std::size_t count) {
   using Wide = WideOf<T>;
-  dispatch(count, ScaleKernel<T>{out, in, static_cast<Wide>(scale.multiplier), static_cast<Wide>(scale.divisor)});
+  Space::for_each(count,
+                  ScaleKernel<T>{out, in, static_cast<Wide>(scale.multiplier), static_cast<Wide>(scale.divisor)});
 }
 
 }  // namespace
 
-void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const std::byte* a, const std::byte* b,
-            std::size_t count) {
-  const Operands on{out, a, b, count};
-  with_element(dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
+void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const {
+  const Operands on{out.data, a, b, out.count};
+  with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
 }
 
-void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count) {
-  if (scale.is_one() || is_integer(dtype)) {
-    if (out != in && count != 0) std::memmove(out, in, count * size_of(dtype));
+void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
+  if (scale.is_one() || is_integer(out.dtype)) {
+    if (out.data != in && out.count != 0) std::memmove(out.data, in, out.count * size_of(out.dtype));
     return;
   }
-  with_floating_element(dtype, [&]<class T>(Element<T>) { scale_as<T>(scale, out, in, count); });
+  with_floating_element(out.dtype, [&]<class T>(Element<T>) { scale_as<T>(scale, out.data, in, out.count); });
 }
 
 }  // namespace lacuna::kernels

@@ -7,22 +7,8 @@
 
 #include "kernels/elements.hpp"
 #include "kernels/float16.hpp"
-#include "runtime/values/dtype.hpp"
-#include "runtime/values/scale.hpp"
 
 namespace lacuna::kernels {
-
-/// out[i] = round((a[i] op b[i]) scaled) for i in [0, count). The operation and the scaling are carried out in the
-/// accumulation type (f32 for f32 and the 16-bit types, f64 for f64), then rounded once to the dtype. Integers wrap and
-/// are not scaled. Avg is Sum: the scale carries the rest. Min and Max are IEEE 754-2019 minimum and maximum: NaN wins
-/// over numbers, -0 < +0. `out` is `a`, `b` or both, or disjoint from them; addresses need no alignment. Any thread;
-/// allocates nothing.
-void reduce(Dtype dtype, Reduction reduction, Scale scale, std::byte* out, const std::byte* a, const std::byte* b,
-            std::size_t count);
-
-/// out[i] = round(in[i] scaled) for i in [0, count), in the accumulation type; with a scale of one, and for integers, a
-/// copy. `out` and `in` are the same or disjoint; for a copy they may also overlap. Otherwise as reduce().
-void copy(Dtype dtype, Scale scale, std::byte* out, const std::byte* in, std::size_t count);
 
 /// The unsigned integer that holds a floating-point element, and the bits of its infinity and its quiet flag.
 template <class T>
@@ -100,7 +86,8 @@ struct ExtremeOf {
 using MinimumOf = ExtremeOf<false>;
 using MaximumOf = ExtremeOf<true>;
 
-/// Element i of out[i] = (a[i] op b[i]) * multiplier / divisor; see reduce(). Without `scales` these two are not read.
+/// Element i of out[i] = (a[i] op b[i]) * multiplier / divisor; see Backend::reduce. Without `scales` these two are not
+/// read.
 template <class T, class Operation, bool scales>
 struct ReduceKernel {
   using Wide = WideOf<T>;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "kernels/reduce.hpp"
+#include "kernels/backend.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -84,9 +84,9 @@ void carry_out(StepKind kind, Scale scale, const Extent& to, const Extent& from)
       if (to.count > 0) std::memset(to.data, 0, to.bytes());
       return;
     case StepKind::Reduce:
-      return kernels::reduce(to.dtype, to.reduction, {}, to.data, to.data, from.data, to.count);
+      return kernels::backend().reduce(to.reduction, {}, {to.dtype, to.data, to.count}, to.data, from.data);
     default:  // of the own block in a call with tables, the shorter one
-      return kernels::copy(to.dtype, scale, to.data, from.data, std::min(to.count, from.count));
+      return kernels::backend().copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
   }
 }
 

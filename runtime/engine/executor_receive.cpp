@@ -5,7 +5,7 @@
 #include <exception>
 #include <new>
 
-#include "kernels/reduce.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
@@ -196,8 +196,8 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
       if (to != bytes.data()) std::memcpy(to, bytes.data(), bytes.size());
     } else {
       const Extent from = resolve(part, step.from);
-      kernels::reduce(from.dtype, from.reduction, scale_of(part, step), to, from.data + offset, bytes.data(),
-                      bytes.size() / size_of(from.dtype));
+      kernels::backend().reduce(from.reduction, scale_of(part, step),
+                                {from.dtype, to, bytes.size() / size_of(from.dtype)}, from.data + offset, bytes.data());
     }
     part.run->received += bytes.size();
   }

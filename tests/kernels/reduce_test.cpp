@@ -1,5 +1,3 @@
-#include "kernels/reduce.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/backend.hpp"
+#include "kernels/elements.hpp"
 #include "tests/kernels/oracle.hpp"
 
 namespace lacuna::kernels {
@@ -99,7 +99,7 @@ void expect_as_oracle(const Case& c) {
   }
   const std::vector<std::byte> a_before(a, a + bytes), b_before(b, b + bytes);
 
-  reduce(c.dtype, c.reduction, c.scale, out, a, b, c.count);
+  backend().reduce(c.reduction, c.scale, {c.dtype, out, c.count}, a, b);
 
   for (std::size_t i = 0; i < c.count; ++i) {
     ASSERT_TRUE(oracle::same(c.dtype, element(c.dtype, out, i), expected[i]))
@@ -143,7 +143,7 @@ class ReduceFloats : public ::testing::TestWithParam<Dtype> {
     std::array<std::byte, 8> x{}, y{}, out{};
     set_element(GetParam(), x.data(), 0, oracle::encode(GetParam(), a));
     set_element(GetParam(), y.data(), 0, oracle::encode(GetParam(), b));
-    reduce(GetParam(), reduction, {}, out.data(), x.data(), y.data(), 1);
+    backend().reduce(reduction, {}, {GetParam(), out.data(), 1}, x.data(), y.data());
     return oracle::decode(GetParam(), element(GetParam(), out.data(), 0));
   }
 };
@@ -171,7 +171,7 @@ TEST_P(ReduceFloats, NegativeNansWinToo) {
   for (Reduction reduction : {Reduction::Min, Reduction::Max}) {
     std::array<std::byte, 8> x{}, y{}, out{};
     set_element(GetParam(), x.data(), 0, sign | oracle::encode(GetParam(), std::numeric_limits<double>::quiet_NaN()));
-    reduce(GetParam(), reduction, {}, out.data(), x.data(), y.data(), 1);
+    backend().reduce(reduction, {}, {GetParam(), out.data(), 1}, x.data(), y.data());
     EXPECT_TRUE(std::isnan(oracle::decode(GetParam(), element(GetParam(), out.data(), 0)))) << to_string(reduction);
   }
 }
@@ -182,13 +182,13 @@ TEST(ReduceAverage, SixteenBitSumsAreRoundedOnlyAfterTheDivision) {
   // bf16 has no 257: rounded to it before the division, the sum would be 256.
   const bf16 a = to_bf16(256.0f), b = to_bf16(1.0f);
   bf16 out{};
-  reduce(Dtype::BF16, Reduction::Avg, {.divisor = 257}, reinterpret_cast<std::byte*>(&out),
-         reinterpret_cast<const std::byte*>(&a), reinterpret_cast<const std::byte*>(&b), 1);
+  backend().reduce(Reduction::Avg, {.divisor = 257}, {Dtype::BF16, reinterpret_cast<std::byte*>(&out), 1},
+                   reinterpret_cast<const std::byte*>(&a), reinterpret_cast<const std::byte*>(&b));
   EXPECT_EQ(to_float(out), 1.0f);
   const f16 large = to_f16(65504.0f);
   f16 mean{};
-  reduce(Dtype::F16, Reduction::Avg, {.divisor = 2}, reinterpret_cast<std::byte*>(&mean),
-         reinterpret_cast<const std::byte*>(&large), reinterpret_cast<const std::byte*>(&large), 1);
+  backend().reduce(Reduction::Avg, {.divisor = 2}, {Dtype::F16, reinterpret_cast<std::byte*>(&mean), 1},
+                   reinterpret_cast<const std::byte*>(&large), reinterpret_cast<const std::byte*>(&large));
   EXPECT_EQ(to_float(mean), 65504.0f);
 }
 
@@ -204,7 +204,7 @@ TEST(Copy, EqualsTheOracleForAllDtypesCountsAndAlignments) {
             fill(dtype, source.data(), count, random);
             const std::vector<std::byte> before(source.data(), source.data() + bytes);
             std::byte* out = in_place ? source.data() : target.data();
-            copy(dtype, scale, out, source.data(), count);
+            backend().copy(scale, {dtype, out, count}, source.data());
             for (std::size_t i = 0; i < count; ++i) {
               const std::uint64_t given = element(dtype, before.data(), i);
               const bool copied = is_integer(dtype) || scale.is_one();
@@ -238,7 +238,7 @@ TEST(Copy, MayOverlap) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i);
   expected = data;
   std::memmove(expected.data() + 4, expected.data(), 80);
-  copy(Dtype::F32, {}, data.data() + 4, data.data(), 20);
+  backend().copy({}, {Dtype::F32, data.data() + 4, 20}, data.data());
   EXPECT_EQ(data, expected);
 }
 

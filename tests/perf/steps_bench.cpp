@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/cpp/lacuna.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "transports/inproc.hpp"
 
@@ -117,7 +117,7 @@ void reduce(benchmark::State& state) {
   const std::vector<std::byte> a(bytes, std::byte{1});
   std::vector<std::byte> out(bytes, std::byte{2});
   for (auto _ : state) {
-    kernels::reduce(dtype, Reduction::Sum, {}, out.data(), a.data(), out.data(), bytes / size_of(dtype));
+    kernels::backend().reduce(Reduction::Sum, {}, {dtype, out.data(), bytes / size_of(dtype)}, a.data(), out.data());
     benchmark::ClobberMemory();
   }
   state.SetLabel(std::string(to_string(dtype)));

@@ -1,4 +1,4 @@
-#include "kernels/dispatch.hpp"
+#include "kernels/host_space.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,17 +27,17 @@ class KokkosScope {
   bool ours_;
 };
 
-TEST(Dispatch, CallsTheKernelOnceForEachIndex) {
+TEST(HostSpace, CallsTheKernelOnceForEachIndex) {
   for (std::size_t count : {0u, 1u, 17u, 1000u}) {
     std::vector<int> calls(count + 1, 0);
-    dispatch(count, [data = calls.data()](std::size_t i) { ++data[i]; });
+    HostSpace::for_each(count, [data = calls.data()](std::size_t i) { ++data[i]; });
     std::vector<int> expected(count + 1, 1);
     expected.back() = 0;
     EXPECT_EQ(calls, expected);
   }
 }
 
-TEST(Dispatch, TheSameKernelGivesTheSameBitsUnderKokkos) {
+TEST(HostSpace, TheSameKernelGivesTheSameBitsUnderKokkos) {
   const KokkosScope kokkos;
   constexpr std::size_t count = 1001;
   std::vector<f16> a(count), b(count), plain(count), parallel(count);
@@ -50,7 +50,7 @@ TEST(Dispatch, TheSameKernelGivesTheSameBitsUnderKokkos) {
                                           reinterpret_cast<const std::byte*>(a.data()),
                                           reinterpret_cast<const std::byte*>(b.data()), 5.0f, 3.0f};
   };
-  dispatch(count, kernel_into(plain));
+  HostSpace::for_each(count, kernel_into(plain));
   Kokkos::parallel_for(Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, count), kernel_into(parallel));
   Kokkos::fence();
   for (std::size_t i = 0; i < count; ++i) {

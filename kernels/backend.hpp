@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/entries.hpp"
+#include "runtime/values/dtype.hpp"
+#include "runtime/values/sampler.hpp"
+#include "runtime/values/scale.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::kernels {
+
+/// Elements that are read. At any address.
+struct Source {
+  Dtype dtype = Dtype::F32;
+  const std::byte* data = nullptr;
+  std::size_t count = 0;
+};
+
+/// Elements that are written. At any address.
+struct Target {
+  Dtype dtype = Dtype::F32;
+  std::byte* data = nullptr;
+  std::size_t count = 0;
+};
+
+/// Which elements of an array are taken, by their magnitudes: the bits of an element without its sign, as a whole
+/// number. They order as absolute values do; denormals count, infinity is above all numbers, and a NaN above infinity,
+/// so that none is hidden. A zero of either sign is never taken: it adds nothing.
+struct Cut {
+  std::uint64_t above = 0;  ///< all whose magnitude is above this
+  std::uint64_t ties = 0;   ///< and the first so many of those whose magnitude is just this
+};
+
+/// What takes part in momentum correction; see Backend::feed_back.
+struct FeedBack {
+  double factor = 1;    ///< of the input: clipping
+  double momentum = 0;  ///< with a velocity
+};
+
+/// All that lacuna computes on the elements of buffers, by one kind of loop. Dtypes are floating-point but for reduce
+/// and copy. Nothing allocates, fences, or throws; results that later kernels read go to memory, not through a return
+/// value. Any thread, several at the same time.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// "host", or "kokkos" with its version and execution space.
+  virtual std::string name() const = 0;
+
+  // Whole arrays.
+
+  /// out[i] = round((a[i] op b[i]) scaled) for i in [0, out.count). The operation and the scaling are carried out in
+  /// the accumulation type (f32 for f32 and the 16-bit types, f64 for f64), then rounded once to the dtype. Integers
+  /// wrap and are not scaled. Avg is Sum: the scale carries the rest. Min and Max are IEEE 754-2019 minimum and
+  /// maximum: NaN wins over numbers, -0 < +0. `out` is `a`, `b` or both, or disjoint from them.
+  virtual void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const = 0;
+  /// out[i] = round(in[i] scaled), in the accumulation type; with a scale of one, and for integers, a copy. `out` and
+  /// `in` are the same or disjoint; for a copy they may also overlap.
+  virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
+  /// *sum = the sum of the squares of all elements, in f64. The order of the additions depends on the count only.
+  virtual void sum_of_squares(Source from, double* sum) const = 0;
+  /// residual[i] += factor * input[i]; with a velocity velocity[i] = momentum * velocity[i] + factor * input[i], and
+  /// the residual adds that instead (Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018, equations 4 and 5).
+  /// Each is rounded to the dtype. `velocity` may be null.
+  virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
+
+  // Selection. `workspace` has workspace_bytes(), and is aligned as a u64.
+
+  static constexpr std::size_t workspace_bytes() { return 64 * 1024; }
+  /// *cut takes exactly the k largest magnitudes, of equal ones the first; all that are not zero, where these are no
+  /// more than k. By a radix select on the bits: at most 3 passes over f32 and 6 over f64.
+  virtual void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const = 0;
+  /// *cut takes about the k largest: exactly those of `samples` elements, drawn by bounded_draw(sampler, part 0 ..)
+  /// with repetition, that are the share k / from.count of them. `room` holds so many elements of the dtype.
+  virtual void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
+                        std::byte* workspace, Cut* cut) const = 0;
+  /// *count = how many the cut takes.
+  virtual void count(Source from, const Cut* cut, std::uint64_t* count) const = 0;
+  /// Appends what the cut takes, in order, as the entries *taken, *taken + 1 ... of `to`, their places counted from
+  /// `base`; one pass. Then *taken counts them too, also those for which there was no room. The ties are counted from
+  /// the start of `from`.
+  virtual void compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to, std::uint64_t* taken) const = 0;
+  /// Of `entries` that are a list, those whose values the cut takes become `kept`, and *taken counts them; the others
+  /// are added to rest[place - base], each rounded to the dtype. `kept` is another list, of the values' dtype.
+  virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+                    std::uint64_t* taken) const = 0;
+
+  // Lists of places.
+
+  /// bins[places[i] * bins / length] += 1, in 64-bit arithmetic: bin b of B holds the places from ceil(b length / B)
+  /// on.
+  virtual void histogram(std::span<const std::uint32_t> places, std::size_t length,
+                         std::span<std::int64_t> bins) const = 0;
+  /// to[places[i]] = 0. Places are different and below to.count, here and below.
+  virtual void clear_at(std::span<const std::uint32_t> places, Target to) const = 0;
+  /// to[places[i]] += values[i], rounded to the dtype.
+  virtual void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const = 0;
+  /// to[i] = from[places[i]].
+  virtual void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const = 0;
+
+  // Bitmaps: bit i of a map is bit i % 8 of its byte i / 8; bits beyond the length are 0.
+
+  /// The bits of the places, counted from `base`, which lie in [base, base + length).
+  virtual void pack_bits(std::span<const std::uint32_t> places, std::uint32_t base, std::size_t length,
+                         std::byte* map) const = 0;
+  /// The places of the map's bits, in order; *count counts them.
+  virtual void unpack_bits(const std::byte* map, std::size_t length, std::uint32_t* places,
+                           std::uint64_t* count) const = 0;
+  /// before[b] = how many bits stand before block b of block_places, for b in [0, blocks_of(length)], the last one
+  /// being the number of all.
+  virtual void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const = 0;
+
+  // Messages.
+
+  /// Writes header and body of a message, of header.entries entries of a list, whose places lie in [base, base +
+  /// header.length); the format is the header's. `to` has message_bytes() of it.
+  virtual void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const = 0;
+  /// What sum() needs to know of `view`, whose places lie in [0, length) from its base: before[b] = how many entries
+  /// stand before block b, for b in [0, blocks_of(length)]. Trusts nothing: *sound = 1 if its places are strictly
+  /// increasing, in range and as many as it says, else 0, and `before` then means nothing.
+  virtual void index(const EntriesView& view, std::size_t length, std::uint32_t* before,
+                     std::uint64_t* sound) const = 0;
+  /// out[i] = round((the sum of the values that views have at i) scaled), for i in [0, out.count): in the accumulation
+  /// type, added in the order of the views, rounded once; 0 where there is none. `before[v]` is what index() wrote for
+  /// view v.
+  virtual void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
+                   Target out) const = 0;
+  /// The entries of that sum: what is not zero of it, in order, over `length` places counted from `base`. A sum that
+  /// cancels to zero is no entry. `room` holds merge_places elements of the dtype; *taken counts entries, as in
+  /// compact().
+  virtual void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
+                     std::size_t length, Target room, EntriesList to, std::uint64_t* taken) const = 0;
+  /// Places that merge() sums up at a time.
+  static constexpr std::size_t merge_places = 16 * block_places;
+};
+
+/// The one that computes for all of this process; the host's unless serve_by() chose another.
+const Backend& backend();
+
+/// "host", or "kokkos": the library liblacuna_kokkos beside this one, which is loaded. From now on it computes; steps
+/// under way end where they began. An error says why it can't be. Any thread.
+Status serve_by(std::string_view name);
+
+/// What a message of at most so many bytes holds, if it is one of `segment`, of so many places of the dtype; or what is
+/// wrong with it, in a few words. Only its header and length are looked at: index() checks its places.
+Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length);
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kernels/backend.hpp"
+#include "kernels/space.hpp"
+
+namespace lacuna::kernels {
+
+/// The kernels by the loops of Space. Each file of kernels/ defines a few of them; the core and the library of the
+/// Kokkos backend compile them with spaces of their own.
+class SpaceBackend final : public Backend {
+ public:
+  std::string name() const override { return Space::name(); }
+  void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
+  void copy(Scale scale, Target out, const std::byte* in) const override;
+  void sum_of_squares(Source from, double* sum) const override;
+  void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
+  void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
+  void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
+                std::byte* workspace, Cut* cut) const override;
+  void count(Source from, const Cut* cut, std::uint64_t* count) const override;
+  void compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to, std::uint64_t* taken) const override;
+  void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
+            std::uint64_t* taken) const override;
+  void histogram(std::span<const std::uint32_t> places, std::size_t length,
+                 std::span<std::int64_t> bins) const override;
+  void clear_at(std::span<const std::uint32_t> places, Target to) const override;
+  void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const override;
+  void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const override;
+  void pack_bits(std::span<const std::uint32_t> places, std::uint32_t base, std::size_t length,
+                 std::byte* map) const override;
+  void unpack_bits(const std::byte* map, std::size_t length, std::uint32_t* places,
+                   std::uint64_t* count) const override;
+  void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
+  void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
+  void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;
+  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
+           Target out) const override;
+  void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
+             Target room, EntriesList to, std::uint64_t* taken) const override;
+};
+
+}  // namespace lacuna::kernels
