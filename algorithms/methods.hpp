@@ -3,3 +3,4 @@
 // What programs may say to each method of methods.def beyond text.
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"

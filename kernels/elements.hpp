@@ -90,6 +90,11 @@ void with_floating_element(Dtype dtype, const Visit& visit) {
   });
 }
 
+/// The largest magnitude of a floating-point element (kernels::Cut) that is no more than this number, which is not
+/// below 0; and the number that a magnitude stands for. On the host.
+std::uint64_t magnitude_of(Dtype dtype, double number);
+double number_of_magnitude(Dtype dtype, std::uint64_t magnitude);
+
 /// Element i of an array, as a number. On the host.
 double load_number(Dtype dtype, const std::byte* array, std::size_t i);
 

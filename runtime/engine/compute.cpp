@@ -96,7 +96,8 @@ void carry_out(Work& work) {
   }
   work.counted = {};
   try {
-    work.status = work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.counted});
+    work.status =
+        work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.given, work.counted});
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
   } catch (...) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/engine/link.hpp"
@@ -23,6 +24,7 @@ struct Work {
   std::optional<PartView> part;       ///< likewise
   std::vector<Extent> reads, writes;  ///< of others, the one that they have
   std::vector<std::uint64_t> uses, defines;
+  std::span<const std::int64_t> given;  ///< of the graph
   Counted counted;
   Status status;         ///< once it has ended
   Work* next = nullptr;  ///< for who keeps it meanwhile

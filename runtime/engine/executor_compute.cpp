@@ -62,6 +62,7 @@ void Executor::start_kernel(ActivePart& part, StepId id) {
   const KernelStep& row = part.graph->kernel(part.graph->steps()[id]);
   TakenWork work(works_, {&part, id});
   work->kernel = row.kernel;
+  work->given = row.given;
   work->part.emplace(view_of(part));
   for (const Region& region : row.reads) work->reads.push_back(resolve(part, region));
   for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));

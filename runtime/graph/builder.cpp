@@ -192,8 +192,8 @@ StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear,
 StepId GraphBuilder::kernel(const Kernel& kernel, KernelAccess access) {
   if (shape_.structure.feedback) refuse("a kernel in a program with feedback: it is to keep the residual itself");
   const auto row = static_cast<std::uint32_t>(tables_.kernels.size());
-  tables_.kernels.push_back(
-      {&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses), std::move(access.defines)});
+  tables_.kernels.push_back({&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses),
+                             std::move(access.defines), std::move(access.given)});
   return add({.kind = StepKind::Kernel, .index = row, .to = {}, .from = {}});
 }
 

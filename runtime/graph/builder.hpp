@@ -10,10 +10,11 @@
 
 namespace lacuna {
 
-/// What a kernel's step touches, and the values that it reads and defines.
+/// What a kernel's step touches, the values that it reads and defines, and numbers for it, of a piece or a peer, say.
 struct KernelAccess {
   std::vector<Region> reads{}, writes{};
   std::vector<Value> uses{}, defines{};
+  std::vector<std::int64_t> given{};
 };
 
 /// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
@@ -26,6 +27,7 @@ class GraphBuilder {
 
   Rank size() const { return shape_.size; }
   Rank position() const { return shape_.position; }
+  Collective collective() const { return shape_.collective; }
   bool in_place() const { return shape_.structure.in_place; }
   /// One of the integers by which a method asks for another form of this program.
   int number(std::size_t index) const { return shape_.structure.numbers[index]; }

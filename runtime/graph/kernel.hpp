@@ -19,6 +19,7 @@ struct KernelCall {
   std::span<const Extent> writes;
   std::span<const std::uint64_t> uses;
   std::span<std::uint64_t> defines;
+  std::span<const std::int64_t> given;  ///< numbers that the program has given to this step
   Counted& counted;  ///< to which it adds what it has selected, contributed and kept, and the method's numbers
 };
 
@@ -35,6 +36,7 @@ struct KernelStep {
   const Kernel* kernel = nullptr;
   std::vector<Region> reads, writes;
   std::vector<Value> uses, defines;
+  std::vector<std::int64_t> given;
 };
 
 /// Where a value comes from.

@@ -1,0 +1,242 @@
+#include "algorithms/phases/sparse.hpp"
+
+#include "algorithms/phases/sparse_kernels.hpp"
+
+namespace lacuna::sparse {
+namespace {
+
+constexpr std::size_t message_alignment = 64;
+
+std::size_t most_selected(const PartView& part) { return part.part.entries; }
+/// Of messages for all ranges of a selection: less than one message of all of it and, for each, a header and what fills
+/// up to the next.
+std::size_t packed_bytes(const PartView& part) {
+  const Dtype dtype = part.call.dtype;
+  const std::size_t entries = part.part.entries, places = places_of(part);
+  const int forced = part.part.structure.numbers[format];
+  const std::size_t all =
+      forced == 0 ? kernels::longest_message(dtype, entries, places)
+                  : kernels::message_bytes(static_cast<kernels::Format>(forced - 1), dtype, entries, places);
+  return all + static_cast<std::size_t>(part.size) * (2 * message_alignment);
+}
+
+/// What may come from another rank: the entries of one range.
+std::size_t most_landed(const PartView& part) {
+  return packed_bytes(part) + places_of(part) * size_of(part.call.dtype);
+}
+constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
+
+Range all_places(const PartView& part) { return {0, static_cast<std::int64_t>(places_of(part)), 0}; }
+
+Status pack_all(const KernelCall& call) {
+  const Stopwatch watch(call, Measure::PackSeconds);
+  const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
+  std::size_t begin = 0;
+  for (std::size_t distance = 0; distance < call.defines.size() / 2; ++distance) {
+    const Rank to = (call.part.position + static_cast<Rank>(distance)) % call.part.size;
+    const Range range = range_of(call.reads[0], to);
+    const std::size_t bytes = write_message(call, mine.in(range), range, call.writes[0].data + begin);
+    call.defines[2 * distance] = bytes;
+    call.defines[2 * distance + 1] = begin;
+    begin += (bytes + message_alignment - 1) / message_alignment * message_alignment;
+  }
+  return {};
+}
+
+Status pack_all_as_one(const KernelCall& call) {
+  const Stopwatch watch(call, Measure::PackSeconds);
+  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  call.defines[0] = write_message(call, mine.all(), all_places(call.part), call.writes[0].data);
+  return {};
+}
+
+/// Adds the messages that stand in the call's reads from `first` on, by distance, in the order of their ranks.
+Status add_messages(const KernelCall& call, std::size_t first, const Range& range, Views& views) {
+  for (Rank rank = 0; rank < call.part.size; ++rank) {
+    const auto distance = static_cast<std::size_t>((call.part.position - rank + call.part.size) % call.part.size);
+    if (Status sound = views.add_message(call, call.reads[first + distance], rank, range); !sound) return sound;
+  }
+  return {};
+}
+
+Status merge_range(const KernelCall& call) {
+  const Range range = range_of(call.reads[0], call.part.position);
+  Views views = Views::of(call, 3, range);
+  if (Status sound = add_messages(call, 1, range, views); !sound) return sound;
+  return merge(call, views, range, scale_of(call.part));
+}
+
+/// Of messages that begin with the call's read `first`.
+Status sum_views(const KernelCall& call, std::size_t first, const Range& range) {
+  const Stopwatch watch(call, Measure::MergeSeconds);
+  const Extent& out = call.writes.front();
+  Views views = Views::of(call, call.writes.size() - 1, range);
+  if (Status sound = add_messages(call, first, range, views); !sound) return sound;
+  kernels::backend().sum(views.views(), views.before(), scale_of(call.part), {out.dtype, out.data, range.length()});
+  return {};
+}
+
+Status sum_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part)); }
+
+Status sum_range(const KernelCall& call) { return sum_views(call, 1, range_of(call.reads[0], call.part.position)); }
+
+/// One message, of rank `from`.
+Status place(const KernelCall& call, const Extent& message, Rank from, const Range& range, std::byte* to) {
+  const Stopwatch watch(call, Measure::MergeSeconds);
+  Views views = Views::of(call, call.writes.size() - 1, range);
+  if (Status sound = views.add_message(call, message, from, range); !sound) return sound;
+  kernels::backend().sum(views.views(), views.before(), {}, {call.part.call.dtype, to, range.length()});
+  call.counted.numbers[static_cast<std::size_t>(Measure::Result)] += views.views()[0].entries;
+  return {};
+}
+
+Status place_all(const KernelCall& call) {
+  const Extent& out = call.writes.front();
+  Status status;
+  for (std::size_t distance = 0; status && distance + 1 < call.reads.size(); ++distance) {
+    const Rank from = rank_before(call.part, distance);
+    const Range range = range_of(call.reads[0], from);
+    status = place(call, call.reads[1 + distance], from, range,
+                   out.data + static_cast<std::size_t>(range.begin) * size_of(out.dtype));
+  }
+  return status;
+}
+
+Status place_one(const KernelCall& call) {
+  const Range range = piece_range(call.part, call.given[1], call.given[2]);
+  return place(call, call.reads[0], static_cast<Rank>(call.given[0]), range, call.writes[0].data);
+}
+
+Status place_blocks(const KernelCall& call) {
+  Status status;
+  for (std::size_t distance = 0; status && distance < call.reads.size(); ++distance) {
+    const Rank from = rank_before(call.part, distance);
+    status = place(call, call.reads[distance], from, all_places(call.part),
+                   call.writes[static_cast<std::size_t>(from)].data);
+  }
+  return status;
+}
+
+constexpr Kernel pack_all_kernel = {"pack", pack_all}, pack_whole_kernel = {"pack", pack_all_as_one},
+                 reduce_range_kernel = {"reduce range", merge_range}, sum_all_kernel = {"sum messages", sum_all},
+                 sum_range_kernel = {"sum messages", sum_range}, place_all_kernel = {"place messages", place_all},
+                 place_blocks_kernel = {"place messages", place_blocks},
+                 place_one_kernel = {"place message", place_one};
+
+std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<Region> whole(const GraphBuilder& g, Holds holds, Region all, auto block) {
+  if (!has_blocks(g.collective())) return {all};
+  if (holds != Holds::Blocks) return {block(g.position())};
+  std::vector<Region> blocks;
+  for (Rank rank = 0; rank < g.size(); ++rank) blocks.push_back(block(rank));
+  return blocks;
+}
+
+}  // namespace
+
+Selection room_for_selection(GraphBuilder& g) {
+  return {.places = g.buffer({.element = Dtype::I32, .capacity = most_selected}),
+          .values = g.buffer({.capacity = most_selected}),
+          .count = g.value()};
+}
+
+std::vector<Region> whole_input(const GraphBuilder& g) {
+  return whole(g, traits_of(g.collective()).input, g.input(), [&](Rank block) { return g.input(block); });
+}
+
+std::vector<Region> whole_output(const GraphBuilder& g) {
+  return whole(g, traits_of(g.collective()).output, g.output(), [&](Rank block) { return g.output(block); });
+}
+
+std::vector<Region> whole_array(GraphBuilder& g, std::string_view name) {
+  const Region all = g.buffer({.role = Role::State, .name = name});
+  return whole(g, traits_of(g.collective()).input, all, [&](Rank block) { return piece_of(all, block, g.size()); });
+}
+
+Region piece_of(const Region& all, Rank piece, Rank of) {
+  return {.buffer = all.buffer,
+          .of = static_cast<std::uint32_t>(of),
+          .begin = static_cast<std::uint32_t>(piece),
+          .end = static_cast<std::uint32_t>(piece) + 1};
+}
+
+std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges) {
+  const Region room = g.buffer({.element = Dtype::U8, .capacity = packed_bytes});
+  std::vector<Value> defines;
+  std::vector<Region> messages;
+  for (Rank distance = 0; distance < g.size(); ++distance) {
+    const Value bytes = defines.emplace_back(g.value()), begin = defines.emplace_back(g.value());
+    messages.push_back(GraphBuilder::counted(room, bytes, begin));
+  }
+  g.kernel(pack_all_kernel, {.reads = {ranges, mine.places, mine.values},
+                             .writes = {room},
+                             .uses = {mine.count},
+                             .defines = std::move(defines)});
+  return messages;
+}
+
+Region pack_whole(GraphBuilder& g, const Selection& mine) {
+  const Region room = g.buffer({.element = Dtype::U8, .capacity = packed_bytes});
+  const Value bytes = g.value();
+  g.kernel(pack_whole_kernel,
+           {.reads = {mine.places, mine.values}, .writes = {room}, .uses = {mine.count}, .defines = {bytes}});
+  return GraphBuilder::counted(room, bytes);
+}
+
+Region receive_message(GraphBuilder& g, Rank from) { return g.receive_landed(from, landed_message); }
+
+std::vector<Region> split(GraphBuilder& g, const Selection& mine, const Region& ranges) {
+  const std::vector<Region> packed = pack_for_all(g, mine, ranges);
+  std::vector<Region> messages = {packed.front()};
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    g.send(packed[static_cast<std::size_t>(distance)], g.position() + distance);
+    messages.push_back(receive_message(g, g.position() - distance));
+  }
+  return messages;
+}
+
+std::vector<Region> exchange(GraphBuilder& g, const Region& mine) {
+  std::vector<Region> messages = {mine};
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    g.send(mine, g.position() + distance);
+    messages.push_back(receive_message(g, g.position() - distance));
+  }
+  return messages;
+}
+
+Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
+  const MergeRooms rooms = merge_rooms(g);
+  const Value bytes = g.value();
+  g.kernel(reduce_range_kernel, {.reads = joined({ranges}, messages), .writes = rooms.regions(), .defines = {bytes}});
+  return GraphBuilder::counted(rooms.message, bytes);
+}
+
+void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
+  g.kernel(sum_all_kernel, {.reads = messages, .writes = joined(whole_output(g), {g.buffer(views_room)})});
+}
+
+void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
+  g.kernel(sum_range_kernel,
+           {.reads = joined({ranges}, messages), .writes = joined(whole_output(g), {g.buffer(views_room)})});
+}
+
+void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
+  g.kernel(place_all_kernel,
+           {.reads = joined({ranges}, messages), .writes = joined(whole_output(g), {g.buffer(views_room)})});
+}
+
+void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
+  g.kernel(place_blocks_kernel, {.reads = messages, .writes = joined(whole_output(g), {g.buffer(views_room)})});
+}
+
+void place_piece(GraphBuilder& g, const Region& message, Rank from, Rank piece, Rank of) {
+  g.kernel(place_one_kernel, {.reads = {message},
+                              .writes = {g.output(piece, piece + 1, of), g.buffer(views_room)},
+                              .given = {from, piece, of}});
+}
+
+}  // namespace lacuna::sparse

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "runtime/graph/builder.hpp"
+#include "runtime/graph/plan.hpp"
+
+namespace lacuna {
+
+/// The phases of sparse collectives. A rank's *selection* is a list of entries, places and values, sorted by place. The
+/// data's places are cut into a *range* for each rank: pieces of equal length, blocks, or pieces that hold about as
+/// many entries each. What travels is a *message*: the entries of one range, in the shortest format
+/// (kernels/entries.hpp). PartPlan::entries is the most that a rank selects. Positions are ranks: sparse algorithms
+/// order none. Their programs are not symmetric.
+namespace sparse {
+
+/// In Structure::numbers of sparse programs.
+enum Number : std::size_t { flags = 0, chunks = 1, format = 2 };
+/// Bits of the number `flags`.
+enum Flag : int {
+  feedback = 1,   ///< what is not sent stays in the state's residual
+  velocity = 2,   ///< with momentum correction
+  clipped = 4,    ///< the norm of the input counts
+  balanced = 8,   ///< ranges hold about as many entries each
+  capped = 16,    ///< messages hold no more entries than their share of PartPlan::entries
+  unranged = 32,  ///< messages are of all places
+};
+inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
+inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
+
+/// What sparse methods report, first; kernels count all but the first.
+enum class Measure : std::size_t {
+  Asked = 0,          ///< entries that each rank was to send
+  Threshold = 1,      ///< magnitude above which it took them
+  Result = 2,         ///< entries of the result
+  SelectSeconds = 3,  ///< of kernels, likewise below
+  PackSeconds = 4,    ///< of putting entries into messages
+  MergeSeconds = 5,   ///< of adding those of messages
+};
+inline constexpr std::array<std::string_view, 6> measure_names = {"entries_asked", "threshold", "entries_result",
+                                                                  "select_s",      "pack_s",    "merge_s"};
+
+/// Of the data that a rank brings: all blocks together.
+std::size_t places_of(const PartView& part);
+
+/// What a rank has selected of its input, as a step of the method's own does it.
+struct Selection {
+  Region places, values;
+  Value count = Value::None;  ///< entries
+};
+/// Room for one, which is not defined yet.
+Selection room_for_selection(GraphBuilder& g);
+
+/// All of what the call has there, in order: blocks where the collective has such.
+std::vector<Region> whole_input(const GraphBuilder& g);
+std::vector<Region> whole_output(const GraphBuilder& g);
+/// The same of an array of the state, which is like the input.
+std::vector<Region> whole_array(GraphBuilder& g, std::string_view name);
+/// One of so many pieces of a buffer.
+Region piece_of(const Region& all, Rank piece, Rank of);
+
+/// A table of the ranges of all ranks: of equal length, or the blocks.
+Region even_ranges(GraphBuilder& g);
+/// The same, cut so that all hold about as many of the entries that all ranks have selected, by a histogram that is
+/// reduced over all of them.
+Region balanced_ranges(GraphBuilder& g, const Selection& mine);
+
+/// Messages of the selection for the ranges of all ranks, by distance from the own rank.
+std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges);
+/// The message of all of it.
+Region pack_whole(GraphBuilder& g, const Selection& mine);
+
+/// The next message of this rank.
+Region receive_message(GraphBuilder& g, Rank from);
+/// The split: each rank gets what all have in its range, by distance before the own rank. P-1 messages, in round r to
+/// the rank r after the own one, so that none gets two at a time. Source: Li, Hoefler: Near-optimal sparse allreduce
+/// for distributed deep learning (PPoPP 2022), section 3.1.
+std::vector<Region> split(GraphBuilder& g, const Selection& mine, const Region& ranges);
+/// The message of the sum of what the split has brought.
+Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
+/// Each rank's message goes to all others: all of them, by distance before the own rank.
+std::vector<Region> exchange(GraphBuilder& g, const Region& mine);
+
+/// The output is the sum of these messages of all ranks, by distance, each of all that the output holds.
+void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages);
+/// The same of what the split has brought for the own range, which is the output.
+void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
+/// The output is what each rank's message, by distance, says of its range.
+void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
+/// The same where each has a block.
+void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages);
+/// Piece `piece` of so many of the output is what this message of `from` says.
+void place_piece(GraphBuilder& g, const Region& message, Rank from, Rank piece, Rank of);
+
+}  // namespace sparse
+}  // namespace lacuna

@@ -1,0 +1,162 @@
+#include "algorithms/phases/sparse_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lacuna::sparse {
+namespace {
+
+using kernels::EntriesView;
+
+std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+
+std::size_t ranges_of(const PartView& part) {
+  return ranks_of(part) * static_cast<std::size_t>(std::max(part.part.structure.numbers[chunks], 1));
+}
+
+/// Places of the longest range.
+std::size_t longest_range(const PartView& part) {
+  const std::size_t places = places_of(part);
+  return has(part, balanced) || has(part, unranged) ? places : std::min(places, places / ranges_of(part) + 1);
+}
+
+/// Entries of the sum of all ranks in one range, at most.
+std::size_t most_merged(const PartView& part) {
+  const std::size_t places = longest_range(part);
+  return part.part.entries < places / ranks_of(part) ? part.part.entries * ranks_of(part) : places;
+}
+
+std::size_t most_message_bytes(const PartView& part) {
+  const Dtype dtype = part.call.dtype;
+  const std::size_t entries = most_merged(part), places = longest_range(part);
+  const int forced = part.part.structure.numbers[format];
+  if (forced == 0) return kernels::longest_message(dtype, entries, places);
+  return kernels::message_bytes(static_cast<kernels::Format>(forced - 1), dtype, entries, places);
+}
+
+std::size_t views_bytes(const PartView& part) {
+  const std::size_t table = (kernels::blocks_of(places_of(part)) + 1) * sizeof(std::uint32_t);
+  return ranks_of(part) * (sizeof(EntriesView) + sizeof(std::uint32_t*) + table);
+}
+
+std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_places; }
+
+}  // namespace
+
+std::size_t places_of(const PartView& part) {
+  const bool blocks = traits_of(part.call.collective).input == Holds::Blocks;
+  return blocks ? part.count * ranks_of(part) : part.count;
+}
+
+Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of) {
+  const auto bound = [&](std::int64_t i) {
+    return static_cast<std::int64_t>(
+        boundary(static_cast<std::size_t>(i), places_of(part), static_cast<std::size_t>(of)));
+  };
+  return {bound(piece), bound(piece + 1), piece};
+}
+
+Scale scale_of(const PartView& part) {
+  return part.call.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(part.size)} : Scale{};
+}
+
+Rank rank_before(const PartView& part, std::size_t distance) {
+  const Rank rank = part.position - static_cast<Rank>(distance);
+  return rank < 0 ? rank + part.size : rank;
+}
+
+List List::of(const Extent& places, const Extent& values, std::size_t count) {
+  return {reinterpret_cast<std::uint32_t*>(places.data), values.data, count, values.dtype};
+}
+
+EntriesView List::in(const Range& range) const {
+  const auto first = std::lower_bound(places, places + count, range.begin);
+  const auto last = std::lower_bound(first, places + count, range.end);
+  return {.format = kernels::Format::Coordinates,
+          .entries = static_cast<std::uint32_t>(last - first),
+          .base = static_cast<std::uint32_t>(range.begin),
+          .places = reinterpret_cast<const std::byte*>(first),
+          .values = values + static_cast<std::size_t>(first - places) * size_of(dtype)};
+}
+
+const BufferInfo views_room = {.element = Dtype::U8, .capacity = views_bytes};
+
+Views::Views(const Extent& room, std::size_t most, std::size_t length)
+    : views_(reinterpret_cast<EntriesView*>(room.data)),
+      before_(reinterpret_cast<const std::uint32_t**>(views_ + most)),
+      tables_(reinterpret_cast<std::uint32_t*>(before_ + most)),
+      most_(most),
+      length_(length) {}
+
+Status Views::add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range) {
+  const auto number = static_cast<std::size_t>(range.number);
+  const auto view = kernels::view_of({message.data, message.bytes()}, call.part.call.dtype, number, range.length());
+  if (view) return add(*view, from);
+  return {Code::Mismatch, fmt::format("the message of rank {}: {}", from, view.status().message())};
+}
+
+Status Views::add(const EntriesView& view, Rank from) {
+  std::uint32_t* table = tables_ + count_ * (kernels::blocks_of(length_) + 1);
+  std::uint64_t sound = 0;
+  kernels::backend().index(view, length_, table, &sound);
+  if (sound == 0) {
+    return {Code::Mismatch,
+            fmt::format("the message of rank {}: its {} places do not ascend within the {} that it is for", from,
+                        view.entries, length_)};
+  }
+  views_[count_] = view;
+  before_[count_++] = table;
+  return {};
+}
+
+std::size_t write_message(const KernelCall& call, const EntriesView& list, const Range& range, std::byte* to) {
+  const Dtype dtype = call.part.call.dtype;
+  const int forced = call.part.part.structure.numbers[format];
+  const kernels::EntriesHeader header{.entries = list.entries,
+                                      .length = static_cast<std::uint32_t>(range.length()),
+                                      .segment = static_cast<std::uint32_t>(range.number),
+                                      .format = forced > 0
+                                                    ? static_cast<kernels::Format>(forced - 1)
+                                                    : kernels::shortest_format(dtype, list.entries, range.length()),
+                                      .dtype = dtype};
+  kernels::backend().encode(header, list, to);
+  return kernels::message_bytes(header.format, dtype, header.entries, header.length);
+}
+
+Region message_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = most_message_bytes}); }
+
+MergeRooms merge_rooms(GraphBuilder& g) {
+  return {.message = message_room(g),
+          .places = g.buffer({.element = Dtype::I32, .capacity = most_merged}),
+          .values = g.buffer({.capacity = most_merged}),
+          .views = g.buffer(views_room),
+          .sums = g.buffer({.capacity = places_at_a_time})};
+}
+
+Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale) {
+  const Extent &places = call.writes[1], &values = call.writes[2], &sums = call.writes[4];
+  List list = List::of(places, values, 0);
+  std::uint64_t count = 0;
+  kernels::backend().merge(views.views(), views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
+                           {list.places, list.values, places.count}, &count);
+  if (count > places.count) {
+    return Status(Code::Mismatch, fmt::format("the ranks have sent {} entries of a range, at most {} were agreed on",
+                                              count, places.count));
+  }
+  list.count = count;
+  return list;
+}
+
+Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale) {
+  Result<List> list = [&] {
+    const Stopwatch watch(call, Measure::MergeSeconds);
+    return merged_list(call, views, scale);
+  }();
+  if (!list) return list.status();
+  const Stopwatch watch(call, Measure::PackSeconds);
+  call.defines[0] = write_message(call, list->all(), range, call.writes[0].data);
+  return {};
+}
+
+}  // namespace lacuna::sparse

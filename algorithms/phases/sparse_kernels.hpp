@@ -1,0 +1,106 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "algorithms/phases/sparse.hpp"
+#include "kernels/backend.hpp"
+#include "runtime/graph/plan.hpp"
+
+/// What the kernels of sparse programs are made of.
+namespace lacuna::sparse {
+
+/// Places [begin, end), of which a message is.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t number = 0;  ///< which range it is
+
+  std::size_t length() const { return static_cast<std::size_t>(end - begin); }
+};
+/// That of a rank, in a table of all.
+Range range_of(const Extent& table, Rank rank);
+/// One of so many pieces of equal length of all places.
+Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of);
+
+/// What a sum is scaled by: avg divides.
+Scale scale_of(const PartView& part);
+
+/// The rank that stands so many positions before the own one.
+Rank rank_before(const PartView& part, std::size_t distance);
+
+/// Adds the time of its life to a measure of the call.
+class Stopwatch {
+ public:
+  Stopwatch(const KernelCall& call, Measure measure)
+      : seconds_(call.counted.numbers[static_cast<std::size_t>(measure)]) {}
+  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// A list of entries in memory of the part, sorted by place.
+struct List {
+  std::uint32_t* places = nullptr;
+  std::byte* values = nullptr;
+  std::size_t count = 0;  ///< or, of one that is to be written, room
+  Dtype dtype = Dtype::F32;
+
+  /// Of the two buffers.
+  static List of(const Extent& places, const Extent& values, std::size_t count);
+  /// Its entries in a range, their places counted from where that begins.
+  kernels::EntriesView in(const Range& range) const;
+  kernels::EntriesView all() const { return in({0, std::int64_t{1} << 32, 0}); }
+};
+
+/// What of several ranks is to be added: messages, which are checked, and lists. In memory of the part (views_room).
+class Views {
+ public:
+  /// So many at most, each of so many places.
+  Views(const Extent& room, std::size_t most, std::size_t length);
+  static Views of(const KernelCall& call, std::size_t room, const Range& range) {
+    return {call.writes[room], static_cast<std::size_t>(call.part.size), range.length()};
+  }
+
+  /// Ok, or what is wrong with the message of that rank.
+  Status add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range);
+  Status add(const kernels::EntriesView& view, Rank from);
+
+  std::span<const kernels::EntriesView> views() const { return {views_, count_}; }
+  const std::uint32_t* const* before() const { return before_; }
+  std::size_t length() const { return length_; }
+
+ private:
+  kernels::EntriesView* views_;
+  const std::uint32_t** before_;
+  std::uint32_t* tables_;
+  std::size_t most_, length_, count_ = 0;
+};
+/// Memory of Views of as many as there are ranks, each of all places.
+extern const BufferInfo views_room;
+
+/// Writes the message of a range, of entries of a list whose places count from its begin; returns its bytes.
+std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
+
+/// What a kernel that merges writes, in this order: a message, a list, the memory of views, places that are summed up.
+struct MergeRooms {
+  Region message, places, values, views, sums;
+
+  std::vector<Region> regions() const { return {message, places, values, views, sums}; }
+};
+/// Of messages of a range each; the rest may serve several steps.
+MergeRooms merge_rooms(GraphBuilder& g);
+/// Room for the message of a range; one more beside merge_rooms().
+Region message_room(GraphBuilder& g);
+
+/// Writes the message of a range, of the sum of the views, and defines the call's first value as its bytes; the call
+/// writes merge rooms. An error says that there is more than all ranks may send.
+Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale);
+/// The sum in the list of the rooms, no message yet.
+Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale);
+
+}  // namespace lacuna::sparse

@@ -1,0 +1,87 @@
+#include <cstring>
+
+#include "algorithms/phases/ring_phases.hpp"
+#include "algorithms/phases/sparse_kernels.hpp"
+
+namespace lacuna::sparse {
+namespace {
+
+constexpr std::size_t histogram_bins = 4096;
+constexpr std::size_t range_words = sizeof(Range) / sizeof(std::int64_t);
+
+std::size_t bins(const PartView&) { return histogram_bins; }
+std::size_t words_of_ranges(const PartView& part) { return range_words * static_cast<std::size_t>(part.size); }
+
+void write_ranges(const KernelCall& call, auto boundary_of) {
+  const auto ranges = static_cast<std::size_t>(call.part.size);
+  Range range;
+  for (std::size_t i = 0; i < ranges; ++i) {
+    const std::size_t end = i + 1 == ranges ? places_of(call.part) : boundary_of(i + 1);
+    range = {range.end, static_cast<std::int64_t>(end), static_cast<std::int64_t>(i)};
+    std::memcpy(call.writes[0].data + i * sizeof(Range), &range, sizeof(Range));
+  }
+}
+
+Status cut_evenly(const KernelCall& call) {
+  const auto ranges = static_cast<std::size_t>(call.part.size);
+  write_ranges(call, [&](std::size_t i) { return boundary(i, places_of(call.part), ranges); });
+  return {};
+}
+
+Status count_places(const KernelCall& call) {
+  const auto* places = reinterpret_cast<const std::uint32_t*>(call.reads[0].data);
+  auto* counts = reinterpret_cast<std::int64_t*>(call.writes[0].data);
+  std::memset(counts, 0, call.writes[0].bytes());
+  kernels::backend().histogram({places, call.uses[0]}, places_of(call.part), {counts, histogram_bins});
+  return {};
+}
+
+/// Within a bin entries count as evenly spread. Whole numbers only: all ranks cut alike.
+Status cut_by_histogram(const KernelCall& call) {
+  const auto* counts = reinterpret_cast<const std::int64_t*>(call.reads[0].data);
+  const auto count = [&](std::size_t bin) { return static_cast<std::uint64_t>(counts[bin]); };
+  const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size);
+  std::uint64_t all = 0, before = 0;
+  for (std::size_t bin = 0; bin < histogram_bins; ++bin) all += count(bin);
+  std::size_t bin = 0;
+  write_ranges(call, [&](std::size_t i) {
+    const std::uint64_t wanted = boundary(i, all, ranges);
+    if (all == 0) return boundary(i, places, ranges);
+    while (before + count(bin) < wanted) before += count(bin++);
+    const std::size_t begin = boundary(bin, places, histogram_bins), end = boundary(bin + 1, places, histogram_bins);
+    return begin + (count(bin) == 0 ? 0 : boundary(wanted - before, end - begin, count(bin)));
+  });
+  return {};
+}
+
+constexpr Kernel cut_evenly_kernel = {"cut evenly", cut_evenly}, count_places_kernel = {"count places", count_places},
+                 cut_by_histogram_kernel = {"cut by histogram", cut_by_histogram};
+constexpr BufferInfo table_of_ranges = {.element = Dtype::I64, .capacity = words_of_ranges};
+
+}  // namespace
+
+Range range_of(const Extent& table, Rank rank) {
+  Range range;
+  std::memcpy(&range, table.data + static_cast<std::size_t>(rank) * sizeof(Range), sizeof(Range));
+  return range;
+}
+
+Region even_ranges(GraphBuilder& g) {
+  const Region table = g.buffer(table_of_ranges);
+  g.kernel(cut_evenly_kernel, {.writes = {table}});
+  return table;
+}
+
+Region balanced_ranges(GraphBuilder& g, const Selection& mine) {
+  const Region counts = g.buffer({.element = Dtype::I64, .capacity = bins}), table = g.buffer(table_of_ranges);
+  g.kernel(count_places_kernel, {.reads = {mine.places}, .writes = {counts}, .uses = {mine.count}});
+  const Line ring = whole_ring(g);
+  const auto piece = [&](Rank i) { return piece_of(counts, i, g.size()); };
+  const auto partial = [&](Rank, Rank i) { return piece(i); };
+  if (g.size() > 1) ring_reduce_scatter(g, ring, piece, partial);
+  ring_allgather(g, ring, piece);
+  g.kernel(cut_by_histogram_kernel, {.reads = {counts}, .writes = {table}});
+  return table;
+}
+
+}  // namespace lacuna::sparse

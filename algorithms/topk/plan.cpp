@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/topk/selecting.hpp"
+
+namespace lacuna {
+namespace {
+
+Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
+
+/// Of the data that each rank brings.
+std::size_t places_of(const Call& call, Rank size) {
+  return traits_of(call.collective).input == Holds::Blocks ? call.count * static_cast<std::size_t>(size) : call.count;
+}
+
+Status check_state_needed(const Call& call) {
+  const Topk& asked = topk_of(call);
+  if (asked.feedback && !call.options.state) {
+    return refuse("topk.feedback needs a state, which keeps what is not sent; give one, or feedback=0");
+  }
+  if (asked.warm_up > 0 && !call.options.state) return refuse("topk.warm_up needs a state, which counts the runs");
+  if (asked.feedback) return {};
+  if (asked.momentum > 0) return refuse("topk.momentum corrects what is fed back: it needs feedback=1");
+  if (asked.clip > 0) return refuse("topk.clip scales what is fed back: it needs feedback=1");
+  return {};
+}
+
+Status check_selection(const Topk& asked) {
+  if (asked.k == 0 && asked.density == 0) return refuse("topk: density is 0 and k too; one of them must say how many");
+  if (asked.selection == TopkSelection::Threshold && asked.warm_up > 0) {
+    return refuse("topk.warm_up changes how many are sent, selection=threshold does not say that");
+  }
+  return {};
+}
+
+Status check_capped(const Call& call, const Algorithm& algorithm) {
+  const Topk& asked = topk_of(call);
+  if (!asked.capped) return {};
+  if (&algorithm != &sparse_ring) {
+    return refuse(fmt::format("topk.capped: only sparse_ring drops entries on their way, not {}", algorithm.name));
+  }
+  if (!asked.feedback) return refuse("topk.capped: what is dropped is fed back; it needs feedback=1");
+  if (asked.selection != TopkSelection::Threshold) return {};
+  return refuse("topk.capped: with selection=threshold there is no k that caps; selection must be exact or sampled");
+}
+
+/// The next run of the state.
+std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
+
+/// The most entries that a rank selects. A sample is no more than a third off, or counts for nothing.
+std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t run) {
+  if (asked.selection == TopkSelection::Threshold) return places;
+  const std::size_t entries = entries_asked(asked, places, run);
+  return asked.selection == TopkSelection::Exact ? entries : std::min(places, entries + entries / 3);
+}
+
+int flags_of(const Topk& asked, const Algorithm& algorithm) {
+  int flags = 0;
+  if (asked.feedback) flags |= sparse::feedback;
+  if (asked.momentum > 0) flags |= sparse::velocity;
+  if (asked.clip > 0) flags |= sparse::clipped;
+  if (asked.capped) flags |= sparse::capped;
+  if (&algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced) flags |= sparse::balanced;
+  if (&algorithm == &sparse_doubling) flags |= sparse::unranged;
+  return flags;
+}
+
+/// A capped ring's messages are no fewer than what a range may hold.
+int chunks_of(const Topk& asked, const Algorithm& algorithm, std::size_t entries, Rank size) {
+  if (&algorithm != &sparse_ring) return 1;
+  const std::size_t ranks = static_cast<std::size_t>(size),
+                    of_range = std::max<std::size_t>((entries + ranks - 1) / ranks, 1);
+  return asked.capped ? static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(asked.chunks), of_range))
+                      : asked.chunks;
+}
+
+}  // namespace
+
+std::size_t entries_asked(const Topk& asked, std::size_t places, std::uint64_t run) {
+  double density = asked.k > 0 ? 1 : asked.density;
+  std::size_t entries = std::min(asked.k, places);
+  if (asked.k == 0) entries = static_cast<std::size_t>(std::llround(density * static_cast<double>(places)));
+  if (run > 0 && run <= asked.warm_up && places > 0) {
+    density = static_cast<double>(entries) / static_cast<double>(places);
+    const double first = std::max(asked.warm_up_density, density);
+    const double share = static_cast<double>(run - 1) / static_cast<double>(asked.warm_up);
+    entries =
+        static_cast<std::size_t>(std::llround(first * std::pow(density / first, share) * static_cast<double>(places)));
+  }
+  return std::clamp<std::size_t>(entries, std::min<std::size_t>(places, 1), places);
+}
+
+Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+  if (is_integer(call.dtype)) {
+    return refuse(fmt::format("topk of {}: the data must be of floating point", to_string(call.dtype)));
+  }
+  const bool sums = call.reduction == Reduction::Sum || call.reduction == Reduction::Avg;
+  if (traits_of(call.collective).reduces && !sums) {
+    return refuse(fmt::format("topk leaves out terms of a sum: the reduction is {}, must be sum or avg",
+                              to_string(call.reduction)));
+  }
+  const double places = static_cast<double>(places_of(call, hosts.size()));
+  if (places > Topk::most_places) {
+    return refuse(fmt::format("topk of {} elements: places have 32 bits, at most {} are allowed; cut the call", places,
+                              Topk::most_places));
+  }
+  if (Status valid = check_selection(topk_of(call)); !valid) return valid;
+  if (Status valid = check_state_needed(call); !valid) return valid;
+  return check_capped(call, algorithm);
+}
+
+void plan_topk(const PlanRequest& request, Plan& plan) {
+  const Call& call = request.call;
+  const Topk& asked = topk_of(call);
+  const Rank size = request.hosts.size();
+  const std::size_t places = places_of(call, size), entries = most_entries(asked, places, next_run(call));
+  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
+  part.structure.numbers[sparse::flags] = flags_of(asked, request.algorithm);
+  part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm, entries, size);
+  part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
+  plan.parts.push_back(part);
+  plan.reports = true;
+  plan.writes_state = asked.feedback;
+  plan.numbers[static_cast<std::size_t>(sparse::Measure::Asked)] =
+      static_cast<double>(entries_asked(asked, places, next_run(call)));
+}
+
+}  // namespace lacuna

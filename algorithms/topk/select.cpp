@@ -1,0 +1,157 @@
+#include <bit>
+#include <cmath>
+
+#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/topk/selecting.hpp"
+#include "kernels/elements.hpp"
+
+namespace lacuna {
+namespace {
+
+using kernels::backend;
+using kernels::Backend;
+using kernels::Cut;
+
+std::size_t workspace_bytes(const PartView&) { return Backend::workspace_bytes(); }
+std::size_t samples(const PartView& part) {
+  return topk_of(part.call).selection == TopkSelection::Sampled ? topk_of(part.call).samples : 0;
+}
+
+/// Blocks of a collective lie behind each other.
+kernels::Target all_of(std::span<const Extent> blocks) {
+  std::size_t count = 0;
+  for (const Extent& block : blocks) count += block.count;
+  return {blocks.front().dtype, blocks.front().data, count};
+}
+kernels::Source source(const kernels::Target& target) { return {target.dtype, target.data, target.count}; }
+
+/// What a select step is given.
+struct Given {
+  explicit Given(const KernelCall& call) {
+    const std::size_t blocks = call.reads.size();
+    input = all_of(call.reads);
+    std::span<const Extent> rest = call.writes;
+    if (sparse::has(call.part, sparse::feedback)) {
+      from = all_of(rest.first(blocks));
+      rest = rest.subspan(blocks);
+    } else {
+      from = input;
+    }
+    if (sparse::has(call.part, sparse::velocity)) {
+      velocity = all_of(rest.first(blocks));
+      rest = rest.subspan(blocks);
+    }
+    list = sparse::List::of(rest[0], rest[1], 0);
+    room = rest[0].count;
+    workspace = rest[2].data;
+    sampled = rest[3].data;
+    wanted = entries_asked(topk_of(call.part.call), input.count, call.part.state_run);
+  }
+
+  kernels::Target input, from, velocity{};
+  sparse::List list;
+  std::size_t room, wanted;
+  std::byte *workspace, *sampled;
+};
+
+/// The norm to which an input is scaled down is that of a mean of P ranks' (Deep gradient compression, section 3.2).
+double clipping(const KernelCall& call) {
+  const Topk& asked = topk_of(call.part.call);
+  if (call.uses.empty()) return 1;
+  const double norm = std::sqrt(std::bit_cast<double>(call.uses[0]));
+  const double most = asked.clip / std::sqrt(static_cast<double>(call.part.size));
+  return norm > most ? most / norm : 1;
+}
+
+Sampler sampler_of(const PartView& part) {
+  Sampler sampler = part.call.options.state ? part.call.options.state->sampler : Sampler();
+  sampler.key += static_cast<std::uint64_t>(part.position);
+  sampler.draw = part.state_run;
+  return sampler;
+}
+
+Cut cut_of(const KernelCall& call, const Given& given) {
+  const Topk& asked = topk_of(call.part.call);
+  Cut cut;
+  switch (asked.selection) {
+    case TopkSelection::Threshold:
+      cut.above = kernels::magnitude_of(given.from.dtype, asked.threshold);
+      break;
+    case TopkSelection::Sampled:
+      backend().estimate(source(given.from), given.wanted, asked.samples, sampler_of(call.part), given.sampled,
+                         given.workspace, &cut);
+      break;
+    case TopkSelection::Exact:
+      backend().largest(source(given.from), given.wanted, given.workspace, &cut);
+      break;
+  }
+  return cut;
+}
+
+/// What the cut takes; where a sample has told more than there is room for, exactly as many as are wanted.
+std::uint64_t take(const Given& given, Cut& cut) {
+  const kernels::EntriesList to{given.list.places, given.list.values, given.room};
+  std::uint64_t taken = 0;
+  backend().compact(source(given.from), &cut, 0, to, &taken);
+  if (taken <= given.room) return taken;
+  backend().largest(source(given.from), given.wanted, given.workspace, &cut);
+  taken = 0;
+  backend().compact(source(given.from), &cut, 0, to, &taken);
+  return taken;
+}
+
+Status select_entries(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const Topk& asked = topk_of(call.part.call);
+  const Given given(call);
+  if (given.from.data != given.input.data) {
+    backend().feed_back({.factor = clipping(call), .momentum = asked.momentum}, given.from, given.velocity.data,
+                        given.input.data);
+  }
+  Cut cut = cut_of(call, given);
+  const std::uint64_t taken = take(given, cut);
+  const std::span<const std::uint32_t> places(given.list.places, taken);
+  if (given.from.data != given.input.data) backend().clear_at(places, given.from);
+  if (given.velocity.data && asked.masking) backend().clear_at(places, given.velocity);
+  call.defines[0] = taken;
+  call.counted.selected += taken;
+  call.counted.contributed += taken;
+  call.counted.kept += given.from.count - taken;
+  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
+      kernels::number_of_magnitude(given.from.dtype, cut.above);
+  return {};
+}
+
+Status sum_squares(const KernelCall& call) {
+  double sum = 0;
+  backend().sum_of_squares(source(all_of(call.reads)), &sum);
+  call.defines[0] = std::bit_cast<std::uint64_t>(sum);
+  return {};
+}
+
+constexpr Kernel select_kernel = {"select", select_entries}, sum_squares_kernel = {"sum of squares", sum_squares};
+
+void append(std::vector<Region>& all, const std::vector<Region>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+sparse::Selection select(GraphBuilder& g) {
+  const sparse::Selection mine = sparse::room_for_selection(g);
+  const std::vector<Region> input = sparse::whole_input(g);
+  std::vector<Region> writes;
+  if (sparse::has(g, sparse::feedback)) append(writes, sparse::whole_array(g, residual_array));
+  if (sparse::has(g, sparse::velocity)) append(writes, sparse::whole_array(g, velocity_array));
+  append(writes, {mine.places, mine.values, g.buffer({.element = Dtype::U8, .capacity = workspace_bytes}),
+                  g.buffer({.capacity = samples})});
+  std::vector<Value> uses;
+  if (sparse::has(g, sparse::clipped)) {
+    uses.push_back(g.value());
+    g.kernel(sum_squares_kernel, {.reads = input, .defines = uses});
+  }
+  g.kernel(select_kernel, {.reads = input, .writes = writes, .uses = uses, .defines = {mine.count}});
+  return mine;
+}
+
+}  // namespace lacuna

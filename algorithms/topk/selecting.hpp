@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+
+#include "algorithms/phases/sparse.hpp"
+#include "algorithms/topk/topk.hpp"
+#include "runtime/method/method.hpp"
+
+/// What the files of topk share.
+namespace lacuna {
+
+inline const Topk& topk_of(const Call& call) { return call.options.method.as<Topk>(); }
+
+/// The array that holds momentum.
+inline constexpr std::string_view velocity_array = "velocity";
+
+/// Entries that a rank is to send of so many elements, in a run of its state (from 1; 0: it has none).
+std::size_t entries_asked(const Topk& options, std::size_t places, std::uint64_t run);
+
+/// Selects from the input, and what was fed back; keeps what is left. The step that all of topk's algorithms begin
+/// with.
+sparse::Selection select(GraphBuilder& g);
+
+/// What the method's functions do.
+Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
+void plan_topk(const PlanRequest& request, Plan& plan);
+std::string_view preferred_topk(const Call& call, const Hosts& hosts);
+
+extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubling;
+extern const Algorithm sparse_reduce_scatter, sparse_gather_blocks;
+extern const std::array<MethodAlgorithm, 6> topk_algorithms;
+
+}  // namespace lacuna

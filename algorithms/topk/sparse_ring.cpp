@@ -1,0 +1,177 @@
+#include <utility>
+
+#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/topk/selecting.hpp"
+
+namespace lacuna {
+namespace {
+
+using kernels::backend;
+using sparse::List;
+using sparse::Range;
+
+/// What the steps of a ring write behind the merge rooms where its messages are capped.
+enum Capped : std::size_t { kept_places = 5, kept_values = 6, workspace = 7, rest = 8 };
+
+/// Entries that a message of this piece may hold: all chunks of a range together the P-th part of all.
+std::size_t cap_of(const PartView& part, const Range& piece) {
+  const auto ranks = static_cast<std::size_t>(part.size);
+  const auto chunks = static_cast<std::size_t>(part.part.structure.numbers[sparse::chunks]);
+  const std::size_t of_range =
+      (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
+  const std::size_t chunk = static_cast<std::size_t>(piece.number) % chunks;
+  return boundary(chunk + 1, of_range, chunks) - boundary(chunk, of_range, chunks);
+}
+
+/// The largest of these entries; what is dropped waits in the residual for the next call.
+kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, const Range& piece) {
+  const std::size_t most = cap_of(call.part, piece);
+  if (!sparse::has(call.part, sparse::capped) || entries.entries <= most) return entries;
+  const Extent& residual = call.writes[rest];
+  const List kept = List::of(call.writes[kept_places], call.writes[kept_values], most);
+  kernels::Cut cut;
+  std::uint64_t taken = 0;
+  backend().largest({kept.dtype, entries.values, entries.entries}, most, call.writes[workspace].data, &cut);
+  backend().keep(entries, &cut, {kept.places, kept.values, most}, {residual.dtype, residual.data, residual.count},
+                 &taken);
+  call.counted.contributed -= entries.entries - taken;
+  call.counted.kept += entries.entries - taken;
+  return List{kept.places, kept.values, taken, kept.dtype}.in({entries.base, std::int64_t{1} << 32, 0});
+}
+
+/// The own entries of piece given[0] of given[1].
+Status pack_piece(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
+  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  call.defines[0] = sparse::write_message(call, cap(call, mine.in(piece), piece), piece, call.writes[0].data);
+  return {};
+}
+
+/// A message of rank given[2], with the own entries of its piece; with given[3] the result.
+Status add_own(const KernelCall& call) {
+  const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
+  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  const Scale scale = call.given[3] ? sparse::scale_of(call.part) : Scale();
+  sparse::Views views = sparse::Views::of(call, 3, piece);
+  Status sound = views.add_message(call, call.reads[2], static_cast<Rank>(call.given[2]), piece);
+  if (sound) sound = views.add(mine.in(piece), call.part.position);
+  if (!sound) return sound;
+  if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, piece, scale);
+  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
+  const auto sum = sparse::merged_list(call, views, {});
+  if (!sum) return sum.status();
+  const kernels::EntriesView kept = cap(call, sum->all(), piece);
+  auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this step writes
+  backend().copy(scale, {sum->dtype, values, kept.entries}, values);
+  call.defines[0] = sparse::write_message(call, kept, piece, call.writes[0].data);
+  return {};
+}
+
+constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"add own", add_own};
+
+std::size_t most_kept(const PartView& part) { return part.part.entries; }
+std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
+
+/// The steps of one rank, piece by piece. Piece c of range r is piece r * chunks + c of all.
+class Ring {
+ public:
+  Ring(GraphBuilder& g, sparse::Selection mine)
+      : g_(g), mine_(mine), chunks_(g.number(sparse::chunks)), rooms_(sparse::merge_rooms(g)) {
+    for (Rank i = 0; i < 2 * chunks_; ++i) messages_.push_back(sparse::message_room(g));
+    if (!sparse::has(g, sparse::capped)) return;
+    kept_ = {g.buffer({.element = Dtype::I32, .capacity = most_kept}), g.buffer({.capacity = most_kept}),
+             g.buffer({.element = Dtype::U8, .capacity = workspace_bytes})};
+    residual_ = sparse::whole_array(g, residual_array).front();
+  }
+
+  Rank chunks() const { return chunks_; }
+  Region pack(Rank range, Rank chunk) {
+    const Value bytes = g_.value();
+    const Region room = messages_[static_cast<std::size_t>(chunk)];
+    const Rank piece = piece_of(range, chunk);
+    g_.kernel(pack_piece_kernel, {.reads = {mine_.places, mine_.values},
+                                  .writes = writes(room, piece),
+                                  .uses = {mine_.count},
+                                  .defines = {bytes},
+                                  .given = {piece, pieces()}});
+    return GraphBuilder::counted(room, bytes);
+  }
+  /// In step `step`, from 1: what travels rests in two places in turn.
+  Region add_own(const Region& arrived, Rank range, Rank chunk, Rank step) {
+    const Value bytes = g_.value();
+    const Region room = messages_[static_cast<std::size_t>(step % 2 * chunks_ + chunk)];
+    const Rank piece = piece_of(range, chunk), from = (g_.position() + g_.size() - 1) % g_.size();
+    g_.kernel(add_own_kernel, {.reads = {mine_.places, mine_.values, arrived},
+                               .writes = writes(room, piece),
+                               .uses = {mine_.count},
+                               .defines = {bytes},
+                               .given = {piece, pieces(), from, step == g_.size() - 1}});
+    return GraphBuilder::counted(room, bytes);
+  }
+  void place(const Region& message, Rank from, Rank range, Rank chunk) {
+    sparse::place_piece(g_, message, from, piece_of(range, chunk), pieces());
+  }
+
+ private:
+  Rank pieces() const { return g_.size() * chunks_; }
+  Rank piece_of(Rank range, Rank chunk) const {
+    return ((range % g_.size() + g_.size()) % g_.size()) * chunks_ + chunk;
+  }
+  std::vector<Region> writes(const Region& message, Rank piece) const {
+    sparse::MergeRooms rooms = rooms_;
+    rooms.message = message;
+    std::vector<Region> all = rooms.regions();
+    all.insert(all.end(), kept_.begin(), kept_.end());
+    if (!kept_.empty()) all.push_back(sparse::piece_of(residual_, piece, pieces()));
+    return all;
+  }
+
+  GraphBuilder& g_;
+  sparse::Selection mine_;
+  Rank chunks_;
+  sparse::MergeRooms rooms_;
+  std::vector<Region> messages_, kept_;
+  Region residual_;
+};
+
+void build(GraphBuilder& g) {
+  Ring ring(g, select(g));
+  const Rank me = g.position();
+  std::vector<Region> sums;
+  for (Rank chunk = 0; chunk < ring.chunks(); ++chunk) sums.push_back(ring.pack(me - 1, chunk));
+  const auto each_step = [&](auto body) {
+    for (Rank step = 1; step < g.size(); ++step) {
+      for (Rank chunk = 0; chunk < ring.chunks(); ++chunk) {
+        Region& sum = sums[static_cast<std::size_t>(chunk)];
+        g.send(sum, me + 1);
+        body(sum, sparse::receive_message(g, me - 1), step, chunk);
+      }
+    }
+  };
+  each_step([&](Region& sum, const Region& arrived, Rank step, Rank chunk) {
+    sum = ring.add_own(arrived, me - step - 1, chunk, step);
+  });
+  for (Rank chunk = 0; chunk < ring.chunks(); ++chunk) ring.place(sums[static_cast<std::size_t>(chunk)], me, me, chunk);
+  each_step([&](Region& sum, const Region& arrived, Rank step, Rank chunk) {
+    sum = arrived;
+    ring.place(arrived, (me + g.size() - 1) % g.size(), me - step, chunk);
+  });
+}
+
+}  // namespace
+
+// The ring allreduce with messages of entries: each range's sum grows on its way around the ring, in the shortest
+// format of each hop, then goes around once more as it is. Ranks talk to their two neighbours only. Ranges travel in
+// chunks, so that one with many entries delays the others little. 2(P-1) steps; each rank sends the entries of the sums
+// of 1 .. P-1 ranks, and those of the result P-1 times, of a P-th of the places. Capped, no message holds more than k/P
+// entries: 2(P-1)/P of k entries, and residuals keep the rest. Source: the dense ring of Patarasuk and Yuan (2009); the
+// residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
+constexpr Algorithm sparse_ring = {
+    .collective = Collective::Allreduce,
+    .name = "sparse_ring",
+    .symmetric = false,
+    .build = build,
+};
+
+}  // namespace lacuna

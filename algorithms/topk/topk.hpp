@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "runtime/method/option.hpp"
+#include "runtime/values/method_options.hpp"
+
+namespace lacuna {
+
+/// Which elements are sent.
+enum class TopkSelection : std::uint8_t { Exact = 0, Threshold = 1, Sampled = 2 };
+inline constexpr std::string_view topk_selection_names[] = {"exact", "threshold", "sampled"};
+
+/// How the data are cut into what each rank sums up.
+enum class TopkRanges : std::uint8_t { Balanced = 0, Even = 1 };
+inline constexpr std::string_view topk_ranges_names[] = {"balanced", "even"};
+
+/// How entries travel: the shortest way, or always the same.
+enum class TopkFormat : std::uint8_t { Shortest = 0, Coordinates = 1, Local16 = 2, Bitmap = 3, Dense = 4 };
+inline constexpr std::string_view topk_format_names[] = {"shortest", "coordinates", "local16", "bitmap", "dense"};
+
+template <>
+inline constexpr std::span<const std::string_view> names_of<TopkSelection>{topk_selection_names};
+template <>
+inline constexpr std::span<const std::string_view> names_of<TopkRanges>{topk_ranges_names};
+template <>
+inline constexpr std::span<const std::string_view> names_of<TopkFormat>{topk_format_names};
+
+/// Only the largest elements travel, with their places; what stays behind is added next time (Aji, Heafield: Sparse
+/// communication for distributed gradient descent, 2017; Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018,
+/// from which momentum correction, masking, clipping and warm-up come). With a density of 1 nothing is lost. For sum
+/// and avg of floating-point data of at most 2^32 - 1 elements. A zero is never sent; a NaN is larger than all else.
+/// What is sent counts as contributed also where the sum of all ranks is then 0. options.def says what its members
+/// mean. Equal on all ranks.
+struct Topk {
+  static constexpr double most_places = 4294967295.0;
+  static constexpr double most_runs = 1e15;
+  static constexpr double most_factor = 1e300;
+
+#define LACUNA_OPTION(name, type, value, ...) type name = value;
+#include "algorithms/topk/options.def"
+#undef LACUNA_OPTION
+};
+
+/// For Options::method.
+MethodOptions topk(const Topk& options);
+
+extern const Method topk_method;
+
+}  // namespace lacuna
