@@ -51,6 +51,9 @@ struct HostSpace {
   static std::string name() { return "host"; }
   /// Bytes that the scratch of a team may have.
   static constexpr std::size_t most_scratch = 32 * 1024;
+  /// Elements that one call of a body may well take, a multiple of 8 and at most 2048: many where the calls follow one
+  /// another, few where they run beside each other.
+  static constexpr std::size_t stretch = 2048;
 
   /// body(i) for i in [0, count). What call i writes, no other call reads or writes.
   template <class Body>
@@ -73,7 +76,7 @@ struct HostSpace {
   }
 
   /// body(i, T& sum, bool final) adds to `sum`, which holds what all calls before i add; it writes results only where
-  /// `final`. Then *total = the sum of all.
+  /// `final`. Once all calls have ended *total = the sum of all: until then they may read what it holds.
   template <class T, class Body>
   static void scan(std::size_t count, const Body& body, T* total) {
     T sum{};

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <Kokkos_Macros.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/backend.hpp"
+#include "kernels/elements.hpp"
+#include "kernels/reduce.hpp"
+#include "kernels/space.hpp"
+
+/// What the kernels of selection share: magnitudes, as struct Cut explains them, and a quick way to the few elements
+/// that matter.
+namespace lacuna::kernels {
+
+/// The magnitudes of an array's elements.
+template <class T>
+struct Magnitudes {
+  using Bits = typename FloatBits<T>::Bits;
+  static constexpr Bits most = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+
+  const std::byte* data;
+  std::size_t count;
+
+  KOKKOS_INLINE_FUNCTION Bits operator[](std::size_t i) const { return static_cast<Bits>(load<Bits>(data, i) & most); }
+};
+
+/// A Cut, in the bits of T.
+template <class T>
+struct CutBits {
+  using Bits = typename FloatBits<T>::Bits;
+  static constexpr Bits most = Magnitudes<T>::most;
+
+  Bits above;
+  std::uint64_t ties;
+
+  KOKKOS_INLINE_FUNCTION explicit CutBits(const Cut& cut)
+      : above(cut.above > most ? most : static_cast<Bits>(cut.above)),
+        ties(cut.above == 0 || cut.above > most ? 0 : cut.ties) {}
+
+  /// What is taken is above this, where so many ties have been seen.
+  KOKKOS_INLINE_FUNCTION Bits floor(std::uint64_t seen) const {
+    return seen < ties ? static_cast<Bits>(above - 1) : above;
+  }
+};
+
+/// How many elements a cut has met: those above it in the lower half of a number, its ties in the upper half. A plain
+/// number, so that any scan can carry it; hence arrays have fewer than 2^32 elements.
+struct Met {
+  static constexpr std::uint64_t one_above = 1, one_tie = std::uint64_t{1} << 32;
+
+  KOKKOS_INLINE_FUNCTION static std::uint64_t above(std::uint64_t met) { return met & 0xffffffffu; }
+  KOKKOS_INLINE_FUNCTION static std::uint64_t ties(std::uint64_t met) { return met >> 32; }
+  /// How many of them are taken, if so many ties are.
+  KOKKOS_INLINE_FUNCTION static std::uint64_t taken(std::uint64_t met, std::uint64_t ties) {
+    return above(met) + (Met::ties(met) < ties ? Met::ties(met) : ties);
+  }
+};
+
+/// Elements that one call of a functor works through, and how many such stretches an array has.
+inline constexpr std::size_t stretch = Space::stretch;
+constexpr std::size_t stretches_of(std::size_t count) { return (count + stretch - 1) / stretch; }
+KOKKOS_INLINE_FUNCTION std::size_t stretch_length(std::size_t first, std::size_t count) {
+  return count - first < stretch ? count - first : stretch;
+}
+
+/// The few elements of a stretch that pass a test. All are tested in a loop that vectorises, into a byte each; then the
+/// words of eight such bytes that are not zero are listed without a branch, as nobody could foretell it.
+class Hits {
+ public:
+  /// test(i) for i in [0, count), count being at most a stretch.
+  template <class Test>
+  KOKKOS_INLINE_FUNCTION Hits(std::size_t count, const Test& test) {
+    for (std::size_t i = 0; i < count; ++i) flags_[i] = static_cast<std::uint8_t>(test(i));
+    const std::size_t words = (count + 7) / 8;
+    for (std::size_t i = count; i < 8 * words; ++i) flags_[i] = 0;
+    for (std::size_t word = 0; word < words; ++word) {
+      listed_[words_] = static_cast<std::uint8_t>(word);
+      words_ += load(word) != 0 ? 1u : 0u;
+    }
+  }
+
+  /// Of each eight elements in a row, whether there is a hit: for how many that is so.
+  KOKKOS_INLINE_FUNCTION std::size_t words() const { return words_; }
+
+  /// visit(i) for each hit, in order.
+  template <class Visit>
+  KOKKOS_INLINE_FUNCTION void each(const Visit& visit) const {
+    for (std::size_t at = 0; at < words_; ++at) {
+      for (std::uint64_t word = load(listed_[at]); word != 0; word &= word - 1) {
+        visit(8 * std::size_t{listed_[at]} + first_byte(word));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t ones = 0x0101010101010101u;
+
+  KOKKOS_INLINE_FUNCTION std::uint64_t load(std::size_t word) const {
+    std::uint64_t value;
+    memcpy(&value, flags_ + 8 * word, sizeof(value));
+    return value;
+  }
+  /// The number of the lowest byte that is not zero: as many bytes are below it.
+  KOKKOS_INLINE_FUNCTION static std::size_t first_byte(std::uint64_t word) {
+    const std::uint64_t below = (word & (~word + 1)) - 1;
+    return static_cast<std::size_t>(((below & ones) * ones) >> 56);
+  }
+
+  static_assert(stretch % 8 == 0 && stretch <= 8 * 256);
+  alignas(8) std::uint8_t flags_[stretch];
+  std::uint8_t listed_[stretch / 8];
+  std::size_t words_ = 0;
+};
+
+}  // namespace lacuna::kernels
