@@ -12,14 +12,5 @@ void SpaceBackend::histogram(std::span<const std::uint32_t>, std::size_t, std::s
 void SpaceBackend::clear_at(std::span<const std::uint32_t>, Target) const {}
 void SpaceBackend::add_at(std::span<const std::uint32_t>, const std::byte*, Target) const {}
 void SpaceBackend::gather(std::span<const std::uint32_t>, Source, std::byte*) const {}
-void SpaceBackend::pack_bits(std::span<const std::uint32_t>, std::uint32_t, std::size_t, std::byte*) const {}
-void SpaceBackend::unpack_bits(const std::byte*, std::size_t, std::uint32_t*, std::uint64_t*) const {}
-void SpaceBackend::count_bits(const std::byte*, std::size_t, std::uint32_t*) const {}
-void SpaceBackend::encode(const EntriesHeader&, const EntriesView&, std::byte*) const {}
-void SpaceBackend::index(const EntriesView&, std::size_t, std::uint32_t*, std::uint64_t*) const {}
-void SpaceBackend::sum(std::span<const EntriesView>, const std::uint32_t* const*, Scale, Target) const {}
-void SpaceBackend::merge(std::span<const EntriesView>, const std::uint32_t* const*, Scale, std::size_t, Target,
-                         EntriesList, std::uint64_t*) const {}
 Status serve_by(std::string_view) { return {}; }
-Result<EntriesView> view_of(std::span<const std::byte>, Dtype, std::size_t, std::size_t) { return EntriesView{}; }
 }  // namespace lacuna::kernels
