@@ -117,24 +117,27 @@ class Backend {
   // Messages.
 
   /// Writes header and body of a message, of header.entries entries of a list, whose places lie in [base, base +
-  /// header.length); the format is the header's. `to` has message_bytes() of it.
+  /// header.length); the format is the header's, and so is the dtype. `to` has message_bytes() of it.
   virtual void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const = 0;
   /// What sum() needs to know of `view`, whose places lie in [0, length) from its base: before[b] = how many entries
   /// stand before block b, for b in [0, blocks_of(length)]. Trusts nothing: *sound = 1 if its places are strictly
-  /// increasing, in range and as many as it says, else 0, and `before` then means nothing.
+  /// increasing, in range and as many as it says, else 0, and `before` then means nothing. Of Dense each place counts,
+  /// and nothing can be wrong.
   virtual void index(const EntriesView& view, std::size_t length, std::uint32_t* before,
                      std::uint64_t* sound) const = 0;
+  /// The most views that sum() and merge() take.
+  static constexpr std::size_t most_views = 1024;
   /// out[i] = round((the sum of the values that views have at i) scaled), for i in [0, out.count): in the accumulation
-  /// type, added in the order of the views, rounded once; 0 where there is none. `before[v]` is what index() wrote for
-  /// view v.
+  /// type, from +0 added in the order of the views, rounded once; 0 where there is none. `before[v]` is what index()
+  /// wrote for view v, which it found sound.
   virtual void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
                    Target out) const = 0;
-  /// The entries of that sum: what is not zero of it, in order, over `length` places counted from `base`. A sum that
-  /// cancels to zero is no entry. `room` holds merge_places elements of the dtype; *taken counts entries, as in
-  /// compact().
+  /// Appends the entries of that sum over `length` places as compact() does: what is not zero of it after rounding, in
+  /// order, the places counted from 0. A sum that cancels to zero is no entry. `room` holds merge_places elements of
+  /// the dtype; or more, for fewer passes.
   virtual void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
                      std::size_t length, Target room, EntriesList to, std::uint64_t* taken) const = 0;
-  /// Places that merge() sums up at a time.
+  /// More than the places that merge() then sums up at a time: it keeps account of them there, too.
   static constexpr std::size_t merge_places = 16 * block_places;
 };
 
@@ -145,8 +148,8 @@ const Backend& backend();
 /// under way end where they began. An error says why it can't be. Any thread.
 Status serve_by(std::string_view name);
 
-/// What a message of at most so many bytes holds, if it is one of `segment`, of so many places of the dtype; or what is
-/// wrong with it, in a few words. Only its header and length are looked at: index() checks its places.
+/// What a message holds, if it is one of `segment`, of so many places of the dtype, and just as long as its header
+/// says; or what is wrong with it, in a few words. Only its header and length are looked at: index() checks its places.
 Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length);
 
 }  // namespace lacuna::kernels

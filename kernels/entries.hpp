@@ -35,6 +35,7 @@ static_assert(sizeof(EntriesHeader) == 16);
 
 /// Places that one count of Local16 stands for.
 inline constexpr std::size_t local_places = 65536;
+constexpr std::size_t local_groups_of(std::size_t length) { return (length + local_places - 1) / local_places; }
 /// Places that are summed up together; messages are indexed by such blocks (Backend::index).
 inline constexpr std::size_t block_places = 4096;
 constexpr std::size_t blocks_of(std::size_t length) { return (length + block_places - 1) / block_places; }
@@ -45,7 +46,7 @@ constexpr std::size_t place_bytes(Format format, std::size_t entries, std::size_
     case Format::Coordinates:
       return entries * sizeof(std::uint32_t);
     case Format::Local16:
-      return (length + local_places - 1) / local_places * sizeof(std::uint32_t) + entries * sizeof(std::uint16_t);
+      return local_groups_of(length) * sizeof(std::uint32_t) + entries * sizeof(std::uint16_t);
     case Format::Bitmap:
       return (length + 7) / 8;
     case Format::Dense:

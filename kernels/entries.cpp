@@ -1,0 +1,54 @@
+#include "kernels/entries.hpp"
+
+#include <fmt/format.h>
+
+#include "kernels/backend.hpp"
+#include "kernels/elements.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+template <class... Arguments>
+Status wrong(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  return {Code::Mismatch, fmt::format(text, std::forward<Arguments>(arguments)...)};
+}
+
+/// Numbers of formats and dtypes from a message may be none that there are.
+std::string name_of(Dtype dtype) {
+  return static_cast<std::size_t>(dtype) < all_dtypes.size() ? std::string(to_string(dtype))
+                                                             : fmt::format("dtype {}", static_cast<int>(dtype));
+}
+
+Status check(const EntriesHeader& header, Dtype dtype, std::size_t segment, std::size_t length) {
+  if (static_cast<std::size_t>(header.format) >= all_formats.size()) {
+    return wrong("entries in format {}, of {} that there are", static_cast<int>(header.format), all_formats.size());
+  }
+  if (header.dtype != dtype) return wrong("entries of {} instead of {}", name_of(header.dtype), to_string(dtype));
+  if (header.reserved != 0) return wrong("entries with {} where 0 is reserved", header.reserved);
+  if (header.segment != segment) return wrong("entries of segment {} instead of {}", header.segment, segment);
+  if (header.length != length) return wrong("entries of {} places instead of {}", header.length, length);
+  if (header.entries > length) return wrong("{} entries for {} places", header.entries, length);
+  return {};
+}
+
+}  // namespace
+
+Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length) {
+  if (message.size() < sizeof(EntriesHeader)) {
+    return wrong("entries of {} bytes, which are fewer than the {} of a header", message.size(), sizeof(EntriesHeader));
+  }
+  const auto header = load<EntriesHeader>(message.data(), 0);
+  if (Status sound = check(header, dtype, segment, length); !sound) return sound;
+  const std::size_t bytes = message_bytes(header.format, dtype, header.entries, length);
+  if (message.size() != bytes) {
+    return wrong("{} bytes instead of the {} of {} entries of {} as {}", message.size(), bytes, header.entries,
+                 to_string(dtype), format_names[static_cast<std::size_t>(header.format)]);
+  }
+  const std::byte* places = message.data() + sizeof(EntriesHeader);
+  return EntriesView{.format = header.format,
+                     .entries = header.entries,
+                     .places = places,
+                     .values = places + place_bytes(header.format, header.entries, length)};
+}
+
+}  // namespace lacuna::kernels

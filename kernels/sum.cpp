@@ -1,0 +1,53 @@
+#include <type_traits>
+
+#include "kernels/space_backend.hpp"
+#include "kernels/views.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+/// Sums up a block: in the output itself where that has the accumulation type.
+template <class T, class Views>
+struct SumBlock {
+  using Wide = WideOf<T>;
+  static constexpr bool in_place = std::is_same_v<T, Wide>;
+  static constexpr std::size_t count_bytes = block_words * sizeof(std::uint32_t);
+  static constexpr std::size_t scratch_bytes = count_bytes + (in_place ? 0 : block_places * sizeof(Wide));
+
+  Views table;
+  Rounding<T> round;
+  std::byte* out;
+  std::size_t length;
+
+  KOKKOS_FUNCTION void operator()(const Space::Team& team) const {
+    const std::size_t block = team.number(), start = block * block_places;
+    const std::size_t count = lesser(block_places, length - start);
+    std::byte* const to = out + start * sizeof(T);
+    if (table.entries_of(block) == 0) {
+      team.each(count, [&](std::size_t i) { store(to, i, narrow<T>(Wide{0})); });
+      return;
+    }
+    std::byte* const sums = in_place ? to : team.scratch<std::byte>() + count_bytes;
+    team.each(count, [&](std::size_t i) { store(sums, i, Wide{0}); });
+    team.barrier();
+    add_views<T>(team, table, {block, count, 0, 0}, team.scratch<std::uint32_t>(),
+                 [&](std::size_t i, Wide value) { store(sums, i, load<Wide>(sums, i) + value); });
+    if (in_place && !round.scales) return;
+    team.each(count, [&](std::size_t i) { store(to, i, round(load<Wide>(sums, i))); });
+  }
+};
+
+}  // namespace
+
+void SpaceBackend::sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
+                       Target out) const {
+  with_floating_element(out.dtype, [&]<class T>(Element<T>) {
+    with_views(views, before, [&]<class Views>(const Views& table) {
+      using Kernel = SumBlock<T, Views>;
+      Space::for_teams(blocks_of(out.count), Kernel::scratch_bytes,
+                       Kernel{table, Rounding<T>(scale), out.data, out.count});
+    });
+  });
+}
+
+}  // namespace lacuna::kernels
