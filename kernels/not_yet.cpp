@@ -20,6 +20,5 @@ void SpaceBackend::index(const EntriesView&, std::size_t, std::uint32_t*, std::u
 void SpaceBackend::sum(std::span<const EntriesView>, const std::uint32_t* const*, Scale, Target) const {}
 void SpaceBackend::merge(std::span<const EntriesView>, const std::uint32_t* const*, Scale, std::size_t, Target,
                          EntriesList, std::uint64_t*) const {}
-Status serve_by(std::string_view) { return {}; }
 Result<EntriesView> view_of(std::span<const std::byte>, Dtype, std::size_t, std::size_t) { return EntriesView{}; }
 }  // namespace lacuna::kernels
