@@ -9,6 +9,9 @@ set_target_properties(lacuna PROPERTIES INSTALL_RPATH "$ORIGIN/${lacuna_bin_to_l
 
 install(TARGETS ${lacuna_libraries} EXPORT lacuna-targets)
 install(TARGETS lacuna)
+if(LACUNA_KOKKOS)
+  install(TARGETS lacuna_kokkos LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})  # the core loads it, nobody links it
+endif()
 
 # The headers keep their places in the tree, so that they find each other; each library adds its folder to the path.
 # These folders hold nothing but what a program may include.

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "kernels/entries.hpp"
@@ -49,7 +48,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   /// "host", or "kokkos" with its version and execution space.
-  virtual std::string name() const = 0;
+  virtual std::string_view name() const = 0;
 
   // Whole arrays.
 
@@ -144,8 +143,11 @@ class Backend {
 /// The one that computes for all of this process; the host's unless serve_by() chose another.
 const Backend& backend();
 
-/// "host", or "kokkos": the library liblacuna_kokkos beside this one, which is loaded. From now on it computes; steps
-/// under way end where they began. An error says why it can't be. Any thread.
+/// "host", or "kokkos", of the library liblacuna_kokkos, which is loaded. An error says why it can't be had. Any
+/// thread.
+Result<const Backend*> backend_named(std::string_view name);
+
+/// From now on it computes for all of this process; steps under way end where they began. Any thread.
 Status serve_by(std::string_view name);
 
 /// What a message holds, if it is one of `segment`, of so many places of the dtype, and just as long as its header

@@ -3,7 +3,8 @@
 #include <Kokkos_Macros.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <string_view>
 
 namespace lacuna::kernels {
 
@@ -48,7 +49,7 @@ class HostTeam {
 /// several threads and, in a scan, twice.
 struct HostSpace {
   using Team = HostTeam;
-  static std::string name() { return "host"; }
+  static constexpr std::string_view name() { return "host"; }
   /// Bytes that the scratch of a team may have.
   static constexpr std::size_t most_scratch = 32 * 1024;
   /// Elements that one call of a body may well take, a multiple of 8 and at most 2048: many where the calls follow one
@@ -90,6 +91,9 @@ struct HostSpace {
     alignas(64) std::byte scratch[most_scratch];
     for (std::size_t i = 0; i < count; ++i) body(HostTeam(i, scratch));
   }
+
+  /// Copies so many bytes, which may overlap. Neither address is null.
+  static void move(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }
 };
 
 }  // namespace lacuna::kernels

@@ -1,7 +1,5 @@
 #include "kernels/reduce.hpp"
 
-#include <cstring>
-
 #include "kernels/space_backend.hpp"
 
 namespace lacuna::kernels {
@@ -59,7 +57,7 @@ void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const st
 
 void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
   if (scale.is_one() || is_integer(out.dtype)) {
-    if (out.data != in && out.count != 0) std::memmove(out.data, in, out.count * size_of(out.dtype));
+    if (out.data != in && out.count != 0) Space::move(out.data, in, out.count * size_of(out.dtype));
     return;
   }
   with_floating_element(out.dtype, [&]<class T>(Element<T>) { scale_as<T>(scale, out.data, in, out.count); });

@@ -4,12 +4,15 @@
 #include "kernels/space.hpp"
 
 namespace lacuna::kernels {
+#ifdef LACUNA_KERNELS_ON_DEVICE
+inline namespace on_device {  // the library of the Kokkos backend holds one for the host too
+#endif
 
-/// The kernels by the loops of Space. Each file of kernels/ defines a few of them; the core and the library of the
-/// Kokkos backend compile them with spaces of their own.
+/// The kernels by the loops of Space. Each file that includes this defines a few of them, and nothing else that other
+/// files see: the core and the library of the Kokkos backend compile it with spaces of their own.
 class SpaceBackend final : public Backend {
  public:
-  std::string name() const override { return Space::name(); }
+  std::string_view name() const override { return Space::name(); }
   void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
   void copy(Scale scale, Target out, const std::byte* in) const override;
   void sum_of_squares(Source from, double* sum) const override;
@@ -39,4 +42,7 @@ class SpaceBackend final : public Backend {
              Target room, EntriesList to, std::uint64_t* taken) const override;
 };
 
+#ifdef LACUNA_KERNELS_ON_DEVICE
+}  // namespace on_device
+#endif
 }  // namespace lacuna::kernels

@@ -47,7 +47,7 @@ stage() {
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON &&
+  cmake --preset "$preset" -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON -DLACUNA_KOKKOS=ON &&
     cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "bindings/cpp/lacuna.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/listeners.hpp"
@@ -37,6 +38,12 @@ std::string listeners(const runtime::Config& config) {
           : fmt::format("at {}, {}", fmt::join(hosts, " and "), ports ? fmt::format("ports {}", ports) : "free ports"));
 }
 
+/// What would compute in this environment.
+std::string kernels_of(const runtime::Config& config) {
+  const auto backend = kernels::backend_named(config.kernels);
+  return backend ? std::string((*backend)->name()) : std::string(backend.status().message());
+}
+
 }  // namespace
 
 int info(bool markdown) {
@@ -51,6 +58,7 @@ int info(bool markdown) {
   }
   fmt::print("lacuna {}, built by {} {}\n", version(), LACUNA_COMPILER, LACUNA_BUILD_TYPE);
   fmt::print("UCX {}, {} processors, host {}\n", ucx_version(), std::thread::hardware_concurrency(), config->host);
+  fmt::print("kernels: {}\n", kernels_of(*config));
   fmt::print("memory: host (device memory is not served)\n");
   fmt::print("listens: {}\n\n", listeners(*config));
   fmt::print("{:<26} {:<16} {:<16} {}\n", "variable", "value", "default", "");

@@ -10,6 +10,7 @@
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/trace_file.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
 #include "runtime/job/launchers.hpp"
@@ -64,6 +65,13 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
           .progress_thread = config.progress == Progress::Thread,
           .trace_events = config.trace.empty() ? 0 : config.trace_events};
+}
+
+/// Lets LACUNA_KERNELS compute from now on.
+Status take_kernels(const runtime::Config& config) {
+  Status served = kernels::serve_by(config.kernels);
+  if (served) return served;
+  return {served.code(), fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, served.message())};
 }
 
 /// Makes the folders, and lets the config name them whatever folder the program changes to.
@@ -169,6 +177,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   }
   runtime::set_log_rank(rank);
 
+  if (Status taken = take_kernels(config); !taken) return taken;
   auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
   if (Status writable = prepare_folders(job->config); !writable) return writable;
@@ -208,6 +217,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
+  if (Status taken = take_kernels(*config); !taken) return taken;
   if (Status writable = prepare_folders(*config); !writable) return writable;
   config->progress = progress;
   std::vector<std::shared_ptr<GroupState>> ranks;

@@ -154,6 +154,12 @@ std::string Levels::allowed() {
                      subsystems, "info,transport=debug");
 }
 
+std::optional<std::string> KernelBackend::parse(std::string_view text) {
+  if (text != "host" && text != "kokkos") return std::nullopt;
+  return std::string(text);
+}
+std::string KernelBackend::allowed() { return "host or kokkos"; }
+
 std::string ProgressMode::allowed() { return "caller or thread"; }
 
 }  // namespace lacuna::runtime::variable

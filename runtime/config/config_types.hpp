@@ -119,6 +119,14 @@ struct Levels {
   static std::string allowed();
 };
 
+/// A name that kernels::serve_by() knows.
+struct KernelBackend {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(const Value& value) { return value; }
+  static std::string allowed();
+};
+
 struct ProgressMode {
   using Value = Progress;
   static std::optional<Value> parse(std::string_view text) { return parse_progress(text); }

@@ -1,8 +1,11 @@
 #include "tests/support/ranks.hpp"
 
+#include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "algorithms/registry.hpp"
+#include "kernels/backend.hpp"
 
 namespace lacuna::test {
 
@@ -10,6 +13,15 @@ namespace {
 
 constexpr std::uint64_t communicator_id = 7;
 constexpr int idle_sweeps = 64;  // more than a drawn delay can last
+
+/// LACUNA_KERNELS computes here too, where no job is made.
+void serve_as_configured() {
+  static const Status served = [] {
+    const char* name = std::getenv("LACUNA_KERNELS");
+    return kernels::serve_by(name == nullptr ? "host" : name);
+  }();
+  if (!served) throw std::runtime_error(served.to_string());
+}
 
 }  // namespace
 
@@ -22,6 +34,7 @@ runtime::ExecutorOptions quick_executor() {
 }
 
 Ranks::Ranks(Rank size, const RanksOptions& options) {
+  serve_as_configured();
   auto transports = make_inproc(size, options.network);
   const Hosts hosts = options.hosts.empty() ? Hosts(size) : Hosts(options.hosts);
   std::vector<std::vector<std::byte>> addresses;

@@ -1,0 +1,29 @@
+#include <Kokkos_Core.hpp>
+#include <string>
+#include <string_view>
+
+#include "kernels/kokkos/entry.hpp"
+#include "kernels/kokkos/session.hpp"
+#include "kernels/space_backend.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constinit const SpaceBackend on_host;
+
+}  // namespace
+}  // namespace lacuna::kernels
+
+extern "C" __attribute__((visibility("default"))) lacuna::kernels::OpenedBackend lacuna_kokkos_backend(
+    const char* core_version, lacuna::MemoryKind memory) {
+  using namespace lacuna::kernels;
+  if (std::string_view(core_version) != LACUNA_VERSION) return {.problem = "it belongs to lacuna " LACUNA_VERSION};
+  static const Session session;
+  if (const char* problem = session.problem()) return {.problem = problem};
+  if (memory == lacuna::MemoryKind::Host) return {.backend = &on_host};
+#ifdef LACUNA_KOKKOS_DEVICE
+  return {.backend = &device_backend()};
+#else
+  return {.problem = "its Kokkos has no device"};
+#endif
+}

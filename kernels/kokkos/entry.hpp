@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kernels/backend.hpp"
+#include "runtime/values/call.hpp"
+
+namespace lacuna::kernels {
+
+/// A backend for the life of the process, or what is wrong; what both point to stays the library's.
+struct OpenedBackend {
+  const Backend* backend = nullptr;
+  const char* problem = nullptr;  ///< a few words, where there is no backend
+};
+
+/// The one symbol that the library of the Kokkos backend exports. The core of this version asks it for what computes on
+/// such memory. Initialises Kokkos if nobody has. Any thread.
+using BackendEntry = OpenedBackend(const char* core_version, MemoryKind memory);
+inline constexpr const char* backend_entry_name = "lacuna_kokkos_backend";
+
+/// What computes on the memory of Kokkos' device, in a library that has one.
+const Backend& device_backend();
+
+}  // namespace lacuna::kernels

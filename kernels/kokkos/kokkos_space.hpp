@@ -1,0 +1,201 @@
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "kernels/host_space.hpp"
+#include "kernels/kokkos/turn.hpp"
+
+/// Where functors run by Kokkos. The members are those of HostSpace (kernels/host_space.hpp), which says what they do.
+namespace lacuna::kernels {
+
+#ifdef KOKKOS_ENABLE_SERIAL
+template <class Execution>
+inline constexpr bool is_serial = std::is_same_v<Execution, Kokkos::Serial>;
+#else
+template <class Execution>
+inline constexpr bool is_serial = false;
+#endif
+
+/// It computes on memory of the host, and a call returns once it has ended. Elsewhere a call only enters a queue.
+template <class Execution>
+inline constexpr bool is_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
+
+template <class Execution>
+using RangeOf = Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>;
+template <class Execution>
+using TeamsOf = Kokkos::TeamPolicy<Execution>;
+
+/// A member of a team of Kokkos.
+template <class Execution>
+class KokkosTeam {
+ public:
+  using Member = typename TeamsOf<Execution>::member_type;
+
+  KOKKOS_FUNCTION KokkosTeam(const Member& member, void* scratch) : member_(member), scratch_(scratch) {}
+
+  KOKKOS_FUNCTION std::size_t number() const { return static_cast<std::size_t>(member_.league_rank()); }
+  template <class T>
+  KOKKOS_FUNCTION T* scratch() const {
+    return static_cast<T*>(scratch_);
+  }
+  template <class Body>
+  KOKKOS_FUNCTION void each(std::size_t count, const Body& body) const {
+    if constexpr (is_on_host<Execution>) {
+      for (std::size_t i = 0; i < count; ++i) body(i);
+    } else {
+      const auto size = static_cast<std::size_t>(member_.team_size());
+      for (auto i = static_cast<std::size_t>(member_.team_rank()); i < count; i += size) body(i);
+    }
+  }
+  KOKKOS_FUNCTION void barrier() const { member_.team_barrier(); }
+  template <class Body>
+  KOKKOS_FUNCTION void once(const Body& body) const {
+    if (member_.team_rank() == 0) body();
+  }
+  template <class T>
+  KOKKOS_FUNCTION static void add(T* to, T value) {
+    if constexpr (is_serial<Execution>) {
+      *to = static_cast<T>(*to + value);
+    } else {
+      Kokkos::atomic_add(to, value);
+    }
+  }
+
+ private:
+  const Member& member_;
+  void* scratch_;
+};
+
+/// Functors as Kokkos wants them: it must see the type of a sum.
+template <class T, class Body>
+struct Summed {
+  static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
+  using value_type = T;
+  Body body;
+  KOKKOS_FUNCTION void operator()(std::size_t i, T& sum) const { body(i, sum); }
+};
+
+/// The last call tells the total, which so need not travel through the host.
+template <class T, class Body>
+struct Scanned {
+  static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
+  using value_type = T;
+  Body body;
+  T* total;
+  std::size_t last;
+  KOKKOS_FUNCTION void operator()(std::size_t i, T& sum, bool final) const {
+    body(i, sum, final);
+    if (final && i == last) *total = sum;
+  }
+};
+
+template <class T>
+struct Zeroed {
+  T* to;
+  KOKKOS_FUNCTION void operator()(std::size_t) const { *to = T{}; }
+};
+
+template <class Execution, class Body>
+struct Teamed {
+  using Team = KokkosTeam<Execution>;
+  /// On the host a team is one thread, so that teams are many and their loops vectorise.
+  static constexpr int size = is_on_host<Execution> ? 1 : 256;
+  /// Of scratch: a device's fast memory; on the host both levels are the same, of which the second may be larger.
+  static constexpr int level = is_on_host<Execution> ? 1 : 0;
+  static constexpr std::size_t alignment = 64;
+
+  Body body;
+  std::size_t bytes;
+  KOKKOS_FUNCTION void operator()(const typename Team::Member& member) const {
+    body(Team(member, member.team_scratch(level).get_shmem_aligned(bytes, alignment)));
+  }
+};
+
+template <class Execution>
+struct KokkosSpaceOn {
+  using Team = KokkosTeam<Execution>;
+  /// "kokkos 3.4.1, Serial"
+  static std::string_view name();
+  static constexpr std::size_t most_scratch = HostSpace::most_scratch;
+
+  template <class Body>
+  static void for_each(std::size_t count, const Body& body) {
+    const auto run = [&] { Kokkos::parallel_for(RangeOf<Execution>(0, count), body); };
+    if constexpr (is_serial<Execution>) {
+      run();  // touches nothing that threads share, in any version
+    } else {
+      turn().run(run);
+    }
+  }
+
+  template <class T, class Body>
+  static void reduce(std::size_t count, const Body& body, T* sum) {
+    turn().run([&] { Kokkos::parallel_reduce(RangeOf<Execution>(0, count), Summed<T, Body>{body}, ViewOf<T>(sum)); });
+  }
+
+  template <class T, class Body>
+  static void scan(std::size_t count, const Body& body, T* total) {
+    if (count == 0) return for_each(1, Zeroed<T>{total});
+    turn().run([&] { Kokkos::parallel_scan(RangeOf<Execution>(0, count), Scanned<T, Body>{body, total, count - 1}); });
+  }
+
+  template <class Body>
+  static void for_teams(std::size_t count, std::size_t scratch_bytes, const Body& body) {
+    using Functor = Teamed<Execution, Body>;
+    if (count == 0) return;
+    turn().run([&] {
+      TeamsOf<Execution> policy(static_cast<int>(count), Functor::size);
+      policy.set_scratch_size(Functor::level, Kokkos::PerTeam(static_cast<int>(scratch_bytes + Functor::alignment)));
+      Kokkos::parallel_for(policy, Functor{body, scratch_bytes});
+    });
+  }
+
+  static void move(std::byte* to, const std::byte* from, std::size_t bytes);
+
+ private:
+  /// Where a result is delivered, in the memory of what computes.
+  template <class Data>
+  using ViewOf = Kokkos::View<Data, typename Execution::memory_space,
+                              Kokkos::MemoryTraits<static_cast<unsigned>(Kokkos::Unmanaged)>>;
+};
+
+template <class Execution>
+std::string_view KokkosSpaceOn<Execution>::name() {
+  static const std::string text = "kokkos " + std::to_string(KOKKOS_VERSION / 10000) + "." +
+                                  std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+                                  std::to_string(KOKKOS_VERSION % 100) + ", " + Execution::name();
+  return text;
+}
+
+/// A device copies only what does not overlap: there the pieces are as long as the distance.
+template <class Execution>
+void KokkosSpaceOn<Execution>::move(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if constexpr (is_on_host<Execution>) {
+    std::memmove(to, from, bytes);
+  } else {
+    const bool upwards = to > from;
+    const auto distance = static_cast<std::size_t>(upwards ? to - from : from - to);
+    const std::size_t piece = distance < bytes ? distance : bytes;
+    for (std::size_t done = 0; done < bytes; done += piece) {
+      const std::size_t length = bytes - done < piece ? bytes - done : piece;
+      const std::size_t at = upwards ? bytes - done - length : done;
+      turn().run([&] {
+        Kokkos::deep_copy(Execution(), ViewOf<std::byte*>(to + at, length),
+                          ViewOf<const std::byte*>(from + at, length));
+      });
+    }
+  }
+}
+
+#ifdef LACUNA_KERNELS_ON_DEVICE
+using KokkosSpace = KokkosSpaceOn<Kokkos::DefaultExecutionSpace>;
+#else
+using KokkosSpace = KokkosSpaceOn<Kokkos::DefaultHostExecutionSpace>;
+#endif
+
+}  // namespace lacuna::kernels

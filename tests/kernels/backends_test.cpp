@@ -1,0 +1,80 @@
+#include "tests/kernels/backends.hpp"
+
+#include <array>
+#include <thread>
+
+#include "runtime/config/config.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+/// Kernels that are tested through backend() are those of LACUNA_KERNELS.
+class Configured : public testing::Environment {
+ public:
+  void SetUp() override {
+    const auto config = runtime::Config::from_environment();
+    ASSERT_TRUE(config) << config.status().to_string();
+    const Status served = serve_by(config->kernels);
+    ASSERT_TRUE(served) << served.to_string();
+  }
+};
+
+const auto* const configured = testing::AddGlobalTestEnvironment(new Configured);
+
+/// What serves, put back afterwards.
+class ServeBy : public testing::Test {
+ protected:
+  ~ServeBy() override { static_cast<void>(serve_by(before_)); }
+
+ private:
+  std::string before_ = std::string(backend().name().substr(0, backend().name().find(' ')));
+};
+
+TEST_F(ServeBy, TheBackendOfTheNameComputesFromThenOn) {
+  for (const std::string& name : backend_names()) {
+    ASSERT_TRUE(serve_by(name));
+    EXPECT_EQ(&backend(), &backend_to_test(name));
+    EXPECT_TRUE(backend().name().starts_with(name)) << backend().name();
+  }
+}
+
+TEST_F(ServeBy, AnotherNameIsAnErrorThatSaysWhatIsAllowedAndChangesNothing) {
+  const Backend* before = &backend();
+  const Status status = serve_by("cuda");
+  EXPECT_EQ(status.code(), Code::InvalidArgument);
+  EXPECT_EQ(status.message(), "no kernels by \"cuda\"; allowed: host, kokkos");
+  EXPECT_EQ(&backend(), before);
+}
+
+TEST(Backends, WithoutItsLibraryKokkosIsRefusedWithTheWayToGetIt) {
+  if (LACUNA_BUILT_KOKKOS) GTEST_SKIP() << "the library was built";
+  const auto kokkos = backend_named("kokkos");
+  EXPECT_EQ(kokkos.status().code(), Code::Unsupported);
+  EXPECT_NE(kokkos.status().message().find("LACUNA_KOKKOS=ON"), std::string::npos) << kokkos.status().message();
+}
+
+/// What threads compute at the same time by one backend.
+class Concurrent : public EachBackend {};
+
+TEST_P(Concurrent, ThreadsDoNotDisturbEachOther) {
+  constexpr std::size_t threads = 4, rounds = 300, count = 2000;
+  std::array<std::size_t, threads> wrong{};
+  const auto add = [&](std::size_t thread) {
+    std::vector<float> a(count), b(count), sum(count);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      for (std::size_t i = 0; i < count; ++i) a[i] = static_cast<float>(i + thread), b[i] = static_cast<float>(round);
+      backend().reduce(Reduction::Sum, {}, {Dtype::F32, reinterpret_cast<std::byte*>(sum.data()), count},
+                       reinterpret_cast<const std::byte*>(a.data()), reinterpret_cast<const std::byte*>(b.data()));
+      for (std::size_t i = 0; i < count; ++i) wrong[thread] += sum[i] != static_cast<float>(i + thread + round);
+    }
+  };
+  std::vector<std::thread> running;
+  for (std::size_t thread = 0; thread < threads; ++thread) running.emplace_back(add, thread);
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(wrong, (std::array<std::size_t, threads>{}));
+}
+
+INSTANTIATE_TEST_SUITE_P(, Concurrent, testing::ValuesIn(backend_names()), name_of_backend);
+
+}  // namespace
+}  // namespace lacuna::kernels
