@@ -6,9 +6,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
-# What the sanitizers look at: the core and the algorithms, without a network below. Kernels have no threads.
-asan=(runtime transports algorithms kernels)
-tsan=(runtime transports algorithms)
+# What the sanitizers look at: the core, the algorithms and the kernels both ways, without a network below.
+asan=(runtime transports algorithms kernels kernels_kokkos)
+tsan=(runtime transports algorithms kernels kernels_kokkos)
 table=build/logs/table
 
 print_table() {

@@ -38,6 +38,11 @@ done
 printf '== where main has initialised Kokkos\n'
 configure_and_build kokkos
 "$work/kokkos/own_kokkos"
+if [[ -e $libraries/liblacuna_kokkos.so ]]; then
+  printf '== and lacuna computes by it too\n'
+  LACUNA_KERNELS=kokkos "$work/kokkos/own_kokkos"
+  LACUNA_KERNELS=kokkos "$work/lacuna/bin/lacuna" info | grep '^kernels: kokkos '
+fi
 
 printf '== the installed command\n'
 "$work/lacuna/bin/lacuna" info

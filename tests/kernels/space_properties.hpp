@@ -135,7 +135,7 @@ TYPED_TEST_P(SpaceProperties, MoveMayOverlapOnBothSides) {
 }
 
 TYPED_TEST_P(SpaceProperties, ThreadsMayCallAtTheSameTime) {
-  constexpr std::size_t threads = 4, rounds = 200, count = 3000;
+  constexpr std::size_t threads = 4, rounds = 1000, count = 3000;
   std::array<std::size_t, threads> wrong{};
   const auto check = [&wrong](std::size_t thread) {
     std::vector<std::uint64_t> before(count);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "kernels/kokkos/session.hpp"
 #include "kernels/reduce.hpp"
 #include "tests/kernels/space_properties.hpp"
 
@@ -10,8 +13,11 @@ namespace {
 
 class KokkosForAllTests : public testing::Environment {
  public:
-  void SetUp() override { Kokkos::initialize(); }
-  void TearDown() override { Kokkos::finalize(); }
+  void SetUp() override { ASSERT_EQ(session_.emplace().problem(), nullptr); }
+  void TearDown() override { session_.reset(); }
+
+ private:
+  std::optional<Session> session_;
 };
 
 const auto* const kokkos = testing::AddGlobalTestEnvironment(new KokkosForAllTests);

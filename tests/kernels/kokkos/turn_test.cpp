@@ -36,8 +36,13 @@ int not_done(Turn& turn, const Work& work) {
 
 TEST(Turn, OneRunsAtATime) {
   Turn turn;
-  int sum = 0;  // guarded by nothing else
-  EXPECT_EQ(not_done(turn, [&sum] { ++sum; }), 0);
+  int sum = 0;
+  const auto add_slowly = [&sum] {
+    const int before = sum;
+    std::this_thread::yield();
+    sum = before + 1;
+  };
+  EXPECT_EQ(not_done(turn, add_slowly), 0);
   EXPECT_EQ(sum, callers * rounds);
 }
 
