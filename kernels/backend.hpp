@@ -67,14 +67,17 @@ class Backend {
   /// Each is rounded to the dtype. `velocity` may be null.
   virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
 
-  // Selection. `workspace` has workspace_bytes(), and is aligned as a u64.
+  // Selection, in arrays of fewer than 2^32 elements. `workspace` has workspace_bytes(), and is aligned as a u64.
 
   static constexpr std::size_t workspace_bytes() { return 64 * 1024; }
   /// *cut takes exactly the k largest magnitudes, of equal ones the first; all that are not zero, where these are no
-  /// more than k. By a radix select on the bits: at most 3 passes over f32 and 6 over f64.
+  /// more than k. `cut->above` may be any number that does this. By a radix select on the bits, of at most 3 passes
+  /// over f32, 6 over f64 and 2 over 16 bits; a sample of a large array gives bounds to begin with, which save passes,
+  /// and cost one where they are wrong.
   virtual void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const = 0;
   /// *cut takes about the k largest: exactly those of `samples` elements, drawn by bounded_draw(sampler, part 0 ..)
-  /// with repetition, that are the share k / from.count of them. `room` holds so many elements of the dtype.
+  /// with repetition, that are the share k / from.count of them, rounded, and no less than one; a tie among these
+  /// stands for from.count / samples ties. `room` holds so many elements of the dtype.
   virtual void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
                         std::byte* workspace, Cut* cut) const = 0;
   /// *count = how many the cut takes.
@@ -84,14 +87,15 @@ class Backend {
   /// the start of `from`.
   virtual void compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to, std::uint64_t* taken) const = 0;
   /// Of `entries` that are a list, those whose values the cut takes become `kept`, and *taken counts them; the others
-  /// are added to rest[place - base], each rounded to the dtype. `kept` is another list, of the values' dtype.
+  /// are added to rest[place - entries.base], each rounded to the dtype, which is the values' too. `kept` is another
+  /// list; what it has no room for is neither kept nor added.
   virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
                     std::uint64_t* taken) const = 0;
 
   // Lists of places.
 
   /// bins[places[i] * bins / length] += 1, in 64-bit arithmetic: bin b of B holds the places from ceil(b length / B)
-  /// on.
+  /// on. Places are strictly increasing.
   virtual void histogram(std::span<const std::uint32_t> places, std::size_t length,
                          std::span<std::int64_t> bins) const = 0;
   /// to[places[i]] = 0. Places are different and below to.count, here and below.

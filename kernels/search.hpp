@@ -144,7 +144,7 @@ struct PassKernel {
     Team::add(&local[unbinned + first / stretch % beyond_bins], static_cast<std::uint32_t>(beyond));
   }
 
-  /// Where most are between the bounds. Those that are not count as beyond, where nobody reads it, or as nothing.
+  /// Where most are between the bounds. The others add nothing.
   KOKKOS_INLINE_FUNCTION void count_all(const Search& by, std::size_t first, std::size_t length,
                                         std::uint32_t* local) const {
     for (std::size_t j = 0; j < length; ++j) {
@@ -210,6 +210,28 @@ struct NarrowKernel {
     if (wanted == count) return search->end({.above = low - 1, .ties = 0});
     if (search->shift == 0) return search->end({.above = low, .ties = wanted});
     search->bound(low, std::uint64_t{1} << search->shift, wanted);
+  }
+};
+
+/// A search in an array, kernel by kernel.
+template <class T>
+struct Selection {
+  Magnitudes<T> from;
+  std::uint64_t k;  ///< in [1, from.count]
+  Search* search;
+  std::uint32_t* counts;  ///< all_bins
+
+  void begin() const { Space::for_each(all_bins, BeginKernel<T>{search, counts, k}); }
+  void pass() const {
+    using Pass = PassKernel<T>;
+    const std::size_t share = Pass::share(from.count);
+    Space::for_teams((from.count + share - 1) / share, Pass::scratch_bytes, Pass{from, search, counts});
+    using Narrow = NarrowKernel<T>;
+    Space::for_teams(1, Narrow::scratch_bytes, Narrow{search, counts, k});
+  }
+  void run() const {
+    begin();
+    for (unsigned i = 0; i < passes<T>; ++i) pass();
   }
 };
 

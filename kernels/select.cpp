@@ -70,27 +70,6 @@ void fix(Cut value, Cut* cut) { Space::for_each(1, FixedKernel{value, cut}); }
 constexpr Cut nothing = {.above = ~std::uint64_t{0}, .ties = 0};
 constexpr Cut everything = {};
 
-template <class T>
-struct Selection {
-  Magnitudes<T> from;
-  std::uint64_t k;  ///< in [1, from.count]
-  Search* search;
-  std::uint32_t* counts;
-
-  void begin() const { Space::for_each(all_bins, BeginKernel<T>{search, counts, k}); }
-  void pass() const {
-    using Pass = PassKernel<T>;
-    const std::size_t share = Pass::share(from.count);
-    Space::for_teams((from.count + share - 1) / share, Pass::scratch_bytes, Pass{from, search, counts});
-    using Narrow = NarrowKernel<T>;
-    Space::for_teams(1, Narrow::scratch_bytes, Narrow{search, counts, k});
-  }
-  void run() const {
-    begin();
-    for (unsigned i = 0; i < passes<T>; ++i) pass();
-  }
-};
-
 /// Bounds for `selection` by a sample, which fail once in some ten thousand times: the magnitudes of about the k-th
 /// rank and four standard deviations off.
 template <class T>

@@ -12,45 +12,17 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/elements.hpp"
+#include "tests/kernels/block.hpp"
 #include "tests/kernels/oracle.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
+using test::Block;
+using test::element;
+using test::set_element;
+
 constexpr std::array<std::size_t, 11> counts = {0, 1, 2, 3, 7, 8, 15, 16, 17, 33, 1000};
-constexpr std::size_t margin = 64;
-constexpr std::byte untouched{0xa5};
-
-/// `bytes` bytes at `offset` from an aligned address, with guards on both sides.
-class Block {
- public:
-  Block(std::size_t bytes, std::size_t offset) : memory_(bytes + 3 * margin, untouched), bytes_(bytes) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    start_ = margin - address % margin + offset;
-  }
-  std::byte* data() { return memory_.data() + start_; }
-  bool guards_hold() const {
-    for (std::size_t i = 0; i < memory_.size(); ++i) {
-      if ((i < start_ || i >= start_ + bytes_) && memory_[i] != untouched) return false;
-    }
-    return true;
-  }
-
- private:
-  std::vector<std::byte> memory_;
-  std::size_t bytes_;
-  std::size_t start_ = 0;
-};
-
-std::uint64_t element(Dtype dtype, const std::byte* array, std::size_t i) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, array + i * size_of(dtype), size_of(dtype));
-  return bits;
-}
-
-void set_element(Dtype dtype, std::byte* array, std::size_t i, std::uint64_t bits) {
-  std::memcpy(array + i * size_of(dtype), &bits, size_of(dtype));
-}
 
 /// Random bits, ordinary numbers and special values in turn.
 std::uint64_t draw_element(Dtype dtype, std::mt19937_64& random) {

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "tests/kernels/block.hpp"
+#include "tests/kernels/selection.hpp"
+#include "transports/inproc.hpp"
+
+namespace {
+
+thread_local std::size_t allocations = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// Where g++ sees both inside it takes them for a pair that does not fit.
+[[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace lacuna::test {
+namespace {
+
+template <class Run>
+std::size_t allocations_of(const Run& run) {
+  const std::size_t before = allocations;
+  run();
+  return allocations - before;
+}
+
+TEST(Allocations, OfTheLibraryAreCounted) {
+  EXPECT_NE(allocations_of([] { make_inproc(1, {}); }), 0u);
+}
+
+TEST(Allocations, SelectionMakesNone) {
+  for (Dtype dtype : float_dtypes) {
+    const std::size_t count = (std::size_t{4} << 20) / size_of(dtype), k = count / 100;
+    Block block = block_of(dtype, drawn(draw_normal, dtype, count), 0), room(4096 * size_of(dtype), 0);
+    Block values(2 * k * size_of(dtype), 0), rest(count * size_of(dtype), 0);
+    std::vector<std::uint32_t> places(2 * k);
+    std::vector<std::uint64_t> workspace(kernels::Backend::workspace_bytes() / 8);
+    auto* const scratch = reinterpret_cast<std::byte*>(workspace.data());
+    const kernels::Source from{dtype, block.data(), count};
+    const kernels::EntriesList list{places.data(), values.data(), places.size()};
+    kernels::Cut cut;
+    std::uint64_t taken = 0;
+    double sum = 0;
+    EXPECT_EQ(allocations_of([&] {
+                tested().largest(from, k, scratch, &cut);
+                tested().estimate(from, k, 4096, {}, room.data(), scratch, &cut);
+                tested().count(from, &cut, &taken);
+                taken = 0;
+                tested().compact(from, &cut, 0, list, &taken);
+                tested().sum_of_squares(from, &sum);
+                tested().feed_back({}, {dtype, rest.data(), count}, nullptr, block.data());
+              }),
+              0u)
+        << to_string(dtype);
+  }
+}
+
+TEST(Allocations, KernelsOfListsMakeNone) {
+  for (Dtype dtype : float_dtypes) {
+    const std::vector<std::uint32_t> places = {1, 5, 70, 99};
+    Block to = block_of(dtype, drawn(draw_normal, dtype, 100), 0), values(4 * size_of(dtype), 0), kept(32, 0);
+    std::vector<std::uint32_t> kept_places(4);
+    std::vector<std::int64_t> bins(10);
+    const kernels::EntriesView view{
+        .entries = 4, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
+    const kernels::Cut cut;
+    std::uint64_t taken = 0;
+    EXPECT_EQ(allocations_of([&] {
+                tested().histogram(places, 100, bins);
+                tested().gather(places, {dtype, to.data(), 100}, values.data());
+                tested().add_at(places, values.data(), {dtype, to.data(), 100});
+                tested().clear_at(places, {dtype, to.data(), 100});
+                tested().keep(view, &cut, {kept_places.data(), kept.data(), 4}, {dtype, to.data(), 100}, &taken);
+              }),
+              0u)
+        << to_string(dtype);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

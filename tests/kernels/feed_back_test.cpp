@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "tests/kernels/block.hpp"
+#include "tests/kernels/selection.hpp"
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::array<std::size_t, 8> counts = {0, 1, 15, 16, 17, 2047, 2049, 5003};
+
+std::uint64_t draw_small_integer(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return oracle::encode(dtype, static_cast<double>(random() % 17) - 8);
+}
+
+class FeedBack : public ::testing::TestWithParam<Dtype> {
+ protected:
+  Dtype dtype() const { return GetParam(); }
+  std::uint64_t plus(std::uint64_t a, std::uint64_t b) const {
+    return oracle::reduce(dtype(), Reduction::Sum, {}, a, b);
+  }
+  std::uint64_t times(double factor, std::uint64_t a) const {
+    return oracle::scaled(dtype(), oracle::decode(dtype(), a), {.multiplier = factor});
+  }
+
+  /// With the sums and products of the oracle, each rounded to the dtype: for factors whose products are exact.
+  void expect(const kernels::FeedBack& by, Draw draw, bool has_velocity) {
+    for (std::size_t count : counts) {
+      for (std::size_t offset : {0u, 1u, 6u}) {
+        const Elements input = drawn(draw, dtype(), count);
+        Elements residual = drawn(draw_few_values, dtype(), count), velocity = drawn(draw, dtype(), count);
+        std::reverse(velocity.begin(), velocity.end());
+        Block inputs = block_of(dtype(), input, offset), residuals = block_of(dtype(), residual, offset),
+              velocities = block_of(dtype(), velocity, offset);
+        tested().feed_back(by, {dtype(), residuals.data(), count}, has_velocity ? velocities.data() : nullptr,
+                           inputs.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          std::uint64_t added = times(by.factor, input[i]);
+          if (has_velocity) added = velocity[i] = plus(times(by.momentum, velocity[i]), added);
+          residual[i] = plus(residual[i], added);
+          ASSERT_TRUE(oracle::same(dtype(), element(dtype(), residuals.data(), i), residual[i]))
+              << i << " of " << count;
+          ASSERT_TRUE(oracle::same(dtype(), element(dtype(), velocities.data(), i), velocity[i])) << i;
+        }
+        ASSERT_TRUE(residuals.guards_hold() && velocities.guards_hold());
+      }
+    }
+  }
+};
+
+TEST_P(FeedBack, TheResidualAddsTheInput) { expect({}, draw_bits, false); }
+
+TEST_P(FeedBack, TheInputIsMultipliedByTheFactor) { expect({.factor = 0.5}, draw_small_integer, false); }
+
+TEST_P(FeedBack, WithAVelocityTheResidualAddsThatRounded) { expect({.momentum = 1}, draw_bits, true); }
+
+TEST_P(FeedBack, TheVelocityIsMultipliedByTheMomentum) {
+  expect({.factor = 0.25, .momentum = 0.5}, draw_small_integer, true);
+}
+
+TEST_P(FeedBack, AMomentumOfZeroForgetsTheVelocity) { expect({.momentum = 0}, draw_small_integer, true); }
+
+class SumOfSquares : public FeedBack {
+ protected:
+  double sum(const Elements& elements, std::size_t offset = 0) {
+    Block block = block_of(dtype(), elements, offset);
+    double result = -1;
+    tested().sum_of_squares({dtype(), block.data(), elements.size()}, &result);
+    return result;
+  }
+};
+
+TEST_P(SumOfSquares, IsExactForIntegers) {
+  for (std::size_t count : counts) {
+    const Elements elements = drawn(draw_small_integer, dtype(), count);
+    double expected = 0;
+    for (std::uint64_t bits : elements) expected += std::pow(oracle::decode(dtype(), bits), 2);
+    EXPECT_EQ(sum(elements), expected) << count;
+  }
+}
+
+TEST_P(SumOfSquares, HasTheSameBitsAtAnyAddress) {
+  for (std::size_t count : counts) {
+    const Elements elements = drawn(draw_normal, dtype(), count);
+    for (std::size_t offset : {1u, 3u, 6u}) EXPECT_EQ(sum(elements, offset), sum(elements)) << count;
+  }
+}
+
+TEST_P(SumOfSquares, IsAddedInF64) {
+  Elements elements(3000, oracle::encode(dtype(), 1));
+  elements[1] = oracle::encode(dtype(), 16384);
+  EXPECT_EQ(sum(elements), 268435456.0 + 2999.0);
+}
+
+TEST_P(SumOfSquares, HidesNoNan) {
+  for (std::size_t place : {0u, 15u, 2048u, 4999u}) {
+    Elements elements = drawn(draw_uniform, dtype(), 5000);
+    elements[place] = oracle::encode(dtype(), std::nan(""));
+    EXPECT_TRUE(std::isnan(sum(elements))) << place;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FeedBack, ::testing::ValuesIn(float_dtypes),
+                         [](const auto& i) { return name_of_dtype(i); });
+INSTANTIATE_TEST_SUITE_P(All, SumOfSquares, ::testing::ValuesIn(float_dtypes),
+                         [](const auto& i) { return name_of_dtype(i); });
+
+}  // namespace
+}  // namespace lacuna::test

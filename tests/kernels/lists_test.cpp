@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "tests/kernels/block.hpp"
+#include "tests/kernels/selection.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using Places = std::vector<std::uint32_t>;
+
+/// About one place in `step`, in order.
+Places some_places(std::size_t length, std::size_t step) {
+  Random random(length + step);
+  Places places;
+  for (std::size_t i = 0; i < length; ++i) {
+    if (random() % step == 0) places.push_back(static_cast<std::uint32_t>(i));
+  }
+  return places;
+}
+
+TEST(PlacesHistogram, PutsEachPlaceIntoTheBinThatItsShareOfTheLengthNames) {
+  for (std::size_t length : {1u, 2u, 7u, 1000u, 4097u}) {
+    for (std::size_t number : {1u, 2u, 3u, 8u, 4096u}) {
+      for (std::size_t step : {1u, 3u, 50u}) {
+        const Places places = some_places(length, step);
+        std::vector<std::int64_t> expected(number, 5), bins(number, 5);
+        for (std::uint64_t place : places) ++expected[place * number / length];
+        tested().histogram(places, length, bins);
+        ASSERT_EQ(bins, expected) << length << " in " << number;
+      }
+    }
+  }
+}
+
+TEST(PlacesHistogram, BinsStartAtTheCeilingOfTheirShareUpTo32Bits) {
+  constexpr std::size_t length = 0xffffffffu, number = 4096;
+  Places places;
+  for (std::size_t bin = 0; bin < number; ++bin) {
+    const std::size_t begin = (bin * length + number - 1) / number;
+    for (std::size_t place = begin < 2 ? 0 : begin - 2; place < begin + 2; ++place) {
+      places.push_back(static_cast<std::uint32_t>(place));
+    }
+  }
+  places.push_back(0xfffffffeu);
+  std::vector<std::int64_t> expected(number, 0), bins(number, 0);
+  for (std::uint64_t place : places) ++expected[place * number / length];
+  tested().histogram(places, length, bins);
+  EXPECT_EQ(bins, expected);
+}
+
+TEST(PlacesHistogram, OfNoPlacesAddsNothing) {
+  std::vector<std::int64_t> bins(4, 3);
+  tested().histogram({}, 100, bins);
+  EXPECT_EQ(bins, (std::vector<std::int64_t>{3, 3, 3, 3}));
+}
+
+class AtPlaces : public ::testing::TestWithParam<Dtype> {
+ protected:
+  Dtype dtype() const { return GetParam(); }
+
+  template <class Run, class Expected>
+  void expect(const Run& run, const Expected& expected_of) {
+    for (std::size_t length : {1u, 9u, 1000u}) {
+      for (std::size_t offset : {0u, 1u, 6u}) {
+        Elements elements = drawn(draw_bits, dtype(), length);
+        const Places places = some_places(length, 3);
+        Block block = block_of(dtype(), elements, offset);
+        run(places, block, length);
+        expected_of(places, elements);
+        for (std::size_t i = 0; i < length; ++i) {
+          ASSERT_TRUE(oracle::same(dtype(), element(dtype(), block.data(), i), elements[i])) << i << " of " << length;
+        }
+        ASSERT_TRUE(block.guards_hold());
+      }
+    }
+  }
+};
+
+TEST_P(AtPlaces, WhatIsClearedIsPlusZeroAndNothingElseChanges) {
+  expect(
+      [&](const Places& places, Block& block, std::size_t length) {
+        tested().clear_at(places, {dtype(), block.data(), length});
+      },
+      [](const Places& places, Elements& elements) {
+        for (std::uint32_t place : places) elements[place] = 0;
+      });
+}
+
+TEST_P(AtPlaces, ValuesAreAddedAndRoundedOnce) {
+  const Elements values = drawn(draw_bits, dtype(), 1000);
+  Block block_of_values = block_of(dtype(), values, 3);
+  expect(
+      [&](const Places& places, Block& block, std::size_t length) {
+        tested().add_at(places, block_of_values.data(), {dtype(), block.data(), length});
+      },
+      [&](const Places& places, Elements& elements) {
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          elements[places[i]] = oracle::reduce(dtype(), Reduction::Sum, {}, elements[places[i]], values[i]);
+        }
+      });
+}
+
+TEST_P(AtPlaces, WhatIsGatheredHasTheBitsOfItsPlace) {
+  for (std::size_t offset : {0u, 1u, 6u}) {
+    const Elements elements = drawn(draw_bits, dtype(), 1000);
+    const Places places = some_places(1000, 3);
+    Block from = block_of(dtype(), elements, offset), to(places.size() * size_of(dtype()), offset);
+    tested().gather(places, {dtype(), from.data(), 1000}, to.data());
+    for (std::size_t i = 0; i < places.size(); ++i) ASSERT_EQ(element(dtype(), to.data(), i), elements[places[i]]);
+    EXPECT_TRUE(to.guards_hold());
+  }
+}
+
+TEST_P(AtPlaces, PlacesAbove24BitsAreExact) {
+  constexpr std::size_t length = (1u << 24) + 10;
+  const Places places = {(1u << 24) - 1, (1u << 24) + 1, (1u << 24) + 9};
+  const Elements values = {oracle::encode(dtype(), 1), oracle::encode(dtype(), 2), oracle::encode(dtype(), 3)};
+  Block block(length * size_of(dtype()), 0), added = block_of(dtype(), values, 0), gathered(values.size() * 8, 0);
+  std::memset(block.data(), 0, length * size_of(dtype()));
+  tested().add_at(places, added.data(), {dtype(), block.data(), length});
+  for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(element(dtype(), block.data(), places[i]), values[i]);
+  EXPECT_EQ(element(dtype(), block.data(), 1u << 24), 0u);
+  tested().gather(places, {dtype(), block.data(), length}, gathered.data());
+  EXPECT_EQ(elements_of(dtype(), gathered.data(), values.size()), values);
+  tested().clear_at(places, {dtype(), block.data(), length});
+  EXPECT_EQ(elements_of(dtype(), block.data() + ((1u << 24) - 2) * size_of(dtype()), 12), Elements(12, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AtPlaces, ::testing::ValuesIn(float_dtypes),
+                         [](const auto& i) { return name_of_dtype(i); });
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,154 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "runtime/values/dtype.hpp"
+#include "tests/kernels/oracle.hpp"
+
+/// Arrays to select from, as the bits of their elements, and what should be selected, by sorting.
+namespace lacuna::test {
+
+inline constexpr std::array float_dtypes = {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16};
+
+/// The backend whose kernels are tested.
+inline const kernels::Backend& tested() { return kernels::backend(); }
+
+using Elements = std::vector<std::uint64_t>;
+using Random = std::mt19937_64;
+
+inline std::uint64_t sign_of(Dtype dtype) { return std::uint64_t{1} << (8 * size_of(dtype) - 1); }
+
+inline double between(double low, double high, Random& random) {
+  return std::uniform_real_distribution<double>(low, high)(random);
+}
+
+/// How element i of `count` is drawn.
+using Draw = std::uint64_t (*)(Dtype dtype, std::size_t i, std::size_t count, Random& random);
+
+inline std::uint64_t draw_uniform(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return oracle::encode(dtype, between(-1, 1, random));
+}
+inline std::uint64_t draw_normal(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return oracle::encode(dtype, std::normal_distribution<double>()(random));
+}
+/// Large ones in a tenth of the array.
+inline std::uint64_t draw_clustered(Dtype dtype, std::size_t i, std::size_t count, Random& random) {
+  const bool in_cluster = i >= count / 2 && i < count / 2 + count / 10;
+  return oracle::encode(dtype, between(-1, 1, random) * (in_cluster ? 100 : 1));
+}
+inline std::uint64_t draw_equal(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return oracle::encode(dtype, random() % 2 == 0 ? 1.5 : -1.5);
+}
+/// Many ties, and many zeros of either sign.
+inline std::uint64_t draw_few_values(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return oracle::encode(dtype, static_cast<double>(random() % 4)) | (random() % 2 == 0 ? sign_of(dtype) : 0);
+}
+inline std::uint64_t draw_denormal(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  const std::uint64_t below_normal = dtype == Dtype::F32    ? 1u << 23
+                                     : dtype == Dtype::F64  ? std::uint64_t{1} << 52
+                                     : dtype == Dtype::BF16 ? 1u << 7
+                                                            : 1u << 10;
+  return random() % below_normal | (random() % 2 == 0 ? sign_of(dtype) : 0);
+}
+/// NaNs and infinities of either sign among all else: any bits are an element.
+inline std::uint64_t draw_bits(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  const std::uint64_t sign = random() % 2 == 0 ? sign_of(dtype) : 0;
+  const std::uint64_t infinity = oracle::encode(dtype, HUGE_VAL);
+  switch (random() % 8) {
+    case 0:
+      return infinity | sign;
+    case 1:
+      return (infinity + 1 + random() % 100) | sign;
+    case 2:
+      return sign;
+    default:
+      return random() >> (64 - 8 * size_of(dtype));
+  }
+}
+inline std::uint64_t draw_zero(Dtype dtype, std::size_t, std::size_t, Random& random) {
+  return random() % 2 == 0 ? sign_of(dtype) : 0;
+}
+/// One in a thousand is not zero.
+inline std::uint64_t draw_sparse(Dtype dtype, std::size_t i, std::size_t count, Random& random) {
+  return random() % 1000 == 0 ? draw_normal(dtype, i, count, random) : draw_zero(dtype, i, count, random);
+}
+
+inline constexpr std::array<std::pair<const char*, Draw>, 9> inputs = {{{"uniform", draw_uniform},
+                                                                        {"normal", draw_normal},
+                                                                        {"clustered", draw_clustered},
+                                                                        {"equal", draw_equal},
+                                                                        {"few values", draw_few_values},
+                                                                        {"denormal", draw_denormal},
+                                                                        {"any bits", draw_bits},
+                                                                        {"zero", draw_zero},
+                                                                        {"sparse", draw_sparse}}};
+
+inline Elements drawn(Draw draw, Dtype dtype, std::size_t count) {
+  Random random(count);
+  Elements elements(count);
+  for (std::size_t i = 0; i < count; ++i) elements[i] = draw(dtype, i, count, random);
+  return elements;
+}
+
+/// By which elements order: NaNs above all numbers and among each other by their bits, numbers by their absolute
+/// values.
+struct Rank {
+  std::uint64_t nan;
+  double number;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+inline Rank rank_of(Dtype dtype, std::uint64_t element) {
+  const double number = std::fabs(oracle::decode(dtype, element));
+  return std::isnan(number) ? Rank{element & ~sign_of(dtype), 0} : Rank{0, number};
+}
+inline bool is_zero(Dtype dtype, std::uint64_t element) { return (element & ~sign_of(dtype)) == 0; }
+
+/// Elements by magnitude, the largest first, of equal ones the first.
+class Sorted {
+ public:
+  Sorted(Dtype dtype, const Elements& elements) {
+    std::vector<std::pair<Rank, std::size_t>> ranked;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (!is_zero(dtype, elements[i])) ranked.emplace_back(rank_of(dtype, elements[i]), i);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
+    for (const auto& [rank, place] : ranked) places_.push_back(place);
+  }
+  /// The places of the k largest that are not zero, in order.
+  std::vector<std::size_t> largest(std::uint64_t k) const {
+    const auto taken = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(k, places_.size()));
+    std::vector<std::size_t> places(places_.begin(), places_.begin() + taken);
+    std::sort(places.begin(), places.end());
+    return places;
+  }
+
+ private:
+  std::vector<std::size_t> places_;
+};
+
+/// The places of what a cut takes, as its documentation says.
+inline std::vector<std::size_t> taken_places(Dtype dtype, const Elements& elements, const kernels::Cut& cut) {
+  std::vector<std::size_t> places;
+  std::uint64_t ties = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::uint64_t magnitude = elements[i] & ~sign_of(dtype);
+    const bool takes_tie = magnitude == cut.above && magnitude != 0 && ties++ < cut.ties;
+    if (magnitude > cut.above || takes_tie) places.push_back(i);
+  }
+  return places;
+}
+
+inline std::string name_of_dtype(const auto& info) { return std::string(to_string(info.param)); }
+
+}  // namespace lacuna::test
