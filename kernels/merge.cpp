@@ -38,15 +38,15 @@ KOKKOS_INLINE_FUNCTION bool is_zero(T value) {
   return static_cast<Bits>(bits_as<Bits>(value) << 1) == 0;
 }
 
-/// Sums up a block of a window. A place's sum is begun by its first entry, so that no others are touched; but where
-/// entries are many it is cheaper to begin all.
+/// Sums up a block of a window. A place has its one while its sum is not zero, and only then is there a sum in memory:
+/// what has no entries is not touched. Where entries are many it is cheaper to begin all sums with zero.
 template <class T, class Views>
 struct MergeBlock {
   using Wide = WideOf<T>;
   static constexpr bool in_place = std::is_same_v<T, Wide>;
   static constexpr std::size_t count_bytes = block_words * sizeof(std::uint32_t);
   static constexpr std::size_t scratch_bytes = count_bytes + (in_place ? 0 : block_places * sizeof(Wide));
-  static constexpr std::size_t many_entries = block_places / 4;
+  static constexpr std::size_t many = block_places / 4;
 
   Views table;
   Rounding<T> round;
@@ -55,41 +55,60 @@ struct MergeBlock {
   std::size_t length;
 
   KOKKOS_FUNCTION void operator()(const Space::Team& team) const {
-    const std::size_t block = first + team.number();
-    const std::size_t count = lesser(block_places, length - block * block_places);
-    const std::size_t entries = table.entries_of(block);
-    team.once([&] { window.ends[team.number()] = 0; });
-    if (entries == 0) return;
+    const std::size_t block = first + team.number(), added = table.entries_of(block);
+    std::uint64_t* const entries = window.ends + team.number();
+    team.once([&] { *entries = 0; });
+    if (added == 0) return;
     std::byte* const to = window.sums + team.number() * block_places * sizeof(T);
     std::byte* const sums = in_place ? to : team.scratch<std::byte>() + count_bytes;
     std::uint64_t* const ones = window.ones + team.number() * block_words;
-    begin(team, entries > many_entries, ones, sums);
-    add_views<T>(team, table, {block, count, 0, 0}, team.scratch<std::uint32_t>(), [&](std::size_t i, Wide value) {
+    if (added > many) {
+      add_to_all(team, block, ones, sums);
+    } else {
+      add_where_ones_are(team, block, ones, sums);
+    }
+    team.each(block_words, [&](std::size_t w) {
+      if (added > many || !in_place || round.scales) ones[w] = rounded(ones[w], w, sums, to);
+      if (ones[w] != 0) Space::Team::add(entries, std::uint64_t{count_ones(ones[w])});
+    });
+  }
+
+  KOKKOS_INLINE_FUNCTION BlockOfView places_of(std::size_t block) const {
+    return {block, lesser(block_places, length - block * block_places), 0, 0};
+  }
+
+  KOKKOS_INLINE_FUNCTION void add_to_all(const Space::Team& team, std::size_t block, std::uint64_t* ones,
+                                         std::byte* sums) const {
+    team.each(block_words, [&](std::size_t w) { ones[w] = ~std::uint64_t{0}; });
+    team.each(block_places, [&](std::size_t i) { store(sums, i, Wide{0}); });
+    team.barrier();
+    add_views<T>(team, table, places_of(block), team.scratch<std::uint32_t>(),
+                 [&](std::size_t i, Wide value) { store(sums, i, load<Wide>(sums, i) + value); });
+  }
+
+  KOKKOS_INLINE_FUNCTION void add_where_ones_are(const Space::Team& team, std::size_t block, std::uint64_t* ones,
+                                                 std::byte* sums) const {
+    team.each(block_words, [&](std::size_t w) { ones[w] = 0; });
+    team.barrier();
+    add_views<T>(team, table, places_of(block), team.scratch<std::uint32_t>(), [&](std::size_t i, Wide value) {
       const std::uint64_t one = std::uint64_t{1} << i % word_bits;
       const bool begun = (ones[i / word_bits] & one) != 0;
-      store(sums, i, (begun ? load<Wide>(sums, i) : Wide{0}) + value);
-      if (!begun) Space::Team::add(&ones[i / word_bits], one);
+      const Wide sum = (begun ? load<Wide>(sums, i) : Wide{0}) + value;
+      store(sums, i, sum);
+      if (is_zero(sum) == begun) Space::Team::add(&ones[i / word_bits], begun ? ~one + 1 : one);
     });
-    team.each(block_words, [&](std::size_t w) { end(team.number(), w, sums, to); });
   }
 
-  KOKKOS_INLINE_FUNCTION void begin(const Space::Team& team, bool all, std::uint64_t* ones, std::byte* sums) const {
-    team.each(block_words, [&](std::size_t w) { ones[w] = all ? ~std::uint64_t{0} : 0; });
-    if (all) team.each(block_places, [&](std::size_t i) { store(sums, i, Wide{0}); });
-    team.barrier();
-  }
-
-  /// Rounds the sums of a word of places, and keeps the ones of those that are not zero.
-  KOKKOS_INLINE_FUNCTION void end(std::size_t number, std::size_t w, const std::byte* sums, std::byte* to) const {
-    std::uint64_t& ones = window.ones[number * block_words + w];
+  /// Writes the elements of a word of sums, and returns the ones of those that have not become zero.
+  KOKKOS_INLINE_FUNCTION std::uint64_t rounded(std::uint64_t ones, std::size_t w, const std::byte* sums,
+                                               std::byte* to) const {
     std::uint64_t kept = 0;
     for_each_one(ones, w, [&](std::size_t i) {
       const T value = round(load<Wide>(sums, i));
       store(to, i, value);
       kept |= std::uint64_t{is_zero(value) ? 0u : 1u} << i % word_bits;
     });
-    ones = kept;
-    if (kept != 0) Space::Team::add(&window.ends[number], std::uint64_t{count_ones(kept)});
+    return kept;
   }
 };
 

@@ -19,9 +19,9 @@ constexpr std::uint32_t segment = 3;
 constexpr std::size_t group_counts = 3 * 4;
 
 Sparse some_sparse() {
-  std::mt19937_64 random(8);
-  Sparse sparse = drawn_sparse(Dtype::F32, length, 0.001, random);
-  sparse.places.back() = length - 1;
+  Sparse sparse{Dtype::F32, length, {}, std::vector<std::uint64_t>(151, 0x3f800000)};
+  for (std::uint32_t i = 0; i < 150; ++i) sparse.places.push_back(i * 873);
+  sparse.places.push_back(length - 1);
   return sparse;
 }
 
@@ -50,7 +50,7 @@ TEST(Damage, EachFieldOfAHeaderIsCheckedAndTheTextSaysWhatWasFoundAndExpected) {
     EXPECT_EQ(view.status().code(), Code::Mismatch);
     return std::string(view.status().message());
   };
-  EXPECT_EQ(text_after(3, 1), "16777373 entries for 131074 places");
+  EXPECT_EQ(text_after(3, 1), "16777367 entries for 131074 places");
   EXPECT_EQ(text_after(4, 3), "entries of 131075 places instead of 131074");
   EXPECT_EQ(text_after(8, 4), "entries of segment 4 instead of 3");
   EXPECT_EQ(text_after(12, 4), "entries in format 4, of 4 that there are");
@@ -58,7 +58,7 @@ TEST(Damage, EachFieldOfAHeaderIsCheckedAndTheTextSaysWhatWasFoundAndExpected) {
   EXPECT_EQ(text_after(13, 200), "entries of dtype 200 instead of f32");
   EXPECT_EQ(text_after(14, 1), "entries with 1 where 0 is reserved");
   EXPECT_EQ(text_after(15, 1), "entries with 256 where 0 is reserved");
-  EXPECT_EQ(text_after(0, 7), "1272 bytes instead of the 72 of 7 entries of f32 as coordinates");
+  EXPECT_EQ(text_after(0, 7), "1224 bytes instead of the 72 of 7 entries of f32 as coordinates");
 }
 
 TEST(Damage, AMessageOfAnotherLengthIsRefused) {

@@ -46,11 +46,11 @@ void expect_same(Dtype dtype, const std::vector<std::uint64_t>& actual, const st
   }
 }
 
-/// Messages of arrays, each in the next format.
-std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& from) {
+/// Messages of arrays, each in the next of so many formats: the last is Dense, and then a sum has many entries.
+std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& from, std::size_t formats) {
   std::vector<Indexed> messages;
   for (const Sparse& sparse : from) {
-    const Format format = all_formats[messages.size() % all_formats.size()];
+    const Format format = all_formats[messages.size() % formats];
     auto message = indexed(on, written(sparse, format, 0), sparse.dtype, 0, sparse.length);
     EXPECT_TRUE(message);
     if (message) messages.push_back(*std::move(message));
@@ -60,14 +60,16 @@ std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& f
 
 /// sum() and merge() of these arrays are what the plain sum is.
 void check_sums(const Backend& on, const std::vector<Sparse>& from, Scale scale, Dtype dtype, std::size_t length) {
-  const std::vector<Indexed> messages = messages_of(on, from);
   const std::vector<std::uint64_t> expected = plain_sum(from, scale, dtype, length);
-  expect_same(dtype, summed(on, messages, scale, dtype, length), expected);
   const Sparse entries = not_zero_of(expected, dtype);
-  const Merged result = merged(on, messages, scale, dtype, length, length);
-  ASSERT_EQ(result.taken, entries.places.size());
-  ASSERT_EQ(result.sparse.places, entries.places);
-  expect_same(dtype, result.sparse.values, entries.values);
+  for (std::size_t formats : {all_formats.size() - 1, all_formats.size()}) {
+    const std::vector<Indexed> messages = messages_of(on, from, formats);
+    expect_same(dtype, summed(on, messages, scale, dtype, length), expected);
+    const Merged result = merged(on, messages, scale, dtype, length, length);
+    ASSERT_EQ(result.taken, entries.places.size());
+    ASSERT_EQ(result.sparse.places, entries.places);
+    expect_same(dtype, result.sparse.values, entries.values);
+  }
 }
 
 std::vector<Sparse> drawn(Dtype dtype, std::size_t length, double density, std::size_t arrays) {
@@ -79,10 +81,11 @@ std::vector<Sparse> drawn(Dtype dtype, std::size_t length, double density, std::
 
 TEST(Merge, SumsOfWholeNumbersAreExactForAllLengthsAndDensities) {
   for (Dtype dtype : float_dtypes) {
-    for (std::size_t length : {0u, 1u, 9u, 4095u, 4096u, 4097u, 61439u, 61440u, 61441u, 65537u, 200000u}) {
+    for (std::size_t length : {0u, 1u, 9u, 4095u, 4096u, 4097u, 61439u, 61440u, 61441u, 150000u}) {
       for (double density : {0.0, 0.0001, 0.01, 0.2, 1.0}) {
+        if (length > 61440 && density > 0.1 && dtype != Dtype::F16) continue;
         SCOPED_TRACE(std::string(to_string(dtype)) + " " + std::to_string(length) + " " + std::to_string(density));
-        ASSERT_NO_FATAL_FAILURE(check_sums(backend(), drawn(dtype, length, density, 8), {}, dtype, length));
+        ASSERT_NO_FATAL_FAILURE(check_sums(backend(), drawn(dtype, length, density, 5), {}, dtype, length));
       }
     }
   }
@@ -117,39 +120,48 @@ TEST(Merge, BlocksThatAreEmptyOrFullStandBesideEachOther) {
 TEST(Merge, EachAdditionIsInTheAccumulationTypeInTheOrderOfTheMessagesAndRoundingIsLast) {
   std::mt19937_64 random(6);
   for (Dtype dtype : float_dtypes) {
-    for (const Scale scale : {Scale{}, Scale{1, 8}, Scale{7, 3}}) {
-      std::vector<Sparse> arrays = drawn(dtype, 10000, 0.3, 8);
-      for (Sparse& sparse : arrays) {
-        for (std::uint64_t& value : sparse.values) {
-          const double fraction = static_cast<double>(random() >> 11) * 0x1p-53;
-          value = oracle::encode(dtype, (fraction - 0.5) * std::ldexp(1.0, static_cast<int>(random() % 12)));
+    for (double density : {0.03, 0.3}) {
+      for (const Scale scale : {Scale{}, Scale{1, 8}, Scale{7, 3}}) {
+        std::vector<Sparse> arrays = drawn(dtype, 10000, density, 8);
+        for (Sparse& sparse : arrays) {
+          for (std::uint64_t& value : sparse.values) {
+            const double fraction = static_cast<double>(random() >> 11) * 0x1p-53;
+            value = oracle::encode(dtype, (fraction - 0.5) * std::ldexp(1.0, static_cast<int>(random() % 12)));
+          }
         }
+        ASSERT_NO_FATAL_FAILURE(check_sums(backend(), arrays, scale, dtype, 10000)) << to_string(dtype);
       }
-      ASSERT_NO_FATAL_FAILURE(check_sums(backend(), arrays, scale, dtype, 10000)) << to_string(dtype);
     }
   }
 }
 
-TEST(Merge, SpecialValuesAddUpAsNumbersDo) {
+/// Three arrays with all combinations of some values, at every place of so many.
+std::vector<Sparse> special_values(Dtype dtype, std::uint32_t every) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double least[] = {0x1p-149, 0x1p-1074, 0x1p-133, 0x1p-24};
+  const double denormal = least[static_cast<std::size_t>(dtype)];
+  const std::vector<double> values = {std::nan(""), infinity,  -infinity, -0.0, 0.0,
+                                      denormal,     -denormal, 1.0,       -1.0, 65504.0};
+  std::vector<Sparse> arrays(3, {dtype, std::size_t{1000} * every, {}, {}});
+  for (std::uint32_t combination = 0; combination < 1000; ++combination) {
+    std::size_t drawn = combination;
+    for (Sparse& sparse : arrays) {
+      sparse.places.push_back(combination * every);
+      sparse.values.push_back(oracle::encode(dtype, values[drawn % values.size()]));
+      drawn /= values.size();
+    }
+  }
+  return arrays;
+}
+
+TEST(Merge, SpecialValuesAddUpAsNumbersDo) {
   for (Dtype dtype : float_dtypes) {
-    const double least = dtype == Dtype::F16    ? 0x1p-24
-                         : dtype == Dtype::BF16 ? 0x1p-133
-                         : dtype == Dtype::F32  ? 0x1p-149
-                                                : 0x1p-1074;
-    const std::vector<double> values = {std::nan(""), infinity, -infinity, -0.0, 0.0,
-                                        least,        -least,   1.0,       -1.0, 65504.0};
-    std::vector<Sparse> arrays(4, {dtype, 10000, {}, {}});
-    for (std::uint32_t place = 0; place < 10000; ++place) {
-      std::size_t drawn = place;
-      for (Sparse& sparse : arrays) {
-        sparse.places.push_back(place);
-        sparse.values.push_back(oracle::encode(dtype, values[drawn % values.size()]));
-        drawn /= values.size();
+    for (std::uint32_t every : {1u, 20u}) {
+      const std::vector<Sparse> arrays = special_values(dtype, every);
+      for (const Scale scale : {Scale{}, Scale{1, 4}, Scale{3, 1}}) {
+        ASSERT_NO_FATAL_FAILURE(check_sums(backend(), arrays, scale, dtype, arrays[0].length)) << to_string(dtype);
       }
     }
-    ASSERT_NO_FATAL_FAILURE(check_sums(backend(), arrays, {}, dtype, 10000)) << to_string(dtype);
-    ASSERT_NO_FATAL_FAILURE(check_sums(backend(), arrays, {1, 4}, dtype, 10000)) << to_string(dtype);
   }
 }
 
@@ -158,14 +170,14 @@ TEST(Merge, ASumThatCancelsIsNoEntry) {
     std::vector<Sparse> arrays = drawn(Dtype::F32, 100000, density, 2);
     arrays.push_back(arrays.front());
     for (std::uint64_t& value : arrays.back().values) value ^= 0x80000000;
-    const Merged result = merged(backend(), messages_of(backend(), arrays), {}, Dtype::F32, 100000, 100000);
+    const Merged result = merged(backend(), messages_of(backend(), arrays, 3), {}, Dtype::F32, 100000, 100000);
     EXPECT_EQ(result.sparse, arrays[1]);
   }
 }
 
 TEST(Merge, EntriesAreAppendedAndThoseWithoutRoomOnlyCounted) {
   const std::vector<Sparse> arrays = drawn(Dtype::F64, 150000, 0.01, 1);
-  const std::vector<Indexed> messages = messages_of(backend(), arrays);
+  const std::vector<Indexed> messages = messages_of(backend(), arrays, 3);
   const EntriesView view = messages.front().view;
   const std::uint32_t* before = messages.front().before.data();
   const std::size_t all = arrays[0].places.size();
@@ -184,7 +196,7 @@ TEST(Merge, EntriesAreAppendedAndThoseWithoutRoomOnlyCounted) {
 
 TEST(Merge, MoreRoomChangesNothing) {
   const std::vector<Sparse> arrays = drawn(Dtype::BF16, 300000, 0.02, 3);
-  const std::vector<Indexed> messages = messages_of(backend(), arrays);
+  const std::vector<Indexed> messages = messages_of(backend(), arrays, 3);
   std::vector<EntriesView> views;
   std::vector<const std::uint32_t*> before;
   for (const Indexed& message : messages) views.push_back(message.view), before.push_back(message.before.data());

@@ -65,7 +65,7 @@ void change(Draws& draws, Bytes& message) {
 }  // namespace
 
 std::string play_entries_game(const kernels::Backend& on, std::span<const std::uint8_t> bytes) {
-  constexpr std::size_t lengths[] = {0, 1, 7, 9, 100, 1000, 4096, 4097, 5000, 9000, 65536, 65539, 131080};
+  constexpr std::size_t lengths[] = {0, 1, 7, 8, 9, 63, 100, 1000, 3000, 4095, 4096, 4097, 5000, 9000, 65539, 131080};
   Draws draws(bytes);
   const Dtype dtype = float_dtypes[draws.byte() % 4];
   const std::size_t length = lengths[draws.byte() % std::size(lengths)];

@@ -12,7 +12,8 @@ using kernels::EntriesView;
 using kernels::Format;
 
 void append(Bytes& to, std::uint64_t number, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) to.push_back(static_cast<std::byte>(number >> 8 * i));
+  const auto* first = reinterpret_cast<const std::byte*>(&number);
+  to.insert(to.end(), first, first + bytes);
 }
 
 /// Takes numbers from the front of a message.
@@ -23,8 +24,9 @@ struct Reader {
   std::uint64_t take(std::size_t bytes) {
     std::uint64_t number = 0;
     short_of = short_of || bytes > rest.size();
-    for (std::size_t i = 0; i < bytes && !short_of; ++i) number |= static_cast<std::uint64_t>(rest[i]) << 8 * i;
-    if (!short_of) rest = rest.subspan(bytes);
+    if (short_of) return 0;
+    std::memcpy(&number, rest.data(), bytes);
+    rest = rest.subspan(bytes);
     return number;
   }
 };
@@ -63,20 +65,24 @@ std::optional<std::vector<std::uint64_t>> read_places(Reader& from, Format forma
 
 Sparse drawn_sparse(Dtype dtype, std::size_t length, double density, std::mt19937_64& random) {
   Sparse sparse{dtype, length, {}, {}};
-  const auto limit = static_cast<std::uint64_t>(density * 4294967296.0);
-  for (std::size_t place = 0; place < length; ++place) {
-    const std::uint64_t draw = random();
-    if ((draw & 0xffffffff) >= limit) continue;
-    const int number = static_cast<int>(draw >> 32 & 7) + 1;
+  std::vector<std::uint64_t> numbers;
+  for (int number : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    numbers.push_back(oracle::encode(dtype, number));
+    numbers.push_back(oracle::encode(dtype, -number));
+  }
+  std::geometric_distribution<std::uint64_t> gap(density > 0 && density < 1 ? density : 0.5);
+  const auto left_out = [&] { return density == 0 ? length : density == 1 ? 0 : gap(random); };
+  for (std::size_t place = left_out(); place < length; place += 1 + left_out()) {
     sparse.places.push_back(static_cast<std::uint32_t>(place));
-    sparse.values.push_back(oracle::encode(dtype, (draw >> 40 & 1) != 0 ? number : -number));
+    sparse.values.push_back(numbers[random() % numbers.size()]);
   }
   return sparse;
 }
 
 Bytes packed(Dtype dtype, const std::vector<std::uint64_t>& values) {
-  Bytes bytes;
-  for (std::uint64_t value : values) append(bytes, value, size_of(dtype));
+  const std::size_t size = size_of(dtype);
+  Bytes bytes(values.size() * size);
+  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(bytes.data() + i * size, &values[i], size);
   return bytes;
 }
 
