@@ -13,6 +13,7 @@
 #include "bindings/cli/info.hpp"
 #include "bindings/cli/launch.hpp"
 #include "bindings/cli/perf.hpp"
+#include "bindings/cli/replay.hpp"
 #include "bindings/cli/run.hpp"
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cli/trace.hpp"
@@ -351,6 +352,38 @@ void add_run(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] { exit_code = run_command(*options); });
 }
 
+void add_replay_method(CLI::App& command, ReplayOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--method",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              auto choice = replay_choice(text);
+              if (!choice) throw CLI::ValidationError("--method", std::string(choice.status().message()));
+              for (const ReplayChoice& other : options.methods) {
+                if (other.label == choice->label)
+                  throw CLI::ValidationError("--method", choice->label + " comes twice");
+              }
+              options.methods.push_back(*std::move(choice));
+            }
+          },
+          "dense, or METHOD:OPTION=VALUE,...; any number of times")
+      ->required()
+      ->allow_extra_args(false);
+}
+
+void add_replay(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = app.add_subcommand("replay", "reduce recorded gradients by several methods, and compare these");
+  command->add_option("file", options->file, "of recorded gradients, as `lacuna run --record` writes it")->required();
+  add_replay_method(*command, *options);
+  command->add_option("-a,--algorithm", options->algorithm, "of all methods; see `lacuna list`");
+  command->add_option("--seed", options->seed, "of what methods draw");
+  command->add_option("--json", options->json, "the file of results, all numbers of each step among them");
+  command->add_option("--plot", options->plot, "also draw them, as an SVG picture");
+  command->callback([options, &exit_code] { exit_code = replay_command(*options); });
+}
+
 /// Is the first word a command? CLI11 itself would only say that there is none.
 bool knows_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front().starts_with('-')) return true;
@@ -385,6 +418,7 @@ int main(int argc, char** argv) {
   add_compare(app, exit_code);
   add_launch(app, program, exit_code);
   add_run(app, exit_code);
+  add_replay(app, exit_code);
   add_trace(app, exit_code);
   if (!knows_command(app, arguments)) return usage_error;
   std::reverse(arguments.begin(), arguments.end());
