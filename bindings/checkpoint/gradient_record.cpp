@@ -127,6 +127,7 @@ bool make_marks(hid_t file, std::size_t steps) {
 hdf5::File make_file(const std::string& path) {
   const hdf5::PropertyList creation(H5Pcreate(H5P_FILE_CREATE)), access(H5Pcreate(H5P_FILE_ACCESS));
   if (H5Pset_attr_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) < 0 ||
+      H5Pset_obj_track_times(creation.get(), false) < 0 ||
       H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18) < 0) {
     return hdf5::File();
   }
@@ -139,11 +140,17 @@ Attributes with_schema(const Attributes& attributes) {
   return all;
 }
 
+hdf5::Group make_group(hid_t owner, const std::string& name) {
+  const hdf5::PropertyList creation(H5Pcreate(H5P_GROUP_CREATE));
+  if (H5Pset_obj_track_times(creation.get(), false) < 0) return hdf5::Group();
+  return hdf5::Group(H5Gcreate2(owner, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT));
+}
+
 Status make_step(hid_t file, const std::filesystem::path& path, const GradientLayout& layout, std::int64_t step) {
-  const hdf5::Group group(H5Gcreate2(file, step_name(step).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  const hdf5::Group group = make_group(file, step_name(step));
   if (!group) return failure(path, fmt::format("make step {}", step));
   for (Rank rank = 0; rank < layout.ranks; ++rank) {
-    const hdf5::Group mine(H5Gcreate2(group.get(), rank_name(rank).c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const hdf5::Group mine = make_group(group.get(), rank_name(rank));
     for (const StateItem& tensor : layout.tensors) {
       if (!make_dataset(mine.get(), tensor.name, tensor)) return failure(path, fmt::format("make '{}'", tensor.name));
     }
@@ -161,8 +168,7 @@ Status lay_out(const std::string& where, const std::filesystem::path& path, cons
     }
   }
   if (!make_marks(file.get(), layout.steps.size())) return failure(path, fmt::format("make '{}'", recorded_name));
-  const hdf5::Group steps(H5Gcreate2(file.get(), steps_name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-  if (!steps) return failure(path, fmt::format("make '{}'", steps_name));
+  if (!make_group(file.get(), steps_name)) return failure(path, fmt::format("make '{}'", steps_name));
   for (const std::int64_t step : layout.steps) {
     if (Status made = make_step(file.get(), path, layout, step); !made) return made;
   }

@@ -62,13 +62,14 @@ void add_axes(const Frame& frame, const ChartSheet& sheet, const Chart& chart, O
     fmt::format_to(out, "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dddddd\"/>\n", frame.x,
                    y, frame.x + frame_width, y);
     fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", frame.x - 6, y + 4,
-                   tick.text);
+                   escaped(tick.text));
   }
   for (const ChartAxis::Tick& tick : frame.across.ticks) {
     const double x = frame.x + frame_width * tick.place;
     fmt::format_to(out, "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#333333\"/>\n", x, low,
                    x, low + 4);
-    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x, low + 17, tick.text);
+    fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x, low + 17,
+                   escaped(tick.text));
   }
   fmt::format_to(
       out, "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" stroke=\"#333333\"/>\n",

@@ -14,7 +14,7 @@ struct ChartLine {
 /// A frame with a line for each label.
 struct Chart {
   std::string title;
-  bool logarithmic = false;  ///< upwards; zeros then lie on the lowest line, which says 0
+  bool logarithmic = false;  ///< upwards; what is far below all others then lies on the lowest line, as zeros do
   std::vector<ChartLine> lines;
 };
 

@@ -12,6 +12,7 @@ namespace lacuna::cli {
 namespace {
 
 constexpr double most_ticks = 6;
+constexpr double most_powers = 4;  // of ten, that a logarithmic axis spans
 
 /// "1.5M", as bytes and steps are read.
 std::string short_text(double value) {
@@ -41,14 +42,18 @@ ChartAxis linear(double low, double high) {
   return axis;
 }
 
-/// Powers of ten, below them a line for zeros if there are any.
+/// Powers of ten, and below them a line for what is less, if anything is.
 ChartAxis powers_of_ten(double smallest, double largest, bool with_zero) {
-  const double first = std::floor(std::log10(smallest));
-  const double last = std::max(std::ceil(std::log10(largest)), first + 1);
-  ChartAxis axis{.logarithmic = true, .low = with_zero ? first - 1 : first, .high = last};
-  if (with_zero) axis.ticks.push_back({0, "0"});
-  const double step = std::ceil((last - first) / most_ticks);
-  for (double power = first; power <= last; power += step) {
+  const double last = std::ceil(std::log10(largest));
+  const double lowest = std::min(std::floor(std::log10(smallest)), last - 1);
+  const double first = std::max(lowest, last - most_powers);
+  const bool with_less = with_zero || first > lowest;
+  ChartAxis axis{.logarithmic = true,
+                 .low = with_less ? first - 1 : first,
+                 .high = last,
+                 .least = std::pow(10, first) * (1 - 1e-9)};
+  if (with_less) axis.ticks.push_back({0, first > lowest ? fmt::format("<1e{:g}", first) : "0"});
+  for (double power = first; power <= last; ++power) {
     axis.ticks.push_back({(power - axis.low) / (axis.high - axis.low), fmt::format("1e{:g}", power)});
   }
   return axis;
@@ -57,7 +62,7 @@ ChartAxis powers_of_ten(double smallest, double largest, bool with_zero) {
 }  // namespace
 
 double ChartAxis::place(double value) const {
-  if (logarithmic && value <= 0) return 0;
+  if (logarithmic && value < least) return 0;
   return ((logarithmic ? std::log10(value) : value) - low) / (high - low);
 }
 

@@ -15,8 +15,9 @@ struct ChartAxis {
   };
 
   bool logarithmic = false;
-  double low = 0;   ///< of the values, or of their decimal logarithms
-  double high = 1;  ///< more than that
+  double low = 0;    ///< of the values, or of their decimal logarithms
+  double high = 1;   ///< more than that
+  double least = 0;  ///< of a logarithmic axis: what is less lies on its lowest line
   std::vector<Tick> ticks{};
 
   double place(double value) const;
@@ -24,7 +25,7 @@ struct ChartAxis {
 
 /// From the first of these values to the last.
 ChartAxis x_axis(const std::vector<double>& x);
-/// From 0, or from a power of ten, to the largest value.
+/// From 0 to the largest value; logarithmic, the powers of ten below the largest value, of which there are few.
 ChartAxis y_axis(const Chart& chart);
 
 }  // namespace lacuna::cli
