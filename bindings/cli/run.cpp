@@ -46,7 +46,7 @@ Status run(Communicator& communicator, const RunOptions& options) {
     fmt::print("\n{}", table_of(*record));
     if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*record));
     fmt::print("\nresults: {}\n", result_path(*config).string());
-    if (!options.record.file.empty()) fmt::print("gradients: {}\n", options.record.file.string());
+    if (std::filesystem::exists(options.record.file)) fmt::print("gradients: {}\n", options.record.file.string());
   }
   return Status::ok();
 }
