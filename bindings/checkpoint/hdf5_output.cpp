@@ -72,6 +72,10 @@ std::vector<char> records_of(const Table& table, std::size_t text_bytes) {
 
 }  // namespace
 
+bool write_attribute(hid_t object, const Attribute& attribute) {
+  return std::visit(AttributeWriter{object, attribute.name.c_str()}, attribute.value);
+}
+
 Output::Output(std::filesystem::path path, std::size_t bytes) : path_(std::move(path)) {
   constexpr std::size_t metadata_bytes = 64 * 1024;
   const PropertyList creation = ordered_group(H5P_FILE_CREATE);
@@ -92,7 +96,7 @@ void Output::attribute(const std::string& object, const Attribute& attribute) {
   check_text(attribute);
   if (!status_) return;
   const Object owner(H5Oopen(file_.get(), object.c_str(), H5P_DEFAULT));
-  if (!owner || !std::visit(AttributeWriter{owner.get(), attribute.name.c_str()}, attribute.value)) {
+  if (!owner || !write_attribute(owner.get(), attribute)) {
     fail(fmt::format("write the attribute '{}' of '{}'", attribute.name, object));
   }
 }

@@ -12,6 +12,9 @@
 
 namespace lacuna::checkpoint::hdf5 {
 
+/// Gives an object of a file an attribute; false if HDF5 refuses.
+bool write_attribute(hid_t object, const Attribute& attribute);
+
 /// An HDF5 file under construction in memory: HDF5 1.10 does not survive a failed write (a full disk ends in a crash
 /// at exit), so the bytes go to the disk by our own hands. The first error sticks: later calls do nothing and finish()
 /// returns it. Object names are absolute paths inside the file. Equal content makes equal

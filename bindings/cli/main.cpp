@@ -13,6 +13,7 @@
 #include "bindings/cli/info.hpp"
 #include "bindings/cli/launch.hpp"
 #include "bindings/cli/perf.hpp"
+#include "bindings/cli/replay.hpp"
 #include "bindings/cli/run.hpp"
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cli/trace.hpp"
@@ -343,7 +344,44 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--fresh", options->fresh, "forget what an earlier run of this config has reached");
   command->add_flag("-q,--quiet", options->quiet, "show the final table only");
   command->add_flag("--predict", options->predict, "also show what each method would take at some link rates");
+  CLI::Option* record = command->add_option(
+      "--record", options->record.file, "write the gradients of the first method to this file, for `lacuna replay`");
+  command->add_option("--record-every", options->record.every, "only those of each N-th step")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->needs(record);
   command->callback([options, &exit_code] { exit_code = run_command(*options); });
+}
+
+void add_replay_method(CLI::App& command, ReplayOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--method",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              auto choice = replay_choice(text);
+              if (!choice) throw CLI::ValidationError("--method", std::string(choice.status().message()));
+              for (const ReplayChoice& other : options.methods) {
+                if (other.label == choice->label)
+                  throw CLI::ValidationError("--method", choice->label + " comes twice");
+              }
+              options.methods.push_back(*std::move(choice));
+            }
+          },
+          "dense, or METHOD:OPTION=VALUE,...; any number of times")
+      ->required()
+      ->allow_extra_args(false);
+}
+
+void add_replay(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = app.add_subcommand("replay", "reduce recorded gradients by several methods, and compare these");
+  command->add_option("file", options->file, "of recorded gradients, as `lacuna run --record` writes it")->required();
+  add_replay_method(*command, *options);
+  command->add_option("-a,--algorithm", options->algorithm, "of all methods; see `lacuna list`");
+  command->add_option("--seed", options->seed, "of what methods draw");
+  command->add_option("--json", options->json, "the file of results, all numbers of each step among them");
+  command->add_option("--plot", options->plot, "also draw them, as an SVG picture");
+  command->callback([options, &exit_code] { exit_code = replay_command(*options); });
 }
 
 /// Is the first word a command? CLI11 itself would only say that there is none.
@@ -380,6 +418,7 @@ int main(int argc, char** argv) {
   add_compare(app, exit_code);
   add_launch(app, program, exit_code);
   add_run(app, exit_code);
+  add_replay(app, exit_code);
   add_trace(app, exit_code);
   if (!knows_command(app, arguments)) return usage_error;
   std::reverse(arguments.begin(), arguments.end());

@@ -39,13 +39,14 @@ Status run(Communicator& communicator, const RunOptions& options) {
   Result<RunConfig> config = shared_config(communicator, options.config);
   if (!config) return config.status();
   const bool quiet = options.quiet || communicator.rank() != 0;
-  RunSession session(communicator, *config, quiet);
+  RunSession session(communicator, *config, quiet, options.record);
   const Result<RunRecord> record = session.run(options.fresh);
   if (!record) return record.status();
   if (communicator.rank() == 0) {
     fmt::print("\n{}", table_of(*record));
     if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*record));
     fmt::print("\nresults: {}\n", result_path(*config).string());
+    if (std::filesystem::exists(options.record.file)) fmt::print("gradients: {}\n", options.record.file.string());
   }
   return Status::ok();
 }

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "bindings/cli/gradient_recorder.hpp"
+
 namespace lacuna::cli {
 
 /// The arguments of `lacuna run`.
@@ -10,6 +12,7 @@ struct RunOptions {
   bool fresh = false;            ///< forget what an earlier run of this config has left in its output directory
   bool quiet = false;            ///< show the final table only
   bool predict = false;          ///< also show what each method would take at some link rates
+  RecordOptions record{};        ///< gradients for `lacuna replay`
 };
 
 /// `lacuna run`: joins the job that the LACUNA_* variables describe and carries out the config's methods one after the

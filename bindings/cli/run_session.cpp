@@ -28,12 +28,17 @@ std::vector<Metric> no_numbers(const MethodOptions& options) {
 
 }  // namespace
 
-RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet)
-    : communicator_(communicator), config_(config), display_(quiet), provenance_(provenance_of(config, communicator)) {}
+RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record)
+    : communicator_(communicator),
+      config_(config),
+      display_(quiet),
+      provenance_(provenance_of(config, communicator)),
+      gradients_(std::move(record)) {}
 
 Result<RunRecord> RunSession::run(bool fresh) {
   if (Status prepared = prepare(fresh); !prepared) return prepared;
   if (Status restored = restore(); !restored) return restored;
+  look_for_gradients();
   for (std::size_t method = record_.empty() ? 0 : record_.size() - 1; method < config_.methods.size(); ++method) {
     if (Status trained = train(method); !trained) return trained;
   }
@@ -49,7 +54,17 @@ Status RunSession::prepare(bool fresh) {
 
   if (Status ready = agree(communicator_, first_rank() ? make_room(fresh) : Status::ok()); !ready) return ready;
   const std::string mine = checkpoint::rank_file_name(0, communicator_.rank());
-  return agree(communicator_, check_writable(config_.output / mine));
+  if (Status writable = agree(communicator_, check_writable(config_.output / mine)); !writable) return writable;
+  if (gradients_.file.empty()) return Status::ok();
+  recorder_.emplace(communicator_, gradients_, GradientRecorder::Run{.values = config_.values, .steps = steps_});
+  return recorder_->prepare(fresh);
+}
+
+/// Says it where none will come.
+void RunSession::look_for_gradients() {
+  if (!recorder_ || record_.empty() || (record_.size() == 1 && !current().finished)) return;
+  display_.line(fmt::format("nothing is recorded: '{}', the first method, has ended already; --fresh begins anew",
+                            record_.front().label));
 }
 
 Status RunSession::make_room(bool fresh) {
@@ -71,8 +86,10 @@ Status RunSession::make_room(bool fresh) {
 
 Status RunSession::set_up(std::size_t method) {
   step_ = 0;
-  return config_.workload->set_up(communicator_,
-                                  {.method = config_.methods[method], .seed = config_.seed, .steps = steps_});
+  return config_.workload->set_up(communicator_, {.method = config_.methods[method],
+                                                  .seed = config_.seed,
+                                                  .steps = steps_,
+                                                  .tap = recorder_ && method == 0 ? recorder_->tap() : GradientTap()});
 }
 
 Status RunSession::train(std::size_t method) {
@@ -86,6 +103,9 @@ Status RunSession::train(std::size_t method) {
   display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);
   while (step_ < steps_) {
     if (Status trained = train_until(next_stop()); !trained) return trained;
+    if (records()) {
+      if (Status written = recorder_->finish(step_ - 1); !written) return written;
+    }
     const bool last = step_ == steps_;
     if (evaluates_now()) {
       if (Status evaluated = evaluate(); !evaluated) return evaluated;
@@ -106,7 +126,7 @@ std::uint64_t RunSession::next_stop() const {
   for (const std::uint64_t every : {config_.checkpoint_every, config_.evaluate_every}) {
     if (every > 0) stop = std::min(stop, next_multiple(every));
   }
-  return stop;
+  return records() ? std::min(stop, recorder_->next_stop(step_)) : stop;
 }
 
 bool RunSession::evaluates_now() const {
@@ -130,6 +150,7 @@ Status RunSession::train_until(std::uint64_t stop) {
   const std::uint64_t payload = communicator_.counters().payload_sent;
   const MethodNumbers numbers = numbers_of_calls();
   for (; step_ < stop; ++step_) {
+    if (records()) recorder_->begin(step_);
     const Result<double> figure = config_.workload->step(step_);
     if (!figure) return figure.status();
     display_.advance(*figure);

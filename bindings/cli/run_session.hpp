@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/cli/folder_lock.hpp"
+#include "bindings/cli/gradient_recorder.hpp"
 #include "bindings/cli/run_config.hpp"
 #include "bindings/cli/run_display.hpp"
 #include "bindings/cli/run_record.hpp"
@@ -15,8 +17,9 @@ namespace lacuna::cli {
 /// Carries out a config on one rank of a job. All ranks make the same calls; an error on one ends all of them.
 class RunSession {
  public:
-  /// The communicator and the config must outlive the session. A quiet one prints nothing.
-  RunSession(Communicator& communicator, RunConfig& config, bool quiet);
+  /// The communicator and the config must outlive the session. A quiet one prints nothing. The gradients of the first
+  /// method are recorded if a file for them is given.
+  RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record = {});
 
   /// Everything, from loading the data to the last method's end. With `fresh` from the beginning, else from the newest
   /// checkpoint.
@@ -26,6 +29,7 @@ class RunSession {
   bool first_rank() const { return communicator_.rank() == 0; }
   Status prepare(bool fresh);
   Status make_room(bool fresh);
+  void look_for_gradients();
   Status set_up(std::size_t method);
   Status restore();
   Result<std::int64_t> find_set();
@@ -35,6 +39,7 @@ class RunSession {
   std::uint64_t next_stop() const;
   bool evaluates_now() const;
   Status train_until(std::uint64_t stop);
+  bool records() const { return recorder_ && record_.size() == 1; }
   Status evaluate();
   Result<Cost> mean_cost();
   Status finish_method();
@@ -51,6 +56,8 @@ class RunSession {
   std::uint64_t steps_per_epoch_ = 1;
   std::uint64_t step_ = 0;  // done by the current method
   RunRecord record_;
+  RecordOptions gradients_;
+  std::optional<GradientRecorder> recorder_;
 };
 
 }  // namespace lacuna::cli

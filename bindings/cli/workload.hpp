@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,16 @@ struct MethodChoice {
   MethodOptions options{};  ///< of the gradients; what belongs to a tensor is left to the workload
 };
 
+/// Is shown what a rank hands to the allreduce of one of its gradients, before that begins, and by how many ranks it is
+/// reduced. The data are there for the call only; names are the same in all steps.
+using GradientTap = std::function<void(const StateItem& gradient, Rank ranks)>;
+
 /// What a workload is asked to do from its first step to its last. Equal on all ranks.
 struct Task {
   MethodChoice method;
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
+  GradientTap tap{};  ///< empty: nobody looks
 };
 
 /// A number that says how good the state reached is.

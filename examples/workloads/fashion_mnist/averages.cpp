@@ -14,9 +14,11 @@ const Skip* skip_of(const MethodChoice& choice) {
   return choice.options.method() == &skip_method ? &choice.options.as<Skip>() : nullptr;
 }
 
+std::string name_of(const AveragedLayer& layer) { return fmt::format("layer{}", layer.number); }
+
 }  // namespace
 
-Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) : method_(task.method) {
+Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) : method_(task.method), tap_(task.tap) {
   if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
     importance_ = std::make_unique<SkipImportance>(
         SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
@@ -63,12 +65,13 @@ Status Averages::check(Communicator& ranks) {
 }
 
 Result<Request> Averages::start(Communicator& ranks, std::size_t layer, std::span<float> gradient) {
+  if (tap_) tap_({name_of(layers_[layer].sizes), Dtype::F32, gradient.data(), gradient.size()}, ranks.size());
   return ranks.start(allreduce(gradient, gradient, Reduction::Avg, options(layers_[layer])));
 }
 
 std::vector<StateItem> Averages::state() {
   std::vector<StateItem> items;
-  for (Kept& layer : layers_) add_items(layer.state, fmt::format("layer{}.", layer.sizes.number), items);
+  for (Kept& layer : layers_) add_items(layer.state, name_of(layer.sizes) + ".", items);
   if (importance_) {
     const std::vector<std::byte> saved = importance_->save();
     std::fill(saved_importance_.begin(), saved_importance_.end(), 0);

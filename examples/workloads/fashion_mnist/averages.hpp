@@ -47,6 +47,7 @@ class Averages {
   Options options(Kept& layer);
 
   MethodChoice method_;
+  GradientTap tap_;
   std::vector<Kept> layers_;
   std::unique_ptr<SkipImportance> importance_;  // none unless the method asks for it
   std::vector<std::int64_t> saved_importance_;  // the length in bytes, then the bytes, and room for what is to come
