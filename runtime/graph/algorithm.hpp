@@ -60,8 +60,8 @@ struct Algorithm {
   Collective collective;
   std::string_view name;
   std::string_view summary{};  ///< one line: steps and bytes per rank; of a method's own, Method::algorithms has it
-  bool symmetric;            ///< its program mentions positions only in sums: one graph serves all of them
-  bool by_hosts = false;     ///< its program asks for hosts()
+  bool symmetric;              ///< its program mentions positions only in sums: one graph serves all of them
+  bool by_hosts = false;       ///< its program asks for hosts()
   /// Ok, or why these options or so many ranks on these hosts are refused; null accepts all. Common checks come before.
   Status (*supports)(const Call& call, const Hosts& hosts) = nullptr;
   /// States one position's steps.

@@ -241,7 +241,7 @@ void GraphBuilder::check_block(const Region& region) {
 StepId GraphBuilder::add(Step step) {
   const auto id = static_cast<StepId>(steps_.size());
   steps_.push_back(step);
-  ancestors_.emplace_back(id);
+  ancestors_.add_set();
   std::vector<StepId> earlier;
   const auto each_access = [&](auto visit) {
     if (step.reads()) visit(step.from, false);
@@ -283,16 +283,14 @@ void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
   std::sort(earlier.begin(), earlier.end(), std::greater<>());
   earlier.erase(std::unique(earlier.begin(), earlier.end()), earlier.end());
   for (StepId before : earlier) {
-    if (ancestors_[step][before]) continue;
+    if (is_ancestor(before, step)) continue;
     edges_.emplace_back(before, step);
-    ancestors_[step][before] = true;
-    for (StepId i = 0; i < before; ++i) {
-      if (ancestors_[before][i]) ancestors_[step][i] = true;
-    }
+    ancestors_.add(step, before);
+    ancestors_.add_all(step, before);
   }
 }
 
-bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_[step][ancestor]; }
+bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_.has(step, ancestor); }
 
 /// Memory that messages have landed in goes back once the last step that reads it has ended.
 void GraphBuilder::release_landed() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/graph/graph.hpp"
+#include "runtime/graph/step_sets.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {
@@ -137,8 +138,8 @@ class GraphBuilder {
   Status status_;
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
-  std::vector<Access> live_;                  // accesses that a later step may have to follow
-  std::vector<std::vector<bool>> ancestors_;  // by step: every step that ends before it
+  std::vector<Access> live_;  // accesses that a later step may have to follow
+  StepSets ancestors_;        // by step: every step that ends before it
   std::vector<Region> left_out_;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
   GraphTables tables_;

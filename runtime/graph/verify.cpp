@@ -124,57 +124,70 @@ Status check_cycles(const Walk& walk) {
                       walk.stuck()->position, walk.stuck()->id)};
 }
 
-/// [a][b]: b starts after a has ended.
-using Later = std::vector<std::vector<bool>>;
+/// Steps in an order that their edges allow.
+std::vector<StepId> in_order(const Graph& graph) {
+  std::vector<std::uint32_t> waits(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
+  std::vector<StepId> order(graph.roots().begin(), graph.roots().end());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (StepId next : graph.successors(order[i])) {
+      if (--waits[next] == 0) order.push_back(next);
+    }
+  }
+  return order;
+}
 
-Later later_steps(const Graph& graph) {
-  const std::size_t count = graph.steps().size();
-  Later later(count, std::vector<bool>(count, false));
-  std::vector<StepId> stack;
-  for (StepId a = 0; a < count; ++a) {
-    stack.assign(1, a);
-    while (!stack.empty()) {
-      const StepId at = stack.back();
-      stack.pop_back();
-      for (StepId b : graph.successors(at)) {
-        if (later[a][b]) continue;
-        later[a][b] = true;
-        stack.push_back(b);
-      }
+/// Of each step those that start after it has ended.
+StepSets later_steps(const Graph& graph) {
+  StepSets later(graph.steps().size());
+  const std::vector<StepId> order = in_order(graph);
+  for (auto a = order.rbegin(); a != order.rend(); ++a) {
+    for (StepId b : graph.successors(*a)) {
+      later.add(*a, b);
+      later.add_all(*a, b);
     }
   }
   return later;
 }
 
-bool conflict(const Graph& graph, const Step& a, const Step& b) {
-  bool found = false;
-  graph.each_access(a, [&](const Region& first, bool first_writes) {
-    graph.each_access(b, [&](const Region& second, bool second_writes) {
-      found = found || ((first_writes || second_writes) &&
-                        overlap(in_memory(graph.shape(), first), in_memory(graph.shape(), second)));
+struct Access {
+  StepId step;
+  Region region;
+  bool write;
+};
+
+/// What the steps touch of each buffer, in the order of the steps.
+std::vector<std::vector<Access>> accesses_of(const Graph& graph) {
+  std::vector<std::vector<Access>> by_buffer(graph.tables().buffers.size());
+  for (StepId id = 0; id < graph.steps().size(); ++id) {
+    graph.each_access(graph.steps()[id], [&](const Region& region, bool write) {
+      const Region there = in_memory(graph.shape(), region);
+      by_buffer[static_cast<std::size_t>(there.buffer)].push_back({id, there, write});
     });
-  });
-  return found;
+  }
+  return by_buffer;
 }
 
-Status check_accesses(const Graph& graph, const Later& later) {
-  for (StepId a = 0; a < later.size(); ++a) {
-    for (StepId b = a + 1; b < later.size(); ++b) {
-      if (later[a][b] || later[b][a]) continue;
-      const Step& first = graph.steps()[a];
-      const Step& second = graph.steps()[b];
-      if (!conflict(graph, first, second)) continue;
-      const bool under_send = first.sends() || second.sends();
-      const bool released = first.kind == StepKind::Release || second.kind == StepKind::Release;
-      return {Code::InvalidArgument,
-              fmt::format("position {} steps {} and {} touch the same bytes and are not ordered{}",
-                          graph.shape().position, a, b,
-                          released     ? ": what has landed would be released too early"
-                          : under_send ? ": bytes under a send would be rewritten"
-                                       : "")};
+Status check_accesses(const Graph& graph, const StepSets& later) {
+  using Pair = std::pair<StepId, StepId>;
+  Pair first(static_cast<StepId>(later.size()), 0);
+  for (const auto& accesses : accesses_of(graph)) {
+    for (auto b = accesses.begin(); b != accesses.end(); ++b) {
+      for (auto a = accesses.begin(); a != b; ++a) {
+        if (!(a->write || b->write) || a->step == b->step) continue;
+        if (later.has(a->step, b->step) || later.has(b->step, a->step)) continue;
+        if (overlap(a->region, b->region)) first = std::min(first, Pair(a->step, b->step));
+      }
     }
   }
-  return {};
+  if (first.first == later.size()) return {};
+  const Step &one = graph.steps()[first.first], &other = graph.steps()[first.second];
+  const bool under_send = one.sends() || other.sends();
+  const bool released = one.kind == StepKind::Release || other.kind == StepKind::Release;
+  return {Code::InvalidArgument, fmt::format("position {} steps {} and {} touch the same bytes and are not ordered{}",
+                                             graph.shape().position, first.first, first.second,
+                                             released     ? ": what has landed would be released too early"
+                                             : under_send ? ": bytes under a send would be rewritten"
+                                                          : "")};
 }
 
 /// What a step combines or copies is as long as where it goes, and of the same elements.
@@ -206,7 +219,7 @@ std::vector<std::optional<StepId>> definitions_of(const Graph& graph) {
   return all;
 }
 
-Status check_values(const Graph& graph, const Later& later) {
+Status check_values(const Graph& graph, const StepSets& later) {
   const auto definitions = definitions_of(graph);
   Status status;
   for (StepId id = 0; id < graph.steps().size(); ++id) {
@@ -214,7 +227,7 @@ Status check_values(const Graph& graph, const Later& later) {
     const auto check = [&](Value value) {
       if (value == Value::None || value == step.length || !status) return;
       const auto at = static_cast<std::size_t>(value);
-      const bool defined = at < definitions.size() && definitions[at] && later[*definitions[at]][id];
+      const bool defined = at < definitions.size() && definitions[at] && later.has(*definitions[at], id);
       if (defined) return;
       status = {Code::InvalidArgument, fmt::format("position {} step {}: value {} is read before it is defined",
                                                    graph.shape().position, id, at)};
@@ -266,7 +279,7 @@ Status verify(std::span<const Graph* const> graphs) {
   if (Status status = check_cycles(walk); !status) return status;
   for (auto graph = graphs.begin(); graph != graphs.end(); ++graph) {
     if (std::find(graphs.begin(), graph, *graph) != graph) continue;
-    const Later later = later_steps(**graph);
+    const StepSets later = later_steps(**graph);
     if (Status status = check_accesses(**graph, later); !status) return status;
     if (Status status = check_values(**graph, later); !status) return status;
     if (Status status = check_lengths(**graph); !status) return status;

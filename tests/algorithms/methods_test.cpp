@@ -96,13 +96,13 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
   for (Rank size = 1; size <= 16; ++size) {
     MethodState state;
     for (const Example& example : examples(size, state)) {
+      std::set<std::pair<decltype(Structure::numbers), const Algorithm*>> seen;
       for (state.runs = 0; state.runs < 3; ++state.runs) {
         const Call call = call_of(example, state);
         const Hosts hosts = size;
         const PlanRequest request{call, *example.algorithm, hosts, 256};
         Plan plan;
         make_plan(request, plan);
-        std::set<std::pair<decltype(Structure::numbers), const Algorithm*>> seen;
         for (const PartPlan& part : plan.parts) {
           if (!seen.emplace(part.structure.numbers, part.program).second && part.structure.data == Data::Own) continue;
           verify_part(request, part, 1, example.text);
@@ -186,12 +186,18 @@ TEST_P(Methods, GiveTheSameBitsInWhateverOrderMessagesCome) {
   }
 }
 
+/// Momentum adds to what went in.
+bool adds_nothing(const MethodState& state) {
+  return std::none_of(state.arrays.begin(), state.arrays.end(),
+                      [](const StateArray& array) { return array.own && array.name != residual_array; });
+}
+
 TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
   for (Rank size : {1, 2, 3, 4, 5, 8}) {
     MethodState state;
     for (const Example& example : examples(size, state)) {
       const Calls calls(example, size, drawn(static_cast<std::uint64_t>(size)));
-      if (calls.residual(0).empty()) continue;
+      if (calls.residual(0).empty() || !adds_nothing(calls.states[0])) continue;
       Numbers put_in(Calls::count), came_out(Calls::count);
       for (std::size_t i = 0; i < Calls::count; ++i) {
         for (std::size_t run = 0; run < calls.inputs.size(); ++run) {
