@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/graph/step_sets.hpp"
 #include "runtime/graph/walk.hpp"
 
 namespace lacuna {
