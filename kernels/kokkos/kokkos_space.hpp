@@ -122,6 +122,7 @@ struct KokkosSpaceOn {
   /// "kokkos 3.4.1, Serial"
   static std::string_view name();
   static constexpr std::size_t most_scratch = HostSpace::most_scratch;
+  static constexpr std::size_t stretch = is_on_host<Execution> ? HostSpace::stretch : 64;
 
   template <class Body>
   static void for_each(std::size_t count, const Body& body) {
