@@ -112,7 +112,8 @@ struct Teamed {
   Body body;
   std::size_t bytes;
   KOKKOS_FUNCTION void operator()(const typename Team::Member& member) const {
-    body(Team(member, member.team_scratch(level).get_shmem_aligned(bytes, alignment)));
+    const int from = level;  // devices have no address of a constant
+    body(Team(member, member.team_scratch(from).get_shmem_aligned(bytes, alignment)));
   }
 };
 
