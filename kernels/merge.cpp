@@ -144,7 +144,7 @@ struct AppendBlock {
       std::size_t at = *taken + window.ends[number] + before[w];
       for_each_one(ones[w], w, [&](std::size_t i) {
         if (at < to.room) {
-          to.places[at] = static_cast<std::uint32_t>((first + number) * block_places + i);
+          to.places[at] = static_cast<std::uint32_t>(to.base + (first + number) * block_places + i);
           store(to.values, at, load<T>(sums, i));
         }
         ++at;
