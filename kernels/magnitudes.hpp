@@ -60,7 +60,7 @@ struct Met {
 
 /// Elements that one call of a functor works through, and how many such stretches an array has.
 inline constexpr std::size_t stretch = Space::stretch;
-constexpr std::size_t stretches_of(std::size_t count) { return (count + stretch - 1) / stretch; }
+KOKKOS_INLINE_FUNCTION constexpr std::size_t stretches_of(std::size_t count) { return (count + stretch - 1) / stretch; }
 KOKKOS_INLINE_FUNCTION std::size_t stretch_length(std::size_t first, std::size_t count) {
   return count - first < stretch ? count - first : stretch;
 }

@@ -94,7 +94,7 @@ struct PassKernel {
   std::uint32_t* counts;
 
   /// Elements of a team: many, as it clears and adds up its bins, and of a large array 1/256.
-  static constexpr std::size_t share(std::size_t count) {
+  KOKKOS_INLINE_FUNCTION static constexpr std::size_t share(std::size_t count) {
     const std::size_t least = 65536, even = (count + 255) / 256;
     return stretches_of(even < least ? least : even) * stretch;
   }

@@ -2,10 +2,11 @@
 // array once. --benchmark_filter=f32 for one element type. select_peer.py puts PyTorch's topk beside it.
 #include <benchmark/benchmark.h>
 
-#include <cmath>
-#include <cstring>
+#include <array>
+#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.hpp"
