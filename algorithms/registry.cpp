@@ -81,6 +81,15 @@ const Method* owner_of(const Algorithm& algorithm) {
   return owner == methods.end() ? nullptr : *owner;
 }
 
+Status takes_no_entries(const Call& call, const Algorithm& algorithm) {
+  std::string names;
+  for (const Method* method : methods) {
+    if (method->takes_entries) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+  }
+  return {Code::InvalidArgument, fmt::format("{} {}: a buffer of entries needs a method that takes them: {}",
+                                             to_string(call.collective), algorithm.name, names)};
+}
+
 /// The algorithm, unless it refuses the call.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
@@ -92,6 +101,8 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
     return Status(Code::InvalidArgument, fmt::format("{} {} serves the method {} only, which the call does not ask for",
                                                      to_string(algorithm.collective), algorithm.name, owner->name));
   }
+  const Method* method = method_of(call, algorithm);
+  if (has_entries(call) && !(method && method->takes_entries)) return takes_no_entries(call, algorithm);
   if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
   return &algorithm;
 }

@@ -82,10 +82,9 @@ class Backend {
                         std::byte* workspace, Cut* cut) const = 0;
   /// *count = how many the cut takes.
   virtual void count(Source from, const Cut* cut, std::uint64_t* count) const = 0;
-  /// Appends what the cut takes, in order, as the entries *taken, *taken + 1 ... of `to`, their places counted from
-  /// `base`; one pass. Then *taken counts them too, also those for which there was no room. The ties are counted from
-  /// the start of `from`.
-  virtual void compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to, std::uint64_t* taken) const = 0;
+  /// Appends what the cut takes, in order, as the entries *taken, *taken + 1 ... of `to`; one pass. Then *taken counts
+  /// them too, also those for which there was no room. The ties are counted from the start of `from`.
+  virtual void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const = 0;
   /// Of `entries` that are a list, those whose values the cut takes become `kept`, and *taken counts them; the others
   /// are added to rest[place - entries.base], each rounded to the dtype, which is the values' too. `kept` is another
   /// list; what it has no room for is neither kept nor added.
@@ -104,6 +103,12 @@ class Backend {
   virtual void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const = 0;
   /// to[i] = from[places[i]].
   virtual void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const = 0;
+
+  /// The entries of a list whose places may stand in any order, and several times: in `to` they ascend, and the values
+  /// of one place are added in their order, each time rounded to the dtype. *taken counts them; *sound = 0 if a place
+  /// is not below `length`, which then is left out, else 1. `to` and `spare` have room for all entries of the list.
+  virtual void sort(Dtype dtype, const EntriesView& list, std::size_t length, EntriesList to, EntriesList spare,
+                    std::byte* workspace, std::uint64_t* taken, std::uint64_t* sound) const = 0;
 
   // Bitmaps: bit i of a map is bit i % 8 of its byte i / 8; bits beyond the length are 0.
 
@@ -132,11 +137,11 @@ class Backend {
   static constexpr std::size_t most_views = 1024;
   /// out[i] = round((the sum of the values that views have at i) scaled), for i in [0, out.count): in the accumulation
   /// type, from +0 added in the order of the views, rounded once; 0 where there is none. `before[v]` is what index()
-  /// wrote for view v, which it found sound.
-  virtual void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
-                   Target out) const = 0;
+  /// wrote for view v, which it found sound. *entries += how many are not zero.
+  virtual void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
+                   std::uint64_t* entries) const = 0;
   /// Appends the entries of that sum over `length` places as compact() does: what is not zero of it after rounding, in
-  /// order, the places counted from 0. A sum that cancels to zero is no entry. `room` holds merge_places elements of
+  /// order. A sum that cancels to zero is no entry. `room` holds merge_places elements of
   /// the dtype; or more, for fewer passes.
   virtual void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
                      std::size_t length, Target room, EntriesList to, std::uint64_t* taken) const = 0;

@@ -58,7 +58,6 @@ struct CompactKernel {
 
   Magnitudes<T> from;
   const Cut* cut;
-  std::uint32_t base;
   EntriesList to;
   const std::uint64_t* taken;
 
@@ -72,7 +71,7 @@ struct CompactKernel {
     hits.each([&](std::size_t j) {
       const std::uint64_t entry = taking.entry_of(magnitudes[first + j]);
       if (!final || entry >= list.room) return;
-      list.places[entry] = static_cast<std::uint32_t>(base + first + j);
+      list.places[entry] = static_cast<std::uint32_t>(list.base + first + j);
       store<Bits>(list.values, entry, load<Bits>(magnitudes.data, first + j));
     });
     met = taking.met;
@@ -122,11 +121,10 @@ void SpaceBackend::count(Source from, const Cut* cut, std::uint64_t* count) cons
   });
 }
 
-void SpaceBackend::compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to,
-                           std::uint64_t* taken) const {
+void SpaceBackend::compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const {
   if (from.count == 0) return;
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
-    Space::scan(stretches_of(from.count), CompactKernel<T>{{from.data, from.count}, cut, base, to, taken}, taken);
+    Space::scan(stretches_of(from.count), CompactKernel<T>{{from.data, from.count}, cut, to, taken}, taken);
     Space::for_each(1, TakenKernel<T>{cut, taken});
   });
 }

@@ -90,7 +90,8 @@ struct EntriesView {
 struct EntriesList {
   std::uint32_t* places = nullptr;
   std::byte* values = nullptr;
-  std::size_t room = 0;  ///< entries; further ones are counted and not written
+  std::size_t room = 0;    ///< entries; further ones are counted and not written
+  std::uint32_t base = 0;  ///< what is added to their places
 };
 
 }  // namespace lacuna::kernels

@@ -21,7 +21,7 @@ class SpaceBackend final : public Backend {
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
                 std::byte* workspace, Cut* cut) const override;
   void count(Source from, const Cut* cut, std::uint64_t* count) const override;
-  void compact(Source from, const Cut* cut, std::uint32_t base, EntriesList to, std::uint64_t* taken) const override;
+  void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const override;
   void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
             std::uint64_t* taken) const override;
   void histogram(std::span<const std::uint32_t> places, std::size_t length,
@@ -29,6 +29,8 @@ class SpaceBackend final : public Backend {
   void clear_at(std::span<const std::uint32_t> places, Target to) const override;
   void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const override;
   void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const override;
+  void sort(Dtype dtype, const EntriesView& list, std::size_t length, EntriesList to, EntriesList spare,
+            std::byte* workspace, std::uint64_t* taken, std::uint64_t* sound) const override;
   void pack_bits(std::span<const std::uint32_t> places, std::uint32_t base, std::size_t length,
                  std::byte* map) const override;
   void unpack_bits(const std::byte* map, std::size_t length, std::uint32_t* places,
@@ -36,8 +38,8 @@ class SpaceBackend final : public Backend {
   void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
   void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
   void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;
-  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
-           Target out) const override;
+  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
+           std::uint64_t* entries) const override;
   void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
              Target room, EntriesList to, std::uint64_t* taken) const override;
 };

@@ -53,8 +53,8 @@ Status pack_all_as_one(const KernelCall& call) {
 /// Adds the messages that stand in the call's reads from `first` on, by distance, in the order of their ranks.
 Status add_messages(const KernelCall& call, std::size_t first, const Range& range, Views& views) {
   for (Rank rank = 0; rank < call.part.size; ++rank) {
-    const auto distance = static_cast<std::size_t>((call.part.position - rank + call.part.size) % call.part.size);
-    if (Status sound = views.add_message(call, call.reads[first + distance], rank, range); !sound) return sound;
+    const Extent& message = call.reads[first + distance_to(call.part, rank)];
+    if (Status sound = views.add_message(call, message, rank, range); !sound) return sound;
   }
   return {};
 }
@@ -69,59 +69,68 @@ Status merge_range(const KernelCall& call) {
 /// Of messages that begin with the call's read `first`.
 Status sum_views(const KernelCall& call, std::size_t first, const Range& range) {
   const Stopwatch watch(call, Measure::MergeSeconds);
-  const Extent& out = call.writes.front();
-  Views views = Views::of(call, call.writes.size() - 1, range);
+  OutputWriter out(call, call.writes.front());
+  Views views = out.views(range);
   if (Status sound = add_messages(call, first, range, views); !sound) return sound;
-  kernels::backend().sum(views.views(), views.before(), scale_of(call.part), {out.dtype, out.data, range.length()});
-  return {};
+  out.add(views, scale_of(call.part), 0);
+  return out.end();
 }
 
 Status sum_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part)); }
 
 Status sum_range(const KernelCall& call) { return sum_views(call, 1, range_of(call.reads[0], call.part.position)); }
 
-/// One message, of rank `from`.
-Status place(const KernelCall& call, const Extent& message, Rank from, const Range& range, std::byte* to) {
-  const Stopwatch watch(call, Measure::MergeSeconds);
-  Views views = Views::of(call, call.writes.size() - 1, range);
+/// One message, of rank `from`, for what begins at place `begin`.
+Status place(const KernelCall& call, OutputWriter& out, const Extent& message, Rank from, const Range& range,
+             std::size_t begin) {
+  Views views = out.views(range);
   if (Status sound = views.add_message(call, message, from, range); !sound) return sound;
-  kernels::backend().sum(views.views(), views.before(), {}, {call.part.call.dtype, to, range.length()});
-  call.counted.numbers[static_cast<std::size_t>(Measure::Result)] += views.views()[0].entries;
+  out.add(views, {}, begin);
   return {};
 }
 
-Status place_all(const KernelCall& call) {
-  const Extent& out = call.writes.front();
-  Status status;
-  for (std::size_t distance = 0; status && distance + 1 < call.reads.size(); ++distance) {
-    const Rank from = rank_before(call.part, distance);
-    const Range range = range_of(call.reads[0], from);
-    status = place(call, call.reads[1 + distance], from, range,
-                   out.data + static_cast<std::size_t>(range.begin) * size_of(out.dtype));
+/// Of each rank, in order, the message that stands in the call's reads from `first` on, by distance.
+Status place_each(const KernelCall& call, std::size_t first, auto range_of_rank, auto begin_of_rank) {
+  const Stopwatch watch(call, Measure::MergeSeconds);
+  OutputWriter out(call, call.writes.front());
+  for (Rank from = 0; from < call.part.size; ++from) {
+    const Extent& message = call.reads[first + distance_to(call.part, from)];
+    Status status = place(call, out, message, from, range_of_rank(from), begin_of_rank(from));
+    if (!status) return status;
   }
-  return status;
+  return out.end();
 }
 
-Status place_one(const KernelCall& call) {
-  const Range range = piece_range(call.part, call.given[1], call.given[2]);
-  return place(call, call.reads[0], static_cast<Rank>(call.given[0]), range, call.writes[0].data);
+Status place_all(const KernelCall& call) {
+  const auto range = [&](Rank from) { return range_of(call.reads[0], from); };
+  return place_each(call, 1, range, [&](Rank from) { return static_cast<std::size_t>(range(from).begin); });
 }
 
 Status place_blocks(const KernelCall& call) {
-  Status status;
-  for (std::size_t distance = 0; status && distance < call.reads.size(); ++distance) {
-    const Rank from = rank_before(call.part, distance);
-    status = place(call, call.reads[distance], from, all_places(call.part),
-                   call.writes[static_cast<std::size_t>(from)].data);
+  return place_each(
+      call, 0, [&](Rank) { return all_places(call.part); },
+      [&](Rank from) { return static_cast<std::size_t>(from) * call.part.count; });
+}
+
+/// Of rank given[0], piece given[1] and those behind it, of given[2].
+Status place_some(const KernelCall& call) {
+  const Stopwatch watch(call, Measure::MergeSeconds);
+  OutputWriter out(call, call.writes.front());
+  const auto start = piece_range(call.part, call.given[1], call.given[2]).begin;
+  for (std::size_t i = 0; i < call.reads.size(); ++i) {
+    const Range range = piece_range(call.part, call.given[1] + static_cast<std::int64_t>(i), call.given[2]);
+    Status status = place(call, out, call.reads[i], static_cast<Rank>(call.given[0]), range,
+                          static_cast<std::size_t>(range.begin - start));
+    if (!status) return status;
   }
-  return status;
+  return out.end();
 }
 
 constexpr Kernel pack_all_kernel = {"pack", pack_all}, pack_whole_kernel = {"pack", pack_all_as_one},
                  reduce_range_kernel = {"reduce range", merge_range}, sum_all_kernel = {"sum messages", sum_all},
                  sum_range_kernel = {"sum messages", sum_range}, place_all_kernel = {"place messages", place_all},
                  place_blocks_kernel = {"place messages", place_blocks},
-                 place_one_kernel = {"place message", place_one};
+                 place_some_kernel = {"place messages", place_some};
 
 std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second) {
   first.insert(first.end(), second.begin(), second.end());
@@ -216,27 +225,25 @@ Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const 
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(sum_all_kernel, {.reads = messages, .writes = joined(whole_output(g), {g.buffer(views_room)})});
+  g.kernel(sum_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g))});
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(sum_range_kernel,
-           {.reads = joined({ranges}, messages), .writes = joined(whole_output(g), {g.buffer(views_room)})});
+  g.kernel(sum_range_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
 }
 
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(place_all_kernel,
-           {.reads = joined({ranges}, messages), .writes = joined(whole_output(g), {g.buffer(views_room)})});
+  g.kernel(place_all_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
 }
 
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(place_blocks_kernel, {.reads = messages, .writes = joined(whole_output(g), {g.buffer(views_room)})});
+  g.kernel(place_blocks_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g))});
 }
 
-void place_piece(GraphBuilder& g, const Region& message, Rank from, Rank piece, Rank of) {
-  g.kernel(place_one_kernel, {.reads = {message},
-                              .writes = {g.output(piece, piece + 1, of), g.buffer(views_room)},
-                              .given = {from, piece, of}});
+void place_pieces(GraphBuilder& g, const std::vector<Region>& messages, Rank from, Rank piece, Rank of) {
+  const Rank end = piece + static_cast<Rank>(messages.size());
+  g.kernel(place_some_kernel,
+           {.reads = messages, .writes = result_rooms(g, {g.output(piece, end, of)}), .given = {from, piece, of}});
 }
 
 }  // namespace lacuna::sparse

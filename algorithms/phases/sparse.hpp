@@ -26,6 +26,7 @@ enum Flag : int {
   balanced = 8,   ///< ranges hold about as many entries each
   capped = 16,    ///< messages hold no more entries than their share of PartPlan::entries
   unranged = 32,  ///< messages are of all places
+  listed = 64,    ///< the output is to hold entries
 };
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
 inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
@@ -91,8 +92,8 @@ void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const R
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
 /// The same where each has a block.
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages);
-/// Piece `piece` of so many of the output is what this message of `from` says.
-void place_piece(GraphBuilder& g, const Region& message, Rank from, Rank piece, Rank of);
+/// The output's pieces from `piece` on, of so many, are what these messages of `from` say.
+void place_pieces(GraphBuilder& g, const std::vector<Region>& messages, Rank from, Rank piece, Rank of);
 
 }  // namespace sparse
 }  // namespace lacuna

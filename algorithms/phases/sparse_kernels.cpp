@@ -61,9 +61,8 @@ Scale scale_of(const PartView& part) {
   return part.call.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(part.size)} : Scale{};
 }
 
-Rank rank_before(const PartView& part, std::size_t distance) {
-  const Rank rank = part.position - static_cast<Rank>(distance);
-  return rank < 0 ? rank + part.size : rank;
+std::size_t distance_to(const PartView& part, Rank rank) {
+  return static_cast<std::size_t>((part.position - rank + part.size) % part.size);
 }
 
 List List::of(const Extent& places, const Extent& values, std::size_t count) {
@@ -157,6 +156,44 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
   const Stopwatch watch(call, Measure::PackSeconds);
   call.defines[0] = write_message(call, list->all(), range, call.writes[0].data);
   return {};
+}
+
+OutputWriter::OutputWriter(const KernelCall& call, const Extent& values)
+    : call_(call), values_(values), listed_(has(call.part, listed)) {}
+
+Views OutputWriter::views(const Range& range) const {
+  return Views::of(call_, call_.writes.size() - (listed_ ? 2 : 1), range);
+}
+
+void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
+  const std::span<const EntriesView> all = views.views();
+  const Extent& sums = call_.writes.back();
+  const OutputEntries& asked = call_.part.call.output_entries;
+  if (listed_) {
+    kernels::backend().merge(
+        all, views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
+        {asked.places, static_cast<std::byte*>(call_.part.call.output), asked.room, static_cast<std::uint32_t>(begin)},
+        &entries_);
+  } else {
+    std::byte* to = values_.data + begin * size_of(values_.dtype);
+    kernels::backend().sum(all, views.before(), scale, {values_.dtype, to, views.length()}, &entries_);
+  }
+}
+
+Status OutputWriter::end() {
+  call_.counted.numbers[static_cast<std::size_t>(Measure::Result)] += static_cast<double>(entries_);
+  if (!listed_) return {};
+  const OutputEntries& asked = call_.part.call.output_entries;
+  *asked.count = entries_;
+  if (entries_ <= asked.room) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the result has {} entries, the output has room for {}", entries_, asked.room)};
+}
+
+std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output) {
+  output.push_back(g.buffer(views_room));
+  if (has(g, listed)) output.push_back(g.buffer({.capacity = places_at_a_time}));
+  return output;
 }
 
 }  // namespace lacuna::sparse

@@ -26,8 +26,8 @@ Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of);
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);
 
-/// The rank that stands so many positions before the own one.
-Rank rank_before(const PartView& part, std::size_t distance);
+/// How many positions a rank stands before the own one.
+std::size_t distance_to(const PartView& part, Rank rank);
 
 /// Adds the time of its life to a measure of the call.
 class Stopwatch {
@@ -102,5 +102,28 @@ Region message_room(GraphBuilder& g);
 Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale);
 /// The sum in the list of the rooms, no message yet.
 Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale);
+
+/// Where a result goes: all elements of the output or, as entries, the list that the call has brought, whose places
+/// then come in order. For steps that write result_rooms().
+class OutputWriter {
+ public:
+  /// Of what the step writes of the output.
+  OutputWriter(const KernelCall& call, const Extent& values);
+
+  /// Views for one range, in the memory that the step has for them.
+  Views views(const Range& range) const;
+  /// The sum of the views, from place `begin` on.
+  void add(const Views& views, Scale scale, std::size_t begin);
+  /// Ok, or that there is no room for all entries.
+  Status end();
+
+ private:
+  const KernelCall& call_;
+  Extent values_;
+  bool listed_;
+  std::uint64_t entries_ = 0;
+};
+/// What steps that write a result write: what they do of the output, the memory of views and, for entries, of sums.
+std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output);
 
 }  // namespace lacuna::sparse

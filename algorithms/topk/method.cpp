@@ -46,6 +46,7 @@ const Method topk_method = {
     .outcomes = outcomes,
     .algorithms = topk_algorithms,
     .examples = examples,
+    .takes_entries = true,
     .make = option::make<Topk>,
     .is_on = [](const void*) { return true; },
     .preferred = preferred_topk,

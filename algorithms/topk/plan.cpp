@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "algorithms/topk/selecting.hpp"
+#include "kernels/backend.hpp"
 
 namespace lacuna {
 namespace {
@@ -25,6 +26,15 @@ Status check_state_needed(const Call& call) {
   if (asked.momentum > 0) return refuse("topk.momentum corrects what is fed back: it needs feedback=1");
   if (asked.clip > 0) return refuse("topk.clip scales what is fed back: it needs feedback=1");
   return {};
+}
+
+Status check_entries(const Call& call) {
+  const Topk& asked = topk_of(call);
+  if (!call.input_entries.places) return {};
+  if (asked.momentum > 0) return refuse("topk.momentum of an input of entries: the velocity needs all elements");
+  if (asked.clip > 0) return refuse("topk.clip of an input of entries: the norm needs all elements");
+  if (asked.selection == TopkSelection::Exact || asked.feedback) return {};
+  return refuse("an input of entries without feedback: topk.selection must be exact");
 }
 
 Status check_selection(const Topk& asked) {
@@ -56,8 +66,9 @@ std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t ru
   return asked.selection == TopkSelection::Exact ? entries : std::min(places, entries + entries / 3);
 }
 
-int flags_of(const Topk& asked, const Algorithm& algorithm) {
-  int flags = 0;
+int flags_of(const Call& call, const Algorithm& algorithm) {
+  const Topk& asked = topk_of(call);
+  int flags = call.output_entries.places ? sparse::listed : 0;
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
   if (asked.clip > 0) flags |= sparse::clipped;
@@ -108,6 +119,14 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
   }
   if (Status valid = check_selection(topk_of(call)); !valid) return valid;
   if (Status valid = check_state_needed(call); !valid) return valid;
+  if (Status valid = check_entries(call); !valid) return valid;
+  const bool views = &algorithm != &sparse_ring && &algorithm != &sparse_doubling;
+  if (views && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {
+    return refuse(
+        fmt::format("{} adds the messages of all ranks at once: {} ranks, at most {} are allowed; sparse_ring "
+                    "and sparse_doubling take any number",
+                    algorithm.name, hosts.size(), kernels::Backend::most_views));
+  }
   return check_capped(call, algorithm);
 }
 
@@ -117,7 +136,7 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const Rank size = request.hosts.size();
   const std::size_t places = places_of(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  part.structure.numbers[sparse::flags] = flags_of(asked, request.algorithm);
+  part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm);
   part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm, entries, size);
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
   plan.parts.push_back(part);

@@ -46,7 +46,7 @@ void build(GraphBuilder& g) {
   if (g.position() >= cube.size()) {
     const Rank partner = g.position() - cube.size();
     g.send(own, partner);
-    return sparse::place_piece(g, sparse::receive_message(g, partner), partner, 0, 1);
+    return sparse::place_pieces(g, {sparse::receive_message(g, partner)}, partner, 0, 1);
   }
   const auto outside = partner_outside(g, cube);
   const std::vector<Rank> peers = cube.neighbours(g.position());
@@ -57,7 +57,7 @@ void build(GraphBuilder& g) {
     sum.add(peer);
   }
   if (outside) g.send(sum.message(), *outside);
-  sparse::place_piece(g, sum.message(), g.position(), 0, 1);
+  sparse::place_pieces(g, {sum.message()}, g.position(), 0, 1);
 }
 
 }  // namespace

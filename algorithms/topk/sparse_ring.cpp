@@ -109,8 +109,13 @@ class Ring {
                                .given = {piece, pieces(), from, step == g_.size() - 1}});
     return GraphBuilder::counted(room, bytes);
   }
+  /// Results that are to be entries are placed when all are there.
   void place(const Region& message, Rank from, Rank range, Rank chunk) {
-    sparse::place_piece(g_, message, from, piece_of(range, chunk), pieces());
+    const Rank piece = piece_of(range, chunk);
+    if (!sparse::has(g_, sparse::listed)) return sparse::place_pieces(g_, {message}, from, piece, pieces());
+    results_.resize(static_cast<std::size_t>(pieces()));
+    results_[static_cast<std::size_t>(piece)] = message;
+    if (++placed_ == pieces()) sparse::place_pieces(g_, results_, from, 0, pieces());
   }
 
  private:
@@ -131,7 +136,8 @@ class Ring {
   sparse::Selection mine_;
   Rank chunks_;
   sparse::MergeRooms rooms_;
-  std::vector<Region> messages_, kept_;
+  std::vector<Region> messages_, kept_, results_;
+  Rank placed_ = 0;
   Region residual_;
 };
 

@@ -59,8 +59,10 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
   call.output = output.data;
   call.dtype = static_cast<lacuna::Dtype>(one.dtype);
   call.memory = memory_of(one);
-  typed.input = input.count;
-  typed.output = output.count;
+  typed.input = input.places ? input.length : input.count;
+  typed.output = output.places ? output.length : output.count;
+  if (input.places) call.input_entries = {input.places, input.count};
+  if (output.places) call.output_entries = {output.places, output.count, output.entries};
   return {};
 }
 

@@ -154,10 +154,19 @@ typedef struct lacuna_buffer {
   int32_t memory;     /**< a lacuna_memory_kind */
   int32_t device;     /**< number of the device; unused for host memory */
   void* stream;       /**< stream after which a device buffer is ready; unused for host memory */
+  /**
+   * Null: the buffer holds all elements. Else it holds the values of these elements only, and the others are 0: for
+   * allreduce, reduce_scatter and allgather with a method that takes such. `count` is how many there are; of an output,
+   * how many there may be. Of an input they may stand in any order, and those of one element add up; each rank has as
+   * many as it likes. Of an output they ascend, and all ranks ask for it or none does.
+   */
+  uint32_t* places;
+  size_t length;   /**< with places: of all elements */
+  size_t* entries; /**< of an output with places: how many there are, once the call has ended */
 } lacuna_buffer;
 /** No elements, of f32 in host memory. */
 #define LACUNA_BUFFER_INIT \
-  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
+  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL, NULL, 0, NULL }
 
 /**
  * Blocks of different lengths in one buffer, one for each rank. The tables have as many entries as the communicator has

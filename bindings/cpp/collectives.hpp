@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -49,6 +50,66 @@ template <class Range, class T>
 concept OutputOf =
     InputOf<Range, T> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
 
+template <class T>
+struct SparseInput;
+template <class T>
+struct SparseOutput;
+
+/// The element type of a buffer, also of one that holds entries.
+template <class Buffer>
+struct ElementOfBuffer : std::type_identity<std::ranges::range_value_t<Buffer>> {};
+template <class T>
+struct ElementOfBuffer<SparseInput<T>> : std::type_identity<T> {};
+template <class T>
+struct ElementOfBuffer<SparseOutput<T>> : std::type_identity<T> {};
+
+template <class Buffer>
+inline constexpr bool is_sparse_input = false;
+template <class T>
+inline constexpr bool is_sparse_input<SparseInput<T>> = true;
+template <class Buffer>
+inline constexpr bool is_sparse_output = false;
+template <class T>
+inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
+
+/// What an allreduce, reduce_scatter or allgather can read and write: as above, or entries.
+template <class Buffer, class T>
+concept AnyInputOf = InputOf<Buffer, T> || is_sparse_input<std::remove_cvref_t<Buffer>>;
+template <class Buffer, class T>
+concept AnyOutputOf = OutputOf<Buffer, T> || is_sparse_output<std::remove_cvref_t<Buffer>>;
+
+/// A vector of `length` elements, of which only some are not 0: values[i] is that of element places[i]. As an input in
+/// any order, and those of one element add up; each rank has as many as it likes. For methods that take entries.
+template <class T>
+struct SparseInput {
+  /// Throws std::invalid_argument if there are not as many places as values.
+  SparseInput(std::span<const std::uint32_t> where, std::span<const T> what, std::size_t elements)
+      : places(where), values(what), length(elements) {
+    if (where.size() != what.size()) throw std::invalid_argument("a SparseInput of as many places as values is needed");
+  }
+
+  std::span<const std::uint32_t> places;
+  std::span<const T> values;
+  std::size_t length;
+};
+
+/// Memory for such a vector: places ascend, once each, and `entries` says how many there are once the call has ended.
+/// It is an error if there is no room for all. All ranks pass one, or none does.
+template <class T>
+struct SparseOutput {
+  /// Throws std::invalid_argument if there is not as much room for places as for values.
+  SparseOutput(std::span<std::uint32_t> where, std::span<T> what, std::size_t elements, std::size_t& count)
+      : places(where), values(what), length(elements), entries(&count) {
+    if (where.size() != what.size())
+      throw std::invalid_argument("a SparseOutput of as many places as values is needed");
+  }
+
+  std::span<std::uint32_t> places;
+  std::span<T> values;
+  std::size_t length;
+  std::size_t* entries;
+};
+
 /// A collective on buffers whose lengths are known, for Communicator's call, start and prepare. Each collective has a
 /// function that makes one, and does nothing else:
 ///
@@ -65,26 +126,57 @@ struct [[nodiscard]] TypedCall {
   std::size_t output = 0;  ///< elements of its output, where this rank has one
 };
 
+/// How a TypedCall gets its buffers.
+template <class Range>
+void set_input(TypedCall& typed, Range& input) {
+  const std::span in(input);
+  typed.call.input = in.data();
+  typed.call.dtype = DtypeOf<ElementOf<Range>>::value;
+  typed.input = in.size();
+}
+template <class T>
+void set_input(TypedCall& typed, const SparseInput<T>& input) {
+  static constexpr std::uint32_t none = 0;  // entries, if none, all the same
+  typed.call.input = input.values.data();
+  typed.call.dtype = DtypeOf<T>::value;
+  typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size()};
+  typed.input = input.length;
+}
+template <class Range>
+void set_output(TypedCall& typed, Range& output) {
+  const std::span out(output);
+  typed.call.output = out.data();
+  typed.output = out.size();
+}
+template <class T>
+void set_output(TypedCall& typed, const SparseOutput<T>& output) {
+  static std::uint32_t none = 0;
+  typed.call.output = output.values.data();
+  typed.call.output_entries = {output.places.empty() ? &none : output.places.data(), output.places.size(),
+                               output.entries};
+  typed.output = output.length;
+}
+
 /// This call on these buffers: what the functions below have in common.
 template <class Input, class Output>
 TypedCall typed_call(Call call, Input& input, Output& output) {
-  const std::span in(input);
-  const std::span out(output);
-  call.input = in.data();
-  call.output = out.data();
-  call.dtype = DtypeOf<ElementOf<Input>>::value;
-  return {std::move(call), in.size(), out.size()};
+  TypedCall typed{.call = std::move(call)};
+  set_input(typed, input);
+  set_output(typed, output);
+  return typed;
 }
 
 /// output = the reduction of all inputs; equal bits on all ranks.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, AnyInputOf<T> Input,
+          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
 TypedCall allreduce(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
   return typed_call({.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, input,
                     output);
 }
 
 /// output = block `rank` of the reduction of all inputs. input has size() * output.size() elements.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, AnyInputOf<T> Input,
+          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
 TypedCall reduce_scatter(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
   return typed_call({.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)},
                     input, output);
@@ -102,7 +194,8 @@ TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, 
 }
 
 /// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
-template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
+template <class T = void, AnyInputOf<T> Input,
+          AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
 TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
   return typed_call({.collective = Collective::Allgather, .options = std::move(options)}, input, output);
 }

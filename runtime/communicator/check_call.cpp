@@ -71,8 +71,13 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
                                                traits.name, call.count, to_string(call.dtype), most, size)};
   }
   const Has has = buffers_of(call, rank);
-  const std::size_t in = has.input ? width * input_length(call, size) : 0;
-  const std::size_t out = has.output ? width * output_length(call, size) : 0;
+  const InputEntries& given = call.input_entries;
+  const OutputEntries& asked = call.output_entries;
+  const std::size_t in = has.input ? width * (given.places ? given.count : input_length(call, size)) : 0;
+  const std::size_t out = has.output ? width * (asked.places ? asked.room : output_length(call, size)) : 0;
+  if (asked.places && !asked.count) {
+    return {Code::InvalidArgument, fmt::format("{}: entries of the output without a place for their count", traits.name)};
+  }
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {
     return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name,
@@ -90,7 +95,7 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
 
 bool is_in_place(const Call& call, Rank rank) {
   const Has has = buffers_of(call, rank);
-  if (!has.input || !has.output) return false;
+  if (!has.input || !has.output || has_entries(call)) return false;
   const InPlace offsets = in_place_offsets(call, rank);
   const auto input = reinterpret_cast<std::uintptr_t>(call.input) - offsets.input * size_of(call.dtype);
   const auto output = reinterpret_cast<std::uintptr_t>(call.output) - offsets.output * size_of(call.dtype);

@@ -64,6 +64,7 @@ struct Method {
   std::span<const MethodAlgorithm> algorithms{};
   /// "option=value,option=value": that show it at work. `lacuna list` names them, and the tests of methods run them.
   std::span<const std::string_view> examples{};
+  bool takes_entries = false;  ///< its algorithms heed Call::input_entries and output_entries
   /// New options: a copy, or with all defaults.
   std::shared_ptr<void> (*make)(const void* like) = nullptr;
   /// Do these options ask for anything, in some run at least?

@@ -49,6 +49,20 @@ struct Options {
   std::shared_ptr<const void> keep_alive{};
 };
 
+/// A buffer that holds entries instead of all of its elements: value i is that of element places[i], all others are 0.
+/// Elements that stand several times in an input add up. Each rank may give its own number of them. With methods that
+/// take such (Method::takes_entries); of an allreduce, reduce_scatter or allgather, never in place.
+struct InputEntries {
+  const std::uint32_t* places = nullptr;  ///< in any order; null: the buffer holds all elements
+  std::size_t count = 0;
+};
+/// All ranks ask for it or none does.
+struct OutputEntries {
+  std::uint32_t* places = nullptr;  ///< ascending, once each; null: the buffer holds all elements
+  std::size_t room = 0;             ///< how many there may be; more are an error
+  std::size_t* count = nullptr;     ///< how many there are, once the call has ended
+};
+
 /// One call of a collective. `count` is in elements, of a buffer that holds data or of each block of one that holds a
 /// block per rank (CollectiveTraits); 0 for barrier. Where blocks differ in length, `count` is that of the buffer that
 /// holds data, and the others have tables. Input and output are disjoint, or the call is in place: they are the same
@@ -64,6 +78,8 @@ struct Call {
   Reduction reduction = Reduction::Sum;
   Rank root = 0;  ///< broadcast, reduce, gather(v), scatter(v)
   Blocks input_blocks{}, output_blocks{};
+  InputEntries input_entries{};    ///< then `input` holds so many values
+  OutputEntries output_entries{};  ///< then `output` has room for so many
   Memory memory = {};
   Options options = {};
 };
@@ -79,6 +95,8 @@ inline std::size_t input_length(const Call& call, Rank size) {
 inline std::size_t output_length(const Call& call, Rank size) {
   return length_of(call, traits_of(call.collective).output, call.output_blocks, size);
 }
+
+inline bool has_entries(const Call& call) { return call.input_entries.places || call.output_entries.places; }
 
 /// Where in the larger buffer the smaller one lies when a call is in place, in elements.
 struct InPlace {

@@ -67,7 +67,7 @@ TEST(Allocations, SelectionMakesNone) {
                 tested().estimate(from, k, 4096, {}, room.data(), scratch, &cut);
                 tested().count(from, &cut, &taken);
                 taken = 0;
-                tested().compact(from, &cut, 0, list, &taken);
+                tested().compact(from, &cut, list, &taken);
                 tested().sum_of_squares(from, &sum);
                 tested().feed_back({}, {dtype, rest.data(), count}, nullptr, block.data());
               }),

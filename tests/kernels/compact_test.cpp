@@ -18,7 +18,9 @@ using kernels::EntriesView;
 struct List {
   List(Dtype of, std::size_t room_for, std::size_t offset = 0)
       : dtype(of), room(room_for), places(room_for * 4, 0), values(room_for * size_of(of), offset) {}
-  EntriesList list() { return {reinterpret_cast<std::uint32_t*>(places.data()), values.data(), room}; }
+  EntriesList list(std::uint32_t base = 0) {
+    return {reinterpret_cast<std::uint32_t*>(places.data()), values.data(), room, base};
+  }
   std::uint32_t place(std::size_t i) { return static_cast<std::uint32_t>(element(Dtype::I32, places.data(), i)); }
   std::uint64_t value(std::size_t i) { return element(dtype, values.data(), i); }
 
@@ -46,7 +48,7 @@ class Compact : public ::testing::TestWithParam<Dtype> {
     Block block = block_of(dtype(), elements, offset);
     List list(dtype(), before + expected.size(), offset);
     list.taken = before;
-    tested().compact({dtype(), block.data(), elements.size()}, &cut, base, list.list(), &list.taken);
+    tested().compact({dtype(), block.data(), elements.size()}, &cut, list.list(base), &list.taken);
     ASSERT_EQ(list.taken, before + expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(list.place(before + i), base + expected[i]);
@@ -97,11 +99,11 @@ TEST_P(Compact, WhatHasNoRoomIsCountedAndNotWritten) {
   const auto expected = taken_places(dtype(), elements, cut);
   for (std::size_t room : {std::size_t{0}, std::size_t{1}, expected.size() - 1}) {
     List list(dtype(), room);
-    tested().compact({dtype(), block.data(), elements.size()}, &cut, 0, list.list(), &list.taken);
+    tested().compact({dtype(), block.data(), elements.size()}, &cut, list.list(), &list.taken);
     EXPECT_EQ(list.taken, expected.size());
     for (std::size_t i = 0; i < room; ++i) ASSERT_EQ(list.place(i), expected[i]);
     EXPECT_TRUE(list.places.guards_hold() && list.values.guards_hold());
-    tested().compact({dtype(), block.data(), elements.size()}, &cut, 0, list.list(), &list.taken);
+    tested().compact({dtype(), block.data(), elements.size()}, &cut, list.list(), &list.taken);
     EXPECT_EQ(list.taken, 2 * expected.size());
   }
 }
@@ -111,7 +113,7 @@ TEST_P(Compact, PlacesReachToTheEndOf32Bits) {
   Block block = block_of(dtype(), elements, 0);
   List list(dtype(), 100);
   const Cut all;
-  tested().compact({dtype(), block.data(), 100}, &all, 0xffffff9cu, list.list(), &list.taken);
+  tested().compact({dtype(), block.data(), 100}, &all, list.list(0xffffff9cu), &list.taken);
   EXPECT_EQ(list.taken, 100u);
   EXPECT_EQ(list.place(0), 0xffffff9cu);
   EXPECT_EQ(list.place(99), 0xffffffffu);
@@ -125,7 +127,7 @@ TEST_P(Compact, PlacesAbove24BitsAreExact) {
   for (std::uint32_t place : places) set_element(dtype(), block.data(), place, magnitude(1));
   List list(dtype(), places.size());
   const Cut all;
-  tested().compact({dtype(), block.data(), count}, &all, 0, list.list(), &list.taken);
+  tested().compact({dtype(), block.data(), count}, &all, list.list(), &list.taken);
   ASSERT_EQ(list.taken, places.size());
   for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(list.place(i), places[i]);
 }

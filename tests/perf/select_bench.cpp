@@ -89,7 +89,7 @@ void compact(benchmark::State& state, Dtype dtype) {
   std::uint64_t taken = 0;
   for (auto _ : state) {
     taken = 0;
-    backend().compact(data.source(), &cut, 0, data.list(), &taken);
+    backend().compact(data.source(), &cut, data.list(), &taken);
   }
   report(state, data);
   state.counters["taken"] = static_cast<double>(taken);
@@ -109,7 +109,7 @@ void largest_and_compact(benchmark::State& state, Dtype dtype) {
   for (auto _ : state) {
     taken = 0;
     backend().largest(data.source(), k, data.scratch(), &cut);
-    backend().compact(data.source(), &cut, 0, data.list(), &taken);
+    backend().compact(data.source(), &cut, data.list(), &taken);
   }
   report(state, data);
   state.counters["taken"] = static_cast<double>(taken);
