@@ -137,7 +137,7 @@ class Backend {
   static constexpr std::size_t most_views = 1024;
   /// out[i] = round((the sum of the values that views have at i) scaled), for i in [0, out.count): in the accumulation
   /// type, from +0 added in the order of the views, rounded once; 0 where there is none. `before[v]` is what index()
-  /// wrote for view v, which it found sound.
+  /// wrote for view v, which it found sound. *entries += how many are not zero.
   virtual void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
                    std::uint64_t* entries) const = 0;
   /// Appends the entries of that sum over `length` places as compact() does: what is not zero of it after rounding, in

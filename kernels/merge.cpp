@@ -32,12 +32,6 @@ struct WindowIn {
   }
 };
 
-template <class T>
-KOKKOS_INLINE_FUNCTION bool is_zero(T value) {
-  using Bits = typename FloatBits<T>::Bits;
-  return static_cast<Bits>(bits_as<Bits>(value) << 1) == 0;
-}
-
 /// Sums up a block of a window. A place has its one while its sum is not zero, and only then is there a sum in memory:
 /// what has no entries is not touched. Where entries are many it is cheaper to begin all sums with zero.
 template <class T, class Views>

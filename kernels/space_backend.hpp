@@ -38,8 +38,8 @@ class SpaceBackend final : public Backend {
   void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
   void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
   void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;
-  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
-           Target out, std::uint64_t* entries) const override;
+  void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
+           std::uint64_t* entries) const override;
   void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
              Target room, EntriesList to, std::uint64_t* taken) const override;
 };

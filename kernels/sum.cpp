@@ -18,6 +18,7 @@ struct SumBlock {
   Rounding<T> round;
   std::byte* out;
   std::size_t length;
+  std::uint64_t* entries;
 
   KOKKOS_FUNCTION void operator()(const Space::Team& team) const {
     const std::size_t block = team.number(), start = block * block_places;
@@ -32,20 +33,31 @@ struct SumBlock {
     team.barrier();
     add_views<T>(team, table, {block, count, 0, 0}, team.scratch<std::uint32_t>(),
                  [&](std::size_t i, Wide value) { store(sums, i, load<Wide>(sums, i) + value); });
-    if (in_place && !round.scales) return;
-    team.each(count, [&](std::size_t i) { store(to, i, round(load<Wide>(sums, i))); });
+    if (!in_place || round.scales) {
+      team.each(count, [&](std::size_t i) { store(to, i, round(load<Wide>(sums, i))); });
+      team.barrier();
+    }
+    team.each((count + word_bits - 1) / word_bits, [&](std::size_t w) { count_entries(to, w * word_bits, count); });
+  }
+
+  /// Of a word of places.
+  KOKKOS_INLINE_FUNCTION void count_entries(const std::byte* to, std::size_t first, std::size_t count) const {
+    const std::size_t end = lesser(first + word_bits, count);
+    std::uint64_t found = 0;
+    for (std::size_t i = first; i < end; ++i) found += is_zero(load<T>(to, i)) ? 0u : 1u;
+    if (found != 0) Space::Team::add(entries, found);
   }
 };
 
 }  // namespace
 
-void SpaceBackend::sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale,
-                       Target out) const {
+void SpaceBackend::sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
+                       std::uint64_t* entries) const {
   with_floating_element(out.dtype, [&]<class T>(Element<T>) {
     with_views(views, before, [&]<class Views>(const Views& table) {
       using Kernel = SumBlock<T, Views>;
       Space::for_teams(blocks_of(out.count), Kernel::scratch_bytes,
-                       Kernel{table, Rounding<T>(scale), out.data, out.count});
+                       Kernel{table, Rounding<T>(scale), out.data, out.count, entries});
     });
   });
 }

@@ -10,6 +10,7 @@
 #include "kernels/bits.hpp"
 #include "kernels/elements.hpp"
 #include "kernels/places.hpp"
+#include "kernels/reduce.hpp"
 #include "kernels/space.hpp"
 
 /// What sum() and merge() have in common: the entries of several views, block by block.
@@ -100,6 +101,12 @@ KOKKOS_INLINE_FUNCTION void add_views(const Space::Team& team, const Views& tabl
     add_view<T>(team, table.views[v], of, counts, add);
     team.barrier();
   }
+}
+
+template <class T>
+KOKKOS_INLINE_FUNCTION bool is_zero(T value) {
+  using Bits = typename FloatBits<T>::Bits;
+  return static_cast<Bits>(bits_as<Bits>(value) << 1) == 0;
 }
 
 /// From a sum in the accumulation type to an element.

@@ -229,13 +229,11 @@ void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(sum_range_kernel,
-           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
+  g.kernel(sum_range_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
 }
 
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(place_all_kernel,
-           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
+  g.kernel(place_all_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
 }
 
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages) {

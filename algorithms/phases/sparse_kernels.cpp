@@ -161,17 +161,19 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
 OutputWriter::OutputWriter(const KernelCall& call, const Extent& values)
     : call_(call), values_(values), listed_(has(call.part, listed)) {}
 
-Views OutputWriter::views(const Range& range) const { return Views::of(call_, call_.writes.size() - (listed_ ? 2 : 1), range); }
+Views OutputWriter::views(const Range& range) const {
+  return Views::of(call_, call_.writes.size() - (listed_ ? 2 : 1), range);
+}
 
 void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
   const std::span<const EntriesView> all = views.views();
   const Extent& sums = call_.writes.back();
   const OutputEntries& asked = call_.part.call.output_entries;
   if (listed_) {
-    kernels::backend().merge(all, views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
-                             {asked.places, static_cast<std::byte*>(call_.part.call.output), asked.room,
-                              static_cast<std::uint32_t>(begin)},
-                             &entries_);
+    kernels::backend().merge(
+        all, views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
+        {asked.places, static_cast<std::byte*>(call_.part.call.output), asked.room, static_cast<std::uint32_t>(begin)},
+        &entries_);
   } else {
     std::byte* to = values_.data + begin * size_of(values_.dtype);
     kernels::backend().sum(all, views.before(), scale, {values_.dtype, to, views.length()}, &entries_);
@@ -184,7 +186,8 @@ Status OutputWriter::end() {
   const OutputEntries& asked = call_.part.call.output_entries;
   *asked.count = entries_;
   if (entries_ <= asked.room) return {};
-  return {Code::InvalidArgument, fmt::format("the result has {} entries, the output has room for {}", entries_, asked.room)};
+  return {Code::InvalidArgument,
+          fmt::format("the result has {} entries, the output has room for {}", entries_, asked.room)};
 }
 
 std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output) {

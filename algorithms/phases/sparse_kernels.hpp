@@ -103,8 +103,8 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
 /// The sum in the list of the rooms, no message yet.
 Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale);
 
-/// Where a result goes: all elements of the output or, as entries, the list that the call has brought, whose places then
-/// come in order. For steps that write result_rooms().
+/// Where a result goes: all elements of the output or, as entries, the list that the call has brought, whose places
+/// then come in order. For steps that write result_rooms().
 class OutputWriter {
  public:
   /// Of what the step writes of the output.

@@ -122,9 +122,10 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
   if (Status valid = check_entries(call); !valid) return valid;
   const bool views = &algorithm != &sparse_ring && &algorithm != &sparse_doubling;
   if (views && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {
-    return refuse(fmt::format("{} adds the messages of all ranks at once: {} ranks, at most {} are allowed; sparse_ring "
-                              "and sparse_doubling take any number",
-                              algorithm.name, hosts.size(), kernels::Backend::most_views));
+    return refuse(
+        fmt::format("{} adds the messages of all ranks at once: {} ranks, at most {} are allowed; sparse_ring "
+                    "and sparse_doubling take any number",
+                    algorithm.name, hosts.size(), kernels::Backend::most_views));
   }
   return check_capped(call, algorithm);
 }

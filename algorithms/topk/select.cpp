@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 
@@ -16,6 +18,8 @@ std::size_t workspace_bytes(const PartView&) { return Backend::workspace_bytes()
 std::size_t samples(const PartView& part) {
   return topk_of(part.call).selection == TopkSelection::Sampled ? topk_of(part.call).samples : 0;
 }
+
+std::size_t entries_given(const PartView& part) { return part.call.input_entries.count; }
 
 /// Blocks of a collective lie behind each other.
 kernels::Target all_of(std::span<const Extent> blocks) {
@@ -45,13 +49,17 @@ struct Given {
     room = rest[0].count;
     workspace = rest[2].data;
     sampled = rest[3].data;
+    sorted = sparse::List::of(rest[4], rest[5], 0);
+    spare = sparse::List::of(rest[6], rest[7], 0);
     wanted = entries_asked(topk_of(call.part.call), input.count, call.part.state_run);
   }
 
   kernels::Target input, from, velocity{};
-  sparse::List list;
+  sparse::List list, sorted, spare;
   std::size_t room, wanted;
   std::byte *workspace, *sampled;
+
+  kernels::EntriesList to() const { return {list.places, list.values, room}; }
 };
 
 /// The norm to which an input is scaled down is that of a mean of P ranks' (Deep gradient compression, section 3.2).
@@ -90,35 +98,72 @@ Cut cut_of(const KernelCall& call, const Given& given) {
 
 /// What the cut takes; where a sample has told more than there is room for, exactly as many as are wanted.
 std::uint64_t take(const Given& given, Cut& cut) {
-  const kernels::EntriesList to{given.list.places, given.list.values, given.room};
   std::uint64_t taken = 0;
-  backend().compact(source(given.from), &cut, 0, to, &taken);
+  backend().compact(source(given.from), &cut, given.to(), &taken);
   if (taken <= given.room) return taken;
   backend().largest(source(given.from), given.wanted, given.workspace, &cut);
   taken = 0;
-  backend().compact(source(given.from), &cut, 0, to, &taken);
+  backend().compact(source(given.from), &cut, given.to(), &taken);
   return taken;
+}
+
+void count(const KernelCall& call, std::uint64_t taken, std::uint64_t kept, const Cut& cut) {
+  call.defines[0] = taken;
+  call.counted.selected += taken;
+  call.counted.contributed += taken;
+  call.counted.kept += kept;
+  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
+      kernels::number_of_magnitude(call.part.call.dtype, cut.above);
+}
+
+/// The entries that the call has brought, sorted.
+Status sort_input(const KernelCall& call, Given& given) {
+  const Call& asked = call.part.call;
+  const std::size_t entries = asked.input_entries.count;
+  const auto room = [&](const sparse::List& list) { return kernels::EntriesList{list.places, list.values, entries}; };
+  const kernels::EntriesView all{.entries = static_cast<std::uint32_t>(entries),
+                                 .places = reinterpret_cast<const std::byte*>(asked.input_entries.places),
+                                 .values = static_cast<const std::byte*>(asked.input)};
+  std::uint64_t taken = 0, sound = 0;
+  backend().sort(asked.dtype, all, given.input.count, room(given.sorted), room(given.spare), given.workspace, &taken,
+                 &sound);
+  given.sorted.count = taken;
+  if (sound == 1) return {};
+  return {Code::InvalidArgument,
+          fmt::format("an entry of the input has a place that is not below its {} elements", given.input.count)};
+}
+
+/// Without feedback: the largest of the entries that the call has brought, all if they are no more than wanted.
+Status select_of_entries(const KernelCall& call, const Given& given) {
+  const kernels::Source values{given.list.dtype, given.sorted.values, given.sorted.count};
+  Cut cut;
+  std::uint64_t taken = 0;
+  if (values.count > given.wanted) backend().largest(values, given.wanted, given.workspace, &cut);
+  backend().compact(values, &cut, given.to(), &taken);
+  for (std::size_t i = 0; i < taken; ++i) given.list.places[i] = given.sorted.places[given.list.places[i]];
+  count(call, taken, values.count - taken, cut);
+  return {};
 }
 
 Status select_entries(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const Topk& asked = topk_of(call.part.call);
-  const Given given(call);
-  if (given.from.data != given.input.data) {
+  const bool feeds_back = sparse::has(call.part, sparse::feedback);
+  Given given(call);
+  if (call.part.call.input_entries.places) {
+    if (Status sound = sort_input(call, given); !sound) return sound;
+    if (!feeds_back) return select_of_entries(call, given);
+    backend().add_at({given.sorted.places, given.sorted.count}, given.sorted.values, given.from);
+  } else if (feeds_back) {
     backend().feed_back({.factor = clipping(call), .momentum = asked.momentum}, given.from, given.velocity.data,
                         given.input.data);
   }
   Cut cut = cut_of(call, given);
   const std::uint64_t taken = take(given, cut);
   const std::span<const std::uint32_t> places(given.list.places, taken);
-  if (given.from.data != given.input.data) backend().clear_at(places, given.from);
+  if (feeds_back) backend().clear_at(places, given.from);
   if (given.velocity.data && asked.masking) backend().clear_at(places, given.velocity);
-  call.defines[0] = taken;
-  call.counted.selected += taken;
-  call.counted.contributed += taken;
-  call.counted.kept += given.from.count - taken;
-  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
-      kernels::number_of_magnitude(given.from.dtype, cut.above);
+  count(call, taken, given.from.count - taken, cut);
   return {};
 }
 
@@ -145,6 +190,10 @@ sparse::Selection select(GraphBuilder& g) {
   if (sparse::has(g, sparse::velocity)) append(writes, sparse::whole_array(g, velocity_array));
   append(writes, {mine.places, mine.values, g.buffer({.element = Dtype::U8, .capacity = workspace_bytes}),
                   g.buffer({.capacity = samples})});
+  for (int list = 0; list < 2; ++list) {
+    append(writes,
+           {g.buffer({.element = Dtype::I32, .capacity = entries_given}), g.buffer({.capacity = entries_given})});
+  }
   std::vector<Value> uses;
   if (sparse::has(g, sparse::clipped)) {
     uses.push_back(g.value());

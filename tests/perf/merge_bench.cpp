@@ -83,9 +83,10 @@ void index(benchmark::State& state) {
 void index_and_sum(benchmark::State& state) {
   Messages messages(state);
   std::vector<std::byte> out(messages.length * size_of(messages.dtype));
+  std::uint64_t entries = 0;
   for (auto _ : state) {
     for (Message& message : messages.all) message.index();
-    backend().sum(messages.views, messages.before.data(), {}, {messages.dtype, out.data(), messages.length});
+    backend().sum(messages.views, messages.before.data(), {}, {messages.dtype, out.data(), messages.length}, &entries);
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(out.size()));
 }
