@@ -28,6 +28,7 @@ struct List {
   Elements values;
   std::size_t length;
   std::uint32_t base = 0;
+  std::uint32_t to_base = 0;
 };
 
 /// What a sort should tell.
@@ -73,18 +74,19 @@ class Sort : public EachBackend {
  protected:
   void expect_sorted(const List& list, std::size_t offset = 0) const {
     const std::size_t count = list.places.size(), element_bytes = size_of(list.dtype);
-    const Result expected = plainly_sorted(list);
+    Result expected = plainly_sorted(list);
+    for (std::uint32_t& place : expected.places) place += list.to_base;
     Block places = block_of(Dtype::I32, Elements(list.places.begin(), list.places.end()), offset);
     Block values = block_of(list.dtype, list.values, offset);
     Block to_places(4 * count, 0), to_values(element_bytes * count, offset);
     Block spare_places(4 * count, 0), spare_values(element_bytes * count, offset);
     Block workspace(Backend::workspace_bytes(), 0);
     std::uint64_t taken = 77, sound = 77;
-    backend().sort(list.dtype,
-                   {Format::Coordinates, static_cast<std::uint32_t>(count), list.base, places.data(), values.data()},
-                   list.length, {reinterpret_cast<std::uint32_t*>(to_places.data()), to_values.data(), count},
-                   {reinterpret_cast<std::uint32_t*>(spare_places.data()), spare_values.data(), count},
-                   workspace.data(), &taken, &sound);
+    backend().sort(
+        list.dtype, {Format::Coordinates, static_cast<std::uint32_t>(count), list.base, places.data(), values.data()},
+        list.length, {reinterpret_cast<std::uint32_t*>(to_places.data()), to_values.data(), count, list.to_base},
+        {reinterpret_cast<std::uint32_t*>(spare_places.data()), spare_values.data(), count}, workspace.data(), &taken,
+        &sound);
     ASSERT_EQ(sound, expected.sound ? 1u : 0u);
     ASSERT_EQ(taken, expected.places.size());
     const Elements found = elements_of(Dtype::I32, to_places.data(), taken);
@@ -113,7 +115,7 @@ TEST_P(Sort, AnyNumberOfEntriesIsSorted) {
   for (std::size_t edge : {piece, 2 * piece, team, 2 * team, all_teams}) {
     for (std::size_t count : {edge - 1, edge, edge + 1}) {
       SCOPED_TRACE(count);
-      ASSERT_NO_FATAL_FAILURE(expect_sorted(list_of(Dtype::BF16, random_places(count, 1 << 20), 1 << 20)));
+      ASSERT_NO_FATAL_FAILURE(expect_sorted(list_of(Dtype::BF16, random_places(count, longest), longest)));
     }
   }
 }
@@ -208,6 +210,13 @@ TEST_P(Sort, PlacesAreCountedFromTheBase) {
       ASSERT_NO_FATAL_FAILURE(expect_sorted(list));
     }
   }
+}
+
+TEST_P(Sort, TheBaseOfTheResultIsAddedToItsPlaces) {
+  List list = list_of(Dtype::F32, random_places(team, 5000), 5000);
+  list.base = 7;
+  list.to_base = longest - 5000;
+  ASSERT_NO_FATAL_FAILURE(expect_sorted(list));
 }
 
 TEST_P(Sort, TheAddressDoesNotMatter) {
