@@ -236,6 +236,10 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_hosts(*command, options->hosts, most_explained, true);
   command->add_option("-a,--algorithm", options->algorithm, "ask for one");
   add_method(*command, options->method);
+  command->add_option("--density", options->density, "share of each rank's elements that are not zero")
+      ->check(CLI::Range(1e-9, 1.0));
+  command->add_option("--fill-in", options->fill_in, "s ranks have s^A times the entries of one; unless given, uniform")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
   command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });
@@ -261,6 +265,29 @@ void add_subject(CLI::App& command, PerfOptions& options) {
       ->check(CLI::IsMember(allowed));
 }
 
+void add_pattern(CLI::App& command, PerfOptions& options) {
+  CLI::Option* density = command
+                             .add_option_function<double>(
+                                 "--density",
+                                 [&options](double share) {
+                                   options.pattern = options.pattern.value_or(PatternOptions());
+                                   options.pattern->density = share;
+                                 },
+                                 "share of each rank's elements that are not zero")
+                             ->check(CLI::Range(1e-9, 1.0));
+  command
+      .add_option_function<std::string>(
+          "--pattern",
+          [&options](const std::string& text) {
+            auto pattern = pattern_options(text);
+            if (!pattern) throw CLI::ValidationError("--pattern", std::string(pattern.status().message()));
+            pattern->density = options.pattern.value_or(PatternOptions()).density;
+            options.pattern = *std::move(pattern);
+          },
+          "where they lie: uniform, overlap, clustered, powerlaw:A, blocks:B or skewed")
+      ->needs(density);
+}
+
 void add_perf(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PerfOptions>();
   CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
@@ -277,6 +304,7 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-r,--root", options->root, "root of a broadcast");
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
   add_method(*command, options->method);
+  add_pattern(*command, *options);
   command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
   command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
       ->check(CLI::PositiveNumber);
