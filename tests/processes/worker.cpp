@@ -226,7 +226,7 @@ class Worker {
     call.options.algorithm = words[5];
     if (words[6].find(':') != std::string::npos) {
       std::replace(words[6].begin(), words[6].end(), ';', ',');
-      call.options.method = method_options(words[6]).value();
+      call.options.method = *method_options(words[6]);
     } else if (const int steps = std::stoi(words[6]); steps > 0) {
       skip_in(call)->steps = steps;
     }
