@@ -53,6 +53,7 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
   if (!algorithm || !*algorithm) return false;
   const PartPlan part = part_of(call, **algorithm, hosts);
+  if (part.entries > 0) return true;
   const Algorithm& program = part.program ? *part.program : **algorithm;
   return cost_of(program, hosts, call.count, size_of(call.dtype), {.numbers = part.structure.numbers}).depends_on_data;
 }

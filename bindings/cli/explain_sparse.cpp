@@ -56,7 +56,7 @@ void show_least(const std::vector<Line>& lines) {
     if (line.cost && (!least || line.cost->bytes < least->cost->bytes)) least = &line;
   }
   if (!least) return;
-  const bool dense = least->cost->bytes >= least->cost->dense_bytes;
+  const bool dense = least->cost->bytes > least->cost->dense_bytes;
   fmt::print("\n  {} sends least; each rank sends {:.0f} entries, the result has {:.0f}\n",
              dense ? "the dense call" : least->algorithm->name, least->cost->entries, least->cost->result);
 }
@@ -84,7 +84,7 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   const Cost graphs = cost_of(*one.algorithm, hosts, call.count, width, {.numbers = plan.structure.numbers});
   const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, width);
   SparseCost cost{.entries = part.entries,
-                  .result = part.entries_of(size),
+                  .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
                   .bytes = one.expected_bytes(part),
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
                   .steps = graphs.steps,

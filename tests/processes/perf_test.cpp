@@ -191,6 +191,12 @@ TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {
   EXPECT_NE(output.find("N/A"), std::string::npos) << output;
 }
 
+TEST(Perf, OneRankAloneLosesWhatItDoesNotSelect) {
+  Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-b", "4K", "-e", "4K", "-n", "1", "--method", "topk:k=10"}, {});
+  EXPECT_EQ(alone.wait(), 0) << alone.output();
+  EXPECT_TRUE(alone.says("N/A")) << alone.output();
+}
+
 TEST(Perf, ColumnsOfASparseMethodAreItsErrorDensitiesAndPhases) {
   std::string output;
   const auto results = sparse_results({"--method", "topk:density=1", "--density", "0.02"}, &output);

@@ -35,7 +35,8 @@ class Carried {
       call.output = output.data();
       Sampler mine = sampler_;
       call.options.sampler = &mine;
-      EXPECT_EQ(fill_input(call, rank, input, inputs_have()), entries(call.dtype, input));
+      const std::size_t filled = fill_input(call, rank, input, inputs_have());
+      EXPECT_EQ(filled, entries(call.dtype, input));
       auto request = (*ranks)[static_cast<std::size_t>(rank)].start(call);
       EXPECT_TRUE(request) << request.status().to_string();
       requests.push_back(*std::move(request));
