@@ -32,8 +32,11 @@ else()
     if(language IN_LIST Kokkos_DEVICES)
       set(LACUNA_KOKKOS_LANGUAGE ${language})
       set(CMAKE_${language}_ARCHITECTURES ${Kokkos_${language}_ARCHITECTURES})
-      set(CMAKE_${language}_STANDARD 20)
       enable_language(${language})
+      set(CMAKE_${language}_STANDARD 20)
+      # CMake 3.25 does not know that nvcc has it.
+      set(CMAKE_${language}20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_${language}20_EXTENSION_COMPILE_OPTION -std=c++20)
       # Its headers refuse other compilers. They are empty to who has them already.
       target_compile_definitions(kokkos_macros INTERFACE KOKKOS_MACROS_HPP KOKKOS_FUNCTION=
                                                          KOKKOS_INLINE_FUNCTION=inline)

@@ -54,7 +54,7 @@ struct HostSpace {
   static constexpr std::size_t most_scratch = 32 * 1024;
   /// Elements that one call of a body may well take, a multiple of 8 and at most 2048: many where the calls follow one
   /// another, few where they run beside each other.
-  static constexpr std::size_t stretch = 2048;
+  static constexpr std::size_t stretch = 256;
 
   /// body(i) for i in [0, count). What call i writes, no other call reads or writes.
   template <class Body>

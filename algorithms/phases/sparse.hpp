@@ -62,6 +62,9 @@ std::vector<Region> whole_array(GraphBuilder& g, std::string_view name);
 /// One of so many pieces of a buffer.
 Region piece_of(const Region& all, Rank piece, Rank of);
 
+/// Counts, of 8 bytes each, of which balanced ranges are made.
+inline constexpr std::size_t histogram_bins = 4096;
+
 /// A table of the ranges of all ranks: of equal length, or the blocks.
 Region even_ranges(GraphBuilder& g);
 /// The same, cut so that all hold about as many of the entries that all ranks have selected, by a histogram that is

@@ -6,7 +6,6 @@
 namespace lacuna::sparse {
 namespace {
 
-constexpr std::size_t histogram_bins = 4096;
 constexpr std::size_t range_words = sizeof(Range) / sizeof(std::int64_t);
 
 std::size_t bins(const PartView&) { return histogram_bins; }

@@ -51,6 +51,7 @@ const Method topk_method = {
     .is_on = [](const void*) { return true; },
     .preferred = preferred_topk,
     .check = check_topk,
+    .lossless = lossless_topk,
     .state = add_arrays,
     .plan = plan_topk,
 };

@@ -130,6 +130,14 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
   return check_capped(call, algorithm);
 }
 
+bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries) {
+  const Topk& asked = topk_of(call);
+  if (asked.clip > 0 || asked.capped) return false;
+  if (asked.selection == TopkSelection::Threshold) return asked.threshold == 0;
+  return asked.selection == TopkSelection::Exact &&
+         entries_asked(asked, places_of(call, hosts.size()), next_run(call)) >= entries;
+}
+
 void plan_topk(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Topk& asked = topk_of(call);

@@ -9,20 +9,13 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/registry/selection.hpp"
+#include "bindings/cli/explain_sparse.hpp"
 #include "runtime/graph/graph_cost.hpp"
 
 namespace lacuna::cli {
 namespace {
 
 constexpr std::size_t width = 4;  // bytes of an element
-
-std::string name_bytes(std::uint64_t bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(units); ++unit) value /= 1024;
-  return fmt::format("{:.4g} {}", value, units[unit]);
-}
 
 std::string reason(const ExplainOptions& options, const Call& call) {
   if (!options.algorithm.empty()) return "it was asked for";
@@ -31,11 +24,18 @@ std::string reason(const ExplainOptions& options, const Call& call) {
   if (!row) return "the first of its collective: no rule for other sizes or numbers of ranks fits";
   static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each"};
   const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
-  return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(row->up_to_bytes) : "any size",
+  return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(static_cast<double>(row->up_to_bytes)) : "any size",
                      where[static_cast<std::size_t>(row->where)], row->reason);
 }
 
 }  // namespace
+
+std::string name_bytes(double bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit) bytes /= 1024;
+  return fmt::format("{:.4g} {}", bytes, units[unit]);
+}
 
 PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   Plan plan;
@@ -53,6 +53,7 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
   if (!algorithm || !*algorithm) return false;
   const PartPlan part = part_of(call, **algorithm, hosts);
+  if (part.entries > 0) return true;
   const Algorithm& program = part.program ? *part.program : **algorithm;
   return cost_of(program, hosts, call.count, size_of(call.dtype), {.numbers = part.structure.numbers}).depends_on_data;
 }
@@ -106,7 +107,8 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
     if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
     const Cost cost = cost_of(*algorithm, options.hosts, call.count, width);
     fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>14} {:>9.1f} us\n", algorithm == taken ? ">" : " ", algorithm->name,
-               cost.steps, name_bytes(cost.rank_bytes), name_bytes(cost.host_bytes), name_bytes(cost.total_bytes),
+               cost.steps, name_bytes(static_cast<double>(cost.rank_bytes)),
+               name_bytes(static_cast<double>(cost.host_bytes)), name_bytes(static_cast<double>(cost.total_bytes)),
                cost.seconds(options.latency, options.rate) * 1e6);
   }
 }
@@ -132,8 +134,9 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
                       dense.steps - cost.steps, "by data", "by data");
   }
   fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, one.name,
-             plan.numbers[0], cost.steps, dense.steps - cost.steps, name_bytes(cost.rank_bytes),
-             name_bytes(cost.total_bytes), 100 * share, there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
+             plan.numbers[0], cost.steps, dense.steps - cost.steps, name_bytes(static_cast<double>(cost.rank_bytes)),
+             name_bytes(static_cast<double>(cost.total_bytes)), 100 * share,
+             there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
              there.fewest > 0 ? fmt::format("{:.2f}", there.mean) : "-",
              cost.seconds(options.latency, options.rate) * 1e6);
 }
@@ -167,9 +170,15 @@ int explain(const ExplainOptions& options) {
     return 1;
   }
   fmt::print("{} of {}{} on {} ranks of {} hosts: {}\n  {}\n\n", to_string(options.collective),
-             name_bytes(options.bytes), has_blocks(options.collective) ? " per block" : "", hosts.size(), hosts.count(),
-             name_of(call, **taken), reason(options, call));
-  asks_for_method(call) ? show_method(options, call, *taken) : show_dense(options, call, *taken);
+             name_bytes(static_cast<double>(options.bytes)), has_blocks(options.collective) ? " per block" : "",
+             hosts.size(), hosts.count(), name_of(call, **taken), reason(options, call));
+  if (!asks_for_method(call)) {
+    show_dense(options, call, *taken);
+  } else if (expects_bytes(*options.method.method())) {
+    show_sparse(options, call, *taken);
+  } else {
+    show_method(options, call, *taken);
+  }
   fmt::print("\n  predicted: steps x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
              options.latency * 1e6, options.rate / 1e6);
   return 0;

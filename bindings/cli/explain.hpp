@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "runtime/graph/algorithm.hpp"
@@ -13,9 +14,11 @@ struct ExplainOptions {
   std::size_t bytes = 1 << 20;                 ///< count times element size
   Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< of the ranks
   std::string algorithm{};
-  MethodOptions method{};  ///< what the call gives up
-  double latency = 20e-6;  ///< seconds from one rank to another
-  double rate = 125e6;     ///< bytes per second and host, each way
+  MethodOptions method{};           ///< what the call gives up
+  double density = 1;               ///< of what comes in: share of each rank's elements that are not zero
+  std::optional<double> fill_in{};  ///< s ranks have s^fill_in times the entries of one; none: each has drawn its own
+  double latency = 20e-6;           ///< seconds from one rank to another
+  double rate = 125e6;              ///< bytes per second and host, each way
 };
 
 /// What an algorithm's graphs cost, counted in the graphs themselves.
@@ -39,6 +42,9 @@ PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& host
 
 /// Does it depend on the data what such a call sends, and so what its result lacks?
 bool depends_on_data(const Call& call, const Hosts& hosts);
+
+/// "1.25 MiB".
+std::string name_bytes(double bytes);
 
 /// Whose values are in the result of such a call.
 struct Contributors {

@@ -13,6 +13,7 @@
 #include "bindings/cli/explain.hpp"
 #include "bindings/cli/perf_bench.hpp"
 #include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf_method.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "runtime/config/config.hpp"
@@ -35,27 +36,6 @@ double bus_factor(Collective collective, Rank size) {
   }
 }
 
-Status add_over_ranks(Communicator& communicator, Reduction reduction, double& value) {
-  const std::span one(&value, 1);
-  return communicator.call(allreduce(one, one, reduction));
-}
-
-Status check_once(Bench& bench, std::size_t chunk_bytes, std::optional<std::size_t>& wrong) {
-  if (Status ready = bench.prepare(); !ready) return ready;
-  Call call = bench.call();
-  if (depends_on_data(call, Hosts(bench.communicator.hosts()))) return {};
-  const Sampler before = bench.sampler;
-  if (Status status = bench.round(call, 1); !status) return status;
-  MethodState unused;  // as prepare() made it
-  if (call.options.state) call.options.state = &unused;
-  double total = static_cast<double>(count_wrong({call, before, bench.communicator.rank(), bench.communicator.size(),
-                                                  chunk_bytes, Hosts(bench.communicator.hosts())},
-                                                 {static_cast<const std::byte*>(call.output), bench.output.size()}));
-  if (Status status = add_over_ranks(bench.communicator, Reduction::Sum, total); !status) return status;
-  wrong = static_cast<std::size_t>(total);
-  return {};
-}
-
 Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   const PerfOptions& options = bench.options;
   if (Status ready = bench.prepare(); !ready) return ready;
@@ -64,13 +44,15 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
     if (Status status = bench.round(call, options.operations); !status) return status;
   }
   if (Status status = bench.communicator.call(barrier()); !status) return status;
+  Phases phases(bench);
   const auto start = Clock::now();
   for (int i = 0; i < options.iterations; ++i) {
     if (Status status = bench.round(call, options.operations); !status) return status;
   }
   double seconds =
       std::chrono::duration<double>(Clock::now() - start).count() / options.iterations / options.operations;
-  if (Status status = add_over_ranks(bench.communicator, Reduction::Max, seconds); !status) return status;
+  if (Status status = over_ranks(bench.communicator, Reduction::Max, seconds); !status) return status;
+  if (Status status = phases.measure(figures.phases); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
   figures.bus_bandwidth = figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
@@ -93,34 +75,13 @@ Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   return {};
 }
 
-PerfReport report_of(const Report& mine, double sent, double dense_sent) {
-  PerfReport all{.numbers = mine.numbers, .rounds_saved = mine.rounds_saved()};
-  if (dense_sent > 0) all.bytes_saved = 1 - sent / dense_sent;
-  double elements = 0, contributions = 0;
-  for (const PartReport& part : mine.parts) {
-    if (part.count == 0) continue;
-    all.fewest = elements == 0 ? part.fewest : std::min(all.fewest, part.fewest);
-    elements += static_cast<double>(part.count);
-    contributions += static_cast<double>(part.count) * part.mean;
-  }
-  if (elements > 0) all.contributors = contributions / elements;
-  return all;
-}
-
-Status measure_report(Bench& bench, const Report& mine, PerfReport& report) {
-  double bytes[] = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent)};
-  if (Status added = bench.communicator.call(allreduce<double>(bytes, bytes)); !added) return added;
-  report = report_of(mine, bytes[0], bytes[1]);
-  return {};
-}
-
 Status measure_payload(Bench& bench, std::uint64_t& payload, PerfReport& report) {
   if (Status ready = bench.prepare(); !ready) return ready;
   const std::uint64_t before = bench.communicator.counters().payload_sent;
   Report mine;
   if (Status status = bench.round(bench.call(), mine); !status) return status;
   double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
-  if (Status status = add_over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
+  if (Status status = over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
   payload = static_cast<std::uint64_t>(sent);
   return bench.options.method ? measure_report(bench, mine, report) : Status::ok();
 }
@@ -143,7 +104,7 @@ Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes
     bench.in_place = in_place;
     PerfFigures& figures = in_place ? row.in_place : row.out_of_place;
     if (bench.options.check) {
-      if (Status status = check_once(bench, chunk_bytes, figures.wrong); !status) return status;
+      if (Status status = check_once(bench, chunk_bytes, figures); !status) return status;
     }
     if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
   }
@@ -199,6 +160,8 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
                   .options = options,
                   .algorithm = name,
                   .count = moves_data(options.collective) ? bytes / divisor : 0};
+      const bool in_blocks = traits_of(options.collective).input == Holds::Blocks;
+      if (options.pattern) bench.pattern.emplace(*options.pattern, bench.count * (in_blocks ? blocks : 1));
       PerfRow row;
       row.count = bench.count;
       row.bytes = bench.count * divisor;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bindings/cli/perf_pattern.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
@@ -29,7 +31,8 @@ struct PerfOptions {
   int groups = 1;                        ///< --groups: the ranks split into so many, which measure at the same time
   Priority priority = Priority::Normal;  ///< --priority: of what is measured
   std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
-  std::string json_path;                 ///< -J
+  std::optional<PatternOptions> pattern{};  ///< --density and --pattern: of what is not zero; none: seven eighths are
+  std::string json_path;                    ///< -J
 
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
@@ -44,18 +47,27 @@ struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
   double algorithm_bandwidth = 0;  ///< size over time, GB/s
   double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
-  /// Elements, on all ranks; none: not checked, as graphs do not tell what a call leaves out by its data.
+  /// Elements, on all ranks; none: not checked, as a call that leaves out what its data say may have lost some.
   std::optional<std::size_t> wrong{};
-  Percentiles percentiles;  ///< where they were asked for
+  /// Of such a call: the L2 norm of what the result is off the dense one, over that of the dense one.
+  std::optional<double> error{};
+  std::vector<double> phases{};  ///< microseconds of a call in the kernels of phase_names(), on average over the ranks
+  Percentiles percentiles;       ///< where they were asked for
+
+  /// What remains of a call's time.
+  double wire() const;
 };
 
 /// What the method of one call has left out, over all ranks, beside the dense call of the same algorithm.
 struct PerfReport {
+  bool served = false;      ///< the method served the call
   MethodNumbers numbers{};  ///< of rank 0
   int rounds_saved = 0;     ///< in the longest chain of messages
   double bytes_saved = 0;   ///< share of the dense call's
   Rank fewest = 0;          ///< contributors to an element
   double contributors = 0;  ///< on average; 0: nothing is reduced, or nothing was to be left out
+  double density_in = 0;    ///< share of its data that a rank has selected, on average
+  double density_out = 0;   ///< share of the output that is not zero, likewise; where the method counts it
 };
 
 struct PerfRow {
@@ -67,6 +79,11 @@ struct PerfRow {
   int beside = 0;                      ///< allreduces of --beside that rank 0 has started meanwhile
   PerfReport report{};
 };
+
+/// Phases that a method's numbers tell the time of: their names end in "_s", which is left out here.
+std::vector<std::string> phase_names(const Method& method);
+/// Which of its numbers counts the entries of the result.
+std::optional<std::size_t> result_number(const Method& method);
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.
 int perf(const PerfOptions& options);

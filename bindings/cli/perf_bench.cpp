@@ -96,7 +96,7 @@ Status Bench::prepare() {
   }
   const Call now = call();
   auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
-  fill_input(now, communicator.rank(), {source, input.size()});
+  entries = fill_input(now, communicator.rank(), {source, input.size()}, pattern ? &*pattern : nullptr);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,11 +43,13 @@ struct Bench {
   const PerfOptions& options;
   std::string algorithm{};
   std::size_t count = 0;
+  std::optional<Pattern> pattern{};  ///< of the inputs
   bool in_place = false;
   Sampler sampler{};
   MethodState state{};  ///< new for each size, and for each check
   std::vector<std::byte> input{}, output{};
   std::vector<std::size_t> block_counts{};
+  std::size_t entries = 0;  ///< of the input, not zero
   Background* background = nullptr;
 
   /// The call; of messages, the one whose result is what a rank receives.

@@ -90,7 +90,7 @@ std::pair<Rank, std::size_t> place_in_output(const PerfResult& result, std::size
 /// The input that an element of a collective without reduction comes from: the block's rank, or the root.
 double moved_value(const PerfResult& result, std::size_t element) {
   const auto [source, place] = place_in_output(result, element);
-  return perf_value(result.call, source, block_in_input(result, source) + place);
+  return perf_value(result.call, source, block_in_input(result, source) + place, result.pattern);
 }
 
 /// The number of ranks, the lowest ones, whose inputs are reduced.
@@ -125,7 +125,7 @@ double reduced_value(const PerfResult& result, const LeftOut* left_out, std::siz
   bool first = true;
   for (Rank rank = 0; rank < reduced_ranks(result); ++rank) {
     if (left_out && left_out->values[static_cast<std::size_t>(rank)][element]) continue;
-    const double mine = perf_value(call, rank, place);
+    const double mine = perf_value(call, rank, place, result.pattern);
     value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
   }
   const bool averages = call.reduction == Reduction::Avg;
@@ -175,12 +175,19 @@ std::optional<LeftOut> left_out_of(const PerfResult& result, std::size_t element
   return all;
 }
 
+bool has_output(const PerfResult& result) {
+  const Call& call = result.call;
+  const bool reduces = traits_of(call.collective).reduces;
+  return writes_output(call.collective, result.rank, call.root) && (!reduces || reduced_ranks(result) > 0);
+}
+
 }  // namespace
 
-double perf_value(const Call& call, Rank rank, std::size_t element) {
+double perf_value(const Call& call, Rank rank, std::size_t element, const Pattern* pattern) {
+  if (pattern && !pattern->has(rank, element)) return 0;
   const std::uint64_t mixed = mix64(element * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank));
   if (call.reduction == Reduction::Prod) return mixed % 5 == 0 && rank < 6 ? 2 : 1;
-  if (rank < ranks_of_sevens(call.dtype)) return static_cast<double>(mixed % 8);
+  if (rank < ranks_of_sevens(call.dtype)) return static_cast<double>(pattern ? 1 + mixed % 7 : mixed % 8);
   return element % 1024 == static_cast<std::size_t>(rank) % 1024 ? 1 : 0;
 }
 
@@ -195,17 +202,36 @@ void give_tables(Call& call, Rank rank, Rank size, std::vector<std::size_t>& cou
   call.input_blocks = call.output_blocks = {.counts = counts};
 }
 
-void fill_input(const Call& call, Rank rank, std::span<std::byte> input) {
+std::size_t fill_input(const Call& call, Rank rank, std::span<std::byte> input, const Pattern* pattern) {
   const std::size_t width = size_of(call.dtype);
+  std::size_t entries = 0;
   for (std::size_t i = 0; i < input.size() / width; ++i) {
-    put_element(call.dtype, input.data() + i * width, perf_value(call, rank, i));
+    const double value = perf_value(call, rank, i, pattern);
+    put_element(call.dtype, input.data() + i * width, value);
+    entries += value != 0;
   }
+  return entries;
+}
+
+SquaredError squared_error(const PerfResult& result, std::span<const std::byte> output) {
+  if (!has_output(result)) return {};
+  const Dtype dtype = result.call.dtype;
+  const std::size_t width = size_of(dtype);
+  std::array<std::byte, 8> rounded{};
+  SquaredError sums;
+  for (std::size_t i = 0; i < output.size() / width; ++i) {
+    put_element(dtype, rounded.data(), expected_value(result, nullptr, i));
+    const double dense = kernels::load_number(dtype, rounded.data(), 0);
+    const double off = kernels::load_number(dtype, output.data(), i) - dense;
+    sums.off += off * off;
+    sums.dense += dense * dense;
+  }
+  return sums;
 }
 
 std::size_t count_wrong(const PerfResult& result, std::span<const std::byte> output) {
   const Call& call = result.call;
-  const bool reduces = traits_of(call.collective).reduces;
-  if (!writes_output(call.collective, result.rank, call.root) || (reduces && reduced_ranks(result) == 0)) return 0;
+  if (!has_output(result)) return 0;
   const std::size_t width = size_of(call.dtype);
   const std::size_t elements = output.size() / width;
   const std::optional<LeftOut> left_out = left_out_of(result, elements);

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/perf.hpp"
@@ -24,6 +24,12 @@ nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) 
   nlohmann::json json = {
       {"time", measured.microseconds}, {"alg_bw", measured.algorithm_bandwidth}, {"bus_bw", measured.bus_bandwidth}};
   if (measured.wrong) json["nwrong"] = *measured.wrong;
+  if (measured.error) json["error"] = *measured.error;
+  if (!measured.phases.empty()) {
+    const std::vector<std::string> names = phase_names(*options.method.method());
+    for (std::size_t i = 0; i < names.size(); ++i) json["phases"][names[i]] = measured.phases[i];
+    json["phases"]["wire"] = measured.wire();
+  }
   if (options.percentiles) {
     const Percentiles& p = measured.percentiles;
     json["percentiles"] = {{"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
@@ -37,21 +43,60 @@ std::string percentile_columns(const PerfOptions& options, const std::string& a,
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
 }
 
-/// Likewise, of one call with a method: its first number, rounds and bytes against the dense call, and who is in the
-/// result.
-std::string method_columns(const PerfOptions& options, const std::array<std::string_view, 4>& cells) {
+/// A column of what the method of --method does, behind those.
+struct Column {
+  std::string title, unit;
+  std::function<std::string(const PerfRow&)> cell;
+};
+
+std::string percent_saved(const PerfRow& row) { return fmt::format("{:.1f}", 100 * row.report.bytes_saved); }
+
+/// Of one call with a method whose graphs tell what is left out: its first number, rounds and bytes against the dense
+/// call, and who is in the result.
+std::vector<Column> graph_columns(const Method& method) {
+  const auto contributors = [](const PerfRow& row) {
+    return row.report.contributors > 0 ? fmt::format("{:.2f}", row.report.contributors) : "-";
+  };
+  return {{std::string(method.numbers.front()), "",
+           [](const auto& row) { return fmt::format("{}", row.report.numbers[0]); }},
+          {"rounds", "saved", [](const auto& row) { return fmt::to_string(row.report.rounds_saved); }},
+          {"bytes", "-%", percent_saved},
+          {"contrib", "(mean)", contributors}};
+}
+
+/// Of one whose kernels tell: the error of the first call, what it sends and what comes out, and where the time of the
+/// out-of-place calls goes.
+std::vector<Column> kernel_columns(const Method& method) {
+  std::vector<Column> columns;
+  const auto add = [&](std::string title, std::string unit, auto cell) {
+    columns.push_back({std::move(title), std::move(unit),
+                       [cell](const PerfRow& row) { return row.report.served ? cell(row) : std::string("-"); }});
+  };
+  add("error", "(L2)", [](const PerfRow& row) {
+    return row.out_of_place.error ? fmt::format("{:.2e}", *row.out_of_place.error) : std::string("N/A");
+  });
+  add("dens.in", "", [](const PerfRow& row) { return fmt::format("{:.4f}", row.report.density_in); });
+  if (result_number(method)) {
+    add("dens.out", "", [](const PerfRow& row) { return fmt::format("{:.4f}", row.report.density_out); });
+  }
+  add("bytes", "-%", percent_saved);
+  const std::vector<std::string> names = phase_names(method);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    add(names[i], "(ms)", [i](const PerfRow& row) { return fmt::format("{:.3f}", row.out_of_place.phases[i] / 1e3); });
+  }
+  add("wire", "(ms)", [](const PerfRow& row) { return fmt::format("{:.3f}", row.out_of_place.wire() / 1e3); });
+  return columns;
+}
+
+/// One line of all that stands behind the other columns.
+std::string method_columns(const PerfOptions& options, const std::function<std::string(const Column&)>& text) {
   if (!options.method) return {};
-  return fmt::format("  {:>6} {:>6} {:>6} {:>8}", cells[0], cells[1], cells[2], cells[3]);
-}
-
-std::string method_cells(const PerfOptions& options, const PerfReport& report) {
-  const auto contributors = report.contributors > 0 ? fmt::format("{:.2f}", report.contributors) : "-";
-  const std::string number = fmt::format("{}", report.numbers[0]), rounds = fmt::to_string(report.rounds_saved);
-  return method_columns(options, {number, rounds, fmt::format("{:.1f}", 100 * report.bytes_saved), contributors});
-}
-
-std::string_view first_number(const PerfOptions& options) {
-  return options.method ? options.method.method()->numbers.front() : std::string_view();
+  const Method& method = *options.method.method();
+  std::string line = " ";
+  for (const Column& column : phase_names(method).empty() ? graph_columns(method) : kernel_columns(method)) {
+    line += fmt::format(" {:>8}", text(column));
+  }
+  return line;
 }
 
 nlohmann::json json_of(const PerfOptions& options, const PerfReport& report) {
@@ -59,8 +104,10 @@ nlohmann::json json_of(const PerfOptions& options, const PerfReport& report) {
                          {"bytes_saved_share", report.bytes_saved},
                          {"contributors_fewest", report.fewest},
                          {"contributors_mean", report.contributors}};
-  const auto names = options.method.method()->numbers;
-  for (std::size_t i = 0; i < names.size(); ++i) json[std::string(names[i])] = report.numbers[i];
+  const Method& method = *options.method.method();
+  if (!phase_names(method).empty()) json["density_in"] = report.density_in;
+  if (result_number(method)) json["density_out"] = report.density_out;
+  for (std::size_t i = 0; i < method.numbers.size(); ++i) json[std::string(method.numbers[i])] = report.numbers[i];
   return json;
 }
 
@@ -77,6 +124,9 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
       fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
                   version(), options.subject(), size, options.begin_bytes, options.end_bytes, options.factor,
                   options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
+  if (options.pattern) {
+    text += fmt::format("# {:.4g} of the elements are not zero: {}\n", options.pattern->density, options.pattern->text);
+  }
   for (Rank rank = 0; rank < size; ++rank) {
     text += fmt::format("#  rank {:>3} on {}\n", rank, hosts[static_cast<std::size_t>(rank)]);
   }
@@ -86,10 +136,10 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
                       "in-place", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "size", "count", "type", "redop",
                       "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"),
-                      method_columns(options, {first_number(options), "rounds", "bytes", "contrib"}));
+                      method_columns(options, [](const Column& column) { return column.title; }));
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "(B)", "(elements)", "", "", "", units,
                       units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"),
-                      method_columns(options, {"", "saved", "-%", "(mean)"}));
+                      method_columns(options, [](const Column& column) { return column.unit; }));
   return text;
 }
 
@@ -100,7 +150,8 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(row.out_of_place), figures(row.in_place), row.payload_bytes,
-                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)), method_cells(options, row.report));
+                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)),
+                     method_columns(options, [&](const Column& column) { return column.cell(row); }));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
@@ -133,6 +184,10 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"root", options.root},
                            {"method", options.method.text()},
                            {"validation", options.check}}}};
+  if (options.pattern) {
+    json["config"]["density"] = options.pattern->density;
+    json["config"]["pattern"] = options.pattern->text;
+  }
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;
   }

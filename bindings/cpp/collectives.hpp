@@ -127,7 +127,7 @@ struct [[nodiscard]] TypedCall {
 };
 
 /// How a TypedCall gets its buffers.
-template <class Range>
+template <std::ranges::range Range>
 void set_input(TypedCall& typed, Range& input) {
   const std::span in(input);
   typed.call.input = in.data();
@@ -142,7 +142,7 @@ void set_input(TypedCall& typed, const SparseInput<T>& input) {
   typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size()};
   typed.input = input.length;
 }
-template <class Range>
+template <std::ranges::range Range>
 void set_output(TypedCall& typed, Range& output) {
   const std::span out(output);
   typed.call.output = out.data();

@@ -82,7 +82,7 @@ struct Summed {
 
 /// The last call tells the total, which so need not travel through the host.
 template <class T, class Body>
-struct Scanned {
+struct ScannedOnDevice {
   static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
   using value_type = T;
   Body body;
@@ -92,6 +92,21 @@ struct Scanned {
     body(i, sum, final);
     if (final && i == last) *total = sum;
   }
+};
+
+template <class T, class Body>
+struct Scanned {
+  static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
+  using value_type = T;
+  Body body;
+  KOKKOS_FUNCTION void operator()(std::size_t i, T& sum, bool final) const { body(i, sum, final); }
+};
+
+template <class T>
+struct Told {
+  const T* from;
+  T* to;
+  KOKKOS_FUNCTION void operator()(std::size_t) const { *to = *from; }
 };
 
 template <class T>
@@ -112,7 +127,8 @@ struct Teamed {
   Body body;
   std::size_t bytes;
   KOKKOS_FUNCTION void operator()(const typename Team::Member& member) const {
-    body(Team(member, member.team_scratch(level).get_shmem_aligned(bytes, alignment)));
+    const int from = level;  // devices have no address of a constant
+    body(Team(member, member.team_scratch(from).get_shmem_aligned(bytes, alignment)));
   }
 };
 
@@ -142,7 +158,15 @@ struct KokkosSpaceOn {
   template <class T, class Body>
   static void scan(std::size_t count, const Body& body, T* total) {
     if (count == 0) return for_each(1, Zeroed<T>{total});
-    turn().run([&] { Kokkos::parallel_scan(RangeOf<Execution>(0, count), Scanned<T, Body>{body, total, count - 1}); });
+    const RangeOf<Execution> range(0, count);
+    if constexpr (is_on_host<Execution>) {
+      T sum{};
+      turn().run([&] { Kokkos::parallel_scan(range, Scanned<T, Body>{body}, sum); });
+      *total = sum;
+    } else {  // calls may still read what the total replaces
+      turn().run([&] { Kokkos::parallel_scan(range, ScannedOnDevice<T, Body>{body, cell<T>(), count - 1}); });
+      for_each(1, Told<T>{cell<T>(), total});
+    }
   }
 
   template <class Body>
@@ -159,6 +183,17 @@ struct KokkosSpaceOn {
   static void move(std::byte* to, const std::byte* from, std::size_t bytes);
 
  private:
+  /// Memory of the device for a total; kernels use it one after another.
+  template <class T>
+  static T* cell() {
+    static void* const memory = [] {
+      void* made = Kokkos::kokkos_malloc<typename Execution::memory_space>(sizeof(T));
+      Kokkos::push_finalize_hook([made] { Kokkos::kokkos_free<typename Execution::memory_space>(made); });
+      return made;
+    }();
+    return static_cast<T*>(memory);
+  }
+
   /// Where a result is delivered, in the memory of what computes.
   template <class Data>
   using ViewOf = Kokkos::View<Data, typename Execution::memory_space,

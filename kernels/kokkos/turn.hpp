@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <type_traits>
 
 namespace lacuna::kernels {
 

@@ -127,6 +127,8 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.dtype = call.dtype;
   run.call.reduction = call.reduction;
   run.call.root = call.root;
+  run.call.input_entries = call.input_entries;
+  run.call.output_entries = call.output_entries;
   run.call.memory = call.memory;
   keep_tables(run, call, rank());
   run.call.options.method = options.method;

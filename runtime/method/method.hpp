@@ -15,6 +15,20 @@
 
 namespace lacuna {
 
+/// A part of a program whose messages are as long as the data say, and what is expected of these.
+struct ExpectedPart {
+  const Call& call;
+  const PartPlan& plan;
+  Rank size;
+  double places;   ///< elements of the data that each rank brings
+  double entries;  ///< of these, that each rank sends
+  /// s ranks together have s^growth times as many entries; none: as many as where each rank has drawn its own.
+  std::optional<double> growth{};
+
+  /// Of so many ranks together; all places at most.
+  double entries_of(double ranks) const;
+};
+
 /// An algorithm that serves a method, and how it is called when it does.
 struct MethodAlgorithm {
   const Algorithm* algorithm = nullptr;
@@ -22,6 +36,8 @@ struct MethodAlgorithm {
   std::string_view summary;  ///< as Algorithm::summary, with the method
   /// Whose dense call reports stand beside; null: the algorithm's own.
   const Algorithm* dense = nullptr;
+  /// Bytes of payload that a rank is expected to send, on average over the ranks; null: its graphs say it.
+  double (*expected_bytes)(const ExpectedPart& part) = nullptr;
 };
 
 /// What a plan is made from: values equal on all ranks, of a call that check() has accepted.
@@ -57,7 +73,8 @@ struct Method {
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
   /// Names of what it adds to reports, of which those that a plan knows come first and kernels count the rest, and of
-  /// what becomes of parts: the first outcome is "dense".
+  /// what becomes of parts: the first outcome is "dense". Names that end in "_s" are of seconds that kernels took, and
+  /// "entries_result" is of the elements of a rank's output that are not zero: `lacuna perf` has columns for them.
   std::span<const std::string_view> numbers{};
   std::span<const std::string_view> outcomes{};
   /// Those that serve it.
@@ -73,6 +90,9 @@ struct Method {
   std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
   /// Ok, or why this algorithm can't do what the call asks for; the ranges of options are checked beside it.
   Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
+  /// Does this call, the first of its state, lose nothing where at most so many elements of each rank are not zero? Of
+  /// algorithms whose graphs do not tell; null: it may always lose some.
+  bool (*lossless)(const Call& call, const Hosts& hosts, std::size_t entries) = nullptr;
   /// Ok, or why the call can't start now: Busy.
   Status (*ready)(const Call& call) = nullptr;
   /// Makes the arrays that the state of a tensor of so many elements will have, for checkpoints; a call makes what

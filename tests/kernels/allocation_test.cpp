@@ -76,6 +76,27 @@ TEST(Allocations, SelectionMakesNone) {
   }
 }
 
+TEST(Allocations, SortingMakesNone) {
+  for (Dtype dtype : float_dtypes) {
+    constexpr std::size_t count = 300'000;
+    std::vector<std::uint32_t> places(count), sorted_places(count), spare_places(count);
+    for (std::size_t i = 0; i < count; ++i) places[i] = static_cast<std::uint32_t>(count - i);
+    Block values(count * size_of(dtype), 0), sorted(count * size_of(dtype), 0), spare(count * size_of(dtype), 0);
+    std::vector<std::uint64_t> workspace(kernels::Backend::workspace_bytes() / 8);
+    const kernels::EntriesView view{
+        .entries = count, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
+    std::uint64_t taken = 0, sound = 0;
+    EXPECT_EQ(allocations_of([&] {
+                tested().sort(dtype, view, count + 1, {sorted_places.data(), sorted.data(), count},
+                              {spare_places.data(), spare.data(), count},
+                              reinterpret_cast<std::byte*>(workspace.data()), &taken, &sound);
+              }),
+              0u)
+        << to_string(dtype);
+    EXPECT_EQ(taken, count);
+  }
+}
+
 TEST(Allocations, KernelsOfListsMakeNone) {
   for (Dtype dtype : float_dtypes) {
     const std::vector<std::uint32_t> places = {1, 5, 70, 99};

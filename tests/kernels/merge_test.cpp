@@ -58,13 +58,15 @@ std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& f
   return messages;
 }
 
-/// sum() and merge() of these arrays are what the plain sum is.
+/// sum() and merge() of these arrays are what the plain sum is, and both count its entries.
 void check_sums(const Backend& on, const std::vector<Sparse>& from, Scale scale, Dtype dtype, std::size_t length) {
   const std::vector<std::uint64_t> expected = plain_sum(from, scale, dtype, length);
   const Sparse entries = not_zero_of(expected, dtype);
   for (std::size_t formats : {all_formats.size() - 1, all_formats.size()}) {
     const std::vector<Indexed> messages = messages_of(on, from, formats);
-    expect_same(dtype, summed(on, messages, scale, dtype, length), expected);
+    const Summed dense = summed(on, messages, scale, dtype, length);
+    expect_same(dtype, dense.elements, expected);
+    ASSERT_EQ(dense.entries, entries.places.size());
     const Merged result = merged(on, messages, scale, dtype, length, length);
     ASSERT_EQ(result.taken, entries.places.size());
     ASSERT_EQ(result.sparse.places, entries.places);
@@ -192,6 +194,33 @@ TEST(Merge, EntriesAreAppendedAndThoseWithoutRoomOnlyCounted) {
     ASSERT_EQ(places[i], written_to ? arrays[0].places[i - 5] : 7) << i;
     ASSERT_EQ(oracle::to_bits(values[i]), written_to ? arrays[0].values[i - 5] : oracle::to_bits(7.0)) << i;
   }
+}
+
+TEST(Merge, TheEntriesOfASumAreAddedToThoseCountedBefore) {
+  const std::vector<Sparse> arrays = drawn(Dtype::F32, 150000, 0.01, 1);
+  const std::vector<Indexed> messages = messages_of(backend(), arrays, 3);
+  const EntriesView view = messages.front().view;
+  const std::uint32_t* before = messages.front().before.data();
+  std::vector<float> out(150000);
+  std::uint64_t entries = 5;
+  backend().sum({&view, 1}, &before, {}, {Dtype::F32, reinterpret_cast<std::byte*>(out.data()), out.size()}, &entries);
+  EXPECT_EQ(entries, arrays[0].places.size() + 5);
+}
+
+TEST(Merge, TheBaseOfTheListIsAddedToPlaces) {
+  constexpr std::uint32_t base = 0xffffffff - 150000;
+  const std::vector<Sparse> arrays = drawn(Dtype::F64, 150000, 0.01, 1);
+  const std::vector<Indexed> messages = messages_of(backend(), arrays, 3);
+  const EntriesView view = messages.front().view;
+  const std::uint32_t* before = messages.front().before.data();
+  std::vector<std::uint32_t> places(arrays[0].places.size()), expected = arrays[0].places;
+  for (std::uint32_t& place : expected) place += base;
+  std::vector<double> values(places.size()), work(Backend::merge_places);
+  std::uint64_t taken = 0;
+  backend().merge({&view, 1}, &before, {}, 150000, {Dtype::F64, reinterpret_cast<std::byte*>(work.data()), work.size()},
+                  {places.data(), reinterpret_cast<std::byte*>(values.data()), places.size(), base}, &taken);
+  EXPECT_EQ(taken, expected.size());
+  EXPECT_EQ(places, expected);
 }
 
 TEST(Merge, MoreRoomChangesNothing) {

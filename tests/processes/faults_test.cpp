@@ -95,6 +95,19 @@ TEST_P(Kills, AKilledRankZeroIsNamedByEverySurvivor) {
   }
 }
 
+TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
+  for (const char* algorithm : {"sparse_split", "sparse_ring"}) {
+    const Actions sparse = {std::string("stream=allreduce,f32,sum,200000,0,") + algorithm +
+                            ",topk:density=1;feedback=0"};
+    Job ranks = job({sparse, sparse, sparse});
+    for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
+    ranks[2].signal(SIGKILL);
+    for (std::size_t rank : {0, 1}) {
+      expect_failure(ranks[rank], "peer failed: rank 2 (host here) died: its connection ended without a goodbye");
+    }
+  }
+}
+
 TEST_P(Faults, AStoppedRankIsNamedByEveryOtherAndByItselfWhenItWakes) {
   Job ranks = job({stream, stream, stream});
   for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();

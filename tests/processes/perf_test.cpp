@@ -144,6 +144,74 @@ TEST(Perf, AMethodWithoutAnAlgorithmIsServedByTheOneThatItPrefers) {
   std::remove(path.c_str());
 }
 
+/// The results of -J of an allreduce of topk on four ranks.
+nlohmann::json sparse_results(const std::vector<std::string>& arguments, std::string* output = nullptr) {
+  const std::string path = testing::TempDir() + "lacuna_sparse_" + std::to_string(::getpid()) + ".json";
+  std::vector<std::string> all = {"allreduce", "-b", "400000", "-e", "400000", "-n", "2", "-w", "1", "-J", path};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const std::string text = perf(4, all);
+  if (output) *output = text;
+  const auto json = nlohmann::json::parse(std::ifstream(path));
+  std::remove(path.c_str());
+  return json.at("results");
+}
+
+TEST(Perf, SparseInputsThatAreSentWholeAreCheckedBitwise) {
+  for (const char* pattern : {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:64", "skewed"}) {
+    const auto results = sparse_results({"--algorithm", "sparse_allgather,sparse_split,sparse_ring,sparse_doubling",
+                                         "--method", "topk:density=0.1", "--density", "0.02", "--pattern", pattern});
+    ASSERT_EQ(results.size(), 4u);
+    for (const auto& row : results) {
+      for (const char* place : {"out_of_place", "in_place"}) {
+        EXPECT_EQ(row.at(place).at("nwrong"), 0) << pattern << " " << row;
+        EXPECT_EQ(row.at(place).at("error"), 0) << pattern << " " << row;
+      }
+      EXPECT_NEAR(row.at("report").at("density_in").get<double>(), 0.02, 0.008) << pattern << " " << row;
+    }
+  }
+}
+
+TEST(Perf, TheDensityThatComesOutIsThatOfTheUnion) {
+  const auto density_out = [](const char* pattern) {
+    const auto results = sparse_results({"--method", "topk:density=1", "--density", "0.02", "--pattern", pattern});
+    return results.at(0).at("report").at("density_out").get<double>();
+  };
+  EXPECT_NEAR(density_out("uniform"), 0.0776, 0.005);
+  EXPECT_NEAR(density_out("clustered"), 0.02, 1e-9);
+}
+
+TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {
+  std::string output;
+  const auto results = sparse_results({"--method", "topk:k=1000,feedback=0", "--density", "0.02"}, &output);
+  const auto& figures = results.at(0).at("out_of_place");
+  EXPECT_FALSE(figures.contains("nwrong")) << figures;
+  EXPECT_GT(figures.at("error").get<double>(), 0.2) << "half of the entries are lost, the smaller half";
+  EXPECT_LT(figures.at("error").get<double>(), 0.7);
+  EXPECT_EQ(results.at(0).at("report").at("density_in"), 0.01);
+  EXPECT_NE(output.find("N/A"), std::string::npos) << output;
+}
+
+TEST(Perf, OneRankAloneLosesWhatItDoesNotSelect) {
+  Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-b", "4K", "-e", "4K", "-n", "1", "--method", "topk:k=10"}, {});
+  EXPECT_EQ(alone.wait(), 0) << alone.output();
+  EXPECT_TRUE(alone.says("N/A")) << alone.output();
+}
+
+TEST(Perf, ColumnsOfASparseMethodAreItsErrorDensitiesAndPhases) {
+  std::string output;
+  const auto results = sparse_results({"--method", "topk:density=1", "--density", "0.02"}, &output);
+  EXPECT_NE(output.find("error  dens.in dens.out    bytes   select     pack    merge     wire"), std::string::npos)
+      << output;
+  const auto& figures = results.at(0).at("out_of_place");
+  double phases = 0;
+  for (const char* phase : {"select", "pack", "merge"}) {
+    EXPECT_GT(figures.at("phases").at(phase), 0) << figures;
+    phases += figures.at("phases").at(phase).get<double>();
+  }
+  EXPECT_NEAR(figures.at("phases").at("wire").get<double>(), std::max(0.0, figures.at("time").get<double>() - phases),
+              1e-6);
+}
+
 TEST(Perf, OneRankAloneMeasuresItself) {
   Executed alone({LACUNA_COMMAND, "perf", "allreduce", "-b", "8", "-e", "1K", "-f", "4", "-n", "2"}, {});
   EXPECT_EQ(alone.wait(), 0) << alone.output();

@@ -1,6 +1,7 @@
 // One rank of a test's job: carries out its arguments, one after the other, and prints what became of each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
@@ -65,7 +67,8 @@ class Worker {
     return status.is_ok();
   }
 
-  /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP; what is left out at the end has defaults.
+  /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP; what is left out at the end has defaults. SKIP is a
+  /// number of steps, or the text of a method with ; for commas.
   bool call(const std::string& text) {
     fmt::print("call: {}\n", communicator_.call(parse(text)).to_string());
     return true;
@@ -221,9 +224,14 @@ class Worker {
               .reduction = parse_reduction(words[2]).value(),
               .root = std::stoi(words[4])};
     call.options.algorithm = words[5];
-    if (const int steps = std::stoi(words[6]); steps > 0) skip_in(call)->steps = steps;
+    if (words[6].find(':') != std::string::npos) {
+      std::replace(words[6].begin(), words[6].end(), ';', ',');
+      call.options.method = *method_options(words[6]);
+    } else if (const int steps = std::stoi(words[6]); steps > 0) {
+      skip_in(call)->steps = steps;
+    }
     const std::size_t bytes = call.count * size_of(call.dtype) * static_cast<std::size_t>(communicator_.size());
-    memory_.push_back(std::vector<std::byte>(2 * bytes));
+    memory_.push_back(std::vector<std::byte>(2 * bytes, std::byte{1}));
     call.input = memory_.back().data();
     call.output = memory_.back().data() + bytes;
     counts_.emplace_back();

@@ -13,6 +13,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/config/config.hpp"
 
@@ -133,6 +134,15 @@ class Suite {
       if (Status status = run_counted(one.name, call.collective, [&] { return run_skipping(call); }); !status)
         return status;
     }
+    for (const MethodAlgorithm& one : topk_method.algorithms) {
+      Call call{.collective = one.algorithm->collective};
+      call.options.algorithm = one.name;
+      call.options.method = topk({.density = 1, .feedback = false});  // loses nothing
+      if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
+          !status) {
+        return status;
+      }
+    }
     return finish_pending();
   }
 
@@ -179,6 +189,7 @@ class Suite {
     }
     std::tie(call.dtype, call.reduction) = kinds[number_ % kinds.size()];
     if (!is_offered(call)) call.reduction = Reduction::Sum;
+    if (!is_offered(call)) call.dtype = Dtype::F32;
     return run_places(call, large_count);
   }
 

@@ -183,16 +183,15 @@ Merged merged(const Backend& on, const std::vector<Indexed>& from, Scale scale, 
   return result;
 }
 
-std::vector<std::uint64_t> summed(const Backend& on, const std::vector<Indexed>& from, Scale scale, Dtype dtype,
-                                  std::size_t length) {
+Summed summed(const Backend& on, const std::vector<Indexed>& from, Scale scale, Dtype dtype, std::size_t length) {
   std::vector<EntriesView> views;
   std::vector<const std::uint32_t*> before;
   for (const Indexed& one : from) views.push_back(one.view), before.push_back(one.before.data());
   Bytes out(length * size_of(dtype) + 1, std::byte{0xee});
-  on.sum(views, before.data(), scale, {dtype, out.data() + 1, length});
-  std::vector<std::uint64_t> elements;
-  for (std::size_t i = 0; i < length; ++i) elements.push_back(element_bits(dtype, out.data() + 1, i));
-  return elements;
+  Summed result;
+  on.sum(views, before.data(), scale, {dtype, out.data() + 1, length}, &result.entries);
+  for (std::size_t i = 0; i < length; ++i) result.elements.push_back(element_bits(dtype, out.data() + 1, i));
+  return result;
 }
 
 }  // namespace lacuna::test

@@ -60,8 +60,12 @@ struct Merged {
 };
 Merged merged(const kernels::Backend& on, const std::vector<Indexed>& from, Scale scale, Dtype dtype,
               std::size_t length, std::size_t room);
-/// All elements of a sum by Backend::sum.
-std::vector<std::uint64_t> summed(const kernels::Backend& on, const std::vector<Indexed>& from, Scale scale,
-                                  Dtype dtype, std::size_t length);
+/// All elements of a sum by Backend::sum; and how many entries it counted.
+struct Summed {
+  std::vector<std::uint64_t> elements;
+  std::uint64_t entries = 0;
+};
+Summed summed(const kernels::Backend& on, const std::vector<Indexed>& from, Scale scale, Dtype dtype,
+              std::size_t length);
 
 }  // namespace lacuna::test

@@ -326,6 +326,7 @@ int main(void) {
   groups(communicator);
   requests(communicator);
   prepared_requests(communicator);
+  buffers_of_entries(communicator);
   notifications(communicator);
   methods_refused();
   null_arguments(communicator);

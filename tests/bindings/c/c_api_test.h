@@ -20,6 +20,7 @@ int find_array(const lacuna_state* state, const char* name, lacuna_state_array* 
 /* Parts of the test that stand in files of their own. */
 void blocks_of_different_lengths(lacuna_communicator* communicator);
 void prepared_requests(lacuna_communicator* communicator);
+void buffers_of_entries(lacuna_communicator* communicator);
 void skipping_options(lacuna_communicator* communicator);
 void skipping_keeps(lacuna_communicator* communicator);
 

@@ -229,7 +229,7 @@ static_assert(rounds_left_out == 0);
 
 TEST(Command, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(lacuna({"--version"}).output, std::string(version()) + "\n");
-  for (const char* command : {"info", "list", "graph", "perf", "launch", "run"}) {
+  for (const char* command : {"info", "list", "graph", "perf", "launch", "run", "replay"}) {
     const Outcome help = lacuna({command, "--help"});
     EXPECT_EQ(help.exit_code, 0) << help.output;
     EXPECT_NE(help.output.find(fmt::format("lacuna {}", command)), std::string::npos) << help.output;

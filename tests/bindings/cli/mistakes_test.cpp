@@ -18,7 +18,8 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
       {{"nonsense"},
-       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run, trace"},
+       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run, replay, "
+       "trace"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
@@ -49,6 +50,11 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"graph", "allreduce", "--method", "skip:ratio=nan"}, "ratio is nan, must be 0 .. 1"},
       {{"graph", "allreduce", "--method", "skip:schedule=1"}, "schedule is 1, must be RUN:VALUE/RUN:VALUE/..."},
       {{"explain", "allreduce", "-p", "8", "--method", "skip:steps=9"}, "skip.steps is 9, must be 0 .. 7 on 8 ranks"},
+      {{"perf", "allreduce", "--pattern", "skewed"}, "--pattern requires --density"},
+      {{"perf", "allreduce", "--density", "1.5"}, "--density"},
+      {{"perf", "allreduce", "--density", "0.1", "--pattern", "powerlaw"},
+       "the pattern is 'powerlaw', must be uniform, overlap, clustered, powerlaw:A with A in 0.05 .. 1"},
+      {{"explain", "allreduce", "--fill-in", "2"}, "--fill-in"},
       {{"graph", "allreduce", "--ranks", "2", "--hosts", "1,1"}, "--ranks"},
       {{"graph", "allreduce", "--hosts", "2,0"}, "1 to 1024"},
       {{"graph", "topology"}, "name is required"},

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "bindings/cli/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "kernels/elements.hpp"
 #include "tests/support/skip_call.hpp"
 
 namespace lacuna::cli {
@@ -18,7 +20,7 @@ constexpr std::size_t chunk_bytes = 256 << 10;  // LACUNA_CHUNK's default
 /// One call carried out by the ranks of this process, as `lacuna perf` would.
 class Carried {
  public:
-  explicit Carried(const Call& given) {
+  explicit Carried(const Call& given, const std::optional<Pattern>& pattern = {}) : pattern_(pattern) {
     auto ranks = Communicator::local(size, {.progress = Progress::Caller});
     EXPECT_TRUE(ranks);
     const std::size_t width = size_of(given.dtype);
@@ -33,7 +35,8 @@ class Carried {
       call.output = output.data();
       Sampler mine = sampler_;
       call.options.sampler = &mine;
-      fill_input(call, rank, input);
+      const std::size_t filled = fill_input(call, rank, input, inputs_have());
+      EXPECT_EQ(filled, entries(call.dtype, input));
       auto request = (*ranks)[static_cast<std::size_t>(rank)].start(call);
       EXPECT_TRUE(request) << request.status().to_string();
       requests.push_back(*std::move(request));
@@ -46,13 +49,30 @@ class Carried {
   }
 
   std::size_t wrong(std::size_t rank) const {
-    return count_wrong({calls_[rank], sampler_, static_cast<Rank>(rank), size, chunk_bytes}, outputs[rank]);
+    return count_wrong({calls_[rank], sampler_, static_cast<Rank>(rank), size, chunk_bytes, {}, inputs_have()},
+                       outputs[rank]);
   }
   std::size_t wrong() const { return wrong(0) + wrong(1) + wrong(2); }
+
+  SquaredError error() const {
+    Call call = calls_[0];
+    call.options.method = {};
+    return squared_error({call, sampler_, 0, size, chunk_bytes, {}, inputs_have()}, outputs[0]);
+  }
 
   std::vector<std::vector<std::byte>> outputs;
 
  private:
+  const Pattern* inputs_have() const { return pattern_ ? &*pattern_ : nullptr; }
+  static std::size_t entries(Dtype dtype, const std::vector<std::byte>& input) {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < input.size() / size_of(dtype); ++i) {
+      all += kernels::load_number(dtype, input.data(), i) != 0;
+    }
+    return all;
+  }
+
+  std::optional<Pattern> pattern_;
   Sampler sampler_{.seed = 3, .key = 4, .draw = 5};
   std::vector<std::vector<std::byte>> inputs_;
   std::array<std::vector<std::size_t>, size> counts_;
@@ -131,6 +151,47 @@ TEST_P(PerfData, ALeftOutRankIsWrongUnlessItWasToBeLeftOut) {
   without.outputs.swap(dense.outputs);
   EXPECT_GT(without.wrong(), count);
   EXPECT_GT(dense.wrong(), count);
+}
+
+Pattern pattern(const char* text, double density) {
+  auto options = *pattern_options(text);
+  options.density = density;
+  return Pattern(options, count);
+}
+
+TEST_P(PerfData, RightResultsOfSparseInputsHaveNoWrongElement) {
+  for (const char* text : {"uniform", "clustered", "skewed"}) {
+    for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgatherv}) {
+      const Carried carried({.collective = collective, .dtype = GetParam()}, pattern(text, 0.1));
+      EXPECT_EQ(carried.wrong(), 0u) << to_string(collective) << " " << text;
+    }
+  }
+}
+
+TEST(PerfValues, AreNotZeroWhereThePatternSaysSo) {
+  const Pattern some = pattern("uniform", 0.3);
+  const Call call{.collective = Collective::Allreduce};
+  for (std::size_t element = 0; element < count; ++element) {
+    ASSERT_EQ(perf_value(call, 2, element, &some) != 0, some.has(2, element)) << element;
+  }
+}
+
+TEST(PerfValues, ASumThatLacksATermHasTheErrorOfIt) {
+  const Pattern some = pattern("uniform", 0.3);
+  const Call call{.collective = Collective::Allreduce};
+  Carried carried(call, some);
+  EXPECT_EQ(carried.error().off, 0);
+  double dense = 0, first = 0;
+  for (std::size_t element = 0; element < count; ++element) {
+    const double mine = perf_value(call, 0, element, &some);
+    const double sum = mine + perf_value(call, 1, element, &some) + perf_value(call, 2, element, &some);
+    dense += sum * sum;
+    first += mine * mine;
+    const auto without = static_cast<float>(sum - mine);
+    std::memcpy(carried.outputs[0].data() + 4 * element, &without, sizeof without);
+  }
+  EXPECT_EQ(carried.error().dense, dense);
+  EXPECT_EQ(carried.error().off, first);
 }
 
 TEST(PerfValues, SumsOfThousandsOfRanksAreExactInTheNarrowTypes) {

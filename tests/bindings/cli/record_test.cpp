@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bindings/checkpoint/gradient_file.hpp"
+#include "bindings/checkpoint/result_file.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/support/environment.hpp"
 
@@ -70,6 +71,24 @@ TEST_F(Record, RecordingChangesNoStep) {
   EXPECT_EQ(fingerprints(with.output), fingerprints(without.output));
   EXPECT_EQ(count(with.output, "\ngradients: " + file("g") + "\n"), 1u) << with.output;
   EXPECT_EQ(steps_of(file("g")), (std::vector<std::int64_t>{0, 5, 10}));
+}
+
+TEST_F(Record, WhatRecordingSendsIsNotCounted) {
+  ASSERT_EQ(lacuna(launched({"run", config("with", 6), "--record", file("g")})).exit_code, 0);
+  ASSERT_EQ(lacuna(launched({"run", config("without", 6)})).exit_code, 0);
+  const auto bytes_of = [&](const std::string& name) {
+    const auto results = checkpoint::ResultFile::open(folder_ / name / "few.h5");
+    EXPECT_TRUE(results) << results.status().to_string();
+    std::vector<double> bytes;
+    for (const auto& method : results->summary()) {
+      for (const auto& metric : method.metrics) {
+        if (metric.name == "payload_bytes") bytes.push_back(metric.value);
+      }
+    }
+    return bytes;
+  };
+  EXPECT_EQ(bytes_of("with").size(), 2u);
+  EXPECT_EQ(bytes_of("with"), bytes_of("without"));
 }
 
 TEST_F(Record, WhatIsRecordedIsReplayed) {

@@ -106,6 +106,50 @@ TEST_P(TypedCalls, MayBeMadeOnceForManyCallsOfSeveralCommunicators) {
   });
 }
 
+TEST_P(TypedCalls, TakeEntriesAndGiveThem) {
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    const auto me = static_cast<std::uint32_t>(rank.rank());
+    const Options sparse{.method = topk({.density = 1, .feedback = false})};
+    const std::vector<std::uint32_t> where = {7, me, 7};
+    const Floats what = {1, 10, 2}, expected = {10, 10, 10, 0, 0, 0, 0, 9};
+    Floats dense(8, -1);
+    EXPECT_EQ(rank.call(allreduce(SparseInput<float>(where, what, 8), dense, {}, sparse)).to_string(), "ok");
+    EXPECT_EQ(dense, expected);
+
+    std::vector<std::uint32_t> places(6);
+    Floats values(6);
+    std::size_t entries = 0;
+    SparseOutput<float> output(places, values, 8, entries);
+    EXPECT_EQ(rank.call(allreduce(expected, output, {}, sparse)).to_string(), "ok");
+    ASSERT_EQ(entries, 4u);
+    EXPECT_EQ(std::vector(places.begin(), places.begin() + 4), (std::vector<std::uint32_t>{0, 1, 2, 7}));
+    EXPECT_EQ(Floats(values.begin(), values.begin() + 4), (Floats{30, 30, 30, 27}));
+  });
+}
+
+TEST(TypedCallsOfEntries, AreMadeOfConstantChangeableAndTemporaryOnes) {
+  std::vector<std::uint32_t> places(2);
+  std::vector<double> values(2);
+  std::size_t entries = 0;
+  SparseInput<double> input(places, values, 9);
+  SparseOutput<double> output(places, values, 9, entries);
+  const auto const_input = input;
+  const auto const_output = output;
+  const TypedCall made[] = {
+      allreduce(input, output), allreduce(const_input, const_output),
+      allreduce(SparseInput<double>(places, values, 9), SparseOutput<double>(places, values, 9, entries))};
+  for (const TypedCall& one : made) {
+    EXPECT_EQ(one.call.dtype, Dtype::F64);
+    EXPECT_EQ(one.call.input_entries.places, places.data());
+    EXPECT_EQ(one.call.input_entries.count, 2u);
+    EXPECT_EQ(one.call.output_entries.places, places.data());
+    EXPECT_EQ(one.call.output, values.data());
+    EXPECT_EQ(one.input, 9u);
+    EXPECT_EQ(one.output, 9u);
+  }
+}
+
 TEST(TypedCallsOfRanges, TakeElementsAndLengthsFromVectorsArraysAndSpans) {
   const std::vector<double> doubles(4);
   double four[4] = {};

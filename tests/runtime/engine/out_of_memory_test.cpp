@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/forwarding_transport.hpp"
 #include "tests/support/ranks.hpp"
@@ -158,12 +159,20 @@ TEST(OutOfMemory, ARepeatedCallNeedsNone) {
   runtime::Communicator& communicator = ranks.communicator(0);
   const Floats input(2, 1);
   Floats output(2);
-  MethodState state;
   Call call = allreduce_call(input, output);
-  call.options.state = &state;
   const Skip segments{.feedback = true, .small = 0, .segments = {{0, 1, SkipPolicy::Never}, {1, 1}}};
-  for (const MethodOptions& method : {MethodOptions(), lacuna::skip(segments)}) {
+  const MethodOptions half = topk({.density = 0.5});
+  const std::pair<MethodOptions, const char*> calls[] = {{{}, ""},
+                                                         {lacuna::skip(segments), ""},
+                                                         {half, "sparse_allgather"},
+                                                         {half, "sparse_split"},
+                                                         {half, "sparse_ring"},
+                                                         {half, "sparse_doubling"}};
+  for (const auto& [method, name] : calls) {
+    MethodState state;
+    call.options.state = &state;
     call.options.method = method;
+    call.options.algorithm = name;
     for (const bool again : {false, true}) {
       was_short = false;
       if (again) shortage = Shortage{};
@@ -172,7 +181,7 @@ TEST(OutOfMemory, ARepeatedCallNeedsNone) {
       const Status ended = posted ? communicator.finish(**posted) : posted.status();
       shortage.reset();
       EXPECT_TRUE(ended) << ended.to_string();
-      EXPECT_FALSE(was_short) << method.text();
+      EXPECT_FALSE(was_short) << method.text() << " " << name;
     }
   }
 }

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/topk/selecting.hpp"
+#include "kernels/entries.hpp"
+
+namespace lacuna {
+namespace {
+
+/// Of one message of a range, in the format that the call asks for. Lengths between two numbers of entries lie between
+/// theirs.
+double message_bytes(const ExpectedPart& part, double entries, double places) {
+  const Dtype dtype = part.call.dtype;
+  const int forced = part.plan.structure.numbers[sparse::format];
+  const auto length = static_cast<std::size_t>(places);
+  const auto bytes = [&](double count) {
+    const std::size_t whole = std::min(static_cast<std::size_t>(count), length);
+    const auto format =
+        forced > 0 ? static_cast<kernels::Format>(forced - 1) : kernels::shortest_format(dtype, whole, length);
+    return static_cast<double>(kernels::message_bytes(format, dtype, whole, length));
+  };
+  const double below = std::floor(entries);
+  return std::lerp(bytes(below), bytes(below + 1), entries - below);
+}
+
+bool has(const ExpectedPart& part, sparse::Flag flag) {
+  return (part.plan.structure.numbers[sparse::flags] & flag) != 0;
+}
+
+}  // namespace
+
+double sparse_allgather_bytes(const ExpectedPart& part) {
+  return (part.size - 1) * message_bytes(part, part.entries, part.places);
+}
+
+double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
+  return (part.size - 1) * message_bytes(part, part.entries / part.size, part.places / part.size);
+}
+
+/// Histograms that are reduced so that ranges are balanced come before.
+double sparse_split_bytes(const ExpectedPart& part) {
+  const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
+  const double histograms =
+      has(part, sparse::balanced) ? 2 * others / part.size * sparse::histogram_bins * sizeof(std::int64_t) : 0;
+  return histograms + sparse_reduce_scatter_bytes(part) + others * message_bytes(part, all, part.places / part.size);
+}
+
+/// Sums of 1 .. P-1 ranks, then the result P-1 times.
+double sparse_ring_bytes(const ExpectedPart& part) {
+  const double chunks = part.plan.structure.numbers[sparse::chunks], pieces = part.size * chunks;
+  const double most = std::ceil(part.entries / part.size) / chunks;
+  const auto message = [&](Rank ranks) {
+    const double entries = part.entries_of(ranks) / pieces;
+    return message_bytes(part, has(part, sparse::capped) ? std::min(entries, most) : entries, part.places / pieces);
+  };
+  double bytes = (part.size - 1) * message(part.size);
+  for (Rank ranks = 1; ranks < part.size; ++ranks) bytes += message(ranks);
+  return chunks * bytes;
+}
+
+/// In the hypercube sums double; a rank outside of it brings its own to one inside, and gets the result.
+double sparse_doubling_bytes(const ExpectedPart& part) {
+  Rank cube = 1;
+  while (2 * cube <= part.size) cube *= 2;
+  const auto message = [&](double ranks) { return message_bytes(part, part.entries_of(ranks), part.places); };
+  double bytes = (part.size - cube) * (message(1) + message(part.size));
+  for (Rank ranks = 1; ranks < cube; ranks *= 2) {
+    bytes += cube * message(static_cast<double>(ranks) * part.size / cube);
+  }
+  return bytes / part.size;
+}
+
+}  // namespace lacuna

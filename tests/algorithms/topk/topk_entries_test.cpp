@@ -1,0 +1,277 @@
+#include "tests/algorithms/topk/sparse_rig.hpp"
+
+// Inputs and outputs of entries, and the collectives of sharded training.
+namespace lacuna::test {
+namespace {
+
+/// What a rank gives, or gets.
+struct Entries {
+  std::vector<std::uint32_t> places;
+  std::vector<float> values;
+
+  friend bool operator==(const Entries&, const Entries&) = default;
+};
+
+Entries entries_of(const std::vector<float>& all) {
+  Entries entries;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == 0) continue;
+    entries.places.push_back(static_cast<std::uint32_t>(i));
+    entries.values.push_back(all[i]);
+  }
+  return entries;
+}
+
+/// In any order, and some in two parts.
+Entries shuffled(const std::vector<float>& all, unsigned seed) {
+  Entries entries = entries_of(all), mixed;
+  std::vector<std::size_t> order(entries.places.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  for (std::size_t i : order) {
+    const float part = i % 3 == 0 ? 5.0f : 0.0f;
+    mixed.places.push_back(entries.places[i]);
+    mixed.values.push_back(entries.values[i] - part);
+    if (part == 0) continue;
+    mixed.places.insert(mixed.places.begin(), entries.places[i]);
+    mixed.values.insert(mixed.values.begin(), part);
+  }
+  return mixed;
+}
+
+class EntriesRig : public SparseRig {
+ public:
+  using SparseRig::SparseRig;
+
+  Call call_of(Collective collective, const char* algorithm, const std::string& options, std::size_t count) {
+    Call call{.collective = collective, .count = count};
+    call.options.algorithm = algorithm;
+    call.options.method = *method_options("topk:" + options);
+    return call;
+  }
+  std::vector<Status> run(const Call& like, const std::vector<Entries>* given, const Vectors& dense, std::size_t length,
+                          std::size_t room) {
+    std::vector<Call> calls;
+    results.assign(states.size(), {});
+    counts.assign(states.size(), 12345);
+    for (std::size_t rank = 0; rank < states.size(); ++rank) {
+      Call call = like;
+      call.options.state = &states[rank];
+      call.input = given ? (*given)[rank].values.data() : dense[rank].data();
+      static constexpr std::uint32_t none = 0;
+      if (given) {
+        const Entries& own = (*given)[rank];
+        call.input_entries = {own.places.empty() ? &none : own.places.data(), own.places.size()};
+      }
+      outputs[rank].assign(length, 1e9f);
+      call.output = outputs[rank].data();
+      if (room > 0) {
+        results[rank] = {std::vector<std::uint32_t>(room), std::vector<float>(room)};
+        call.output = results[rank].values.data();
+        call.output_entries = {results[rank].places.data(), room, &counts[rank]};
+      }
+      calls.push_back(call);
+    }
+    std::vector<Status> ends = ranks.run(calls);
+    for (std::size_t rank = 0; room > 0 && rank < states.size(); ++rank) {
+      results[rank].places.resize(std::min(counts[rank], room));
+      results[rank].values.resize(std::min(counts[rank], room));
+    }
+    return ends;
+  }
+
+  std::vector<Entries> results;
+  std::vector<std::size_t> counts;
+};
+
+void expect_ok(const std::vector<Status>& ends) {
+  for (const Status& end : ends) ASSERT_TRUE(end) << end.to_string();
+}
+
+class SparseEntries : public testing::TestWithParam<const char*> {};
+
+TEST_P(SparseEntries, InAnyOrderAndDoubledTheyAreAddedAsIfTheyWereDense) {
+  for (Rank size : {1, 2, 3, 5, 8}) {
+    EntriesRig rig(size);
+    for (Pattern pattern : all_patterns) {
+      const Vectors dense = sparse_inputs(pattern, rig.states.size(), 300, 4);
+      std::vector<Entries> given;
+      for (std::size_t rank = 0; rank < dense.size(); ++rank) given.push_back(shuffled(dense[rank], unsigned(rank)));
+      const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 300);
+      ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 300, 0)));
+      for (const auto& output : rig.outputs) ASSERT_EQ(output, sum_of(dense)) << size << static_cast<int>(pattern);
+    }
+  }
+}
+
+TEST_P(SparseEntries, OutputsAscendAndHoldEachEntryOfTheSumOnce) {
+  for (Rank size : {1, 2, 3, 5, 8}) {
+    EntriesRig rig(size);
+    for (Pattern pattern : all_patterns) {
+      const Vectors dense = sparse_inputs(pattern, rig.states.size(), 300, 4);
+      const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 300);
+      ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, nullptr, dense, 0, 300)));
+      for (std::size_t rank = 0; rank < dense.size(); ++rank) {
+        ASSERT_EQ(rig.results[rank], entries_of(sum_of(dense))) << size << " " << static_cast<int>(pattern);
+        ASSERT_EQ(rig.counts[rank], rig.results[rank].places.size());
+      }
+    }
+  }
+}
+
+TEST_P(SparseEntries, MoreThanKAreSelectedFromAndWithFeedbackTheRestIsKept) {
+  EntriesRig rig(3), other(3);
+  for (unsigned run = 0; run < 3; ++run) {
+    const Vectors dense = sparse_inputs(Pattern::Full, 3, 90, run);
+    std::vector<Entries> given;
+    for (const auto& one : dense) given.push_back(entries_of(one));
+    const Call call = rig.call_of(Collective::Allreduce, GetParam(), "k=10", 90);
+    ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 90, 0)));
+    ASSERT_EQ(other.SparseRig::run(dense, GetParam(), "k=10"), "");
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(rig.outputs[rank], other.outputs[rank]);
+      EXPECT_EQ(rig.residual(rank), other.residual(rank));
+    }
+    Vectors largest;
+    for (const auto& one : dense) largest.push_back(only(one, largest_places(one, 10)));
+    const Call lossy = rig.call_of(Collective::Allreduce, GetParam(), "k=10,feedback=0", 90);
+    ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(lossy, &given, {}, 90, 0)));
+    for (const auto& output : rig.outputs) EXPECT_EQ(output, sum_of(largest));
+  }
+}
+
+TEST_P(SparseEntries, EachRankMayGiveItsOwnNumberAlsoNone) {
+  EntriesRig rig(4);
+  Vectors dense(4, std::vector<float>(5000));
+  for (std::size_t i = 0; i < 4000; ++i) dense[1][i] = static_cast<float>(i % 7 + 1);
+  dense[3][4999] = 3;
+  std::vector<Entries> given;
+  for (const auto& one : dense) given.push_back(entries_of(one));
+  const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 5000);
+  ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 0, 5000)));
+  for (const auto& result : rig.results) EXPECT_EQ(result, entries_of(sum_of(dense)));
+}
+
+TEST_P(SparseEntries, APlaceBeyondTheDataIsRefused) {
+  EntriesRig rig(3);
+  const std::vector<Entries> given = {{{1}, {2}}, {{50}, {1}}, {{}, {}}};
+  const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 50);
+  const Status end = rig.run(call, &given, {}, 50, 0)[1];
+  ASSERT_FALSE(end);
+  EXPECT_NE(end.message().find("rank 1"), std::string_view::npos) << end.to_string();
+  EXPECT_NE(end.message().find("not below its 50 elements"), std::string_view::npos) << end.to_string();
+}
+
+TEST_P(SparseEntries, TooLittleRoomIsAnErrorThatSaysHowMuchIsNeeded) {
+  EntriesRig rig(2);
+  const Vectors dense(2, std::vector<float>(20, 1));
+  const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 20);
+  for (const Status& end : rig.run(call, nullptr, dense, 0, 19)) {
+    ASSERT_FALSE(end);
+    EXPECT_NE(end.message().find("20 entries"), std::string_view::npos) << end.to_string();
+    EXPECT_NE(end.message().find("room for 19"), std::string_view::npos) << end.to_string();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, SparseEntries, testing::ValuesIn(sparse_allreduces),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(SparseShards, ReduceScatterGivesEachRankTheSumOfItsBlockAndKeepsTheRest) {
+  for (Rank size : {1, 2, 3, 5, 8}) {
+    const auto p = static_cast<std::size_t>(size);
+    for (std::size_t count : {0u, 1u, 31u}) {
+      for (const std::size_t k : {p * count, std::size_t{9}}) {
+        EntriesRig rig(size);
+        Vectors kept(p, std::vector<float>(p * count));
+        for (unsigned run = 0; run < 3; ++run) {
+          const Vectors dense = sparse_inputs(Pattern::Full, p, p * count, run);
+          Vectors sent;
+          for (std::size_t rank = 0; rank < p; ++rank) {
+            for (std::size_t i = 0; i < kept[rank].size(); ++i) kept[rank][i] += dense[rank][i];
+            sent.push_back(only(kept[rank], largest_places(kept[rank], std::max<std::size_t>(k, 1))));
+            for (std::size_t i = 0; i < kept[rank].size(); ++i) kept[rank][i] -= sent[rank][i];
+          }
+          const std::vector<float> sum = sum_of(sent);
+          const Call call = rig.call_of(Collective::ReduceScatter, "sparse_split",
+                                        fmt::format("k={}", std::max<std::size_t>(k, 1)), count);
+          ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, nullptr, dense, count, 0)));
+          for (std::size_t rank = 0; rank < p; ++rank) {
+            const auto begin = sum.begin() + static_cast<std::ptrdiff_t>(rank * count);
+            const std::vector<float> block(begin, begin + static_cast<std::ptrdiff_t>(count));
+            ASSERT_EQ(rig.outputs[rank], block) << size << " count " << count << " run " << run;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseShards, AllgatherGivesAllRanksTheSelectionOfEachBlock) {
+  for (Rank size : {1, 2, 3, 5, 8}) {
+    const auto p = static_cast<std::size_t>(size);
+    for (const bool entries : {false, true}) {
+      EntriesRig rig(size);
+      const Vectors dense = sparse_inputs(Pattern::Uniform, p, 70, 3);
+      std::vector<float> all;
+      for (const auto& one : dense) {
+        const auto largest = only(one, largest_places(one, 5));
+        all.insert(all.end(), largest.begin(), largest.end());
+      }
+      const Call call = rig.call_of(Collective::Allgather, "sparse_allgather", "k=5,feedback=0", 70);
+      ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, nullptr, dense, p * 70, entries ? p * 5 : 0)));
+      for (std::size_t rank = 0; rank < p; ++rank) {
+        if (entries) {
+          ASSERT_EQ(rig.results[rank], entries_of(all));
+        } else {
+          ASSERT_EQ(rig.outputs[rank], all);
+        }
+      }
+    }
+  }
+}
+
+TEST(SparseShards, ReduceScatterOfEntriesGivesEntriesOfTheBlock) {
+  EntriesRig rig(3);
+  const Vectors dense = sparse_inputs(Pattern::Uniform, 3, 3 * 40, 3);
+  std::vector<Entries> given;
+  for (const auto& one : dense) given.push_back(shuffled(one, 2));
+  const Call call = rig.call_of(Collective::ReduceScatter, "sparse_split", "density=1,feedback=0", 40);
+  ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 0, 40)));
+  const std::vector<float> sum = sum_of(dense);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const auto begin = sum.begin() + static_cast<std::ptrdiff_t>(rank * 40);
+    EXPECT_EQ(rig.results[rank], entries_of(std::vector<float>(begin, begin + 40)));
+  }
+}
+
+TEST(SparseEntriesRefusals, WithoutAMethodThatTakesThemTheyAreRefused) {
+  EntriesRig rig(2);
+  const std::vector<Entries> given(2, {{1}, {2}});
+  for (const char* algorithm : {"ring", ""}) {
+    Call call{.collective = Collective::Allreduce, .count = 5};
+    call.options.algorithm = algorithm;
+    for (const Status& end : rig.run(call, &given, {}, 5, 0)) {
+      EXPECT_EQ(end.code(), Code::InvalidArgument);
+      EXPECT_NE(end.message().find("topk"), std::string_view::npos) << end.to_string();
+    }
+  }
+}
+
+TEST(SparseEntriesRefusals, OneRankThatAsksForEntriesWhereOthersDoNotIsToldToAll) {
+  EntriesRig rig(2);
+  Vectors dense(2, std::vector<float>(10, 1)), outputs(2, std::vector<float>(10));
+  std::vector<std::uint32_t> places(10);
+  std::size_t entries = 0;
+  Call call = rig.call_of(Collective::Allreduce, "sparse_split", "density=1,feedback=0", 10);
+  std::vector<Call> calls;
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    call.input = dense[rank].data();
+    call.output = outputs[rank].data();
+    if (rank == 1) call.output_entries = {places.data(), 10, &entries};
+    calls.push_back(call);
+  }
+  for (const Status& end : rig.ranks.run(calls)) EXPECT_EQ(end.code(), Code::Mismatch) << end.to_string();
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,237 @@
+#include "algorithms/topk/topk.hpp"
+#include "kernels/elements.hpp"
+#include "tests/algorithms/topk/sparse_rig.hpp"
+
+// What each option of topk means, and what is refused.
+namespace lacuna::test {
+namespace {
+
+std::vector<float> array_of(const MethodState& state, std::string_view name) {
+  const StateArray* array = state.find(name);
+  std::vector<float> values(array ? array->count() : 0);
+  if (array) std::memcpy(values.data(), array->bytes.data(), array->bytes.size());
+  return values;
+}
+
+/// One step of deep gradient compression, equations 4 and 5 and section 3.3: what is sent.
+std::vector<float> corrected(std::vector<float>& velocity, std::vector<float>& residual,
+                             const std::vector<float>& input, float momentum, bool masks, std::size_t k) {
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    velocity[i] = momentum * velocity[i] + input[i];
+    residual[i] += velocity[i];
+  }
+  const auto places = largest_places(residual, k);
+  const std::vector<float> sent = only(residual, places);
+  for (std::size_t place : places) {
+    residual[place] = 0;
+    if (masks) velocity[place] = 0;
+  }
+  return sent;
+}
+
+TEST(TopkOptions, MomentumFeedsAVelocityBackWhichIsMaskedWhereItWasSent) {
+  for (bool masks : {true, false}) {
+    SparseRig rig(3);
+    Vectors velocity(3, std::vector<float>(60)), residual = velocity;
+    for (unsigned run = 0; run < 5; ++run) {
+      const Vectors inputs = sparse_inputs(Pattern::Full, 3, 60, run);
+      Vectors sent;
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        sent.push_back(corrected(velocity[rank], residual[rank], inputs[rank], 0.5f, masks, 6));
+      }
+      ASSERT_EQ(rig.run(inputs, "sparse_split", fmt::format("k=6,momentum=0.5,masking={}", masks ? 1 : 0)), "");
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        ASSERT_EQ(rig.outputs[rank], sum_of(sent)) << run;
+        ASSERT_EQ(array_of(rig.states[rank], "velocity"), velocity[rank]) << run;
+        ASSERT_EQ(rig.residual(rank), residual[rank]) << run;
+      }
+    }
+  }
+}
+
+TEST(TopkOptions, ClippingScalesAnInputDownToTheNormOverTheRootOfTheRanks) {
+  SparseRig rig(4);
+  Vectors inputs(4, std::vector<float>(16));
+  for (auto& input : inputs) input[3] = 30, input[4] = 40;  // a norm of 50
+  inputs[2].assign(16, 0);
+  inputs[2][5] = 8;                                                         // small enough as it is
+  ASSERT_EQ(rig.run(inputs, "sparse_allgather", "density=1,clip=20"), "");  // 10 for each of 4 ranks
+  std::vector<float> expected(16);
+  expected[3] = 3 * 6;
+  expected[4] = 3 * 8;
+  expected[5] = 8;
+  EXPECT_EQ(rig.outputs[0], expected);
+}
+
+TEST(TopkOptions, DensityFallsByTheSameFactorFromRunToRun) {
+  SparseRig rig(2);
+  const std::size_t expected[] = {250, 50, 10, 10, 10};  // of 1000: from 1/4 to 1/100 in two runs
+  for (unsigned run = 0; run < 5; ++run) {
+    const Vectors inputs = sparse_inputs(Pattern::Full, 2, 1000, run);
+    ASSERT_EQ(rig.run(inputs, "sparse_allgather", "density=0.01,warm_up=2,warm_up_density=0.25"), "");
+    const Vectors kept = {rig.residual(0), rig.residual(1)};
+    for (const auto& residual : kept) {
+      EXPECT_GE(static_cast<std::size_t>(std::count(residual.begin(), residual.end(), 0.0f)), expected[run]);
+    }
+    const auto there = 1000 - static_cast<std::size_t>(std::count(rig.outputs[0].begin(), rig.outputs[0].end(), 0.0f));
+    EXPECT_LE(there, 2 * expected[run]) << run;
+    EXPECT_GT(there, expected[run] / 2) << run;
+  }
+}
+
+TEST(TopkOptions, AThresholdTakesAllThatIsAboveItAndNothingElse) {
+  SparseRig rig(2);
+  const Vectors inputs = {{1, -2, 3, -4, 5, 2.5f}, {0, 0, -2.5f, 2.5000002f, 0, -9}};
+  ASSERT_EQ(rig.run(inputs, "sparse_allgather", "selection=threshold,threshold=2.5"), "");
+  EXPECT_EQ(rig.outputs[1], (std::vector<float>{0, 0, 3, -4 + 2.5000002f, 5, -9}));
+  EXPECT_EQ(rig.residual(0), (std::vector<float>{1, -2, 0, 0, 0, 2.5f}));
+  EXPECT_EQ(rig.residual(1), (std::vector<float>{0, 0, -2.5f, 0, 0, 0}));
+}
+
+TEST(TopkOptions, ASampleSelectsAboutKAndNeverMoreThanAThirdMore) {
+  SparseRig rig(2);
+  for (unsigned run = 0; run < 6; ++run) {
+    Vectors inputs(2, std::vector<float>(20000));
+    std::mt19937 random(run);
+    std::normal_distribution<float> normal;
+    for (auto& input : inputs) {
+      for (float& value : input) value = normal(random);
+    }
+    const Vectors before = {run ? rig.residual(0) : std::vector<float>(20000), {}};
+    ASSERT_EQ(rig.run(inputs, "sparse_allgather", "k=400,selection=sampled,samples=8192"), "");
+    const auto residual = rig.residual(0);
+    std::size_t sent = 0;
+    for (std::size_t i = 0; i < 20000; ++i) sent += residual[i] == 0 && before[0][i] + inputs[0][i] != 0;
+    EXPECT_GT(sent, 400u * 2 / 3) << run;
+    EXPECT_LE(sent, 400u * 4 / 3) << run;
+  }
+}
+
+TEST(TopkOptions, EveryFloatingTypeIsSummedExactlyWhereItCanBe) {
+  for (Dtype dtype : {Dtype::F64, Dtype::BF16, Dtype::F16}) {
+    for (const char* algorithm : sparse_allreduces) {
+      Ranks ranks(3);
+      kernels::with_floating_element(dtype, [&]<class T>(kernels::Element<T>) {
+        std::vector<std::vector<T>> inputs(3, std::vector<T>(100)), outputs = inputs;
+        std::vector<Call> calls;
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+          for (std::size_t i = 0; i < 100; ++i) {
+            const int value = i % 4 == rank ? 0 : static_cast<int>(i % 9) - 4;
+            inputs[rank][i] = kernels::narrow<T>(static_cast<kernels::WideOf<T>>(value));
+          }
+          Call call{.collective = Collective::Allreduce,
+                    .input = inputs[rank].data(),
+                    .output = outputs[rank].data(),
+                    .count = 100,
+                    .dtype = dtype};
+          call.options.algorithm = algorithm;
+          call.options.method = *method_options("topk:density=1,feedback=0");
+          calls.push_back(call);
+        }
+        for (const Status& end : ranks.run(calls)) ASSERT_TRUE(end) << end.to_string();
+        for (std::size_t i = 0; i < 100; ++i) {
+          const int terms = i % 4 == 3 ? 3 : 2;
+          EXPECT_EQ(static_cast<double>(kernels::widen(outputs[1][i])), terms * (static_cast<int>(i % 9) - 4))
+              << algorithm;
+        }
+      });
+    }
+  }
+}
+
+TEST(TopkOptions, ReportsCountWhatWasAskedSelectedKeptAndCameOut) {
+  for (const char* algorithm : sparse_allreduces) {
+    SparseRig rig(2);
+    const Vectors inputs = {{5, -4, 3, 0, 0, 0, 0, 0}, {5, 0, 0, 0, 0, 0, 1, 7}};
+    std::vector<Call> calls;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      rig.outputs[rank].assign(8, 0);
+      Call call{.collective = Collective::Allreduce,
+                .input = inputs[rank].data(),
+                .output = rig.outputs[rank].data(),
+                .count = 8};
+      call.options.algorithm = algorithm;
+      call.options.method = *method_options("topk:k=2");
+      call.options.state = &rig.states[rank];
+      calls.push_back(call);
+    }
+    std::vector<runtime::Run*> runs;
+    for (Rank rank = 0; rank < 2; ++rank) runs.push_back(*rig.ranks.post(rank, calls[static_cast<std::size_t>(rank)]));
+    ASSERT_TRUE(rig.ranks.sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
+    const Report report = rig.ranks.communicator(0).report(*runs[0]);
+    EXPECT_EQ(report.selected, 2u) << algorithm;
+    EXPECT_EQ(report.contributed, 2u);
+    EXPECT_EQ(report.kept, 6u);
+    EXPECT_EQ(report.numbers[0], 2) << "asked";
+    EXPECT_EQ(report.numbers[2], 3) << algorithm << ": places 0, 1 and 7";
+    EXPECT_GT(report.dense_sent, 0u);
+    for (Rank rank = 0; rank < 2; ++rank) {
+      EXPECT_TRUE(rig.ranks.communicator(rank).finish(*runs[static_cast<std::size_t>(rank)]));
+    }
+  }
+}
+
+/// Why a call of one rank is refused.
+std::string refusal(const std::string& options, Dtype dtype = Dtype::F32, Reduction reduction = Reduction::Sum,
+                    bool state = true, const char* algorithm = "") {
+  const auto method = method_options("topk:" + options);
+  if (!method) return std::string(method.status().message());
+  MethodState kept;
+  Call call{.collective = Collective::Allreduce, .count = 10, .dtype = dtype, .reduction = reduction};
+  call.options.algorithm = algorithm;
+  call.options.method = *method;
+  if (state) call.options.state = &kept;
+  const auto found = select_algorithm(call, 4);
+  return found ? "" : std::string(found.status().message());
+}
+
+TEST(TopkOptions, WhatCanNotBeIsRefusedWithWhatIsAllowed) {
+  EXPECT_EQ(refusal(""), "");
+  EXPECT_NE(refusal("", Dtype::I32).find("floating point"), std::string::npos);
+  EXPECT_NE(refusal("", Dtype::F32, Reduction::Max).find("must be sum or avg"), std::string::npos);
+  EXPECT_NE(refusal("", Dtype::F32, Reduction::Sum, false).find("needs a state"), std::string::npos);
+  EXPECT_NE(refusal("feedback=0,warm_up=3", Dtype::F32, Reduction::Sum, false).find("needs a state"),
+            std::string::npos);
+  EXPECT_NE(refusal("density=0").find("one of them must"), std::string::npos);
+  EXPECT_NE(refusal("density=1.5").find("0 .. 1"), std::string::npos);
+  EXPECT_NE(refusal("feedback=0,momentum=0.5").find("needs feedback=1"), std::string::npos);
+  EXPECT_NE(refusal("feedback=0,clip=5").find("needs feedback=1"), std::string::npos);
+  EXPECT_NE(refusal("selection=threshold,warm_up=3").find("warm_up"), std::string::npos);
+  EXPECT_NE(refusal("capped=1").find("only sparse_ring"), std::string::npos);
+  const auto ring = [](const char* options) {
+    return refusal(options, Dtype::F32, Reduction::Sum, true, "sparse_ring");
+  };
+  EXPECT_EQ(ring("capped=1"), "");
+  EXPECT_NE(ring("capped=1,feedback=0").find("needs feedback=1"), std::string::npos);
+  EXPECT_NE(ring("capped=1,selection=threshold").find("exact or sampled"), std::string::npos);
+  EXPECT_NE(ring("chunks=0").find("1 .. 64"), std::string::npos);
+}
+
+TEST(TopkOptions, MoreElementsThanPlacesHaveBitsForAreRefused) {
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .count = std::size_t{1} << 32};
+  call.options.method = *method_options("topk:");
+  call.options.state = &state;
+  const auto found = select_algorithm(call, 2);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.status().message().find("4294967295"), std::string_view::npos) << found.status().to_string();
+  call.count -= 1;
+  EXPECT_TRUE(select_algorithm(call, 2));
+}
+
+TEST(TopkOptions, PlacesBeyondTheBitsOfAFloatArriveExactly) {
+  constexpr std::size_t count = (std::size_t{1} << 24) + 77;
+  for (const char* algorithm : {"sparse_split", "sparse_allgather"}) {
+    SparseRig rig(2);
+    Vectors inputs(2, std::vector<float>(count));
+    inputs[0][count - 1] = 1;
+    inputs[0][count - 2] = 2;
+    inputs[1][count - 2] = 3;
+    inputs[1][16777217] = 4;
+    ASSERT_EQ(rig.run(inputs, algorithm, "k=5,feedback=0,format=coordinates"), "");
+    for (const auto& output : rig.outputs) EXPECT_TRUE(output == sum_of(inputs)) << algorithm;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
