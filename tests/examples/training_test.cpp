@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "tests/examples/training_fixture.hpp"
 
@@ -24,6 +25,8 @@ const MethodChoice scheduled{.label = "scheduled",
                                               .schedule = {{4, 3}, {9, 1}}})};
 const MethodChoice feeding{.label = "feedback",
                            .options = skip({.steps = 2, .mode = SkipMode::Random, .feedback = true})};
+const MethodChoice corrected{.label = "corrected",
+                             .options = topk({.density = 0.1, .momentum = 0.9, .clip = 1, .warm_up = 9})};
 
 class Training : public TrainingFixture {
  protected:
@@ -42,7 +45,7 @@ class Training : public TrainingFixture {
 
 TEST_F(Training, LeavesEqualBitsOnAllRanks) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic(2)}) {
+    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic(2), corrected}) {
       on_ranks(ranks, make, task_of(method), [](Communicator&, Workload& workload) {
         if (Status trained = train(workload, 0, steps); !trained) return trained;
         return workload.evaluate().status();
@@ -75,12 +78,27 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
 
 TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic(2)}) {
+    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic(2), corrected}) {
       on_ranks(ranks, make, task_of(method), [&](Communicator& communicator, Workload& workload) {
         return continue_from_middle(communicator, workload, task_of(method));
       });
     }
   }
+}
+
+TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
+  const MethodChoice everything{.label = "everything",
+                                .options = topk({.density = 1, .momentum = 0.9, .masking = false})};
+  std::vector<std::string> parameters;
+  for (const MethodChoice& method : {dense, everything}) {
+    on_ranks(1, with_batch(12), task_of(method), [&](Communicator&, Workload& workload) {
+      if (Status trained = train(workload, 0, steps); !trained) return trained;
+      parameters.push_back(bytes_of(workload.state()).front());
+      return Status::ok();
+    });
+  }
+  ASSERT_EQ(parameters.size(), 2U);
+  EXPECT_EQ(parameters[0], parameters[1]);
 }
 
 TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {

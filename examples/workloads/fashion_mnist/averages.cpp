@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "algorithms/topk/topk.hpp"
+
 namespace lacuna::workloads {
 namespace {
 
@@ -67,6 +69,11 @@ Status Averages::check(Communicator& ranks) {
 Result<Request> Averages::start(Communicator& ranks, std::size_t layer, std::span<float> gradient) {
   if (tap_) tap_({name_of(layers_[layer].sizes), Dtype::F32, gradient.data(), gradient.size()}, ranks.size());
   return ranks.start(allreduce(gradient, gradient, Reduction::Avg, options(layers_[layer])));
+}
+
+float Averages::momentum(double of_trainer) const {
+  const bool corrected = method_.options.method() == &topk_method && method_.options.as<Topk>().momentum > 0;
+  return corrected ? 0 : static_cast<float>(of_trainer);
 }
 
 std::vector<StateItem> Averages::state() {

@@ -28,6 +28,8 @@ class Averages {
   Status check(Communicator& ranks);
   /// Starts to average a layer's gradient, in place; layers by their place in the list.
   Result<Request> start(Communicator& ranks, std::size_t layer, std::span<float> gradient);
+  /// The momentum that is left to the trainer: none where the method's own is in what it averages.
+  float momentum(double of_trainer) const;
 
   /// For Workload::state() and restored().
   std::vector<StateItem> state();

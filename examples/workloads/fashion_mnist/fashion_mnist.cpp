@@ -135,7 +135,7 @@ Status FashionMnist::finish(std::vector<Request> averages, float rate) {
     const Status done = average.wait();
     waited_ += Clock::now() - begin;
     if (!done) return done;
-    update(network_->layers()[--layer], rate, static_cast<float>(options_.momentum));
+    update(network_->layers()[--layer], rate, averages_->momentum(options_.momentum));
     communicator_->progress();
   }
   return Status::ok();

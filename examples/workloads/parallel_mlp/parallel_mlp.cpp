@@ -203,7 +203,7 @@ Status ParallelMlp::finish_averages(float rate) {
     const Status done = average.wait();
     waited_ += Clock::now() - begin;
     if (!done) return done;
-    update(stage_->layers()[--layer].part(), rate, static_cast<float>(options_.model.momentum));
+    update(stage_->layers()[--layer].part(), rate, averages_->momentum(options_.model.momentum));
     world_->progress();
   }
   return Status::ok();

@@ -1,0 +1,185 @@
+"""What the scripts share that show a method at work: they train the configs of their folder with several seeds, into
+results/<folder>/<experiment>/<seed>/, bring the result files together, and write what came of it into a page of docs/.
+Needs Debian's python3-h5py, and python3-matplotlib for plots."""
+import collections
+import csv
+import os
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CURVE = ["experiment", "method", "epochs", "seeds", "accuracy", "deviation"]
+QUANTITIES = {"payload_bytes": ".0f", "gradient_norm": ".5g", "seconds": ".5g"}  # further columns of a curve
+
+
+def lacuna_of(build):
+    return build.resolve() / "bin" / "lacuna"
+
+
+def results_of(folder, experiment):
+    return ROOT / "results" / folder.name / experiment
+
+
+def config_of(folder, experiment, seed, epochs=None):
+    """The experiment's config with another seed and folder."""
+    text = (folder / f"{experiment}.toml").read_text(encoding="utf-8")
+    changes = {"seed": seed, "output": f'"results/{folder.name}/{experiment}/{seed}"'}
+    if epochs:
+        changes["epochs"] = epochs
+    for key, value in changes.items():
+        text, found = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, flags=re.MULTILINE)
+        assert found == 1, key
+    path = results_of(folder, experiment) / f"{seed}.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def train(lacuna, ranks, config, fresh):
+    """On ranks of this machine. Interrupted, it goes on where it was."""
+    again = ["--fresh"] if fresh else []
+    subprocess.run([lacuna, "launch", "-n", str(ranks), "--raw", "--", lacuna, "run", "--quiet", *again, config],
+                   check=True, cwd=ROOT)
+
+
+def train_in_lab(lacuna, hosts, rate, config, fresh):
+    """On emulated hosts, at one go, unless a log says that just this was done. The log."""
+    path = config.with_suffix(".log")
+    asked = f"links of {rate}\n{config.read_text(encoding='utf-8')}"
+    log = path.read_text(encoding="utf-8") if path.exists() else ""
+    if fresh or not log.startswith(asked):
+        command = [ROOT / "tests" / "lab" / "lab.py", "--hosts", hosts, "--rate", rate, "--raw", "--", lacuna, "run",
+                   "--quiet", "--fresh", config]
+        busy = os.getloadavg()[0]
+        done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(done.stderr + done.stdout)
+        log = f"{asked}{done.stderr}{done.stdout}load average before: {busy:.1f}\n"
+        path.write_text(log, encoding="utf-8")
+    return log
+
+
+def raw_rate(log):
+    """Bytes a second of the plain TCP ring that the lab has tried first."""
+    return float(re.search(r"([\d.]+) MB/s", log)[1]) * 1e6
+
+
+def read(path):
+    """{method: [{column: value} of each evaluation]} of the methods that are finished, in the config's order."""
+    import h5py
+
+    with h5py.File(path) as file:
+        names = file["summary"]["method"] if "summary" in file else []
+        methods = {}
+        for name in (name.decode() if isinstance(name, bytes) else name for name in names):
+            columns = {key: data[()] for key, data in file["methods"][name].items()}
+            methods[name] = [{key: float(values[i]) for key, values in columns.items()}
+                             for i in range(len(columns["step"]))]
+        return methods
+
+
+def result_files(folder, experiment):
+    return sorted(results_of(folder, experiment).glob(f"*/{experiment}.h5"))
+
+
+def evaluations(folder, experiment):
+    """{method: its evaluations with all seeds}."""
+    rows = collections.defaultdict(list)
+    for path in result_files(folder, experiment):
+        for method, own in read(path).items():
+            rows[method] += own
+    return rows
+
+
+def mean_curve(experiment, method, rows, quantities):
+    """A line of CURVE and the quantities for each step, means over the seeds."""
+    lines = []
+    for step in sorted({row["step"] for row in rows}):
+        here = [row for row in rows if row["step"] == step]
+        mean = lambda name: statistics.fmean(row[name] for row in here)
+        accuracies = [row["test_accuracy"] for row in here]
+        lines.append([experiment, method, f"{mean('epochs'):.4g}", len(here), f"{mean('test_accuracy'):.5f}",
+                      f"{statistics.stdev(accuracies) if len(here) > 1 else 0:.5f}",
+                      *(f"{mean(name):{QUANTITIES[name]}}" for name in quantities)])
+    return lines
+
+
+def write_csv(path, columns, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+    print(path)
+
+
+def read_csv(path):
+    return csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+
+
+def read_curves(path):
+    """{experiment: {method: [{column: value}]}}."""
+    curves = collections.defaultdict(lambda: collections.defaultdict(list))
+    for row in read_csv(path):
+        values = {name: float(value) for name, value in row.items() if name not in ("experiment", "method")}
+        curves[row["experiment"]][row["method"]].append(values)
+    return curves
+
+
+def until(rows, accuracy, quantity, reached="accuracy"):
+    """The quantity when the accuracy is reached, between evaluations by a straight line; None if it never is."""
+    earlier = None
+    for row in rows:
+        if row[reached] >= accuracy:
+            if earlier is None:
+                return row[quantity]
+            part = (accuracy - earlier[reached]) / (row[reached] - earlier[reached])
+            return earlier[quantity] + part * (row[quantity] - earlier[quantity])
+        earlier = row
+    return None
+
+
+def spread(values, digits=2):
+    """Mean and deviation."""
+    if not values:
+        return "never"
+    deviation = statistics.stdev(values) if len(values) > 1 else 0
+    return f"{statistics.fmean(values):.{digits}f} ± {deviation:.{digits}f}"
+
+
+def pyplot():
+    """Matplotlib for SVG files, of which equal figures give equal ones."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "lacuna"
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    import matplotlib.pyplot
+
+    return matplotlib.pyplot
+
+
+def draw_curve(axis, rows, x, y, **look):
+    """Of two columns, (name, unit); accuracies with their deviation as a shade."""
+    xs, ys = ([unit * row[name] for row in rows] for name, unit in (x, y))
+    axis.plot(xs, ys, marker="o", markersize=3, **look)
+    if y[0] == "accuracy":
+        spread_of = [y[1] * row["deviation"] for row in rows]
+        axis.fill_between(xs, [v - s for v, s in zip(ys, spread_of)], [v + s for v, s in zip(ys, spread_of)],
+                          color=look["color"], alpha=0.15, linewidth=0)
+
+
+def save_chart(chart, path):
+    chart.savefig(path, metadata={"Date": None})
+    print(path)
+
+
+def write_between(page, name, text):
+    """Replaces what stands in a page between '<!-- name -->' and '<!-- end of name -->'."""
+    whole, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
+                           lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}", page.read_text(encoding="utf-8"),
+                           flags=re.DOTALL)
+    if found != 1:
+        sys.exit(f"{page}: the marks '<!-- {name} -->' and '<!-- end of {name} -->' must stand there once")
+    page.write_text(whole, encoding="utf-8")
+    print(page)
