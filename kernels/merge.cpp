@@ -23,10 +23,10 @@ struct WindowIn {
 
   explicit WindowIn(Target room) {
     constexpr std::size_t unit = sizeof(std::uint64_t);
-    const std::size_t skipped = (unit - reinterpret_cast<std::uintptr_t>(room.data) % unit) % unit;
+    const std::size_t unaligned = (unit - reinterpret_cast<std::uintptr_t>(room.data) % unit) % unit;
     const std::size_t element = size_of(room.dtype);
-    blocks = (room.count * element - skipped - unit) / Window::bytes_of(element);
-    window.ends = reinterpret_cast<std::uint64_t*>(room.data + skipped);
+    blocks = (room.count * element - unaligned - unit) / Window::bytes_of(element);
+    window.ends = reinterpret_cast<std::uint64_t*>(room.data + unaligned);
     window.ones = window.ends + blocks + 1;
     window.sums = reinterpret_cast<std::byte*>(window.ones + blocks * block_words);
   }

@@ -18,9 +18,9 @@ KOKKOS_INLINE_FUNCTION std::size_t first_not(std::size_t first, std::size_t last
   std::size_t count = last - first;
   while (count != 0) {
     const std::size_t half = count / 2;
-    const bool skips = below(first + half);
-    first = skips ? first + half + 1 : first;
-    count = skips ? count - half - 1 : half;
+    const bool is_below = below(first + half);
+    first = is_below ? first + half + 1 : first;
+    count = is_below ? count - half - 1 : half;
   }
   return first;
 }

@@ -24,6 +24,7 @@ constexpr std::array<MethodAlgorithm, 6> topk_algorithms = {{
 /// An exchange among few costs least; among more, their selections have more in common.
 std::string_view preferred_topk(const Call& call, const Hosts& hosts) {
   if (call.collective == Collective::Allgather) return "sparse_allgather";
+  if (call.collective == Collective::Allreduce && topk_of(call).capped) return "sparse_ring";
   return call.collective == Collective::Allreduce && hosts.size() <= 4 ? "sparse_allgather" : "sparse_split";
 }
 

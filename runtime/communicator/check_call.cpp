@@ -76,7 +76,8 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   const std::size_t in = has.input ? width * (given.places ? given.count : input_length(call, size)) : 0;
   const std::size_t out = has.output ? width * (asked.places ? asked.room : output_length(call, size)) : 0;
   if (asked.places && !asked.count) {
-    return {Code::InvalidArgument, fmt::format("{}: entries of the output without a place for their count", traits.name)};
+    return {Code::InvalidArgument,
+            fmt::format("{}: entries of the output without a place for their count", traits.name)};
   }
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {

@@ -15,10 +15,15 @@ namespace {
 
 thread_local std::size_t allocations = 0;
 
-void* allocate(std::size_t bytes, std::size_t alignment) {
+/// Null if there is no memory.
+void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
   ++allocations;
   const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
+  return std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  void* memory = try_allocate(bytes, alignment);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -29,6 +34,9 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 [[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
 [[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return try_allocate(bytes, alignof(std::max_align_t));
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
