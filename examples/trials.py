@@ -81,6 +81,15 @@ def read(path):
         return methods
 
 
+def machine(path):
+    """Where the results were measured, and with which versions."""
+    import h5py
+
+    with h5py.File(path) as file:
+        about = {name: value.decode() if isinstance(value, bytes) else value for name, value in file.attrs.items()}
+    return f"{about['machine']}, with {about['libraries']} and GCC {about['compiler']}"
+
+
 def result_files(folder, experiment):
     return sorted(results_of(folder, experiment).glob(f"*/{experiment}.h5"))
 
@@ -145,6 +154,22 @@ def spread(values, digits=2):
         return "never"
     deviation = statistics.stdev(values) if len(values) > 1 else 0
     return f"{statistics.fmean(values):.{digits}f} ± {deviation:.{digits}f}"
+
+
+def accuracy_table(curves, digits=0):
+    """What each method sends and reaches beside dense; bytes with so many more digits."""
+    dense = curves["dense"][-1]
+    goal = dense["accuracy"] - 0.02
+    lines = [f"| method | seeds | bytes / dense | test accuracy, % | to dense | MB until {100 * goal:.1f} % |",
+             "|---|---:|---:|---:|---:|---:|"]
+    for method, curve in curves.items():
+        last, needed = curve[-1], until(curve, goal, "payload_bytes")
+        lines.append(f"| {method} | {last['seeds']:.0f} "
+                     f"| {last['payload_bytes'] / dense['payload_bytes']:.{2 + digits}f} "
+                     f"| {100 * last['accuracy']:.2f} ± {100 * last['deviation']:.2f} "
+                     f"| {100 * (last['accuracy'] - dense['accuracy']):+.2f} "
+                     f"| {'never' if needed is None else f'{needed / 1e6:.{digits}f}'} |")
+    return "\n".join(lines)
 
 
 def pyplot():

@@ -19,7 +19,7 @@ void build_half(GraphBuilder& g) {
 }  // namespace
 
 // Each rank sums up one range of the data, for which all send it their entries; then the sums go to all. A sum with
-// many entries travels as a dense one. 2 steps (2(P-1) more, of a few bytes, where ranges are balanced); each rank gets
+// many entries travels as a dense one. 2 steps (2(P-1) more, of 32 KiB / P, where ranges are balanced); each rank gets
 // (P-1)/P of its k entries and of those of the result. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler:
 // SparCML (SC 2019), split allgather; Li, Hoefler: Near-optimal sparse allreduce (PPoPP 2022), whose ranges are
 // balanced.

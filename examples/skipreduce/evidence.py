@@ -74,20 +74,6 @@ def read_importance():
     return layers
 
 
-def table(curves):
-    dense = curves["dense"][-1]
-    goal = dense["accuracy"] - 0.02
-    lines = [f"| method | seeds | bytes / dense | test accuracy, % | to dense | MB until {100 * goal:.1f} % |",
-             "|---|---:|---:|---:|---:|---:|"]
-    for method, curve in curves.items():
-        last, needed = curve[-1], trials.until(curve, goal, "payload_bytes")
-        lines.append(f"| {method} | {last['seeds']:.0f} | {last['payload_bytes'] / dense['payload_bytes']:.2f} "
-                     f"| {100 * last['accuracy']:.2f} ± {100 * last['deviation']:.2f} "
-                     f"| {100 * (last['accuracy'] - dense['accuracy']):+.2f} "
-                     f"| {'never' if needed is None else f'{needed / 1e6:.0f}'} |")
-    return "\n".join(lines)
-
-
 def importance_table(layers):
     lines = ["| method | layer | share of the largest quarter | dense |", "|---|---:|---:|---:|"]
     for method, figures in layers.items():
@@ -126,7 +112,7 @@ def draw(_):
     for experiment, methods in curves.items():
         plot(experiment, methods)
         title = TITLES[experiment].format(epochs=methods["dense"][-1]["epochs"])
-        parts.append(f"**{title}**\n\n{table(methods)}\n\n![accuracy and gradient](skipreduce_{experiment}.svg)")
+        parts.append(f"**{title}**\n\n{trials.accuracy_table(methods)}\n\n![accuracy and gradient](skipreduce_{experiment}.svg)")
         if layers[experiment]:
             parts.append("What `selective` measured last, and in what part of the runs the layer was dense then:\n\n"
                          + importance_table(layers[experiment]))

@@ -116,23 +116,24 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   sleepers_.fetch_sub(1);
 }
 
-/// After a failure it goes on until no compute step is under way: its buffers are the callers'.
+/// After a failure it goes on until no compute step is under way: its buffers are the callers'. Others may have begun
+/// one until then, so that both are asked under one lock.
 void Executor::progress_loop() {
   Clock::time_point idle_since = options_.time.now();
-  bool computing = false;
-  while (state_ == State::Running || computing) {
+  for (bool goes_on = true; goes_on;) {
     give_way();
-    bool moved = false;
+    bool moved = false, computing = false;
     {
       Lock lock(*this);
       moved = progress_locked();
       computing = is_computing();
+      goes_on = state_ == State::Running || computing;
     }
     flush_deferred();
     if (computing && compute_->advance()) moved = true;
     if (moved) {
       idle_since = options_.time.now();
-    } else {
+    } else if (goes_on) {
       idle(options_.time.now() - idle_since, Clock::duration::max());
     }
   }

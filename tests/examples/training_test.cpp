@@ -87,18 +87,22 @@ TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
 }
 
 TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
+  const double half = 0.5;  // its products are exact
+  const Make make = [&] {
+    return make_fashion_mnist({.folder = folder_, .batch = 12, .hidden = {9}, .momentum = half});
+  };
   const MethodChoice everything{.label = "everything",
-                                .options = topk({.density = 1, .momentum = 0.9, .masking = false})};
+                                .options = topk({.density = 1, .momentum = half, .masking = false})};
   std::vector<std::string> parameters;
   for (const MethodChoice& method : {dense, everything}) {
-    on_ranks(1, with_batch(12), task_of(method), [&](Communicator&, Workload& workload) {
+    on_ranks(1, make, task_of(method), [&](Communicator&, Workload& workload) {
       if (Status trained = train(workload, 0, steps); !trained) return trained;
       parameters.push_back(bytes_of(workload.state()).front());
       return Status::ok();
     });
   }
   ASSERT_EQ(parameters.size(), 2U);
-  EXPECT_EQ(parameters[0], parameters[1]);
+  EXPECT_TRUE(parameters[0] == parameters[1]);
 }
 
 TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {

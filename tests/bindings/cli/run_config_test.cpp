@@ -204,7 +204,8 @@ TEST(RunConfig, TheExamplesAreAccepted) {
   for (const auto& [file, ranks] :
        {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8}, std::pair{"skipreduce/mlp.toml", 8},
         std::pair{"skipreduce/cnn.toml", 8}, std::pair{"skipreduce/by_class.toml", 8},
-        std::pair{"skipreduce/cnn_4.toml", 4}, std::pair{"skipreduce/time.toml", 8}}) {
+        std::pair{"skipreduce/cnn_4.toml", 4}, std::pair{"skipreduce/time.toml", 8},
+        std::pair{"sparse/methods.toml", 4}, std::pair{"sparse/time.toml", 4}}) {
     std::ostringstream text;
     text << std::ifstream(folder / file).rdbuf();
     EXPECT_EQ(errors_of(text.str(), ranks), "") << file;
