@@ -162,7 +162,9 @@ std::vector<std::vector<Access>> accesses_of(const Graph& graph) {
   for (StepId id = 0; id < graph.steps().size(); ++id) {
     graph.each_access(graph.steps()[id], [&](const Region& region, bool write) {
       const Region there = in_memory(graph.shape(), region);
-      by_buffer[static_cast<std::size_t>(there.buffer)].push_back({id, there, write});
+      const auto buffer = static_cast<std::size_t>(there.buffer);
+      if (buffer >= by_buffer.size()) by_buffer.resize(buffer + 1);  // a row that lacks is not this check's to find
+      by_buffer[buffer].push_back({id, there, write});
     });
   }
   return by_buffer;
