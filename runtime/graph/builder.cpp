@@ -255,8 +255,14 @@ StepId GraphBuilder::add(Step step) {
     for (Value value : tables_.kernels[step.index].defines) define(id, value);
   }
   add_pruned_edges(id, std::move(earlier));
-  each_access([&](const Region& region, bool write) { live_.push_back({id, in_memory(shape_, region), write}); });
+  each_access([&](const Region& region, bool write) { note_access(id, in_memory(shape_, region), write); });
   return id;
+}
+
+void GraphBuilder::note_access(StepId step, const Region& region, bool write) {
+  const auto buffer = static_cast<std::size_t>(region.buffer);
+  if (live_.size() <= buffer) live_.resize(buffer + 1);
+  (write ? live_[buffer].writes : live_[buffer].reads).push_back({step, region});
 }
 
 void GraphBuilder::add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {
@@ -272,11 +278,15 @@ void GraphBuilder::refuse(std::string what) {
 }
 
 void GraphBuilder::follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier) {
-  std::erase_if(live_, [&](const Access& access) {
-    if (access.step == step || !(write || access.write) || !overlap(access.region, region)) return false;
+  const auto buffer = static_cast<std::size_t>(region.buffer);
+  if (live_.size() <= buffer) return;
+  const auto follows = [&](const Access& access) {
+    if (access.step == step || !overlap(access.region, region)) return false;
     earlier.push_back(access.step);
     return write && covers(region, access.region);  // whoever follows that access follows this write
-  });
+  };
+  std::erase_if(live_[buffer].writes, follows);
+  if (write) std::erase_if(live_[buffer].reads, follows);
 }
 
 void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {

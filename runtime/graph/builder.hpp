@@ -108,7 +108,10 @@ class GraphBuilder {
   struct Access {
     StepId step;
     Region region;
-    bool write;
+  };
+  /// Of one buffer, those that a later step may have to follow.
+  struct Accesses {
+    std::vector<Access> reads, writes;
   };
 
   Region canonical(Region region) const;
@@ -123,6 +126,7 @@ class GraphBuilder {
   void add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
   void follow_definition(StepId step, Value value, std::vector<StepId>& earlier);
   void define(StepId step, Value value);
+  void note_access(StepId step, const Region& region, bool write);
   void follow_earlier(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
   void add_pruned_edges(StepId step, std::vector<StepId> earlier);
   bool is_ancestor(StepId ancestor, StepId step) const;
@@ -138,8 +142,8 @@ class GraphBuilder {
   Status status_;
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
-  std::vector<Access> live_;  // accesses that a later step may have to follow
-  StepSets ancestors_;        // by step: every step that ends before it
+  std::vector<Accesses> live_;  // by buffer
+  StepSets ancestors_;          // by step: every step that ends before it
   std::vector<Region> left_out_;
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
   GraphTables tables_;
