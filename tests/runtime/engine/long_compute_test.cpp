@@ -124,14 +124,14 @@ TEST_P(LongCompute, AfterTheJobHasFailedAStepStillEndsAndItsBuffersAreTheCallers
 
 TEST(LongComputeBesideAThread, AStepThatAPostHasBegunEndsThoughTheJobFailsBeforeTheThreadHasSeenIt) {
   Ranks ranks(2, Lingering::options(true));
-  started = false;
-  may_end = true;
+  started = may_end = false;
   std::this_thread::sleep_for(50ms);  // the thread sleeps
   const Floats input(long_count);
   Floats output(long_count);
   Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = long_count};
   runtime::Run* run = *ranks.communicator(0).post(call, lingering);
   static_cast<runtime::Watched&>(ranks.executor(0)).fail({Code::PeerFailed, "the test has failed the job"});
+  may_end = true;
   EXPECT_EQ(ranks.communicator(0).wait(*run, 20s).message(), "the test has failed the job");
   for (int i = 0; i < 5000 && !ranks.communicator(0).reclaimed(*run); ++i) std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(ranks.communicator(0).reclaimed(*run));
