@@ -7,17 +7,11 @@ namespace {
 
 constexpr std::size_t message_alignment = 64;
 
-std::size_t most_selected(const PartView& part) { return part.part.entries; }
 /// Of messages for all ranges of a selection: less than one message of all of it and, for each, a header and what fills
 /// up to the next.
 std::size_t packed_bytes(const PartView& part) {
-  const Dtype dtype = part.call.dtype;
-  const std::size_t entries = part.part.entries, places = places_of(part);
-  const int forced = part.part.structure.numbers[format];
-  const std::size_t all =
-      forced == 0 ? kernels::longest_message(dtype, entries, places)
-                  : kernels::message_bytes(static_cast<kernels::Format>(forced - 1), dtype, entries, places);
-  return all + static_cast<std::size_t>(part.size) * (2 * message_alignment);
+  return longest_message(part, part.part.entries, places_of(part)) +
+         static_cast<std::size_t>(part.size) * (2 * message_alignment);
 }
 
 /// What may come from another rank: the entries of one range.
@@ -70,7 +64,7 @@ Status merge_range(const KernelCall& call) {
 Status sum_views(const KernelCall& call, std::size_t first, const Range& range) {
   const Stopwatch watch(call, Measure::MergeSeconds);
   OutputWriter out(call, call.writes.front());
-  Views views = out.views(range);
+  Views views = out.views(range, call.reads.size() - first);
   if (Status sound = add_messages(call, first, range, views); !sound) return sound;
   out.add(views, scale_of(call.part), 0);
   return out.end();
@@ -83,7 +77,7 @@ Status sum_range(const KernelCall& call) { return sum_views(call, 1, range_of(ca
 /// One message, of rank `from`, for what begins at place `begin`.
 Status place(const KernelCall& call, OutputWriter& out, const Extent& message, Rank from, const Range& range,
              std::size_t begin) {
-  Views views = out.views(range);
+  Views views = out.views(range, 1);
   if (Status sound = views.add_message(call, message, from, range); !sound) return sound;
   out.add(views, {}, begin);
   return {};
@@ -132,11 +126,6 @@ constexpr Kernel pack_all_kernel = {"pack", pack_all}, pack_whole_kernel = {"pac
                  place_blocks_kernel = {"place messages", place_blocks},
                  place_some_kernel = {"place messages", place_some};
 
-std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 std::vector<Region> whole(const GraphBuilder& g, Holds holds, Region all, auto block) {
   if (!has_blocks(g.collective())) return {all};
   if (holds != Holds::Blocks) return {block(g.position())};
@@ -146,6 +135,11 @@ std::vector<Region> whole(const GraphBuilder& g, Holds holds, Region all, auto b
 }
 
 }  // namespace
+
+kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places) {
+  const int asked = structure.numbers[format];
+  return asked > 0 ? static_cast<kernels::Format>(asked - 1) : kernels::shortest_format(dtype, entries, places);
+}
 
 Selection room_for_selection(GraphBuilder& g) {
   return {.places = g.buffer({.element = Dtype::I32, .capacity = most_selected}),
@@ -164,6 +158,11 @@ std::vector<Region> whole_output(const GraphBuilder& g) {
 std::vector<Region> whole_array(GraphBuilder& g, std::string_view name) {
   const Region all = g.buffer({.role = Role::State, .name = name});
   return whole(g, traits_of(g.collective()).input, all, [&](Rank block) { return piece_of(all, block, g.size()); });
+}
+
+std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 Region piece_of(const Region& all, Rank piece, Rank of) {
@@ -225,25 +224,28 @@ Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const 
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(sum_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g))});
+  g.kernel(sum_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), views_room)});
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(sum_range_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
+  g.kernel(sum_range_kernel,
+           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g), views_room)});
 }
 
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(place_all_kernel, {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g))});
+  g.kernel(place_all_kernel,
+           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g), view_room)});
 }
 
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(place_blocks_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g))});
+  g.kernel(place_blocks_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), view_room)});
 }
 
 void place_pieces(GraphBuilder& g, const std::vector<Region>& messages, Rank from, Rank piece, Rank of) {
   const Rank end = piece + static_cast<Rank>(messages.size());
-  g.kernel(place_some_kernel,
-           {.reads = messages, .writes = result_rooms(g, {g.output(piece, end, of)}), .given = {from, piece, of}});
+  g.kernel(place_some_kernel, {.reads = messages,
+                               .writes = result_rooms(g, {g.output(piece, end, of)}, view_room),
+                               .given = {from, piece, of}});
 }
 
 }  // namespace lacuna::sparse

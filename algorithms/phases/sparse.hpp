@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/entries.hpp"
 #include "runtime/graph/builder.hpp"
 #include "runtime/graph/plan.hpp"
 
@@ -17,19 +18,22 @@ namespace lacuna {
 namespace sparse {
 
 /// In Structure::numbers of sparse programs.
-enum Number : std::size_t { flags = 0, chunks = 1, format = 2 };
+enum Number : std::size_t { flags = 0, chunks = 1, format = 2, bins = 3 };
 /// Bits of the number `flags`.
 enum Flag : int {
   feedback = 1,   ///< what is not sent stays in the state's residual
   velocity = 2,   ///< with momentum correction
   clipped = 4,    ///< the norm of the input counts
-  balanced = 8,   ///< ranges hold about as many entries each
-  capped = 16,    ///< messages hold no more entries than their share of PartPlan::entries
-  unranged = 32,  ///< messages are of all places
-  listed = 64,    ///< the output is to hold entries
+  capped = 8,     ///< messages hold no more entries than their share of PartPlan::entries
+  unranged = 16,  ///< messages are of all places
+  listed = 32,    ///< the output is to hold entries
 };
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
 inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
+
+/// The format of a message of so many entries as the number `format` asks for: 0, the shortest, or one more than its
+/// own.
+kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places);
 
 /// What sparse methods report, first; kernels count all but the first.
 enum class Measure : std::size_t {
@@ -59,16 +63,19 @@ std::vector<Region> whole_input(const GraphBuilder& g);
 std::vector<Region> whole_output(const GraphBuilder& g);
 /// The same of an array of the state, which is like the input.
 std::vector<Region> whole_array(GraphBuilder& g, std::string_view name);
+/// Both, one behind the other.
+std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second);
 /// One of so many pieces of a buffer.
 Region piece_of(const Region& all, Rank piece, Rank of);
 
-/// Counts, of 8 bytes each, of which balanced ranges are made.
-inline constexpr std::size_t histogram_bins = 4096;
+/// Counts, of 8 bytes each, by which the selections of ranks that send at most so many entries are cut into balanced
+/// ranges: so few that they cost about a tenth of what the entries do. 0: too few to tell.
+int bins_for(std::size_t entries, Rank size);
 
 /// A table of the ranges of all ranks: of equal length, or the blocks.
 Region even_ranges(GraphBuilder& g);
-/// The same, cut so that all hold about as many of the entries that all ranks have selected, by a histogram that is
-/// reduced over all of them.
+/// The same, cut so that all hold about as many of the entries that all ranks have selected, by a histogram of `bins`
+/// counts that is reduced over all of them.
 Region balanced_ranges(GraphBuilder& g, const Selection& mine);
 
 /// Messages of the selection for the ranges of all ranks, by distance from the own rank.

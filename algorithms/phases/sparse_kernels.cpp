@@ -18,7 +18,8 @@ std::size_t ranges_of(const PartView& part) {
 /// Places of the longest range.
 std::size_t longest_range(const PartView& part) {
   const std::size_t places = places_of(part);
-  return has(part, balanced) || has(part, unranged) ? places : std::min(places, places / ranges_of(part) + 1);
+  return part.part.structure.numbers[bins] > 0 || has(part, unranged) ? places
+                                                                      : std::min(places, places / ranges_of(part) + 1);
 }
 
 /// Entries of the sum of all ranks in one range, at most.
@@ -28,17 +29,15 @@ std::size_t most_merged(const PartView& part) {
 }
 
 std::size_t most_message_bytes(const PartView& part) {
-  const Dtype dtype = part.call.dtype;
-  const std::size_t entries = most_merged(part), places = longest_range(part);
-  const int forced = part.part.structure.numbers[format];
-  if (forced == 0) return kernels::longest_message(dtype, entries, places);
-  return kernels::message_bytes(static_cast<kernels::Format>(forced - 1), dtype, entries, places);
+  return longest_message(part, most_merged(part), longest_range(part));
 }
 
-std::size_t views_bytes(const PartView& part) {
-  const std::size_t table = (kernels::blocks_of(places_of(part)) + 1) * sizeof(std::uint32_t);
-  return ranks_of(part) * (sizeof(EntriesView) + sizeof(std::uint32_t*) + table);
+std::size_t view_bytes(const PartView& part) {
+  const std::size_t table = (kernels::blocks_of(longest_range(part)) + 1) * sizeof(std::uint32_t);
+  return sizeof(EntriesView) + sizeof(std::uint32_t*) + table;
 }
+
+std::size_t views_bytes(const PartView& part) { return ranks_of(part) * view_bytes(part); }
 
 std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_places; }
 
@@ -47,6 +46,17 @@ std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_p
 std::size_t places_of(const PartView& part) {
   const bool blocks = traits_of(part.call.collective).input == Holds::Blocks;
   return blocks ? part.count * ranks_of(part) : part.count;
+}
+
+std::size_t most_selected(const PartView& part) { return part.part.entries; }
+
+std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
+
+std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places) {
+  const Dtype dtype = part.call.dtype;
+  const Structure& structure = part.part.structure;
+  if (structure.numbers[format] == 0) return kernels::longest_message(dtype, entries, places);
+  return kernels::message_bytes(format_of(structure, dtype, entries, places), dtype, entries, places);
 }
 
 Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of) {
@@ -80,12 +90,12 @@ EntriesView List::in(const Range& range) const {
 }
 
 const BufferInfo views_room = {.element = Dtype::U8, .capacity = views_bytes};
+const BufferInfo view_room = {.element = Dtype::U8, .capacity = view_bytes};
 
 Views::Views(const Extent& room, std::size_t most, std::size_t length)
     : views_(reinterpret_cast<EntriesView*>(room.data)),
       before_(reinterpret_cast<const std::uint32_t**>(views_ + most)),
       tables_(reinterpret_cast<std::uint32_t*>(before_ + most)),
-      most_(most),
       length_(length) {}
 
 Status Views::add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range) {
@@ -111,14 +121,12 @@ Status Views::add(const EntriesView& view, Rank from) {
 
 std::size_t write_message(const KernelCall& call, const EntriesView& list, const Range& range, std::byte* to) {
   const Dtype dtype = call.part.call.dtype;
-  const int forced = call.part.part.structure.numbers[format];
-  const kernels::EntriesHeader header{.entries = list.entries,
-                                      .length = static_cast<std::uint32_t>(range.length()),
-                                      .segment = static_cast<std::uint32_t>(range.number),
-                                      .format = forced > 0
-                                                    ? static_cast<kernels::Format>(forced - 1)
-                                                    : kernels::shortest_format(dtype, list.entries, range.length()),
-                                      .dtype = dtype};
+  const kernels::EntriesHeader header{
+      .entries = list.entries,
+      .length = static_cast<std::uint32_t>(range.length()),
+      .segment = static_cast<std::uint32_t>(range.number),
+      .format = format_of(call.part.part.structure, dtype, list.entries, range.length()),
+      .dtype = dtype};
   kernels::backend().encode(header, list, to);
   return kernels::message_bytes(header.format, dtype, header.entries, header.length);
 }
@@ -161,8 +169,8 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
 OutputWriter::OutputWriter(const KernelCall& call, const Extent& values)
     : call_(call), values_(values), listed_(has(call.part, listed)) {}
 
-Views OutputWriter::views(const Range& range) const {
-  return Views::of(call_, call_.writes.size() - (listed_ ? 2 : 1), range);
+Views OutputWriter::views(const Range& range, std::size_t most) const {
+  return {call_.writes[call_.writes.size() - (listed_ ? 2 : 1)], most, range.length()};
 }
 
 void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
@@ -190,8 +198,8 @@ Status OutputWriter::end() {
           fmt::format("the result has {} entries, the output has room for {}", entries_, asked.room)};
 }
 
-std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output) {
-  output.push_back(g.buffer(views_room));
+std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {
+  output.push_back(g.buffer(views));
   if (has(g, listed)) output.push_back(g.buffer({.capacity = places_at_a_time}));
   return output;
 }

@@ -23,6 +23,12 @@ Range range_of(const Extent& table, Rank rank);
 /// One of so many pieces of equal length of all places.
 Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of);
 
+/// What buffers of the selection hold, and Backend's workspace: capacities.
+std::size_t most_selected(const PartView& part);
+std::size_t workspace_bytes(const PartView& part);
+/// Bytes of the longest message of at most so many entries.
+std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places);
+
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);
 
@@ -78,10 +84,10 @@ class Views {
   kernels::EntriesView* views_;
   const std::uint32_t** before_;
   std::uint32_t* tables_;
-  std::size_t most_, length_, count_ = 0;
+  std::size_t length_, count_ = 0;
 };
-/// Memory of Views of as many as there are ranks, each of all places.
-extern const BufferInfo views_room;
+/// Memory of Views of as many as there are ranks, and of a single one, of a range each.
+extern const BufferInfo views_room, view_room;
 
 /// Writes the message of a range, of entries of a list whose places count from its begin; returns its bytes.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
@@ -110,8 +116,8 @@ class OutputWriter {
   /// Of what the step writes of the output.
   OutputWriter(const KernelCall& call, const Extent& values);
 
-  /// Views for one range, in the memory that the step has for them.
-  Views views(const Range& range) const;
+  /// Views for one range, so many at most, in the memory that the step has for them.
+  Views views(const Range& range, std::size_t most) const;
   /// The sum of the views, from place `begin` on.
   void add(const Views& views, Scale scale, std::size_t begin);
   /// Ok, or that there is no room for all entries.
@@ -124,6 +130,6 @@ class OutputWriter {
   std::uint64_t entries_ = 0;
 };
 /// What steps that write a result write: what they do of the output, the memory of views and, for entries, of sums.
-std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output);
+std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views);
 
 }  // namespace lacuna::sparse

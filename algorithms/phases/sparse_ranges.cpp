@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "algorithms/phases/ring_phases.hpp"
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::size_t range_words = sizeof(Range) / sizeof(std::int64_t);
 
-std::size_t bins(const PartView&) { return histogram_bins; }
+std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(part.part.structure.numbers[bins]); }
 std::size_t words_of_ranges(const PartView& part) { return range_words * static_cast<std::size_t>(part.size); }
 
 void write_ranges(const KernelCall& call, auto boundary_of) {
@@ -31,7 +33,7 @@ Status count_places(const KernelCall& call) {
   const auto* places = reinterpret_cast<const std::uint32_t*>(call.reads[0].data);
   auto* counts = reinterpret_cast<std::int64_t*>(call.writes[0].data);
   std::memset(counts, 0, call.writes[0].bytes());
-  kernels::backend().histogram({places, call.uses[0]}, places_of(call.part), {counts, histogram_bins});
+  kernels::backend().histogram({places, call.uses[0]}, places_of(call.part), {counts, bins_of(call.part)});
   return {};
 }
 
@@ -39,15 +41,16 @@ Status count_places(const KernelCall& call) {
 Status cut_by_histogram(const KernelCall& call) {
   const auto* counts = reinterpret_cast<const std::int64_t*>(call.reads[0].data);
   const auto count = [&](std::size_t bin) { return static_cast<std::uint64_t>(counts[bin]); };
-  const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size);
+  const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size),
+                    all_bins = bins_of(call.part);
   std::uint64_t all = 0, before = 0;
-  for (std::size_t bin = 0; bin < histogram_bins; ++bin) all += count(bin);
+  for (std::size_t bin = 0; bin < all_bins; ++bin) all += count(bin);
   std::size_t bin = 0;
   write_ranges(call, [&](std::size_t i) {
     const std::uint64_t wanted = boundary(i, all, ranges);
     if (all == 0) return boundary(i, places, ranges);
     while (before + count(bin) < wanted) before += count(bin++);
-    const std::size_t begin = boundary(bin, places, histogram_bins), end = boundary(bin + 1, places, histogram_bins);
+    const std::size_t begin = boundary(bin, places, all_bins), end = boundary(bin + 1, places, all_bins);
     return begin + (count(bin) == 0 ? 0 : boundary(wanted - before, end - begin, count(bin)));
   });
   return {};
@@ -65,6 +68,12 @@ Range range_of(const Extent& table, Rank rank) {
   return range;
 }
 
+int bins_for(std::size_t entries, Rank size) {
+  constexpr std::size_t most = 4096, entries_of_bin = 16, bins_of_range = 4;
+  const std::size_t bins = std::bit_floor(std::min(most, entries / entries_of_bin));
+  return bins < bins_of_range * static_cast<std::size_t>(size) || size == 1 ? 0 : static_cast<int>(bins);
+}
+
 Region even_ranges(GraphBuilder& g) {
   const Region table = g.buffer(table_of_ranges);
   g.kernel(cut_evenly_kernel, {.writes = {table}});
@@ -72,7 +81,7 @@ Region even_ranges(GraphBuilder& g) {
 }
 
 Region balanced_ranges(GraphBuilder& g, const Selection& mine) {
-  const Region counts = g.buffer({.element = Dtype::I64, .capacity = bins}), table = g.buffer(table_of_ranges);
+  const Region counts = g.buffer({.element = Dtype::I64, .capacity = bins_of}), table = g.buffer(table_of_ranges);
   g.kernel(count_places_kernel, {.reads = {mine.places}, .writes = {counts}, .uses = {mine.count}});
   const Line ring = whole_ring(g);
   const auto piece = [&](Rank i) { return piece_of(counts, i, g.size()); };

@@ -11,12 +11,10 @@ namespace {
 /// theirs.
 double message_bytes(const ExpectedPart& part, double entries, double places) {
   const Dtype dtype = part.call.dtype;
-  const int forced = part.plan.structure.numbers[sparse::format];
   const auto length = static_cast<std::size_t>(places);
   const auto bytes = [&](double count) {
     const std::size_t whole = std::min(static_cast<std::size_t>(count), length);
-    const auto format =
-        forced > 0 ? static_cast<kernels::Format>(forced - 1) : kernels::shortest_format(dtype, whole, length);
+    const kernels::Format format = sparse::format_of(part.plan.structure, dtype, whole, length);
     return static_cast<double>(kernels::message_bytes(format, dtype, whole, length));
   };
   const double below = std::floor(entries);
@@ -40,8 +38,7 @@ double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
 /// Histograms that are reduced so that ranges are balanced come before.
 double sparse_split_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
-  const double histograms =
-      has(part, sparse::balanced) ? 2 * others / part.size * sparse::histogram_bins * sizeof(std::int64_t) : 0;
+  const double histograms = 2 * others / part.size * part.plan.structure.numbers[sparse::bins] * sizeof(std::int64_t);
   return histograms + sparse_reduce_scatter_bytes(part) + others * message_bytes(part, all, part.places / part.size);
 }
 

@@ -11,11 +11,6 @@ namespace {
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-/// Of the data that each rank brings.
-std::size_t places_of(const Call& call, Rank size) {
-  return traits_of(call.collective).input == Holds::Blocks ? call.count * static_cast<std::size_t>(size) : call.count;
-}
-
 Status check_state_needed(const Call& call) {
   const Topk& asked = topk_of(call);
   if (asked.feedback && !call.options.state) {
@@ -31,6 +26,10 @@ Status check_state_needed(const Call& call) {
 Status check_entries(const Call& call) {
   const Topk& asked = topk_of(call);
   if (!call.input_entries.places) return {};
+  if (static_cast<double>(call.input_entries.count) > Topk::most_places) {
+    return refuse(fmt::format("topk of an input of {} entries: at most {} are allowed; cut the call",
+                              call.input_entries.count, Topk::most_places));
+  }
   if (asked.momentum > 0) return refuse("topk.momentum of an input of entries: the velocity needs all elements");
   if (asked.clip > 0) return refuse("topk.clip of an input of entries: the norm needs all elements");
   if (asked.selection == TopkSelection::Exact || asked.feedback) return {};
@@ -73,8 +72,8 @@ int flags_of(const Call& call, const Algorithm& algorithm) {
   if (asked.momentum > 0) flags |= sparse::velocity;
   if (asked.clip > 0) flags |= sparse::clipped;
   if (asked.capped) flags |= sparse::capped;
-  if (&algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced) flags |= sparse::balanced;
-  if (&algorithm == &sparse_doubling) flags |= sparse::unranged;
+  const bool ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
+  if (!ranged) flags |= sparse::unranged;
   return flags;
 }
 
@@ -112,7 +111,7 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
     return refuse(fmt::format("topk leaves out terms of a sum: the reduction is {}, must be sum or avg",
                               to_string(call.reduction)));
   }
-  const double places = static_cast<double>(places_of(call, hosts.size()));
+  const double places = static_cast<double>(input_length(call, hosts.size()));
   if (places > Topk::most_places) {
     return refuse(fmt::format("topk of {} elements: places have 32 bits, at most {} are allowed; cut the call", places,
                               Topk::most_places));
@@ -135,18 +134,20 @@ bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries) {
   if (asked.clip > 0 || asked.capped) return false;
   if (asked.selection == TopkSelection::Threshold) return asked.threshold == 0;
   return asked.selection == TopkSelection::Exact &&
-         entries_asked(asked, places_of(call, hosts.size()), next_run(call)) >= entries;
+         entries_asked(asked, input_length(call, hosts.size()), next_run(call)) >= entries;
 }
 
 void plan_topk(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Topk& asked = topk_of(call);
   const Rank size = request.hosts.size();
-  const std::size_t places = places_of(call, size), entries = most_entries(asked, places, next_run(call));
+  const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
   part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm);
   part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm, entries, size);
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
+  const bool balanced = &request.algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced;
+  if (balanced) part.structure.numbers[sparse::bins] = sparse::bins_for(entries, size);
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = asked.feedback;

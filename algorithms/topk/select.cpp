@@ -11,10 +11,8 @@ namespace lacuna {
 namespace {
 
 using kernels::backend;
-using kernels::Backend;
 using kernels::Cut;
 
-std::size_t workspace_bytes(const PartView&) { return Backend::workspace_bytes(); }
 std::size_t samples(const PartView& part) {
   return topk_of(part.call).selection == TopkSelection::Sampled ? topk_of(part.call).samples : 0;
 }
@@ -176,23 +174,19 @@ Status sum_squares(const KernelCall& call) {
 
 constexpr Kernel select_kernel = {"select", select_entries}, sum_squares_kernel = {"sum of squares", sum_squares};
 
-void append(std::vector<Region>& all, const std::vector<Region>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 sparse::Selection select(GraphBuilder& g) {
   const sparse::Selection mine = sparse::room_for_selection(g);
   const std::vector<Region> input = sparse::whole_input(g);
   std::vector<Region> writes;
-  if (sparse::has(g, sparse::feedback)) append(writes, sparse::whole_array(g, residual_array));
-  if (sparse::has(g, sparse::velocity)) append(writes, sparse::whole_array(g, velocity_array));
-  append(writes, {mine.places, mine.values, g.buffer({.element = Dtype::U8, .capacity = workspace_bytes}),
-                  g.buffer({.capacity = samples})});
+  const auto write = [&](const std::vector<Region>& more) { writes = sparse::joined(std::move(writes), more); };
+  if (sparse::has(g, sparse::feedback)) write(sparse::whole_array(g, residual_array));
+  if (sparse::has(g, sparse::velocity)) write(sparse::whole_array(g, velocity_array));
+  write({mine.places, mine.values, g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes}),
+         g.buffer({.capacity = samples})});
   for (int list = 0; list < 2; ++list) {
-    append(writes,
-           {g.buffer({.element = Dtype::I32, .capacity = entries_given}), g.buffer({.capacity = entries_given})});
+    write({g.buffer({.element = Dtype::I32, .capacity = entries_given}), g.buffer({.capacity = entries_given})});
   }
   std::vector<Value> uses;
   if (sparse::has(g, sparse::clipped)) {

@@ -70,9 +70,6 @@ Status add_own(const KernelCall& call) {
 
 constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"add own", add_own};
 
-std::size_t most_kept(const PartView& part) { return part.part.entries; }
-std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
-
 /// The steps of one rank, piece by piece. Piece c of range r is piece r * chunks + c of all.
 class Ring {
  public:
@@ -80,8 +77,9 @@ class Ring {
       : g_(g), mine_(mine), chunks_(g.number(sparse::chunks)), rooms_(sparse::merge_rooms(g)) {
     for (Rank i = 0; i < 2 * chunks_; ++i) messages_.push_back(sparse::message_room(g));
     if (!sparse::has(g, sparse::capped)) return;
-    kept_ = {g.buffer({.element = Dtype::I32, .capacity = most_kept}), g.buffer({.capacity = most_kept}),
-             g.buffer({.element = Dtype::U8, .capacity = workspace_bytes})};
+    kept_ = {g.buffer({.element = Dtype::I32, .capacity = sparse::most_selected}),
+             g.buffer({.capacity = sparse::most_selected}),
+             g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})};
     residual_ = sparse::whole_array(g, residual_array).front();
   }
 
@@ -126,8 +124,7 @@ class Ring {
   std::vector<Region> writes(const Region& message, Rank piece) const {
     sparse::MergeRooms rooms = rooms_;
     rooms.message = message;
-    std::vector<Region> all = rooms.regions();
-    all.insert(all.end(), kept_.begin(), kept_.end());
+    std::vector<Region> all = sparse::joined(rooms.regions(), kept_);
     if (!kept_.empty()) all.push_back(sparse::piece_of(residual_, piece, pieces()));
     return all;
   }

@@ -5,7 +5,7 @@ namespace {
 
 void build(GraphBuilder& g) {
   const sparse::Selection mine = select(g);
-  const Region ranges = sparse::has(g, sparse::balanced) ? sparse::balanced_ranges(g, mine) : sparse::even_ranges(g);
+  const Region ranges = g.number(sparse::bins) > 0 ? sparse::balanced_ranges(g, mine) : sparse::even_ranges(g);
   const Region sum = sparse::reduce_range(g, sparse::split(g, mine, ranges), ranges);
   sparse::place_in_output(g, sparse::exchange(g, sum), ranges);
 }
@@ -19,10 +19,10 @@ void build_half(GraphBuilder& g) {
 }  // namespace
 
 // Each rank sums up one range of the data, for which all send it their entries; then the sums go to all. A sum with
-// many entries travels as a dense one. 2 steps (2(P-1) more, of 32 KiB / P, where ranges are balanced); each rank gets
-// (P-1)/P of its k entries and of those of the result. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler:
-// SparCML (SC 2019), split allgather; Li, Hoefler: Near-optimal sparse allreduce (PPoPP 2022), whose ranges are
-// balanced.
+// many entries travels as a dense one. 2 steps (2(P-1) more, of at most 32 KiB / P, where ranges are balanced); each
+// rank gets (P-1)/P of its k entries and of those of the result. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh,
+// Hoefler: SparCML (SC 2019), split allgather; Li, Hoefler: Near-optimal sparse allreduce (PPoPP 2022), whose ranges
+// are balanced.
 constexpr Algorithm sparse_split = {
     .collective = Collective::Allreduce,
     .name = "sparse_split",

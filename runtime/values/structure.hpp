@@ -16,14 +16,14 @@ enum class Data : std::uint8_t {
 /// What a graph depends on beside its algorithm, its ranks and their hosts: how the buffers of the call lie to each
 /// other, and a few small integers whose meaning only the algorithm's program knows; 0 is the usual.
 struct Structure {
-  static constexpr std::size_t most_numbers = 3;
+  static constexpr std::size_t most_numbers = 4;
 
   bool in_place = false;
   bool feedback = false;  ///< the input is added to the state's residual, which stands for it and is made if it lacks
   Data data = Data::Own;
   std::array<int, most_numbers> numbers{};
 
-  bool has_numbers() const { return (numbers[0] | numbers[1] | numbers[2]) != 0; }
+  bool has_numbers() const { return (numbers[0] | numbers[1] | numbers[2] | numbers[3]) != 0; }
 
   /// Number by number: on each call's way, where a call of memcmp would cost more.
   friend bool operator==(const Structure& a, const Structure& b) {

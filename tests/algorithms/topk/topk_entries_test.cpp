@@ -1,4 +1,8 @@
+#include <map>
+#include <set>
+
 #include "tests/algorithms/topk/sparse_rig.hpp"
+#include "tests/support/oracle.hpp"
 
 // Inputs and outputs of entries, and the collectives of sharded training.
 namespace lacuna::test {
@@ -150,6 +154,33 @@ TEST_P(SparseEntries, EachRankMayGiveItsOwnNumberAlsoNone) {
   const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 5000);
   ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 0, 5000)));
   for (const auto& result : rig.results) EXPECT_EQ(result, entries_of(sum_of(dense)));
+}
+
+TEST_P(SparseEntries, OfTheLongestArraysPlacesAreExactAlsoAtTheBordersOfRanges) {
+  constexpr Rank size = 5;
+  constexpr std::size_t count = 4294967295;
+  EntriesRig rig(size);
+  std::vector<Entries> given(size);
+  std::map<std::uint32_t, float> sum;
+  for (std::size_t rank = 0; rank < given.size(); ++rank) {
+    std::set<std::size_t> places = {0, 1, count - 1 - rank};
+    for (std::size_t i = 1; i < size; ++i) {
+      const std::size_t border = exact_boundary(i, count, size);
+      places.insert({border - 1 - rank, border - 1, border, border + rank});
+    }
+    for (std::size_t place : places) {
+      given[rank].places.push_back(static_cast<std::uint32_t>(place));
+      given[rank].values.push_back(static_cast<float>(rank + 1));
+      sum[given[rank].places.back()] += given[rank].values.back();
+    }
+  }
+  Entries all;
+  for (const auto& [place, value] : sum) all.places.push_back(place), all.values.push_back(value);
+  for (const char* options : {"k=320,feedback=0", "k=320,feedback=0,ranges=even"}) {
+    const Call call = rig.call_of(Collective::Allreduce, GetParam(), options, count);
+    ASSERT_NO_FATAL_FAILURE(expect_ok(rig.run(call, &given, {}, 0, 1000)));
+    for (const Entries& result : rig.results) EXPECT_EQ(result, all) << options;
+  }
 }
 
 TEST_P(SparseEntries, APlaceBeyondTheDataIsRefused) {

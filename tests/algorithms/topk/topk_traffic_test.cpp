@@ -194,7 +194,7 @@ std::vector<Rank> peers_of(const Graphs& graphs, Rank position) {
   return peers;
 }
 
-Graphs graphs_for(const char* name, Rank size, std::array<int, 3> numbers) {
+Graphs graphs_for(const char* name, Rank size, decltype(Structure::numbers) numbers) {
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = name;
   call.options.method = *method_options("topk:feedback=0");
@@ -249,6 +249,27 @@ TEST(SparseTraffic, BalancedRangesGiveAllRanksAsMuchToAddAlsoWhereRanksDiffer) {
                       "density=1,feedback=0,format=coordinates,ranges=even"),
             1.5)
       << "this shows that the pattern is not balanced by itself";
+}
+
+TEST(SparseTraffic, BalancedRangesCostAboutATenthOfWhatTheEntriesDo) {
+  constexpr std::size_t p = 5;
+  for (std::size_t k : {1u, 100u, 319u, 640u, 1000u, 5000u, 20000u}) {
+    const Vectors inputs = sparse_inputs(Pattern::Full, p, 60000, 1);
+    SparseRig rig(p);
+    std::uint64_t bytes[2];
+    for (const char* ranges : {"balanced", "even"}) {
+      rig.sent();
+      ASSERT_EQ(rig.run(inputs, "sparse_split", fmt::format("k={},feedback=0,ranges={}", k, ranges)), "");
+      const auto sent = rig.sent();
+      bytes[ranges == std::string("even")] = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
+    }
+    EXPECT_LE(bytes[0], bytes[1] + bytes[1] / 10) << "k=" << k;
+    if (k < 64 * p) {
+      EXPECT_EQ(bytes[0], bytes[1]) << "k=" << k << ": too few entries for a histogram";
+    } else if (k > 1000) {
+      EXPECT_GT(bytes[0], bytes[1]) << "k=" << k;
+    }
+  }
 }
 
 }  // namespace
