@@ -46,13 +46,17 @@ def train(lacuna, ranks, config, fresh):
 
 
 def train_in_lab(lacuna, hosts, rate, config, fresh):
-    """On emulated hosts, at one go, unless a log says that just this was done. The log."""
-    path = config.with_suffix(".log")
-    asked = f"links of {rate}\n{config.read_text(encoding='utf-8')}"
+    """On emulated hosts, at one go. The log."""
+    return in_lab(lacuna, hosts, rate, ["run", "--quiet", "--fresh", config], config.read_text(encoding="utf-8"),
+                  config.with_suffix(".log"), fresh)
+
+
+def in_lab(lacuna, hosts, rate, words, what, path, fresh):
+    """A command of lacuna on emulated hosts, unless a log at this path says that just this was done. The log."""
+    asked = f"links of {rate}\n{what}"
     log = path.read_text(encoding="utf-8") if path.exists() else ""
     if fresh or not log.startswith(asked):
-        command = [ROOT / "tests" / "lab" / "lab.py", "--hosts", hosts, "--rate", rate, "--raw", "--", lacuna, "run",
-                   "--quiet", "--fresh", config]
+        command = [ROOT / "tests" / "lab" / "lab.py", "--hosts", hosts, "--rate", rate, "--raw", "--", lacuna, *words]
         busy = os.getloadavg()[0]
         done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode != 0:

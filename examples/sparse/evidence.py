@@ -7,12 +7,14 @@
 
 `run` carries out what is missing of each experiment, a config of this folder, once for each seed, into results/sparse/:
 `methods` on four ranks of this machine, `time` on four hosts of the lab, where times count; do nothing else meanwhile.
-`gather` brings the result files together in docs/sparse.csv, means over the seeds for each method and evaluation, and
-docs/sparse_time.csv, what was measured in the lab with each seed. `draw` makes the tables and the picture of
-docs/sparse.md of these, and its table of options by the command. Needs Debian's python3-h5py and python3-matplotlib.
+`calls` measures single calls there, on four and eight hosts. `gather` brings the result files together in
+docs/sparse.csv, means over the seeds for each method and evaluation, docs/sparse_time.csv, what was measured in the lab
+with each seed, and docs/sparse_calls.csv. `draw` makes the tables and the picture of docs/sparse.md of these, and its
+table of options by the command. Needs Debian's python3-h5py and python3-matplotlib.
 """
 import argparse
 import collections
+import json
 import pathlib
 import re
 import statistics
@@ -28,21 +30,30 @@ from trials import ROOT, spread
 
 CURVES = ROOT / "docs" / "sparse.csv"
 TIMES = ROOT / "docs" / "sparse_time.csv"
+CALLS = ROOT / "docs" / "sparse_calls.csv"
 PAGE = ROOT / "docs" / "sparse.md"
-EXPERIMENTS = ["methods", "time"]
+TRAININGS = ["methods", "time"]
+EXPERIMENTS = [*TRAININGS, "calls"]
 SEEDS = 3
 RANKS = 4
 GOAL = 0.87  # of the test images
 QUANTITIES = ["payload_bytes", "seconds"]
 TIME_COLUMNS = ["method", "seed", "seconds_until", "steps_until", "accuracy", "step_ms", "waiting", "kernels_ms",
                 "payload_bytes", "raw_rate", "load", "machine"]
+CALL_HOSTS = [4, 8]
+CALL_PATTERNS = ["uniform", "powerlaw:0.8"]
+CALL_WORDS = ["-b", "100M", "-e", "100M", "-n", "5", "-w", "1", "--method", "topk:density=0.01", "--density", "0.01",
+              "--algorithm", "sparse_allgather,sparse_split,sparse_ring,sparse_doubling,ring"]
+CALL_COLUMNS = ["hosts", "pattern", "algorithm", "payload_bytes", "kernels_ms", "ms", "raw_rate", "load"]
 KERNELS = ["topk.select_s", "topk.pack_s", "topk.merge_s"]
 COLOURS = ["#333333", "#8d99ae", "#5c677d", "#3a9d5d", "#2e86ab", "#d1495b", "#e6a1a9", "#e08e1b", "#7b2d8b"]
 
 
 def run(arguments):
     lacuna = trials.lacuna_of(arguments.build)
-    for experiment in arguments.experiments:
+    if "calls" in arguments.experiments:
+        measure_calls(lacuna, arguments.rate, arguments.fresh)
+    for experiment in (name for name in TRAININGS if name in arguments.experiments):
         for seed in range(1, arguments.seeds + 1):
             begin = time.monotonic()
             config = trials.config_of(HERE, experiment, seed)
@@ -53,14 +64,42 @@ def run(arguments):
             print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
+def measure_calls(lacuna, rate, fresh):
+    folder = trials.results_of(HERE, "calls")
+    folder.mkdir(parents=True, exist_ok=True)
+    for hosts in CALL_HOSTS:
+        for pattern in CALL_PATTERNS:
+            path = folder / f"{hosts} {pattern}.json"
+            words = ["perf", "allreduce", *CALL_WORDS, "--pattern", pattern, "-J", path]
+            trials.in_lab(lacuna, hosts, rate, words, f"{words}\n", path.with_suffix(".log"), fresh)
+            print(path, flush=True)
+
+
+def calls():
+    """The rows of CALL_COLUMNS. A call in place and one out of place count alike."""
+    for hosts in CALL_HOSTS:
+        for pattern in CALL_PATTERNS:
+            path = trials.results_of(HERE, "calls") / f"{hosts} {pattern}.json"
+            log = path.with_suffix(".log").read_text(encoding="utf-8")
+            load = re.search(r"load average before: ([\d.]+)", log)[1]
+            for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
+                both = [row["in_place"], row["out_of_place"]]
+                kernels = [sum(one.get("phases", {}).get(name, 0) for name in ("select", "pack", "merge"))
+                           for one in both]
+                yield [hosts, pattern, row["algorithm"], row["payload_bytes_per_rank"],
+                       f"{statistics.fmean(kernels) / 1e3:.4g}",
+                       f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{trials.raw_rate(log):.4g}", load]
+
+
 def gather(_):
     lines = []
-    for experiment in EXPERIMENTS:
+    for experiment in TRAININGS:
         for method, rows in trials.evaluations(HERE, experiment).items():
             lines += trials.mean_curve(experiment, method, rows, QUANTITIES)
     trials.write_csv(CURVES, trials.CURVE + QUANTITIES, lines)
     times = [row for path in trials.result_files(HERE, "time") for row in measured(path)]
     trials.write_csv(TIMES, TIME_COLUMNS, times)
+    trials.write_csv(CALLS, CALL_COLUMNS, calls())
 
 
 def measured(path):
@@ -105,6 +144,23 @@ def times_table(rows):
     return "\n".join(lines)
 
 
+def calls_table(rows):
+    """What a call should take, its bytes at the rate of the links and then its kernels, beside what it takes."""
+    dense = {(row["hosts"], row["pattern"]): row for row in rows if row["algorithm"] == "ring"}
+    lines = ["| hosts | pattern | algorithm | MB sent | on the wire, ms | kernels, ms | predicted, ms | measured, ms "
+             "| measured / predicted | dense / measured |", "|---:|---|---|" + "---:|" * 7]
+    for row in rows:
+        sent, measured = float(row["payload_bytes"]), float(row["ms"])
+        wire = 1e3 * sent / float(row["raw_rate"])
+        kernels = float(row["kernels_ms"])
+        ratio = float(dense[row["hosts"], row["pattern"]]["ms"]) / measured
+        name = "dense `ring`" if row["algorithm"] == "ring" else f"`{row['algorithm']}`"
+        lines.append(f"| {row['hosts']} | {row['pattern']} | {name} | {sent / 1e6:.2f} | {wire:.0f} | {kernels:.0f} "
+                     f"| {wire + kernels:.0f} | {measured:.0f} | {measured / (wire + kernels):.2f} | {ratio:.1f} |")
+    loads = sorted(float(row["load"]) for row in rows)
+    return "\n".join(lines) + f"\n\nLoad average just before: {loads[0]:.1f} to {loads[-1]:.1f}."
+
+
 def plot(curves):
     panels = [("methods", "epochs", 1, "epochs (784-128-64-10)"),
               ("methods", "payload_bytes", 1e-6, "MB sent by a rank"),
@@ -147,6 +203,7 @@ def draw(arguments):
     plot(curves)
     trials.write_between(PAGE, "options", options_table(trials.lacuna_of(arguments.build)))
     trials.write_between(PAGE, "methods", trials.accuracy_table(curves["methods"], digits=1))
+    trials.write_between(PAGE, "calls", calls_table(list(trials.read_csv(CALLS))))
     trials.write_between(PAGE, "time", f"{times_table(times)}\n\n{conditions(times)}\n\n![accuracy](sparse.svg)")
 
 

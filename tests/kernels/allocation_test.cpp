@@ -2,49 +2,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "kernels/backend.hpp"
 #include "tests/kernels/block.hpp"
 #include "tests/kernels/selection.hpp"
+#include "tests/support/replaced_new.hpp"
 #include "transports/inproc.hpp"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-/// Null if there is no memory.
-void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
-  ++allocations;
-  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-  return std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
-}
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  void* memory = try_allocate(bytes, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Where g++ sees both inside it takes them for a pair that does not fit.
-[[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  return try_allocate(bytes, alignof(std::max_align_t));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace lacuna::test {
 namespace {
+
+thread_local std::size_t allocations = 0;
 
 template <class Run>
 std::size_t allocations_of(const Run& run) {
@@ -128,4 +97,10 @@ TEST(Allocations, KernelsOfListsMakeNone) {
 }
 
 }  // namespace
+
+bool may_allocate(std::size_t) noexcept {
+  ++allocations;
+  return true;
+}
+
 }  // namespace lacuna::test

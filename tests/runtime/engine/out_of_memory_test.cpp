@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <optional>
 
 #include "algorithms/skip/skip.hpp"
@@ -11,7 +9,9 @@
 #include "tests/support/calls.hpp"
 #include "tests/support/forwarding_transport.hpp"
 #include "tests/support/ranks.hpp"
+#include "tests/support/replaced_new.hpp"
 
+namespace lacuna::test {
 namespace {
 
 /// Which allocation of this thread fails: so many good ones later, counted from `smallest` bytes on.
@@ -33,28 +33,6 @@ bool fails(std::size_t bytes) {
   if (!shortage->forever) shortage.reset();
   return true;
 }
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = fails(bytes) ? nullptr : std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-// Where g++ sees both inside it takes them for a pair that does not fit.
-[[gnu::noinline]] void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-
-namespace lacuna::test {
-namespace {
 
 using Floats = std::vector<float>;
 
@@ -205,4 +183,7 @@ TEST(OutOfMemory, ACallWhoseOwnMemoryCanNotBeHadFailsAndAnotherCommunicatorGoesO
 }
 
 }  // namespace
+
+bool may_allocate(std::size_t bytes) noexcept { return !fails(bytes); }
+
 }  // namespace lacuna::test
