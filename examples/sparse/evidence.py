@@ -158,7 +158,7 @@ def calls_table(rows):
         lines.append(f"| {row['hosts']} | {row['pattern']} | {name} | {sent / 1e6:.2f} | {wire:.0f} | {kernels:.0f} "
                      f"| {wire + kernels:.0f} | {measured:.0f} | {measured / (wire + kernels):.2f} | {ratio:.1f} |")
     loads = sorted(float(row["load"]) for row in rows)
-    return "\n".join(lines) + f"\n\nLoad average just before: {loads[0]:.1f} to {loads[-1]:.1f}."
+    return "\n".join(lines) + f"\n\nLoad average just before: {span(loads[0], loads[-1], 1)}."
 
 
 def plot(curves):
@@ -189,12 +189,19 @@ def options_table(lacuna):
                       *(f"| `{name}` | {default} | {allowed} | {what} |" for name, default, allowed, what in rows[1:])])
 
 
+def span(low, high, digits):
+    """Two numbers, or one where they read alike."""
+    texts = [f"{number:.{digits}f}" for number in (low, high)]
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
 def conditions(times):
     """Where and how the lab's figures came about, in a sentence."""
     machines, seeds = (sorted({row[name] for row in times}) for name in ("machine", "seed"))
     rates, loads = (sorted(float(row[name]) for row in times) for name in ("raw_rate", "load"))
-    text = (f"Lab, seeds {', '.join(seeds)}: {'; '.join(machines)}. A plain TCP ring reached {rates[0] / 1e6:.0f} to "
-            f"{rates[-1] / 1e6:.0f} MB/s per host there. Load average just before: {loads[0]:.1f} to {loads[-1]:.1f}.")
+    text = (f"Lab, seeds {', '.join(seeds)}: {'; '.join(machines)}. A plain TCP ring reached "
+            f"{span(rates[0] / 1e6, rates[-1] / 1e6, 0)} MB/s per host there. Load average just before: "
+            f"{span(loads[0], loads[-1], 1)}.")
     return textwrap.fill(text, 120)
 
 
