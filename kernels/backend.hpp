@@ -60,8 +60,9 @@ class Backend {
   /// out[i] = round(in[i] scaled), in the accumulation type; with a scale of one, and for integers, a copy. `out` and
   /// `in` are the same or disjoint; for a copy they may also overlap.
   virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
-  /// *sum = the sum of the squares of all elements, in f64. The order of the additions depends on the count only.
-  virtual void sum_of_squares(Source from, double* sum) const = 0;
+  /// *sum = the sum of all elements to this power, 1 or 2, in f64. The order of the additions depends on the count
+  /// only.
+  virtual void sum_of_powers(Source from, int power, double* sum) const = 0;
   /// residual[i] += factor * input[i]; with a velocity velocity[i] = momentum * velocity[i] + factor * input[i], and
   /// the residual adds that instead (Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018, equations 4 and 5).
   /// Each is rounded to the dtype. `velocity` may be null.

@@ -5,29 +5,29 @@
 namespace lacuna::kernels {
 namespace {
 
-/// The squares of a stretch, in lanes that are added up at its end.
-template <class T>
-struct SquaresKernel {
+/// The elements of a stretch, or their squares, in lanes that are added up at its end.
+template <class T, bool squared>
+struct PowersKernel {
   const std::byte* from;
   std::size_t count;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, double& sum) const {
     constexpr std::size_t lanes = 16;
     const std::size_t first = i * stretch, length = stretch_length(first, count);
-    double squares[lanes] = {};
+    double sums[lanes] = {};
     const std::size_t whole = length / lanes * lanes;
     for (std::size_t j = 0; j < whole; j += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) squares[lane] += square(first + j + lane);
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += power(first + j + lane);
     }
-    for (std::size_t j = whole; j < length; ++j) squares[j - whole] += square(first + j);
+    for (std::size_t j = whole; j < length; ++j) sums[j - whole] += power(first + j);
     double all = 0;
-    for (double lane : squares) all += lane;
+    for (double lane : sums) all += lane;
     sum += all;
   }
 
-  KOKKOS_INLINE_FUNCTION double square(std::size_t i) const {
+  KOKKOS_INLINE_FUNCTION double power(std::size_t i) const {
     const double value = widen(load<T>(from, i));
-    return value * value;
+    return squared ? value * value : value;
   }
 };
 
@@ -65,9 +65,13 @@ void feed_back_as(const FeedBack& by, Target residual, std::byte* velocity, cons
 
 }  // namespace
 
-void SpaceBackend::sum_of_squares(Source from, double* sum) const {
+void SpaceBackend::sum_of_powers(Source from, int power, double* sum) const {
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
-    Space::reduce(stretches_of(from.count), SquaresKernel<T>{from.data, from.count}, sum);
+    if (power == 1) {
+      Space::reduce(stretches_of(from.count), PowersKernel<T, false>{from.data, from.count}, sum);
+    } else {
+      Space::reduce(stretches_of(from.count), PowersKernel<T, true>{from.data, from.count}, sum);
+    }
   });
 }
 

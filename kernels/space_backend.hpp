@@ -15,7 +15,7 @@ class SpaceBackend final : public Backend {
   std::string_view name() const override { return Space::name(); }
   void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
   void copy(Scale scale, Target out, const std::byte* in) const override;
-  void sum_of_squares(Source from, double* sum) const override;
+  void sum_of_powers(Source from, int power, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
   void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,

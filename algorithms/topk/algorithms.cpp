@@ -4,7 +4,7 @@ namespace lacuna {
 
 extern const Algorithm allreduce_ring, reduce_scatter_ring, allgather_ring;
 
-constexpr std::array<MethodAlgorithm, 6> topk_algorithms = {{
+constexpr std::array<MethodAlgorithm, 7> topk_algorithms = {{
     {&sparse_allgather, "sparse_allgather", "1 step, k(P-1) entries per rank; for few ranks", &allreduce_ring,
      sparse_allgather_bytes},
     {&sparse_split, "sparse_split", "2 steps, (P-1)/P of k entries and of those of the result per rank",
@@ -15,6 +15,8 @@ constexpr std::array<MethodAlgorithm, 6> topk_algorithms = {{
     {&sparse_doubling, "sparse_doubling",
      "log2 P steps, the entries of sums of 1, 2, 4 ... ranks; for small selections", &allreduce_ring,
      sparse_doubling_bytes},
+    {&gtopk, "gtopk", "2 log2 P steps, never more than k entries, in the result neither; what is dropped is fed back",
+     &allreduce_ring, gtopk_bytes},
     {&sparse_reduce_scatter, "sparse_split", "1 step, (P-1)/P of k entries per rank", &reduce_scatter_ring,
      sparse_reduce_scatter_bytes},
     {&sparse_gather_blocks, "sparse_allgather", "1 step, k(P-1) entries per rank", &allgather_ring,

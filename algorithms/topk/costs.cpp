@@ -55,6 +55,11 @@ double sparse_ring_bytes(const ExpectedPart& part) {
   return chunks * bytes;
 }
 
+/// One message up, one down, of each rank but the root.
+double gtopk_bytes(const ExpectedPart& part) {
+  return 2 * (part.size - 1) * message_bytes(part, part.entries, part.places) / part.size;
+}
+
 /// In the hypercube sums double; a rank outside of it brings its own to one inside, and gets the result.
 double sparse_doubling_bytes(const ExpectedPart& part) {
   Rank cube = 1;

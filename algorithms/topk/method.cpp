@@ -7,6 +7,7 @@ const Topk& as_topk(const void* options) { return *static_cast<const Topk*>(opti
 bool by_density(const void* options) { return as_topk(options).k == 0; }
 bool by_threshold(const void* options) { return as_topk(options).selection == TopkSelection::Threshold; }
 bool by_sample(const void* options) { return as_topk(options).selection == TopkSelection::Sampled; }
+bool by_gaussian(const void* options) { return as_topk(options).selection == TopkSelection::Gaussian; }
 bool has_momentum(const void* options) { return as_topk(options).momentum > 0; }
 bool warms_up(const void* options) { return as_topk(options).warm_up > 0; }
 
@@ -23,6 +24,7 @@ constexpr std::string_view outcomes[] = {"dense", "sparse"};
 constexpr std::string_view examples[] = {"density=0.1",
                                          "k=30,feedback=0,format=bitmap",
                                          "density=0.05,selection=sampled,samples=64,ranges=even",
+                                         "density=0.06,selection=gaussian,steps=20,step=0.02",
                                          "k=20,selection=threshold,threshold=7,format=coordinates",
                                          "density=0.04,warm_up=2,warm_up_density=0.5,format=local16,chunks=3",
                                          "density=0.2,momentum=0.5,clip=1e6",

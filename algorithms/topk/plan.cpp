@@ -44,15 +44,28 @@ Status check_selection(const Topk& asked) {
   return {};
 }
 
+/// Do messages hold no more than their share of k?
+bool is_capped(const Topk& asked, const Algorithm& algorithm) { return asked.capped || &algorithm == &gtopk; }
+
+/// Does the selection say nothing of how many entries there are at most?
+bool is_unlimited(const Topk& asked) {
+  return asked.selection == TopkSelection::Threshold || asked.selection == TopkSelection::Gaussian;
+}
+
 Status check_capped(const Call& call, const Algorithm& algorithm) {
   const Topk& asked = topk_of(call);
-  if (!asked.capped) return {};
-  if (&algorithm != &sparse_ring) {
-    return refuse(fmt::format("topk.capped: only sparse_ring drops entries on their way, not {}", algorithm.name));
+  if (!is_capped(asked, algorithm)) return {};
+  const std::string_view what = &algorithm == &gtopk ? "topk by gtopk" : "topk.capped";
+  if (asked.capped && &algorithm != &sparse_ring) {
+    return refuse(
+        fmt::format("topk.capped: only sparse_ring drops entries where it is asked to, not {}", algorithm.name));
   }
-  if (!asked.feedback) return refuse("topk.capped: what is dropped is fed back; it needs feedback=1");
-  if (asked.selection != TopkSelection::Threshold) return {};
-  return refuse("topk.capped: with selection=threshold there is no k that caps; selection must be exact or sampled");
+  if (!asked.feedback) return refuse(fmt::format("{}: what is dropped is fed back; it needs feedback=1", what));
+  if (!is_unlimited(asked)) return {};
+  return refuse(
+      fmt::format("{}: selection={} selects any number of entries, of which no rank could hold all; selection "
+                  "must be exact or sampled",
+                  what, topk_selection_names[static_cast<std::size_t>(asked.selection)]));
 }
 
 /// The next run of the state.
@@ -60,7 +73,7 @@ std::uint64_t next_run(const Call& call) { return call.options.state ? call.opti
 
 /// The most entries that a rank selects. A sample is no more than a third off, or counts for nothing.
 std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t run) {
-  if (asked.selection == TopkSelection::Threshold) return places;
+  if (is_unlimited(asked)) return places;
   const std::size_t entries = entries_asked(asked, places, run);
   return asked.selection == TopkSelection::Exact ? entries : std::min(places, entries + entries / 3);
 }
@@ -71,7 +84,7 @@ int flags_of(const Call& call, const Algorithm& algorithm) {
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
   if (asked.clip > 0) flags |= sparse::clipped;
-  if (asked.capped) flags |= sparse::capped;
+  if (is_capped(asked, algorithm)) flags |= sparse::capped;
   const bool ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
   if (!ranged) flags |= sparse::unranged;
   return flags;
@@ -131,7 +144,7 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
 
 bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries) {
   const Topk& asked = topk_of(call);
-  if (asked.clip > 0 || asked.capped) return false;
+  if (asked.clip > 0 || asked.capped || call.options.algorithm == gtopk.name) return false;
   if (asked.selection == TopkSelection::Threshold) return asked.threshold == 0;
   return asked.selection == TopkSelection::Exact &&
          entries_asked(asked, input_length(call, hosts.size()), next_run(call)) >= entries;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -76,6 +77,46 @@ Sampler sampler_of(const PartView& part) {
   return sampler;
 }
 
+Cut exact_cut(const Given& given) {
+  Cut cut;
+  backend().largest(source(given.from), given.wanted, given.workspace, &cut);
+  return cut;
+}
+
+/// The magnitude that as large a share of a normal distribution exceeds.
+double normal_quantile(double share) {
+  double low = 0, high = 40;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::sqrt(2.0)) > share ? low : high) = middle;
+  }
+  return high;
+}
+
+/// As if the elements were drawn from a normal distribution; then the threshold is moved while it takes too few or too
+/// many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed deep learning (2019),
+/// algorithm 1, with the third of k and the three halves of its authors' code.
+Cut gaussian_cut(const Topk& asked, const Given& given) {
+  const kernels::Source from = source(given.from);
+  const double count = static_cast<double>(from.count), wanted = static_cast<double>(given.wanted);
+  double sum = 0, squares = 0;
+  backend().sum_of_powers(from, 1, &sum);
+  backend().sum_of_powers(from, 2, &squares);
+  const double mean = sum / count, deviation = std::sqrt(std::max(squares / count - mean * mean, 0.0));
+  double threshold = std::max(mean + deviation * normal_quantile(wanted / count), 0.0);
+  if (!std::isfinite(threshold)) return exact_cut(given);
+  Cut cut{.above = kernels::magnitude_of(from.dtype, threshold)};
+  for (int step = 0; step < asked.steps; ++step) {
+    std::uint64_t taken = 0;
+    backend().count(from, &cut, &taken);
+    const bool few = 3 * taken<2 * given.wanted, many = 3 * taken> 4 * given.wanted;
+    if (!few && !many) break;
+    threshold *= few ? 1 - asked.step : 1 + asked.step;
+    cut.above = kernels::magnitude_of(from.dtype, threshold);
+  }
+  return cut;
+}
+
 Cut cut_of(const KernelCall& call, const Given& given) {
   const Topk& asked = topk_of(call.part.call);
   Cut cut;
@@ -87,8 +128,11 @@ Cut cut_of(const KernelCall& call, const Given& given) {
       backend().estimate(source(given.from), given.wanted, asked.samples, sampler_of(call.part), given.sampled,
                          given.workspace, &cut);
       break;
+    case TopkSelection::Gaussian:
+      cut = gaussian_cut(asked, given);
+      break;
     case TopkSelection::Exact:
-      backend().largest(source(given.from), given.wanted, given.workspace, &cut);
+      cut = exact_cut(given);
       break;
   }
   return cut;
@@ -99,7 +143,7 @@ std::uint64_t take(const Given& given, Cut& cut) {
   std::uint64_t taken = 0;
   backend().compact(source(given.from), &cut, given.to(), &taken);
   if (taken <= given.room) return taken;
-  backend().largest(source(given.from), given.wanted, given.workspace, &cut);
+  cut = exact_cut(given);
   taken = 0;
   backend().compact(source(given.from), &cut, given.to(), &taken);
   return taken;
@@ -167,7 +211,7 @@ Status select_entries(const KernelCall& call) {
 
 Status sum_squares(const KernelCall& call) {
   double sum = 0;
-  backend().sum_of_squares(source(all_of(call.reads)), &sum);
+  backend().sum_of_powers(source(all_of(call.reads)), 2, &sum);
   call.defines[0] = std::bit_cast<std::uint64_t>(sum);
   return {};
 }

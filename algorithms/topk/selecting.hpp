@@ -27,15 +27,16 @@ void plan_topk(const PlanRequest& request, Plan& plan);
 std::string_view preferred_topk(const Call& call, const Hosts& hosts);
 bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries);
 
-extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubling;
+extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubling, gtopk;
 extern const Algorithm sparse_reduce_scatter, sparse_gather_blocks;
-extern const std::array<MethodAlgorithm, 6> topk_algorithms;
+extern const std::array<MethodAlgorithm, 7> topk_algorithms;
 
 /// What the algorithms are expected to send (MethodAlgorithm::expected_bytes).
 double sparse_allgather_bytes(const ExpectedPart& part);
 double sparse_split_bytes(const ExpectedPart& part);
 double sparse_ring_bytes(const ExpectedPart& part);
 double sparse_doubling_bytes(const ExpectedPart& part);
+double gtopk_bytes(const ExpectedPart& part);
 double sparse_reduce_scatter_bytes(const ExpectedPart& part);
 
 }  // namespace lacuna

@@ -1,20 +1,18 @@
 #include <utility>
 
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/topk/capped.hpp"
 #include "algorithms/topk/selecting.hpp"
 
 namespace lacuna {
 namespace {
 
-using kernels::backend;
 using sparse::List;
 using sparse::Range;
 
-/// What the steps of a ring write behind the merge rooms where its messages are capped.
-enum Capped : std::size_t { kept_places = 5, kept_values = 6, workspace = 7, rest = 8 };
-
-/// Entries that a message of this piece may hold: all chunks of a range together the P-th part of all.
+/// Entries that a message of this piece may hold: where they are capped, all chunks of a range together the P-th part
+/// of all.
 std::size_t cap_of(const PartView& part, const Range& piece) {
+  if (!sparse::has(part, sparse::capped)) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
   const auto chunks = static_cast<std::size_t>(part.part.structure.numbers[sparse::chunks]);
   const std::size_t of_range =
@@ -23,28 +21,13 @@ std::size_t cap_of(const PartView& part, const Range& piece) {
   return boundary(chunk + 1, of_range, chunks) - boundary(chunk, of_range, chunks);
 }
 
-/// The largest of these entries; what is dropped waits in the residual for the next call.
-kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, const Range& piece) {
-  const std::size_t most = cap_of(call.part, piece);
-  if (!sparse::has(call.part, sparse::capped) || entries.entries <= most) return entries;
-  const Extent& residual = call.writes[rest];
-  const List kept = List::of(call.writes[kept_places], call.writes[kept_values], most);
-  kernels::Cut cut;
-  std::uint64_t taken = 0;
-  backend().largest({kept.dtype, entries.values, entries.entries}, most, call.writes[workspace].data, &cut);
-  backend().keep(entries, &cut, {kept.places, kept.values, most}, {residual.dtype, residual.data, residual.count},
-                 &taken);
-  call.counted.contributed -= entries.entries - taken;
-  call.counted.kept += entries.entries - taken;
-  return List{kept.places, kept.values, taken, kept.dtype}.in({entries.base, std::int64_t{1} << 32, 0});
-}
-
 /// The own entries of piece given[0] of given[1].
 Status pack_piece(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  call.defines[0] = sparse::write_message(call, cap(call, mine.in(piece), piece), piece, call.writes[0].data);
+  call.defines[0] =
+      sparse::write_message(call, cap(call, mine.in(piece), cap_of(call.part, piece)), piece, call.writes[0].data);
   return {};
 }
 
@@ -58,14 +41,7 @@ Status add_own(const KernelCall& call) {
   if (sound) sound = views.add(mine.in(piece), call.part.position);
   if (!sound) return sound;
   if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, piece, scale);
-  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
-  const auto sum = sparse::merged_list(call, views, {});
-  if (!sum) return sum.status();
-  const kernels::EntriesView kept = cap(call, sum->all(), piece);
-  auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this step writes
-  backend().copy(scale, {sum->dtype, values, kept.entries}, values);
-  call.defines[0] = sparse::write_message(call, kept, piece, call.writes[0].data);
-  return {};
+  return merge_capped(call, views, piece, scale, cap_of(call.part, piece));
 }
 
 constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"add own", add_own};
@@ -77,9 +53,7 @@ class Ring {
       : g_(g), mine_(mine), chunks_(g.number(sparse::chunks)), rooms_(sparse::merge_rooms(g)) {
     for (Rank i = 0; i < 2 * chunks_; ++i) messages_.push_back(sparse::message_room(g));
     if (!sparse::has(g, sparse::capped)) return;
-    kept_ = {g.buffer({.element = Dtype::I32, .capacity = sparse::most_selected}),
-             g.buffer({.capacity = sparse::most_selected}),
-             g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})};
+    cap_rooms_ = cap_rooms(g);
     residual_ = sparse::whole_array(g, residual_array).front();
   }
 
@@ -124,8 +98,8 @@ class Ring {
   std::vector<Region> writes(const Region& message, Rank piece) const {
     sparse::MergeRooms rooms = rooms_;
     rooms.message = message;
-    std::vector<Region> all = sparse::joined(rooms.regions(), kept_);
-    if (!kept_.empty()) all.push_back(sparse::piece_of(residual_, piece, pieces()));
+    std::vector<Region> all = sparse::joined(rooms.regions(), cap_rooms_);
+    if (!cap_rooms_.empty()) all.push_back(sparse::piece_of(residual_, piece, pieces()));
     return all;
   }
 
@@ -133,7 +107,7 @@ class Ring {
   sparse::Selection mine_;
   Rank chunks_;
   sparse::MergeRooms rooms_;
-  std::vector<Region> messages_, kept_, results_;
+  std::vector<Region> messages_, cap_rooms_, results_;
   Rank placed_ = 0;
   Region residual_;
 };
@@ -168,8 +142,8 @@ void build(GraphBuilder& g) {
 // format of each hop, then goes around once more as it is. Ranks talk to their two neighbours only. Ranges travel in
 // chunks, so that one with many entries delays the others little. 2(P-1) steps; each rank sends the entries of the sums
 // of 1 .. P-1 ranks, and those of the result P-1 times, of a P-th of the places. Capped, no message holds more than k/P
-// entries: 2(P-1)/P of k entries, and residuals keep the rest. Source: the dense ring of Patarasuk and Yuan (2009); the
-// residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
+// entries: 2(P-1)/P of k entries, and residuals keep the rest (capped.hpp). Source: the dense ring of Patarasuk and
+// Yuan (2009).
 constexpr Algorithm sparse_ring = {
     .collective = Collective::Allreduce,
     .name = "sparse_ring",

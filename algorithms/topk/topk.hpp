@@ -11,8 +11,8 @@
 namespace lacuna {
 
 /// Which elements are sent.
-enum class TopkSelection : std::uint8_t { Exact = 0, Threshold = 1, Sampled = 2 };
-inline constexpr std::string_view topk_selection_names[] = {"exact", "threshold", "sampled"};
+enum class TopkSelection : std::uint8_t { Exact = 0, Threshold = 1, Sampled = 2, Gaussian = 3 };
+inline constexpr std::string_view topk_selection_names[] = {"exact", "threshold", "sampled", "gaussian"};
 
 /// How the data are cut into what each rank sums up.
 enum class TopkRanges : std::uint8_t { Balanced = 0, Even = 1 };

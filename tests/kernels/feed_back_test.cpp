@@ -65,39 +65,41 @@ TEST_P(FeedBack, TheVelocityIsMultipliedByTheMomentum) {
 
 TEST_P(FeedBack, AMomentumOfZeroForgetsTheVelocity) { expect({.momentum = 0}, draw_small_integer, true); }
 
-class SumOfSquares : public FeedBack {
+class SumOfPowers : public FeedBack {
  protected:
-  double sum(const Elements& elements, std::size_t offset = 0) {
+  double sum(const Elements& elements, int power = 2, std::size_t offset = 0) {
     Block block = block_of(dtype(), elements, offset);
     double result = -1;
-    tested().sum_of_squares({dtype(), block.data(), elements.size()}, &result);
+    tested().sum_of_powers({dtype(), block.data(), elements.size()}, power, &result);
     return result;
   }
 };
 
-TEST_P(SumOfSquares, IsExactForIntegers) {
+TEST_P(SumOfPowers, IsExactForIntegers) {
   for (std::size_t count : counts) {
     const Elements elements = drawn(draw_small_integer, dtype(), count);
-    double expected = 0;
-    for (std::uint64_t bits : elements) expected += std::pow(oracle::decode(dtype(), bits), 2);
-    EXPECT_EQ(sum(elements), expected) << count;
+    for (int power : {1, 2}) {
+      double expected = 0;
+      for (std::uint64_t bits : elements) expected += std::pow(oracle::decode(dtype(), bits), power);
+      EXPECT_EQ(sum(elements, power), expected) << count << " to the power " << power;
+    }
   }
 }
 
-TEST_P(SumOfSquares, HasTheSameBitsAtAnyAddress) {
+TEST_P(SumOfPowers, HasTheSameBitsAtAnyAddress) {
   for (std::size_t count : counts) {
     const Elements elements = drawn(draw_normal, dtype(), count);
-    for (std::size_t offset : {1u, 3u, 6u}) EXPECT_EQ(sum(elements, offset), sum(elements)) << count;
+    for (std::size_t offset : {1u, 3u, 6u}) EXPECT_EQ(sum(elements, 2, offset), sum(elements)) << count;
   }
 }
 
-TEST_P(SumOfSquares, IsAddedInF64) {
+TEST_P(SumOfPowers, IsAddedInF64) {
   Elements elements(3000, oracle::encode(dtype(), 1));
   elements[1] = oracle::encode(dtype(), 16384);
   EXPECT_EQ(sum(elements), 268435456.0 + 2999.0);
 }
 
-TEST_P(SumOfSquares, HidesNoNan) {
+TEST_P(SumOfPowers, HidesNoNan) {
   for (std::size_t place : {0u, 15u, 2048u, 4999u}) {
     Elements elements = drawn(draw_uniform, dtype(), 5000);
     elements[place] = oracle::encode(dtype(), std::nan(""));
@@ -107,7 +109,7 @@ TEST_P(SumOfSquares, HidesNoNan) {
 
 INSTANTIATE_TEST_SUITE_P(All, FeedBack, ::testing::ValuesIn(float_dtypes),
                          [](const auto& i) { return name_of_dtype(i); });
-INSTANTIATE_TEST_SUITE_P(All, SumOfSquares, ::testing::ValuesIn(float_dtypes),
+INSTANTIATE_TEST_SUITE_P(All, SumOfPowers, ::testing::ValuesIn(float_dtypes),
                          [](const auto& i) { return name_of_dtype(i); });
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "algorithms/topk/topk.hpp"
 #include "kernels/elements.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
@@ -104,6 +106,70 @@ TEST(TopkOptions, ASampleSelectsAboutKAndNeverMoreThanAThirdMore) {
     for (std::size_t i = 0; i < 20000; ++i) sent += residual[i] == 0 && before[0][i] + inputs[0][i] != 0;
     EXPECT_GT(sent, 400u * 2 / 3) << run;
     EXPECT_LE(sent, 400u * 4 / 3) << run;
+  }
+}
+
+/// Places that mean, deviation and steps of a threshold tell, by a table of the normal distribution: 1 % of it lies
+/// beyond 2.5758 deviations.
+std::vector<std::size_t> gaussian_places(const std::vector<float>& values, std::size_t k, int steps, double step) {
+  double sum = 0, squares = 0;
+  for (float value : values) sum += value, squares += double{value} * value;
+  const double count = static_cast<double>(values.size()), mean = sum / count;
+  double threshold = mean + 2.5758293035489 * std::sqrt(squares / count - mean * mean);
+  std::vector<std::size_t> places;
+  for (int i = 0;; ++i) {
+    places.clear();
+    for (std::size_t place = 0; place < values.size(); ++place) {
+      if (std::abs(values[place]) > threshold) places.push_back(place);
+    }
+    const bool few = 3 * places.size()<2 * k, many = 3 * places.size()> 4 * k;
+    if (i == steps || (!few && !many)) return places;
+    threshold *= few ? 1 - step : 1 + step;
+  }
+}
+
+TEST(TopkOptions, AGaussianThresholdMovesByItsStepsUntilItTakesAboutK) {
+  constexpr std::size_t count = 20000, k = count / 100;
+  std::set<std::size_t> taken;
+  for (const auto& [steps, step] : {std::pair(0, 0.5), std::pair(3, 0.5), std::pair(20, 0.02)}) {
+    for (double exponent : {1.0, 3.0}) {  // of a distribution with longer tails
+      SparseRig rig(2);
+      Vectors inputs(2, std::vector<float>(count)), residuals = inputs;
+      std::mt19937 random(3);
+      std::normal_distribution<double> normal;
+      for (unsigned run = 0; run < 3; ++run) {
+        Vectors sent;
+        for (std::size_t rank = 0; rank < 2; ++rank) {
+          for (float& value : inputs[rank]) {
+            const double drawn = normal(random);
+            value = static_cast<float>(std::round(1000 * std::copysign(std::pow(std::abs(drawn), exponent), drawn)));
+          }
+          residuals[rank] = sum_of({residuals[rank], inputs[rank]});
+          const auto places = gaussian_places(residuals[rank], k, steps, step);
+          taken.insert(places.size());
+          sent.push_back(only(residuals[rank], places));
+          for (std::size_t place : places) residuals[rank][place] = 0;
+        }
+        const std::string options = fmt::format("density=0.01,selection=gaussian,steps={},step={}", steps, step);
+        ASSERT_EQ(rig.run(inputs, "sparse_split", options), "");
+        EXPECT_EQ(rig.outputs[0], sum_of(sent)) << options << " exponent " << exponent << " run " << run;
+        for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(rig.residual(rank), residuals[rank]) << options;
+      }
+    }
+  }
+  EXPECT_GT(taken.size(), 10u);
+  EXPECT_GT(*taken.rbegin(), 2 * *taken.begin()) << "without steps, tails are mistaken";
+}
+
+TEST(TopkOptions, AGaussianThresholdOfWhatIsNotFiniteTakesTheKLargest) {
+  for (float value : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    SparseRig rig(2);
+    Vectors inputs = sparse_inputs(Pattern::Full, 2, 100, 1);
+    inputs[1][40] = value;
+    ASSERT_EQ(rig.run(inputs, "sparse_allgather", "k=3,selection=gaussian"), "");
+    EXPECT_EQ(std::isnan(rig.outputs[0][40]), std::isnan(value));
+    EXPECT_FALSE(std::isfinite(rig.outputs[0][40]));
+    EXPECT_EQ(rig.residual(1)[40], 0);
   }
 }
 

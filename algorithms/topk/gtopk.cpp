@@ -1,0 +1,39 @@
+#include "algorithms/topk/running_sum.hpp"
+#include "algorithms/topk/selecting.hpp"
+#include "algorithms/topology/topology.hpp"
+
+namespace lacuna {
+namespace {
+
+void build(GraphBuilder& g) {
+  const Topology tree = Topology::binomial_tree(g.size());
+  const Rank me = g.position();
+  const std::vector<Rank> children = tree.children(me);
+  const auto parent = tree.parent(me);
+  RunningSum sum(g, sparse::pack_whole(g, select(g)), parent ? 0 : children.size());
+  for (Rank child : children) sum.add(child);
+  Region result = sum.message();
+  if (parent) {
+    g.send(result, *parent);
+    result = sparse::receive_message(g, *parent);
+  }
+  for (auto child = children.rbegin(); child != children.rend(); ++child) g.send(result, *child);
+  sparse::place_pieces(g, {result}, parent.value_or(me), 0, 1);
+}
+
+}  // namespace
+
+// Up a binomial tree every rank adds what its children have, keeps the k largest sums and sends those; what the root
+// has then goes down again. The result has k entries however many ranks there are.
+// 2 log2 P steps; the root takes and sends log2 P times k entries, on average a rank sends 2(P-1)/P of k. A sum that
+// loses stays in the residual of the rank that has dropped it, so that none is lost. Any P. Source: Shi, Wang, Zhao,
+// Tang, Wang, Huang, Chu: A distributed synchronous SGD algorithm with global top-k sparsification for low bandwidth
+// networks (ICDCS 2019).
+constexpr Algorithm gtopk = {
+    .collective = Collective::Allreduce,
+    .name = "gtopk",
+    .symmetric = false,
+    .build = build,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,42 @@
+#include "algorithms/topk/running_sum.hpp"
+
+#include <utility>
+
+#include "algorithms/topk/selecting.hpp"
+
+namespace lacuna {
+namespace {
+
+/// The own sum and a message of rank given[0]; with given[1] the result.
+Status add_pair(const KernelCall& call) {
+  const sparse::Range all = sparse::piece_range(call.part, 0, 1);
+  sparse::Views views = sparse::Views::of(call, 3, all);
+  Status sound = views.add_message(call, call.reads[0], call.part.position, all);
+  if (sound) sound = views.add_message(call, call.reads[1], static_cast<Rank>(call.given[0]), all);
+  if (!sound) return sound;
+  const Scale scale = call.given[1] ? sparse::scale_of(call.part) : Scale();
+  if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, all, scale);
+  return merge_capped(call, views, all, scale,
+                      entries_asked(topk_of(call.part.call), all.length(), call.part.state_run));
+}
+constexpr Kernel add_pair_kernel = {"add messages", add_pair};
+
+}  // namespace
+
+RunningSum::RunningSum(GraphBuilder& g, Region own, std::size_t terms)
+    : g_(g), sum_(own), terms_(terms), rooms_(sparse::merge_rooms(g)), other_(sparse::message_room(g)) {
+  if (sparse::has(g, sparse::capped)) cap_rooms_ = sparse::joined(cap_rooms(g), sparse::whole_array(g, residual_array));
+}
+
+void RunningSum::add(Rank from) {
+  const Region there = sparse::receive_message(g_, from);
+  const Value bytes = g_.value();
+  g_.kernel(add_pair_kernel, {.reads = {sum_, there},
+                              .writes = sparse::joined(rooms_.regions(), cap_rooms_),
+                              .defines = {bytes},
+                              .given = {from, --terms_ == 0}});
+  sum_ = GraphBuilder::counted(rooms_.message, bytes);
+  std::swap(rooms_.message, other_);
+}
+
+}  // namespace lacuna

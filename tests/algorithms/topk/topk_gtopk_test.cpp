@@ -1,0 +1,106 @@
+#include <map>
+
+#include "tests/algorithms/topk/sparse_rig.hpp"
+
+// gtopk, beside its definition: sums of lists, of which the k largest go on.
+namespace lacuna::test {
+namespace {
+
+/// What all get, and what each rank keeps.
+struct Expected {
+  std::vector<float> result;
+  Vectors residuals;
+};
+
+std::vector<float> truncated(const std::vector<float>& sum, std::size_t k, std::vector<float>& rest) {
+  const std::vector<float> kept = only(sum, largest_places(sum, k));
+  for (std::size_t i = 0; i < sum.size(); ++i) rest[i] += sum[i] - kept[i];
+  return kept;
+}
+
+/// Rank r takes from r + 1, r + 2, r + 4 ... below its own lowest bit, in this order, and hands on to r without it.
+Expected global_topk(const Vectors& given, std::size_t k) {
+  const std::size_t ranks = given.size(), count = given.front().size();
+  Expected expected{.result = {}, .residuals = Vectors(ranks, std::vector<float>(count))};
+  Vectors sums(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) sums[rank] = truncated(given[rank], k, expected.residuals[rank]);
+  for (std::size_t distance = 1; distance < ranks; distance *= 2) {
+    for (std::size_t rank = 0; rank + distance < ranks; rank += 2 * distance) {
+      sums[rank] = truncated(sum_of({sums[rank], sums[rank + distance]}), k, expected.residuals[rank]);
+    }
+  }
+  expected.result = sums[0];
+  return expected;
+}
+
+TEST(Gtopk, GivesTheSumsThatWinInTheTreeAndKeepsTheOthers) {
+  for (Rank size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
+    for (std::size_t k : {1u, 7u, 40u, 150u}) {
+      SparseRig rig(size);
+      Vectors kept(rig.states.size(), std::vector<float>(150));
+      for (unsigned run = 0; run < 4; ++run) {
+        const Pattern pattern = run % 2 ? Pattern::Full : Pattern::Uniform;
+        const Vectors inputs = sparse_inputs(pattern, kept.size(), 150, run + static_cast<unsigned>(k));
+        for (std::size_t rank = 0; rank < kept.size(); ++rank) kept[rank] = sum_of({kept[rank], inputs[rank]});
+        const Expected expected = global_topk(kept, k);
+        ASSERT_EQ(rig.run(inputs, "gtopk", fmt::format("k={}", k)), "");
+        for (std::size_t rank = 0; rank < kept.size(); ++rank) {
+          ASSERT_EQ(rig.outputs[rank], expected.result) << "P=" << size << " k=" << k << " run " << run;
+          ASSERT_EQ(rig.residual(rank), expected.residuals[rank]) << "P=" << size << " k=" << k << " run " << run;
+        }
+        kept = expected.residuals;
+      }
+    }
+  }
+}
+
+TEST(Gtopk, ConservesMassWhateverThePatternAlsoWhereSumsCancel) {
+  for (Rank size : {2, 5, 8}) {
+    for (Pattern pattern : all_patterns) {
+      SparseRig rig(size);
+      Vectors inputs = sparse_inputs(pattern, rig.states.size(), 300, 6);
+      for (std::size_t i = 0; i < 300; i += 3) inputs[1][i] = -inputs[0][i];
+      ASSERT_EQ(rig.run(inputs, "gtopk", "k=11"), "");
+      Vectors came_out = {rig.outputs[0]};
+      for (std::size_t rank = 0; rank < inputs.size(); ++rank) came_out.push_back(rig.residual(rank));
+      EXPECT_EQ(sum_of(came_out), sum_of(inputs)) << "P=" << size << " pattern " << static_cast<int>(pattern);
+    }
+  }
+}
+
+TEST(Gtopk, AveragesDivideByAllRanksOnceAndResidualsHoldSums) {
+  SparseRig rig(4);
+  const Vectors inputs(4, {8, 4, 2, 0, 0, 0});
+  ASSERT_EQ(rig.run(inputs, "gtopk", "k=2", Reduction::Avg), "");
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(rig.outputs[rank], (std::vector<float>{8, 4, 0, 0, 0, 0}));
+    EXPECT_EQ(rig.residual(rank), (std::vector<float>{0, 0, 2, 0, 0, 0}));
+  }
+}
+
+/// 8 bytes an entry and a header of 16.
+TEST(Gtopk, TheRootTakesAndSendsLogPTimesKEntriesTheLeavesOnce) {
+  constexpr std::size_t k = 20, message = 16 + 8 * k;
+  SparseRig rig(8);
+  ASSERT_EQ(rig.run(sparse_inputs(Pattern::Full, 8, 5000, 1), "gtopk", "k=20,format=coordinates"), "");
+  const std::map<std::size_t, std::size_t> children = {{0, 3}, {1, 0}, {2, 1}, {3, 0}, {4, 2}, {5, 0}, {6, 1}, {7, 0}};
+  const auto sent = rig.sent();
+  for (const auto& [rank, number] : children) {
+    EXPECT_EQ(sent[rank], (number + (rank == 0 ? 0 : 1)) * message) << rank;
+    EXPECT_EQ(rig.ranks.counters(static_cast<Rank>(rank)).payload_received, sent[rank]) << rank;
+  }
+}
+
+TEST(Gtopk, IsRefusedWhereItCouldNotKeepWhatItDrops) {
+  SparseRig rig(2);
+  const Vectors inputs = sparse_inputs(Pattern::Full, 2, 50, 1);
+  EXPECT_EQ(rig.run(inputs, "gtopk", "k=5,feedback=0"),
+            "invalid argument: topk by gtopk: what is dropped is fed back; it needs feedback=1");
+  EXPECT_EQ(
+      rig.run(inputs, "gtopk", "selection=threshold,threshold=3"),
+      "invalid argument: topk by gtopk: selection=threshold selects any number of entries, of which no rank could "
+      "hold all; selection must be exact or sampled");
+}
+
+}  // namespace
+}  // namespace lacuna::test
