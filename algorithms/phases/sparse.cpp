@@ -1,5 +1,7 @@
 #include "algorithms/phases/sparse.hpp"
 
+#include <algorithm>
+
 #include "algorithms/phases/sparse_kernels.hpp"
 
 namespace lacuna::sparse {
@@ -14,10 +16,8 @@ std::size_t packed_bytes(const PartView& part) {
          static_cast<std::size_t>(part.size) * (2 * message_alignment);
 }
 
-/// What may come from another rank: the entries of one range.
-std::size_t most_landed(const PartView& part) {
-  return packed_bytes(part) + places_of(part) * size_of(part.call.dtype);
-}
+/// What may come from another rank: of its selection, or the sum of one range.
+std::size_t most_landed(const PartView& part) { return std::max(packed_bytes(part), most_message_bytes(part)); }
 constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
 
 Range all_places(const PartView& part) { return {0, static_cast<std::int64_t>(places_of(part)), 0}; }

@@ -24,7 +24,7 @@ enum Flag : int {
   feedback = 1,   ///< what is not sent stays in the state's residual
   velocity = 2,   ///< with momentum correction
   clipped = 4,    ///< the norm of the input counts
-  capped = 8,     ///< messages hold no more entries than their share of PartPlan::entries
+  capped = 8,     ///< sums hold no more entries on their way than the method allows
   unranged = 16,  ///< messages are of all places
   listed = 32,    ///< the output is to hold entries
 };

@@ -22,14 +22,11 @@ std::size_t longest_range(const PartView& part) {
                                                                       : std::min(places, places / ranges_of(part) + 1);
 }
 
-/// Entries of the sum of all ranks in one range, at most.
+/// Entries of the sum of all ranks in one range, at most; where messages are capped, of one and the own entries.
 std::size_t most_merged(const PartView& part) {
   const std::size_t places = longest_range(part);
-  return part.part.entries < places / ranks_of(part) ? part.part.entries * ranks_of(part) : places;
-}
-
-std::size_t most_message_bytes(const PartView& part) {
-  return longest_message(part, most_merged(part), longest_range(part));
+  const std::size_t terms = has(part, capped) ? 2 : ranks_of(part);
+  return part.part.entries < places / terms ? part.part.entries * terms : places;
 }
 
 std::size_t view_bytes(const PartView& part) {
@@ -57,6 +54,10 @@ std::size_t longest_message(const PartView& part, std::size_t entries, std::size
   const Structure& structure = part.part.structure;
   if (structure.numbers[format] == 0) return kernels::longest_message(dtype, entries, places);
   return kernels::message_bytes(format_of(structure, dtype, entries, places), dtype, entries, places);
+}
+
+std::size_t most_message_bytes(const PartView& part) {
+  return longest_message(part, most_merged(part), longest_range(part));
 }
 
 Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of) {

@@ -29,6 +29,9 @@ std::size_t workspace_bytes(const PartView& part);
 /// Bytes of the longest message of at most so many entries.
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places);
 
+/// The same of the sum of one range.
+std::size_t most_message_bytes(const PartView& part);
+
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -44,7 +46,14 @@ Status cut_by_histogram(const KernelCall& call) {
   const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size),
                     all_bins = bins_of(call.part);
   std::uint64_t all = 0, before = 0;
-  for (std::size_t bin = 0; bin < all_bins; ++bin) all += count(bin);
+  for (std::size_t bin = 0; bin < all_bins; ++bin) {
+    const std::size_t width = boundary(bin + 1, places, all_bins) - boundary(bin, places, all_bins);
+    if (count(bin) > (width + 1) * ranges) {  // its borders are rounded up
+      return {Code::Mismatch, fmt::format("{} ranks say that they have selected {} of {} places", ranges,
+                                          static_cast<std::int64_t>(count(bin)), width)};
+    }
+    all += count(bin);
+  }
   std::size_t bin = 0;
   write_ranges(call, [&](std::size_t i) {
     const std::uint64_t wanted = boundary(i, all, ranges);

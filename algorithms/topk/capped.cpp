@@ -26,7 +26,6 @@ kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& ent
   backend().largest({kept.dtype, entries.values, entries.entries}, most, call.writes[workspace].data, &cut);
   backend().keep(entries, &cut, {kept.places, kept.values, most}, {residual.dtype, residual.data, residual.count},
                  &taken);
-  call.counted.contributed -= entries.entries - taken;
   call.counted.kept += entries.entries - taken;
   return List{kept.places, kept.values, taken, kept.dtype}.in({entries.base, std::int64_t{1} << 32, 0});
 }

@@ -9,7 +9,8 @@ namespace lacuna {
 /// What steps that cap write behind their merge rooms, beside the residual of the places of their sum.
 std::vector<Region> cap_rooms(GraphBuilder& g);
 
-/// The largest of these entries, so many at most. A step writes cap_rooms() and the residual behind its merge rooms.
+/// The largest of these entries, so many at most; those dropped count as kept. A step writes cap_rooms() and the
+/// residual behind its merge rooms.
 kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, std::size_t most);
 
 /// Writes the message of a range, of the sum of the views, which is capped before it is scaled, and defines the call's

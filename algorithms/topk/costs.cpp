@@ -60,6 +60,16 @@ double gtopk_bytes(const ExpectedPart& part) {
   return 2 * (part.size - 1) * message_bytes(part, part.entries, part.places) / part.size;
 }
 
+/// As many messages one after another as the tree has levels, up and down.
+double gtopk_path_bytes(const ExpectedPart& part) {
+  return 2 * std::ceil(std::log2(part.size)) * message_bytes(part, part.entries, part.places);
+}
+
+/// Where messages are capped.
+double capped_entries(const ExpectedPart& part) {
+  return has(part, sparse::capped) ? part.entries : part.entries_of(part.size);
+}
+
 /// In the hypercube sums double; a rank outside of it brings its own to one inside, and gets the result.
 double sparse_doubling_bytes(const ExpectedPart& part) {
   Rank cube = 1;

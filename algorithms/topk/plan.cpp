@@ -61,11 +61,11 @@ Status check_capped(const Call& call, const Algorithm& algorithm) {
         fmt::format("topk.capped: only sparse_ring drops entries where it is asked to, not {}", algorithm.name));
   }
   if (!asked.feedback) return refuse(fmt::format("{}: what is dropped is fed back; it needs feedback=1", what));
-  if (!is_unlimited(asked)) return {};
-  return refuse(
-      fmt::format("{}: selection={} selects any number of entries, of which no rank could hold all; selection "
-                  "must be exact or sampled",
-                  what, topk_selection_names[static_cast<std::size_t>(asked.selection)]));
+  const bool exactly = &algorithm == &gtopk;
+  if (exactly ? asked.selection == TopkSelection::Exact : !is_unlimited(asked)) return {};
+  return refuse(fmt::format("{}: selection={} may select more than k; selection must be exact{}", what,
+                            topk_selection_names[static_cast<std::size_t>(asked.selection)],
+                            exactly ? "" : " or sampled"));
 }
 
 /// The next run of the state.
@@ -90,7 +90,7 @@ int flags_of(const Call& call, const Algorithm& algorithm) {
   return flags;
 }
 
-/// A capped ring's messages are no fewer than what a range may hold.
+/// A capped ring has no more messages of a range than that may hold entries, of k that are asked for.
 int chunks_of(const Topk& asked, const Algorithm& algorithm, std::size_t entries, Rank size) {
   if (&algorithm != &sparse_ring) return 1;
   const std::size_t ranks = static_cast<std::size_t>(size),
@@ -132,8 +132,14 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
   if (Status valid = check_selection(topk_of(call)); !valid) return valid;
   if (Status valid = check_state_needed(call); !valid) return valid;
   if (Status valid = check_entries(call); !valid) return valid;
-  const bool views = &algorithm != &sparse_ring && &algorithm != &sparse_doubling;
-  if (views && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {
+  const double listed = call.output_entries.places ? static_cast<double>(output_length(call, hosts.size())) : 0;
+  if (listed > Topk::most_places) {
+    return refuse(fmt::format("topk of an output of {} elements: places have 32 bits, at most {} are allowed", listed,
+                              Topk::most_places));
+  }
+  const bool adds_all =
+      &algorithm == &sparse_allgather || &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter;
+  if (adds_all && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {
     return refuse(
         fmt::format("{} adds the messages of all ranks at once: {} ranks, at most {} are allowed; sparse_ring "
                     "and sparse_doubling take any number",
@@ -157,7 +163,8 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
   part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm);
-  part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm, entries, size);
+  part.structure.numbers[sparse::chunks] =
+      chunks_of(asked, request.algorithm, entries_asked(asked, places, next_run(call)), size);
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
   const bool balanced = &request.algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced;
   if (balanced) part.structure.numbers[sparse::bins] = sparse::bins_for(entries, size);

@@ -23,20 +23,23 @@ constexpr Kernel add_pair_kernel = {"add messages", add_pair};
 
 }  // namespace
 
-RunningSum::RunningSum(GraphBuilder& g, Region own, std::size_t terms)
-    : g_(g), sum_(own), terms_(terms), rooms_(sparse::merge_rooms(g)), other_(sparse::message_room(g)) {
-  if (sparse::has(g, sparse::capped)) cap_rooms_ = sparse::joined(cap_rooms(g), sparse::whole_array(g, residual_array));
+void RunningSum::make_rooms() {
+  rooms_ = sparse::merge_rooms(g_);
+  other_ = sparse::message_room(g_);
+  if (!sparse::has(g_, sparse::capped)) return;
+  cap_rooms_ = sparse::joined(cap_rooms(g_), sparse::whole_array(g_, residual_array));
 }
 
 void RunningSum::add(Rank from) {
+  if (!rooms_) make_rooms();
   const Region there = sparse::receive_message(g_, from);
   const Value bytes = g_.value();
   g_.kernel(add_pair_kernel, {.reads = {sum_, there},
-                              .writes = sparse::joined(rooms_.regions(), cap_rooms_),
+                              .writes = sparse::joined(rooms_->regions(), cap_rooms_),
                               .defines = {bytes},
                               .given = {from, --terms_ == 0}});
-  sum_ = GraphBuilder::counted(rooms_.message, bytes);
-  std::swap(rooms_.message, other_);
+  sum_ = GraphBuilder::counted(rooms_->message, bytes);
+  std::swap(rooms_->message, other_);
 }
 
 }  // namespace lacuna

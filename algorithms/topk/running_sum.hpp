@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "algorithms/topk/capped.hpp"
 
 namespace lacuna {
@@ -9,17 +12,19 @@ namespace lacuna {
 class RunningSum {
  public:
   /// Once so many are added it is the result; 0: it never is.
-  RunningSum(GraphBuilder& g, Region own, std::size_t terms);
+  RunningSum(GraphBuilder& g, Region own, std::size_t terms) : g_(g), sum_(own), terms_(terms) {}
 
   const Region& message() const { return sum_; }
   /// The next message of that rank.
   void add(Rank from);
 
  private:
+  void make_rooms();
+
   GraphBuilder& g_;
   Region sum_;
   std::size_t terms_;
-  sparse::MergeRooms rooms_;
+  std::optional<sparse::MergeRooms> rooms_;  // made when something is added
   Region other_;
   std::vector<Region> cap_rooms_;
 };

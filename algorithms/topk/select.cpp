@@ -93,17 +93,18 @@ double normal_quantile(double share) {
   return high;
 }
 
-/// As if the elements were drawn from a normal distribution; then the threshold is moved while it takes too few or too
-/// many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed deep learning (2019),
-/// algorithm 1, with the third of k and the three halves of its authors' code.
+/// As if magnitudes were those of a normal distribution around the mean's; then the threshold is moved while it takes
+/// too few or too many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed deep learning
+/// (2019), algorithm 1, with the third of k and the three halves of its authors' code.
 Cut gaussian_cut(const Topk& asked, const Given& given) {
   const kernels::Source from = source(given.from);
+  if (given.wanted >= from.count) return exact_cut(given);
   const double count = static_cast<double>(from.count), wanted = static_cast<double>(given.wanted);
   double sum = 0, squares = 0;
   backend().sum_of_powers(from, 1, &sum);
   backend().sum_of_powers(from, 2, &squares);
   const double mean = sum / count, deviation = std::sqrt(std::max(squares / count - mean * mean, 0.0));
-  double threshold = std::max(mean + deviation * normal_quantile(wanted / count), 0.0);
+  double threshold = std::abs(mean) + deviation * normal_quantile(wanted / count);
   if (!std::isfinite(threshold)) return exact_cut(given);
   Cut cut{.above = kernels::magnitude_of(from.dtype, threshold)};
   for (int step = 0; step < asked.steps; ++step) {

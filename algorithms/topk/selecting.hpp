@@ -37,6 +37,8 @@ double sparse_split_bytes(const ExpectedPart& part);
 double sparse_ring_bytes(const ExpectedPart& part);
 double sparse_doubling_bytes(const ExpectedPart& part);
 double gtopk_bytes(const ExpectedPart& part);
+double gtopk_path_bytes(const ExpectedPart& part);
+double capped_entries(const ExpectedPart& part);
 double sparse_reduce_scatter_bytes(const ExpectedPart& part);
 
 }  // namespace lacuna

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "algorithms/topk/capped.hpp"
 #include "algorithms/topk/selecting.hpp"
 
@@ -21,13 +19,20 @@ std::size_t cap_of(const PartView& part, const Range& piece) {
   return boundary(chunk + 1, of_range, chunks) - boundary(chunk, of_range, chunks);
 }
 
+/// What has been dropped was in the range that this rank added to: its own entries there did not get on.
+void count_dropped(const KernelCall& call, std::uint64_t kept_before) {
+  call.counted.contributed -= call.counted.kept - kept_before;
+}
+
 /// The own entries of piece given[0] of given[1].
 Status pack_piece(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  const std::uint64_t kept = call.counted.kept;
   call.defines[0] =
       sparse::write_message(call, cap(call, mine.in(piece), cap_of(call.part, piece)), piece, call.writes[0].data);
+  count_dropped(call, kept);
   return {};
 }
 
@@ -41,7 +46,10 @@ Status add_own(const KernelCall& call) {
   if (sound) sound = views.add(mine.in(piece), call.part.position);
   if (!sound) return sound;
   if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, piece, scale);
-  return merge_capped(call, views, piece, scale, cap_of(call.part, piece));
+  const std::uint64_t kept = call.counted.kept;
+  const Status merged = merge_capped(call, views, piece, scale, cap_of(call.part, piece));
+  count_dropped(call, kept);
+  return merged;
 }
 
 constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"add own", add_own};

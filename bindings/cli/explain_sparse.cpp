@@ -22,7 +22,7 @@ double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), do
 /// Ranks that share hosts send some of it over no link.
 std::string predicted(const ExplainOptions& options, const SparseCost& cost) {
   if (options.hosts.count() < options.hosts.size()) return "-";
-  return fmt::format("{:.1f} us", (cost.steps * options.latency + cost.bytes / options.rate) * 1e6);
+  return fmt::format("{:.1f} us", (cost.steps * options.latency + cost.path_bytes / options.rate) * 1e6);
 }
 
 struct Line {
@@ -86,9 +86,11 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   SparseCost cost{.entries = part.entries,
                   .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
                   .bytes = one.expected_bytes(part),
+                  .path_bytes = one.path_bytes ? one.path_bytes(part) : one.expected_bytes(part),
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
                   .steps = graphs.steps,
                   .dense_steps = dense.steps};
+  if (one.result_entries) cost.result = one.result_entries(part);
   cost.dense_density = density_of(part, one.expected_bytes, cost.dense_bytes);
   return cost;
 }

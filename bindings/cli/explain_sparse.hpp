@@ -10,8 +10,9 @@ namespace lacuna::cli {
 /// What an algorithm whose messages are as long as the data say is expected to cost.
 struct SparseCost {
   double entries = 0;        ///< of each rank, at most
-  double result = 0;         ///< entries of all ranks together
+  double result = 0;         ///< entries of the result
   double bytes = 0;          ///< that a rank sends, on average
+  double path_bytes = 0;     ///< that follow one another
   double dense_bytes = 0;    ///< that it would send in the dense call
   double dense_density = 0;  ///< of what each rank sends, from which on the dense call sends less
   int steps = 0, dense_steps = 0;

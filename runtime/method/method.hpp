@@ -38,6 +38,10 @@ struct MethodAlgorithm {
   const Algorithm* dense = nullptr;
   /// Bytes of payload that a rank is expected to send, on average over the ranks; null: its graphs say it.
   double (*expected_bytes)(const ExpectedPart& part) = nullptr;
+  /// Where that is more: bytes that follow one another on the longest way of the messages.
+  double (*path_bytes)(const ExpectedPart& part) = nullptr;
+  /// Of the result, where it does not have those of all ranks together.
+  double (*result_entries)(const ExpectedPart& part) = nullptr;
 };
 
 /// What a plan is made from: values equal on all ranks, of a call that check() has accepted.

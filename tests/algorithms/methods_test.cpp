@@ -8,8 +8,7 @@
 #include "algorithms/registry.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
-#include "tests/support/delayed_compute.hpp"
-#include "tests/support/ranks.hpp"
+#include "tests/support/drawn_options.hpp"
 
 // What must hold for every method of methods.def, shown by its examples.
 namespace lacuna::test {
@@ -154,29 +153,13 @@ struct Calls {
   std::vector<std::vector<Numbers>> inputs, outputs;  // by run and rank
 };
 
-RanksOptions drawn(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  RanksOptions options{.executor = quick_executor()};
-  options.executor.chunk_bytes = 128;
-  if (seed == 0) return options;
-  options.network = {.seed = seed,
-                     .sends = random() % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied,
-                     .eager_limit = std::size_t{64} << random() % 4};
-  options.executor.window_bytes = random() % 2 ? 300 : 1 << 20;
-  options.executor.credit_bytes = random() % 2 ? 500 : 1 << 20;
-  options.executor.eager_bytes = random() % 3 ? 1 << 20 : 0;
-  options.executor.parts_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
-  if (random() % 2) options.executor.compute = delayed_compute;
-  return options;
-}
-
 TEST_P(Methods, GiveTheSameBitsInWhateverOrderMessagesCome) {
   for (Rank size : {1, 2, 3, 4, 5, 8}) {
     MethodState state;
     for (const Example& example : examples(size, state)) {
-      const Calls calm(example, size, drawn(0));
+      const Calls calm(example, size, drawn_options(0));
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-        const Calls stormy(example, size, drawn(seed * 97 + static_cast<std::uint64_t>(size)));
+        const Calls stormy(example, size, drawn_options(seed * 97 + static_cast<std::uint64_t>(size)));
         ASSERT_EQ(stormy.outputs, calm.outputs) << example.text << " seed " << seed;
         for (std::size_t rank = 0; rank < calm.states.size(); ++rank) {
           ASSERT_EQ(stormy.states[rank].save(), calm.states[rank].save()) << example.text << " rank " << rank;
@@ -196,7 +179,7 @@ TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
   for (Rank size : {1, 2, 3, 4, 5, 8}) {
     MethodState state;
     for (const Example& example : examples(size, state)) {
-      const Calls calls(example, size, drawn(static_cast<std::uint64_t>(size)));
+      const Calls calls(example, size, drawn_options(static_cast<std::uint64_t>(size)));
       if (calls.residual(0).empty() || !adds_nothing(calls.states[0])) continue;
       Numbers put_in(Calls::count), came_out(Calls::count);
       for (std::size_t i = 0; i < Calls::count; ++i) {
@@ -214,7 +197,7 @@ TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
 TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
   MethodState state;
   for (const Example& example : examples(4, state)) {
-    Calls one(example, 4, drawn(1)), other(example, 4, drawn(2));
+    Calls one(example, 4, drawn_options(1)), other(example, 4, drawn_options(2));
     for (std::size_t rank = 0; rank < 4; ++rank) {
       other.states[rank] = {};
       ASSERT_TRUE(other.states[rank].restore(one.states[rank].save())) << example.text;
@@ -229,7 +212,7 @@ TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
 TEST_P(Methods, MakeForCheckpointsTheArraysThatCallsMake) {
   MethodState state;
   for (const Example& example : examples(4, state)) {
-    const Calls calls(example, 4, drawn(1));
+    const Calls calls(example, 4, drawn_options(1));
     MethodState made;
     if (GetParam()->state) GetParam()->state(example.options.get(), Dtype::F64, Calls::count, made);
     for (const StateArray& array : calls.states[0].arrays) {

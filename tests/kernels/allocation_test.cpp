@@ -96,6 +96,40 @@ TEST(Allocations, KernelsOfListsMakeNone) {
   }
 }
 
+TEST(Allocations, KernelsOfMessagesMakeNone) {
+  constexpr std::uint32_t length = 5000, entries = 4;
+  const std::vector<std::uint32_t> places = {1, 5, 700, 4999};
+  std::vector<std::byte> map(length / 8 + 8);
+  std::vector<std::uint32_t> unpacked(entries), before(kernels::blocks_of(length) + 1), sum_places(entries);
+  const std::uint32_t* const table = before.data();
+  for (Dtype dtype : float_dtypes) {
+    Block values = block_of(dtype, drawn(draw_normal, dtype, entries), 0);
+    Block out(length * size_of(dtype), 0), sum_values(entries * size_of(dtype), 0),
+        room((kernels::Backend::merge_places + 8) * size_of(dtype), 0);
+    const kernels::EntriesView view{
+        .entries = entries, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
+    for (kernels::Format format : kernels::all_formats) {
+      Block message(kernels::message_bytes(format, dtype, entries, length), 0);
+      std::uint64_t sound = 0, taken = 0, bits = 0;
+      EXPECT_EQ(allocations_of([&] {
+                  tested().pack_bits(places, 0, length, map.data());
+                  tested().unpack_bits(map.data(), length, unpacked.data(), &bits);
+                  tested().count_bits(map.data(), length, before.data());
+                  tested().encode({entries, length, 0, format, dtype}, view, message.data());
+                  tested().index(view, length, before.data(), &sound);
+                  tested().sum({&view, 1}, &table, {}, {dtype, out.data(), length}, &taken);
+                  taken = 0;
+                  tested().merge({&view, 1}, &table, {}, length, {dtype, room.data(), kernels::Backend::merge_places},
+                                 {sum_places.data(), sum_values.data(), entries}, &taken);
+                }),
+                0u)
+          << to_string(dtype);
+      EXPECT_EQ(sound, 1u);
+      EXPECT_EQ(taken, entries);
+    }
+  }
+}
+
 }  // namespace
 
 bool may_allocate(std::size_t) noexcept {

@@ -96,7 +96,7 @@ TEST_P(Kills, AKilledRankZeroIsNamedByEverySurvivor) {
 }
 
 TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
-  for (const char* algorithm : {"sparse_split", "sparse_ring"}) {
+  for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling"}) {
     const Actions sparse = {std::string("stream=allreduce,f32,sum,200000,0,") + algorithm +
                             ",topk:density=1;feedback=0"};
     Job ranks = job({sparse, sparse, sparse});

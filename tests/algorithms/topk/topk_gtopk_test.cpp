@@ -1,6 +1,7 @@
 #include <map>
 
 #include "tests/algorithms/topk/sparse_rig.hpp"
+#include "tests/support/calls.hpp"
 
 // gtopk, beside its definition: sums of lists, of which the k largest go on.
 namespace lacuna::test {
@@ -96,10 +97,47 @@ TEST(Gtopk, IsRefusedWhereItCouldNotKeepWhatItDrops) {
   const Vectors inputs = sparse_inputs(Pattern::Full, 2, 50, 1);
   EXPECT_EQ(rig.run(inputs, "gtopk", "k=5,feedback=0"),
             "invalid argument: topk by gtopk: what is dropped is fed back; it needs feedback=1");
-  EXPECT_EQ(
-      rig.run(inputs, "gtopk", "selection=threshold,threshold=3"),
-      "invalid argument: topk by gtopk: selection=threshold selects any number of entries, of which no rank could "
-      "hold all; selection must be exact or sampled");
+  EXPECT_EQ(rig.run(inputs, "gtopk", "selection=threshold,threshold=3"),
+            "invalid argument: topk by gtopk: selection=threshold may select more than k; selection must be exact");
+}
+
+TEST(Gtopk, ReportsWhatARankHasBroughtAndWhatIsKept) {
+  constexpr std::size_t k = 5;
+  const Vectors inputs = sparse_inputs(Pattern::Disjoint, 4, 400, 2);
+  Ranks ranks(4);
+  std::vector<MethodState> states(4);
+  std::vector<std::vector<float>> outputs(4, std::vector<float>(400));
+  std::vector<runtime::Run*> runs;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    Call call = allreduce_call(inputs[rank], outputs[rank], "gtopk");
+    call.options.method = *method_options("topk:k=5");
+    call.options.state = &states[rank];
+    runs.push_back(&must_post(ranks, static_cast<Rank>(rank), call));
+  }
+  ASSERT_TRUE(
+      ranks.sweep_until([&] { return std::all_of(runs.begin(), runs.end(), [](auto run) { return run->finished; }); }));
+  std::size_t kept = 0, left = 0;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const Report report = ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]);
+    EXPECT_EQ(report.selected, k);
+    EXPECT_EQ(report.contributed, k);
+    kept += report.kept;
+    const auto* residual = reinterpret_cast<const float*>(states[rank].find(residual_array)->bytes.data());
+    left += static_cast<std::size_t>(std::count_if(residual, residual + 400, [](float value) { return value != 0; }));
+  }
+  EXPECT_EQ(kept - 4 * (400 - k), 3 * k) << "of disjoint selections three lose";
+  EXPECT_GT(left, 3 * k);
+}
+
+TEST(Gtopk, TakesAnyNumberOfRanks) {
+  Call call{.collective = Collective::Allreduce, .count = 1000};
+  MethodState state;
+  call.options.state = &state;
+  call.options.method = *method_options("topk:k=5");
+  call.options.algorithm = "gtopk";
+  EXPECT_TRUE(select_algorithm(call, 3000));
+  call.options.algorithm = "sparse_split";
+  EXPECT_FALSE(select_algorithm(call, 3000));
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ std::vector<std::size_t> gaussian_places(const std::vector<float>& values, std::
   double sum = 0, squares = 0;
   for (float value : values) sum += value, squares += double{value} * value;
   const double count = static_cast<double>(values.size()), mean = sum / count;
-  double threshold = mean + 2.5758293035489 * std::sqrt(squares / count - mean * mean);
+  double threshold = std::abs(mean) + 2.5758293035489 * std::sqrt(squares / count - mean * mean);
   std::vector<std::size_t> places;
   for (int i = 0;; ++i) {
     places.clear();
@@ -161,6 +161,22 @@ TEST(TopkOptions, AGaussianThresholdMovesByItsStepsUntilItTakesAboutK) {
   EXPECT_GT(*taken.rbegin(), 2 * *taken.begin()) << "without steps, tails are mistaken";
 }
 
+TEST(TopkOptions, AGaussianThresholdTakesAsManyAroundAnyMeanAndAllWhereAllAreAskedFor) {
+  for (float middle : {-5.0f, 5.0f}) {
+    SparseRig rig(1);
+    Vectors inputs(1, std::vector<float>(20000));
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(middle, 1);
+    for (float& value : inputs[0]) value = normal(random);
+    ASSERT_EQ(rig.run(inputs, "sparse_ring", "density=0.01,selection=gaussian,steps=20,step=0.02"), "");
+    const auto sent = 20000 - static_cast<std::size_t>(std::count(rig.outputs[0].begin(), rig.outputs[0].end(), 0.0f));
+    EXPECT_GT(sent, 200u * 2 / 3) << middle;
+    EXPECT_LE(sent, 200u * 4 / 3) << middle;
+    ASSERT_EQ(rig.run(inputs, "sparse_ring", "density=1,selection=gaussian,feedback=0"), "");
+    EXPECT_EQ(rig.outputs, inputs);
+  }
+}
+
 TEST(TopkOptions, AGaussianThresholdOfWhatIsNotFiniteTakesTheKLargest) {
   for (float value : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     SparseRig rig(2);
@@ -201,6 +217,79 @@ TEST(TopkOptions, EveryFloatingTypeIsSummedExactlyWhereItCanBe) {
               << algorithm;
         }
       });
+    }
+  }
+}
+
+TEST(TopkOptions, MassOfEveryFloatingTypeIsConservedWhereSumsAreExact) {
+  constexpr std::size_t count = 120;
+  for (Dtype dtype : {Dtype::F64, Dtype::BF16, Dtype::F16}) {
+    for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling", "gtopk"}) {
+      kernels::with_floating_element(dtype, [&]<class T>(kernels::Element<T>) {
+        Ranks ranks(3);
+        std::vector<MethodState> states(3);
+        std::vector<double> went_in(count), came_out(count);
+        const auto add = [&](std::vector<double>& sum, const T* values) {
+          for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(kernels::widen(values[i]));
+        };
+        for (unsigned run = 0; run < 3; ++run) {
+          const Vectors drawn = sparse_inputs(Pattern::Full, 3, count, run);
+          std::vector<std::vector<T>> inputs(3, std::vector<T>(count)), outputs = inputs;
+          std::vector<Call> calls;
+          for (std::size_t rank = 0; rank < 3; ++rank) {
+            for (std::size_t i = 0; i < count; ++i) {
+              const float small = std::trunc(drawn[rank][i] / 30);
+              inputs[rank][i] = kernels::narrow<T>(static_cast<kernels::WideOf<T>>(small));
+            }
+            add(went_in, inputs[rank].data());
+            Call call{.collective = Collective::Allreduce,
+                      .input = inputs[rank].data(),
+                      .output = outputs[rank].data(),
+                      .count = count,
+                      .dtype = dtype};
+            call.options.algorithm = algorithm;
+            call.options.method = *method_options("topk:k=17");
+            call.options.state = &states[rank];
+            calls.push_back(call);
+          }
+          for (const Status& end : ranks.run(calls)) ASSERT_TRUE(end) << end.to_string();
+          add(came_out, outputs[run].data());
+        }
+        for (const MethodState& state : states) {
+          add(came_out, reinterpret_cast<const T*>(state.find(residual_array)->bytes.data()));
+        }
+        EXPECT_EQ(came_out, went_in) << algorithm << " of " << to_string(dtype);
+      });
+    }
+  }
+}
+
+TEST(TopkOptions, ACappedRingHasNoMoreChunksThanEachMayHoldAnEntryOfK) {
+  for (const char* selection : {"exact", "sampled"}) {
+    SparseRig rig(4);
+    const Vectors inputs(4, std::vector<float>(96, 1));
+    std::vector<float> all(96);
+    for (int run = 0; run < 40; ++run) {
+      const std::string options = fmt::format("k=24,capped=1,chunks=8,selection={}", selection);
+      ASSERT_EQ(rig.run(run == 0 ? inputs : Vectors(4, std::vector<float>(96)), "sparse_ring", options), "");
+      all = sum_of({all, rig.outputs[0]});
+    }
+    EXPECT_EQ(all, std::vector<float>(96, 4)) << selection << ": some places are never sent";
+  }
+}
+
+TEST(TopkOptions, SumsInAnyFormatHaveRoomWhereTheyArrive) {
+  for (const char* format : {"coordinates", "local16", "bitmap", "dense", "shortest"}) {
+    for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling", "gtopk"}) {
+      for (Rank size : {3, 6, 8}) {
+        SparseRig rig(size);
+        Vectors inputs(rig.states.size(), std::vector<float>(3000));
+        for (std::size_t i = 0; i < 3000; ++i) inputs[i % inputs.size()][i] = static_cast<float>(i % 50 + 1);
+        const std::string options = fmt::format("k={},format={}", 3000 / inputs.size(), format);
+        ASSERT_EQ(rig.run(inputs, algorithm, options), "") << algorithm << " " << format << " P=" << size;
+        if (algorithm == std::string("gtopk")) continue;
+        EXPECT_EQ(rig.outputs[1], sum_of(inputs)) << algorithm << " " << format;
+      }
     }
   }
 }
@@ -285,6 +374,11 @@ TEST(TopkOptions, MoreElementsThanPlacesHaveBitsForAreRefused) {
   EXPECT_NE(found.status().message().find("4294967295"), std::string_view::npos) << found.status().to_string();
   call.count -= 1;
   EXPECT_TRUE(select_algorithm(call, 2));
+  call.collective = Collective::Allgather;
+  EXPECT_TRUE(select_algorithm(call, 2)) << "of a dense output no places are told";
+  std::uint32_t place = 0;
+  call.output_entries.places = &place;
+  EXPECT_FALSE(select_algorithm(call, 2));
 }
 
 TEST(TopkOptions, PlacesBeyondTheBitsOfAFloatArriveExactly) {

@@ -1,3 +1,4 @@
+#include "algorithms/phases/sparse.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
 // What topk gives: the exact sum of what ranks have selected, whatever the algorithm, the format and the places.
@@ -177,6 +178,20 @@ TEST_P(Sparse, InPlaceIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(, Sparse, testing::ValuesIn(sparse_allreduces),
                          [](const auto& one) { return std::string(one.param); });
+
+TEST(SparseSplit, BalancedRangesGiveTheExactSum) {
+  constexpr std::size_t count = 20000;
+  for (Rank size : {2, 5, 6, 7, 8, 12, 16}) {
+    ASSERT_GT(sparse::bins_for(count, size), 0);
+    SparseRig rig(size);
+    for (Pattern pattern : all_patterns) {
+      const Vectors inputs = sparse_inputs(pattern, rig.states.size(), count, 3);
+      ASSERT_EQ(rig.run(inputs, "sparse_split", "density=1,feedback=0,ranges=balanced"), "");
+      const std::vector<float> sum = sum_of(inputs);
+      for (const auto& output : rig.outputs) ASSERT_TRUE(output == sum) << text("", size, count, pattern);
+    }
+  }
+}
 
 TEST(SparseRing, CappedItConservesMassAndHoldsNoMoreThanItsShare) {
   for (Rank size : {2, 3, 5, 8}) {

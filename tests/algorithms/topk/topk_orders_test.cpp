@@ -1,0 +1,124 @@
+#include <array>
+#include <utility>
+
+#include "tests/algorithms/topk/sparse_rig.hpp"
+#include "tests/support/calls.hpp"
+#include "tests/support/drawn_options.hpp"
+#include "tests/support/meddler.hpp"
+
+// What topk gives of any numbers, in whatever order messages come, and what it says of messages that can't be.
+namespace lacuna::test {
+namespace {
+
+constexpr std::pair<const char*, const char*> variants[] = {
+    {"sparse_allgather", "k=90"},     {"sparse_split", "k=600"},   {"sparse_split", "k=600,ranges=even"},
+    {"sparse_ring", "k=90"},          {"sparse_doubling", "k=90"}, {"sparse_ring", "k=90,capped=1"},
+    {"sparse_ring", "k=90,chunks=3"}, {"gtopk", "k=90"},
+};
+
+Vectors any_numbers(std::size_t ranks, std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Vectors all(ranks, std::vector<float>(count));
+  for (auto& one : all) {
+    for (float& value : one) value = normal(random) * normal(random);
+  }
+  return all;
+}
+
+TEST(TopkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
+  for (const auto& [algorithm, options] : variants) {
+    for (Rank size : {3, 5, 8}) {
+      const Vectors inputs = any_numbers(static_cast<std::size_t>(size), 1200, 8);
+      SparseRig calm(size);
+      ASSERT_EQ(calm.run(inputs, algorithm, options), "");
+      for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        SparseRig stormy(size, drawn_options(seed * 31 + static_cast<std::uint64_t>(size)));
+        ASSERT_EQ(stormy.run(inputs, algorithm, options), "") << algorithm << " seed " << seed;
+        for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+          ASSERT_TRUE(stormy.outputs[rank] == calm.outputs[0]) << algorithm << " " << options << " seed " << seed;
+          ASSERT_TRUE(stormy.residual(rank) == calm.residual(rank)) << algorithm << " " << options << " seed " << seed;
+        }
+      }
+    }
+  }
+}
+
+TEST(TopkOrders, SumsAreRoundedOnceForEachTermAtMost) {
+  for (const char* algorithm : sparse_allreduces) {
+    for (Rank size : {3, 5, 8}) {
+      const Vectors inputs = any_numbers(static_cast<std::size_t>(size), 700, 2);
+      SparseRig rig(size);
+      ASSERT_EQ(rig.run(inputs, algorithm, "density=1,feedback=0"), "");
+      for (std::size_t i = 0; i < 700; ++i) {
+        double exact = 0, magnitudes = 0;
+        for (const auto& input : inputs) exact += input[i], magnitudes += std::abs(input[i]);
+        const double ulps = static_cast<double>(size) * std::numeric_limits<float>::epsilon() / 2;
+        ASSERT_LE(std::abs(rig.outputs[0][i] - exact), ulps * magnitudes) << algorithm << " P=" << size;
+      }
+    }
+  }
+}
+
+/// Two ranks; each message that comes to rank 0 passes through `change`. How its call ends.
+Status run_changed(const Vectors& inputs, const char* algorithm, const std::string& options,
+                   const std::function<void(std::vector<std::byte>&)>& change) {
+  Meddler* between = nullptr;
+  SparseRig rig(2, {.executor = quick_executor(), .wrap = [&](Rank rank, std::unique_ptr<Transport> transport) {
+                      if (rank != 0) return transport;
+                      auto meddler = std::make_unique<Meddler>(std::move(transport));
+                      between = meddler.get();
+                      return std::unique_ptr<Transport>(std::move(meddler));
+                    }});
+  std::vector<runtime::Run*> runs;
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    rig.outputs[rank].resize(inputs[rank].size());
+    Call call = allreduce_call(inputs[rank], rig.outputs[rank], algorithm);
+    call.options.method = *method_options("topk:density=1,feedback=0" + options);
+    call.options.state = &rig.states[rank];
+    runs.push_back(&must_post(rig.ranks, static_cast<Rank>(rank), call));
+  }
+  while (!runs[0]->finished) {
+    for (auto& message : between->held) change(message.bytes);
+    const bool passes = !between->held.empty();
+    while (!between->held.empty()) between->pass(0);
+    if (!rig.ranks.sweep() && !passes && between->held.empty()) break;
+  }
+  EXPECT_TRUE(runs[0]->finished) << algorithm;
+  return runs[0]->status;
+}
+
+TEST(TopkOrders, AMessageThatCanNotBeIsAnErrorThatNamesItsSender) {
+  const Vectors inputs = sparse_inputs(Pattern::Full, 2, 100, 1);
+  const std::pair<std::size_t, const char*> places[] = {{0, "entries"}, {4, "length"}, {8, "segment"},
+                                                        {12, "format"}, {13, "dtype"}, {19, "a place"}};
+  for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling"}) {
+    for (const auto& [place, what] : places) {
+      std::size_t changed = 0;
+      const Status end =
+          run_changed(inputs, algorithm, ",format=coordinates", [&, at = place](std::vector<std::byte>& bytes) {
+            if (bytes.size() < 24) return;
+            bytes[at] ^= std::byte{0x55};
+            ++changed;
+          });
+      EXPECT_GT(changed, 0u);
+      EXPECT_EQ(end.code(), Code::Mismatch) << algorithm << ", " << what << ": " << end.to_string();
+      EXPECT_NE(end.message().find("the message of rank 1: "), std::string::npos)
+          << algorithm << ", " << what << ": " << end.to_string();
+    }
+  }
+}
+
+TEST(TopkOrders, CountsOfPlacesThatCanNotBeAreAnError) {
+  const Vectors inputs = sparse_inputs(Pattern::Full, 2, 2000, 1);
+  for (std::size_t place : {7u, 6u, 1u}) {
+    const Status end = run_changed(inputs, "sparse_split", "", [&](std::vector<std::byte>& bytes) {
+      if (bytes.size() % 8 == 0 && bytes.size() >= 256) bytes[place] ^= std::byte{0xc5};
+    });
+    EXPECT_EQ(end.code(), Code::Mismatch) << end.to_string();
+    EXPECT_NE(end.message().find("2 ranks say that they have selected"), std::string::npos) << end.to_string();
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

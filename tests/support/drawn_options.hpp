@@ -1,0 +1,27 @@
+#pragma once
+
+#include <random>
+
+#include "tests/support/delayed_compute.hpp"
+#include "tests/support/ranks.hpp"
+
+namespace lacuna::test {
+
+/// Ranks whose messages come in an order that a seed draws, with limits that it draws too; with 0 in order.
+inline RanksOptions drawn_options(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  RanksOptions options{.executor = quick_executor()};
+  options.executor.chunk_bytes = 128;
+  if (seed == 0) return options;
+  options.network = {.seed = seed,
+                     .sends = random() % 2 ? InprocOptions::Sends::Referenced : InprocOptions::Sends::Copied,
+                     .eager_limit = std::size_t{64} << random() % 4};
+  options.executor.window_bytes = random() % 2 ? 300 : 1 << 20;
+  options.executor.credit_bytes = random() % 2 ? 500 : 1 << 20;
+  options.executor.eager_bytes = random() % 3 ? 1 << 20 : 0;
+  options.executor.parts_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
+  if (random() % 2) options.executor.compute = delayed_compute;
+  return options;
+}
+
+}  // namespace lacuna::test
