@@ -69,7 +69,7 @@ void add_replay_method(CLI::App& command, ReplayOptions& options) {
               options.methods.push_back(*std::move(choice));
             }
           },
-          "dense, or METHOD:OPTION=VALUE,...; any number of times")
+          "dense, or METHOD:OPTION=VALUE,..., and perhaps @ALGORITHM; any number of times")
       ->required()
       ->allow_extra_args(false);
 }
@@ -110,7 +110,7 @@ void add_replay(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("replay", "reduce recorded gradients by several methods, and compare these");
   command->add_option("file", options->file, "of recorded gradients, as `lacuna run --record` writes it")->required();
   add_replay_method(*command, *options);
-  command->add_option("-a,--algorithm", options->algorithm, "of all methods; see `lacuna list`");
+  command->add_option("-a,--algorithm", options->algorithm, "of methods that name none; see `lacuna list`");
   command->add_option("--seed", options->seed, "of what methods draw");
   command->add_option("--json", options->json, "the file of results, all numbers of each step among them");
   command->add_option("--plot", options->plot, "also draw them, as an SVG picture");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace lacuna::cli {
 namespace {
@@ -50,10 +51,14 @@ void show_line(const ExplainOptions& options, const Line& line, bool taken) {
              cost.dense_density, predicted(options, cost));
 }
 
+/// Of those that drop no sums; of all, where each does.
 void show_least(const std::vector<Line>& lines) {
+  const auto sends_less = [](const SparseCost& a, const SparseCost& b) {
+    return a.drops != b.drops ? b.drops : a.bytes < b.bytes;
+  };
   const Line* least = nullptr;
   for (const Line& line : lines) {
-    if (line.cost && (!least || line.cost->bytes < least->cost->bytes)) least = &line;
+    if (line.cost && (!least || sends_less(*line.cost, *least->cost))) least = &line;
   }
   if (!least) return;
   const bool dense = least->cost->bytes > least->cost->dense_bytes;
@@ -90,7 +95,10 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
                   .steps = graphs.steps,
                   .dense_steps = dense.steps};
-  if (one.result_entries) cost.result = one.result_entries(part);
+  if (one.result_entries) {
+    const double all = std::exchange(cost.result, one.result_entries(part));
+    cost.drops = cost.result < all;
+  }
   cost.dense_density = density_of(part, one.expected_bytes, cost.dense_bytes);
   return cost;
 }

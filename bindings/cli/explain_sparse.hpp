@@ -16,6 +16,7 @@ struct SparseCost {
   double dense_bytes = 0;    ///< that it would send in the dense call
   double dense_density = 0;  ///< of what each rank sends, from which on the dense call sends less
   int steps = 0, dense_steps = 0;
+  bool drops = false;  ///< the result lacks sums, which are sent later
 };
 
 /// Of a call that the method takes; nothing where graphs or no one can tell.

@@ -17,6 +17,7 @@ namespace lacuna::cli {
 namespace {
 
 constexpr const char* no_method = "dense";
+constexpr char algorithm_mark = '@';
 
 Status check_writable_all(const ReplayOptions& options) {
   if (Status writable = check_writable(json_path(options)); !writable) return writable;
@@ -75,10 +76,21 @@ Status replay(Communicator& communicator, const ReplayOptions& options) {
 }  // namespace
 
 Result<ReplayChoice> replay_choice(const std::string& text) {
-  if (text == no_method) return ReplayChoice{.label = text};
-  Result<MethodOptions> made = method_options(text);
-  if (!made) return made.status();
-  return ReplayChoice{.label = made->text(), .options = *std::move(made)};
+  const std::size_t at = text.rfind(algorithm_mark);
+  const std::string method = text.substr(0, at);
+  ReplayChoice choice{.label = method};
+  if (method != no_method) {
+    Result<MethodOptions> made = method_options(method);
+    if (!made) return made.status();
+    choice.label = made->text();
+    choice.options = *std::move(made);
+  }
+  if (at == std::string::npos) return choice;
+  choice.algorithm = text.substr(at + 1);
+  if (choice.algorithm.empty())
+    return Status(Code::InvalidArgument, fmt::format("{}: no algorithm behind the @", text));
+  choice.label += algorithm_mark + choice.algorithm;
+  return choice;
 }
 
 std::filesystem::path json_path(const ReplayOptions& options) {

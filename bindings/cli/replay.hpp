@@ -14,16 +14,17 @@ namespace lacuna::cli {
 struct ReplayChoice {
   std::string label;        ///< in tables and files
   MethodOptions options{};  ///< none: dense
+  std::string algorithm{};  ///< empty: ReplayOptions::algorithm
 };
 
-/// "dense", or the text of a method; InvalidArgument if it is neither.
+/// "dense", or the text of a method, and perhaps "@" and an algorithm; InvalidArgument if it is none.
 Result<ReplayChoice> replay_choice(const std::string& text);
 
 /// The arguments of `lacuna replay`.
 struct ReplayOptions {
   std::filesystem::path file;  ///< of recorded gradients; each rank reads its own
   std::vector<ReplayChoice> methods;
-  std::string algorithm{};       ///< of all methods; empty: lacuna chooses
+  std::string algorithm{};       ///< of methods that name none; empty: lacuna chooses
   std::uint64_t seed = 1;        ///< of draws
   std::filesystem::path json{};  ///< empty: beside the file
   std::filesystem::path plot{};  ///< empty: none

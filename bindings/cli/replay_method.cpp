@@ -53,7 +53,8 @@ Status ExactSums::add(Communicator& communicator, const std::vector<StateItem>& 
 }
 
 ReplayedMethod::ReplayedMethod(ReplayChoice choice, const ReplayOptions& options, const Recording& recording)
-    : choice_(std::move(choice)), algorithm_(options.algorithm), recording_(recording) {
+    : choice_(std::move(choice)), recording_(recording) {
+  if (choice_.algorithm.empty()) choice_.algorithm = options.algorithm;
   for (const StateItem& tensor : recording.tensors()) {
     states_.push_back({.sampler = {.seed = options.seed, .key = states_.size(), .draw = 0}});
     results_.emplace_back(tensor.count * size_of(tensor.dtype));
@@ -68,7 +69,7 @@ Call ReplayedMethod::call_of(std::size_t tensor) {
             .output = results_[tensor].data(),
             .count = from.count,
             .dtype = from.dtype};
-  call.options.algorithm = algorithm_;
+  call.options.algorithm = choice_.algorithm;
   call.options.method = choice_.options;
   if (choice_.options) call.options.state = &states_[tensor];
   return call;

@@ -65,7 +65,6 @@ class ReplayedMethod {
   void compare(const ExactSums& exact, Sums& sums);
 
   ReplayChoice choice_;
-  std::string algorithm_;
   const Recording& recording_;
   std::vector<std::string> algorithms_;
   std::vector<MethodState> states_;  // by tensor, as all below

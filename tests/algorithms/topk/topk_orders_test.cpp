@@ -60,6 +60,53 @@ TEST(TopkOrders, SumsAreRoundedOnceForEachTermAtMost) {
   }
 }
 
+/// Calls of several algorithms, in flight together on ranks that post them at moments of their own.
+TEST(TopkOrders, CallsInFlightTogetherDoNotTouchEachOther) {
+  constexpr std::size_t calls = std::size(variants);
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto size = static_cast<Rank>(2 + random() % 5);
+    Ranks ranks(size, drawn_options(seed));
+    const std::size_t p = static_cast<std::size_t>(size);
+    std::vector<Vectors> inputs, outputs;
+    for (std::size_t call = 0; call < calls; ++call) {
+      inputs.push_back(sparse_inputs(Pattern::Uniform, p, 600 + call, static_cast<unsigned>(seed + call)));
+      outputs.emplace_back(p, std::vector<float>(600 + call));
+    }
+    std::vector<std::vector<MethodState>> states(p, std::vector<MethodState>(calls));
+    std::vector<std::vector<runtime::Run*>> runs(p);
+    for (std::size_t left = p * calls; left > 0;) {
+      const std::size_t rank = random() % p, call = runs[rank].size();
+      if (random() % 3 == 0) ranks.sweep();
+      if (call == calls) continue;
+      const auto& [algorithm, options] = variants[call];
+      Call next = allreduce_call(inputs[call][rank], outputs[call][rank], algorithm);
+      next.options.method = *method_options(std::string("topk:") + options);
+      next.options.state = &states[rank][call];
+      runs[rank].push_back(&must_post(ranks, static_cast<Rank>(rank), next));
+      --left;
+    }
+    const auto ended = [&] {
+      return std::all_of(runs.begin(), runs.end(), [](const auto& own) {
+        return std::all_of(own.begin(), own.end(), [](const runtime::Run* run) { return run->finished; });
+      });
+    };
+    ASSERT_TRUE(ranks.sweep_until(ended)) << "seed " << seed;
+    for (std::size_t call = 0; call < calls; ++call) {
+      Vectors came_out = {outputs[call][0]};
+      for (std::size_t rank = 0; rank < p; ++rank) {
+        ASSERT_TRUE(runs[rank][call]->status) << runs[rank][call]->status.to_string();
+        ASSERT_TRUE(outputs[call][rank] == outputs[call][0]) << variants[call].first << " seed " << seed;
+        std::vector<float> residual(600 + call);
+        const StateArray& kept = *states[rank][call].find(residual_array);
+        std::memcpy(residual.data(), kept.bytes.data(), kept.bytes.size());
+        came_out.push_back(residual);
+      }
+      ASSERT_EQ(sum_of(came_out), sum_of(inputs[call])) << variants[call].first << " seed " << seed;
+    }
+  }
+}
+
 /// Two ranks; each message that comes to rank 0 passes through `change`. How its call ends.
 Status run_changed(const Vectors& inputs, const char* algorithm, const std::string& options,
                    const std::function<void(std::vector<std::byte>&)>& change) {

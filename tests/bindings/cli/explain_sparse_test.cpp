@@ -46,6 +46,19 @@ TEST(SparseCost, OfWhatIsGatheredHasTheEntriesOfAllBlocks) {
   EXPECT_EQ(cost(options, "sparse_allgather").result, 8 * 20000);
 }
 
+TEST(SparseCost, OfWhatDropsSumsHasTheEntriesThatAreLeftAndTheLongestWay) {
+  const ExplainOptions options = asked("topk:k=1000,format=coordinates", 8, 1'000'000);
+  const SparseCost tree = cost(options, "gtopk");
+  EXPECT_EQ(tree.result, 1000);
+  EXPECT_TRUE(tree.drops);
+  EXPECT_DOUBLE_EQ(tree.bytes, 2.0 * 7 / 8 * (16 + 8 * 1000));
+  EXPECT_DOUBLE_EQ(tree.path_bytes, 6.0 * (16 + 8 * 1000));
+  const SparseCost ring = cost(asked("topk:k=1000,capped=1", 8, 1'000'000), "sparse_ring");
+  EXPECT_EQ(ring.result, 1000);
+  EXPECT_TRUE(ring.drops);
+  EXPECT_FALSE(cost(options, "sparse_ring").drops);
+}
+
 TEST(SparseCost, StandsBesideTheDenseRing) {
   for (Rank size : {2, 4, 8}) {
     const SparseCost got = cost(asked("topk:density=0.01", size, 1 << 20), "sparse_ring");

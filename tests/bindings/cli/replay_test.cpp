@@ -124,6 +124,37 @@ TEST_F(Replay, WithFeedbackTheRunningSumLacksTheResiduals) {
   EXPECT_LT(lacking, results().at("methods").at(1).at("running_error_last").get<double>());
 }
 
+/// 2 of 72 elements in each step, by each rank: what a rank has selected it has not kept.
+TEST_F(Replay, MethodsNameTheirAlgorithmsAndTopkKeepsWhatItDoesNotSend) {
+  write_ones_and_threes(3);
+  const Outcome outcome = replay(2, {"--method", "dense@ring", "--method", "topk:k=4@sparse_ring", "--method",
+                                     "topk:k=4@sparse_allgather", "--method", "topk:k=4", "--algorithm", "gtopk"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json methods = results().at("methods");
+  const std::vector<std::string> labels = {"dense@ring", "topk:k=4@sparse_ring", "topk:k=4@sparse_allgather",
+                                           "topk:k=4"};
+  const std::vector<std::string> algorithms = {"ring", "sparse_ring", "sparse_allgather", "gtopk"};
+  ASSERT_EQ(methods.size(), labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    EXPECT_EQ(methods[i].at("method"), labels[i]);
+    EXPECT_EQ(methods[i].at("algorithms"), std::vector<std::string>{algorithms[i]});
+  }
+  // All 40 elements are alike: the first four are sent, then, as what is kept grows, the next ones.
+  std::vector<double> residuals;
+  for (int step = 1; step <= 3; ++step) {
+    const int never = 40 - 4 * step;
+    double squares = 10.0 * step * step * never;
+    for (int sent = 1; sent < step; ++sent) squares += 10.0 * 4 * (step - sent) * (step - sent);
+    residuals.push_back(std::sqrt(squares));
+  }
+  for (std::size_t i : {1u, 2u}) {
+    expect_series(methods[i], "residual", residuals);
+    const double lacking = methods[i].at("running_error_last");
+    EXPECT_GT(lacking, 0);
+  }
+  expect_series(methods[2], "bytes_per_rank", std::vector<double>(3, 16.0 + 21));
+}
+
 TEST_F(Replay, EveryMethodStandsInTheTableAndInThePicture) {
   write_integers(2, 3);
   const std::string picture = folder_ / "p.svg";
@@ -229,6 +260,8 @@ TEST_F(Replay, MethodsThatDoNotExistServeOrDifferAreRefused) {
   const auto said = [&](const std::vector<std::string>& arguments) { return replay(2, arguments).output; };
   EXPECT_EQ(count(said({"--method", "skpi"}), "no method is called 'skpi'"), 2u) << "each rank's own command line";
   EXPECT_EQ(count(said({"--method", "dense", "--method", "dense"}), "dense comes twice"), 2u);
+  EXPECT_EQ(count(said({"--method", "dense@"}), "dense@: no algorithm behind the @"), 2u);
+  EXPECT_EQ(count(said({"--method", "dense@rign"}), "lacuna replay: --method dense@rign: "), 1u);
   EXPECT_GE(count(said({}), "--method is required"), 1u);
   const std::string unserved = said({"--method", "skip:steps=1", "--algorithm", "recursive_doubling"});
   EXPECT_EQ(count(unserved, "lacuna replay: --method skip:steps=1: "), 1u) << unserved;

@@ -46,6 +46,12 @@ feedback = true
 policy = "automatic"
 importance_every = 30
 importance_threshold = 0.25
+[[method]]
+label = "topk"
+name = "topk"
+density = 0.05
+momentum = 0.9
+warm_up = 400
 """
 
 
