@@ -136,11 +136,6 @@ std::vector<Region> whole(const GraphBuilder& g, Holds holds, Region all, auto b
 
 }  // namespace
 
-kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places) {
-  const int asked = structure.numbers[format];
-  return asked > 0 ? static_cast<kernels::Format>(asked - 1) : kernels::shortest_format(dtype, entries, places);
-}
-
 Selection room_for_selection(GraphBuilder& g) {
   return {.places = g.buffer({.element = Dtype::I32, .capacity = most_selected}),
           .values = g.buffer({.capacity = most_selected}),

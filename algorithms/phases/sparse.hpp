@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/entries.hpp"
 #include "runtime/graph/builder.hpp"
 #include "runtime/graph/plan.hpp"
 
@@ -30,10 +29,6 @@ enum Flag : int {
 };
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
 inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
-
-/// The format of a message of so many entries as the number `format` asks for: 0, the shortest, or one more than its
-/// own.
-kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places);
 
 /// What sparse methods report, first; kernels count all but the first.
 enum class Measure : std::size_t {

@@ -49,6 +49,11 @@ std::size_t most_selected(const PartView& part) { return part.part.entries; }
 
 std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
 
+kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places) {
+  const int asked = structure.numbers[format];
+  return asked > 0 ? static_cast<kernels::Format>(asked - 1) : kernels::shortest_format(dtype, entries, places);
+}
+
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places) {
   const Dtype dtype = part.call.dtype;
   const Structure& structure = part.part.structure;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/phases/sparse_kernels.hpp"
 #include "algorithms/topk/selecting.hpp"
-#include "kernels/entries.hpp"
 
 namespace lacuna {
 namespace {

@@ -44,17 +44,29 @@ Status check_selection(const Topk& asked) {
   return {};
 }
 
+/// The next run of the state.
+std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
+
+/// Are all elements to be sent?
+bool asks_for_all(const Call& call, Rank size) {
+  const std::size_t places = input_length(call, size);
+  return topk_of(call).selection == TopkSelection::Exact &&
+         entries_asked(topk_of(call), places, next_run(call)) == places;
+}
+
 /// Do messages hold no more than their share of k?
-bool is_capped(const Topk& asked, const Algorithm& algorithm) { return asked.capped || &algorithm == &gtopk; }
+bool is_capped(const Call& call, const Algorithm& algorithm, Rank size) {
+  return topk_of(call).capped || (&algorithm == &gtopk && !asks_for_all(call, size));
+}
 
 /// Does the selection say nothing of how many entries there are at most?
 bool is_unlimited(const Topk& asked) {
   return asked.selection == TopkSelection::Threshold || asked.selection == TopkSelection::Gaussian;
 }
 
-Status check_capped(const Call& call, const Algorithm& algorithm) {
+Status check_capped(const Call& call, const Algorithm& algorithm, Rank size) {
   const Topk& asked = topk_of(call);
-  if (!is_capped(asked, algorithm)) return {};
+  if (!is_capped(call, algorithm, size)) return {};
   const std::string_view what = &algorithm == &gtopk ? "topk by gtopk" : "topk.capped";
   if (asked.capped && &algorithm != &sparse_ring) {
     return refuse(
@@ -68,9 +80,6 @@ Status check_capped(const Call& call, const Algorithm& algorithm) {
                             exactly ? "" : " or sampled"));
 }
 
-/// The next run of the state.
-std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
-
 /// The most entries that a rank selects. A sample is no more than a third off, or counts for nothing.
 std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t run) {
   if (is_unlimited(asked)) return places;
@@ -78,13 +87,13 @@ std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t ru
   return asked.selection == TopkSelection::Exact ? entries : std::min(places, entries + entries / 3);
 }
 
-int flags_of(const Call& call, const Algorithm& algorithm) {
+int flags_of(const Call& call, const Algorithm& algorithm, Rank size) {
   const Topk& asked = topk_of(call);
   int flags = call.output_entries.places ? sparse::listed : 0;
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
   if (asked.clip > 0) flags |= sparse::clipped;
-  if (is_capped(asked, algorithm)) flags |= sparse::capped;
+  if (is_capped(call, algorithm, size)) flags |= sparse::capped;
   const bool ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
   if (!ranged) flags |= sparse::unranged;
   return flags;
@@ -145,12 +154,13 @@ Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hos
                     "and sparse_doubling take any number",
                     algorithm.name, hosts.size(), kernels::Backend::most_views));
   }
-  return check_capped(call, algorithm);
+  return check_capped(call, algorithm, hosts.size());
 }
 
 bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries) {
   const Topk& asked = topk_of(call);
-  if (asked.clip > 0 || asked.capped || call.options.algorithm == gtopk.name) return false;
+  if (asked.clip > 0 || asked.capped) return false;
+  if (call.options.algorithm == gtopk.name) return asks_for_all(call, hosts.size());
   if (asked.selection == TopkSelection::Threshold) return asked.threshold == 0;
   return asked.selection == TopkSelection::Exact &&
          entries_asked(asked, input_length(call, hosts.size()), next_run(call)) >= entries;
@@ -162,7 +172,7 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const Rank size = request.hosts.size();
   const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm);
+  part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm, size);
   part.structure.numbers[sparse::chunks] =
       chunks_of(asked, request.algorithm, entries_asked(asked, places, next_run(call)), size);
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);

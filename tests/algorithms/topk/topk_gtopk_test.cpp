@@ -129,6 +129,15 @@ TEST(Gtopk, ReportsWhatARankHasBroughtAndWhatIsKept) {
   EXPECT_GT(left, 3 * k);
 }
 
+TEST(Gtopk, WithAllElementsItIsTheDenseSumAndNeedsNoFeedback) {
+  for (Rank size : {1, 3, 8}) {
+    SparseRig rig(size);
+    const Vectors inputs = sparse_inputs(Pattern::Full, rig.states.size(), 97, 4);
+    ASSERT_EQ(rig.run(inputs, "gtopk", "density=1,feedback=0"), "");
+    for (const auto& output : rig.outputs) EXPECT_EQ(output, sum_of(inputs));
+  }
+}
+
 TEST(Gtopk, TakesAnyNumberOfRanks) {
   Call call{.collective = Collective::Allreduce, .count = 1000};
   MethodState state;
