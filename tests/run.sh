@@ -90,14 +90,9 @@ case ${1:-} in
 esac
 
 # Takes what the tests of the release build leave over, which wait more than they compute.
-sanitizers() {
+sanitized_builds() {
   renice -n 10 "$BASHPID" >/dev/null
-  stage 'asan build' build_sanitized asan "${asan[@]}" || return
-  stage 'asan tests' run_sanitized asan "${asan[@]}" &
-  local tests=$! threads=0
-  { stage 'tsan build' build_sanitized tsan "${tsan[@]}" && stage 'tsan tests' run_sanitized tsan "${tsan[@]}"; } ||
-    threads=1
-  wait "$tests" && return "$threads"
+  stage 'asan build' build_sanitized asan "${asan[@]}" && stage 'tsan build' build_sanitized tsan "${tsan[@]}"
 }
 
 newer_ucx() { stage 'UCX 1.22' run_newer_ucx; }
@@ -112,7 +107,7 @@ if [[ $quick == yes ]]; then
   stage 'release tests' run_tests release
   exit
 fi
-start_lane sanitizers
+start_lane sanitized_builds
 stage 'release tests' run_tests release
 start_lane newer_ucx
 stage 'one more algorithm' tests/algorithms/throwaway.sh
@@ -122,4 +117,7 @@ while ((${#lanes[@]} > 0)); do
   wait "${lanes[0]}"
   lanes=("${lanes[@]:1}")
 done
+# These compute all the time, and their deadlines count: nothing runs beside.
+stage 'asan tests' run_sanitized asan "${asan[@]}"
+stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 printf 'all stages have passed\n'
