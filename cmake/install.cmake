@@ -17,12 +17,14 @@ endif()
 # These folders hold nothing but what a program may include, and what the sparse phases are made of.
 foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/topology algorithms/phases bindings/cpp)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder} FILES_MATCHING PATTERN *.hpp
-          PATTERN sparse_kernels.hpp EXCLUDE)
+          PATTERN sparse_kernels.hpp EXCLUDE PATTERN sparse_accumulator.hpp EXCLUDE)
 endforeach()
 install(FILES algorithms/skip/skip.hpp algorithms/skip/importance.hpp algorithms/skip/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
 install(FILES algorithms/topk/topk.hpp algorithms/topk/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/topk)
+install(FILES algorithms/ok_topk/ok_topk.hpp algorithms/ok_topk/options.def
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/ok_topk)
 install(FILES algorithms/registry.hpp algorithms/methods.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h

@@ -71,6 +71,8 @@ class Backend {
   // Selection, in arrays of fewer than 2^32 elements. `workspace` has workspace_bytes(), and is aligned as a u64.
 
   static constexpr std::size_t workspace_bytes() { return 64 * 1024; }
+  /// Elements of an array that one call may well take, so that the next one finds them in a cache.
+  virtual std::size_t elements_in_cache() const = 0;
   /// *cut takes exactly the k largest magnitudes, of equal ones the first; all that are not zero, where these are no
   /// more than k. `cut->above` may be any number that does this. By a radix select on the bits, of at most 3 passes
   /// over f32, 6 over f64 and 2 over 16 bits; a sample of a large array gives bounds to begin with, which save passes,
@@ -87,8 +89,8 @@ class Backend {
   /// them too, also those for which there was no room. The ties are counted from the start of `from`.
   virtual void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const = 0;
   /// Of `entries` that are a list, those whose values the cut takes become `kept`, and *taken counts them; the others
-  /// are added to rest[place - entries.base], each rounded to the dtype, which is the values' too. `kept` is another
-  /// list; what it has no room for is neither kept nor added.
+  /// are added to rest[place - entries.base], each rounded to the dtype, which is the values' too, or let go if that is
+  /// null. `kept` is another list; what it has no room for is neither kept nor added.
   virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
                     std::uint64_t* taken) const = 0;
 

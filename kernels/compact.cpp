@@ -103,6 +103,7 @@ struct KeepKernel {
   KOKKOS_INLINE_FUNCTION void place(std::size_t j, std::uint64_t entry) const {
     const auto at = load<std::uint32_t>(entries.places, j);
     if (entry == Taking<T>::none) {
+      if (rest == nullptr) return;
       const std::size_t home = at - entries.base;
       store<T>(rest, home, narrow<T>(widen(load<T>(rest, home)) + widen(load<T>(entries.values, j))));
     } else if (entry < kept.room) {

@@ -56,6 +56,9 @@ struct HostSpace {
   /// another, few where they run beside each other.
   static constexpr std::size_t stretch = 256;
 
+  /// Of arrays that one pass reads after another.
+  static constexpr std::size_t elements_in_cache = 32 * 1024;
+
   /// body(i) for i in [0, count). What call i writes, no other call reads or writes.
   template <class Body>
   static void for_each(std::size_t count, const Body& body) {

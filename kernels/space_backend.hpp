@@ -13,6 +13,7 @@ inline namespace on_device {  // the library of the Kokkos backend holds one for
 class SpaceBackend final : public Backend {
  public:
   std::string_view name() const override { return Space::name(); }
+  std::size_t elements_in_cache() const override { return Space::elements_in_cache; }
   void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
   void copy(Scale scale, Target out, const std::byte* in) const override;
   void sum_of_powers(Source from, int power, double* sum) const override;

@@ -9,26 +9,24 @@ namespace {
 
 constexpr std::size_t message_alignment = 64;
 
+std::size_t selection_bytes(const PartView& part) { return longest_message(part, part.part.entries, places_of(part)); }
+
 /// Of messages for all ranges of a selection: less than one message of all of it and, for each, a header and what fills
 /// up to the next.
 std::size_t packed_bytes(const PartView& part) {
-  return longest_message(part, part.part.entries, places_of(part)) +
-         static_cast<std::size_t>(part.size) * (2 * message_alignment);
+  return selection_bytes(part) + static_cast<std::size_t>(part.size) * (2 * message_alignment);
 }
 
 /// What may come from another rank: of its selection, or the sum of one range.
 std::size_t most_landed(const PartView& part) { return std::max(packed_bytes(part), most_message_bytes(part)); }
 constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
 
-Range all_places(const PartView& part) { return {0, static_cast<std::int64_t>(places_of(part)), 0}; }
-
 Status pack_all(const KernelCall& call) {
   const Stopwatch watch(call, Measure::PackSeconds);
   const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
   std::size_t begin = 0;
   for (std::size_t distance = 0; distance < call.defines.size() / 2; ++distance) {
-    const Rank to = (call.part.position + static_cast<Rank>(distance)) % call.part.size;
-    const Range range = range_of(call.reads[0], to);
+    const Range range = range_of(call.reads[0], rank_at(call.part, static_cast<std::int64_t>(distance)));
     const std::size_t bytes = write_message(call, mine.in(range), range, call.writes[0].data + begin);
     call.defines[2 * distance] = bytes;
     call.defines[2 * distance + 1] = begin;
@@ -55,24 +53,28 @@ Status add_messages(const KernelCall& call, std::size_t first, const Range& rang
 
 Status merge_range(const KernelCall& call) {
   const Range range = range_of(call.reads[0], call.part.position);
-  Views views = Views::of(call, 3, range);
+  Views views = Views::of(call, range);
   if (Status sound = add_messages(call, 1, range, views); !sound) return sound;
   return merge(call, views, range, scale_of(call.part));
 }
 
 /// Of messages that begin with the call's read `first`.
-Status sum_views(const KernelCall& call, std::size_t first, const Range& range) {
+Status sum_views(const KernelCall& call, std::size_t first, const Range& range, Scale scale) {
   const Stopwatch watch(call, Measure::MergeSeconds);
   OutputWriter out(call, call.writes.front());
   Views views = out.views(range, call.reads.size() - first);
   if (Status sound = add_messages(call, first, range, views); !sound) return sound;
-  out.add(views, scale_of(call.part), 0);
+  out.add(views, scale, 0);
   return out.end();
 }
 
-Status sum_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part)); }
+Status sum_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part), scale_of(call.part)); }
 
-Status sum_range(const KernelCall& call) { return sum_views(call, 1, range_of(call.reads[0], call.part.position)); }
+Status sum_range(const KernelCall& call) {
+  return sum_views(call, 1, range_of(call.reads[0], call.part.position), scale_of(call.part));
+}
+
+Status join_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part), {}); }
 
 /// One message, of rank `from`, for what begins at place `begin`.
 Status place(const KernelCall& call, OutputWriter& out, const Extent& message, Rank from, const Range& range,
@@ -122,7 +124,8 @@ Status place_some(const KernelCall& call) {
 
 constexpr Kernel pack_all_kernel = {"pack", pack_all}, pack_whole_kernel = {"pack", pack_all_as_one},
                  reduce_range_kernel = {"reduce range", merge_range}, sum_all_kernel = {"sum messages", sum_all},
-                 sum_range_kernel = {"sum messages", sum_range}, place_all_kernel = {"place messages", place_all},
+                 sum_range_kernel = {"sum messages", sum_range}, join_all_kernel = {"place messages", join_all},
+                 place_all_kernel = {"place messages", place_all},
                  place_blocks_kernel = {"place messages", place_blocks},
                  place_some_kernel = {"place messages", place_some};
 
@@ -166,6 +169,8 @@ Region piece_of(const Region& all, Rank piece, Rank of) {
           .begin = static_cast<std::uint32_t>(piece),
           .end = static_cast<std::uint32_t>(piece) + 1};
 }
+
+Region selection_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = selection_bytes}); }
 
 std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges) {
   const Region room = g.buffer({.element = Dtype::U8, .capacity = packed_bytes});
@@ -225,6 +230,10 @@ void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
   g.kernel(sum_range_kernel,
            {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g), views_room)});
+}
+
+void join_in_output(GraphBuilder& g, const std::vector<Region>& messages) {
+  g.kernel(join_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), views_room)});
 }
 
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {

@@ -42,6 +42,16 @@ enum class Measure : std::size_t {
 inline constexpr std::array<std::string_view, 6> measure_names = {"entries_asked", "threshold", "entries_result",
                                                                   "select_s",      "pack_s",    "merge_s"};
 
+/// The array of the state that holds momentum.
+inline constexpr std::string_view velocity_array = "velocity";
+
+/// How many of so many places are this share of them, or k, if that is not 0: one at least, all at most.
+std::size_t entries_asked(double density, std::size_t k, std::size_t places);
+
+/// Ok, or why entries can't serve this call of the method: of other than floating-point data, or too long, or for
+/// another reduction than a sum.
+Status check_call(std::string_view method, const Call& call, Rank size);
+
 /// Of the data that a rank brings: all blocks together.
 std::size_t places_of(const PartView& part);
 
@@ -69,10 +79,18 @@ int bins_for(std::size_t entries, Rank size);
 
 /// A table of the ranges of all ranks: of equal length, or the blocks.
 Region even_ranges(GraphBuilder& g);
-/// The same, cut so that all hold about as many of the entries that all ranks have selected, by a histogram of `bins`
-/// counts that is reduced over all of them.
+/// A histogram of `bins` counts.
+extern const BufferInfo histogram_room;
+/// It becomes that of the entries that all ranks have selected: a ring allreduce of whole numbers of 64 bits.
+void reduce_histogram(GraphBuilder& g, const Selection& mine, const Region& counts);
+/// A table of ranges that all hold about as many of the entries that a histogram counts: of this call or an earlier
+/// one, maybe of another number of ranks. Of equal length where it counts none.
+Region ranges_by(GraphBuilder& g, const Region& counts, bool of_this_call);
+/// Both.
 Region balanced_ranges(GraphBuilder& g, const Selection& mine);
 
+/// Room for the message of a range of a selection.
+Region selection_room(GraphBuilder& g);
 /// Messages of the selection for the ranges of all ranks, by distance from the own rank.
 std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges);
 /// The message of all of it.
@@ -93,6 +111,8 @@ std::vector<Region> exchange(GraphBuilder& g, const Region& mine);
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages);
 /// The same of what the split has brought for the own range, which is the output.
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
+/// The output is what these messages of all ranks say, by distance, each of all places; no two of the same one.
+void join_in_output(GraphBuilder& g, const std::vector<Region>& messages);
 /// The output is what each rank's message, by distance, says of its range.
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
 /// The same where each has a block.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace lacuna::sparse {
 namespace {
@@ -22,13 +23,6 @@ std::size_t longest_range(const PartView& part) {
                                                                       : std::min(places, places / ranges_of(part) + 1);
 }
 
-/// Entries of the sum of all ranks in one range, at most; where messages are capped, of one and the own entries.
-std::size_t most_merged(const PartView& part) {
-  const std::size_t places = longest_range(part);
-  const std::size_t terms = has(part, capped) ? 2 : ranks_of(part);
-  return part.part.entries < places / terms ? part.part.entries * terms : places;
-}
-
 std::size_t view_bytes(const PartView& part) {
   const std::size_t table = (kernels::blocks_of(longest_range(part)) + 1) * sizeof(std::uint32_t);
   return sizeof(EntriesView) + sizeof(std::uint32_t*) + table;
@@ -39,6 +33,12 @@ std::size_t views_bytes(const PartView& part) { return ranks_of(part) * view_byt
 std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_places; }
 
 }  // namespace
+
+std::size_t entries_asked(double density, std::size_t k, std::size_t places) {
+  const double share = std::round(density * static_cast<double>(places));
+  const std::size_t entries = k > 0 ? k : static_cast<std::size_t>(share);
+  return std::clamp<std::size_t>(entries, std::min<std::size_t>(places, 1), places);
+}
 
 std::size_t places_of(const PartView& part) {
   const bool blocks = traits_of(part.call.collective).input == Holds::Blocks;
@@ -61,9 +61,18 @@ std::size_t longest_message(const PartView& part, std::size_t entries, std::size
   return kernels::message_bytes(format_of(structure, dtype, entries, places), dtype, entries, places);
 }
 
+/// Where messages are capped, of one and the own entries.
+std::size_t most_merged(const PartView& part) {
+  const std::size_t places = longest_range(part);
+  const std::size_t terms = has(part, capped) ? 2 : ranks_of(part);
+  return part.part.entries < places / terms ? part.part.entries * terms : places;
+}
+
 std::size_t most_message_bytes(const PartView& part) {
   return longest_message(part, most_merged(part), longest_range(part));
 }
+
+Range all_places(const PartView& part) { return {0, static_cast<std::int64_t>(places_of(part)), 0}; }
 
 Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of) {
   const auto bound = [&](std::int64_t i) {
@@ -81,8 +90,17 @@ std::size_t distance_to(const PartView& part, Rank rank) {
   return static_cast<std::size_t>((part.position - rank + part.size) % part.size);
 }
 
+Rank rank_at(const PartView& part, std::int64_t distance) {
+  return static_cast<Rank>((part.position + distance) % part.size);
+}
+
 List List::of(const Extent& places, const Extent& values, std::size_t count) {
   return {reinterpret_cast<std::uint32_t*>(places.data), values.data, count, values.dtype};
+}
+
+List List::of(const Extent& places, const Extent& values, std::size_t begin, std::size_t end) {
+  return {reinterpret_cast<std::uint32_t*>(places.data) + begin, values.data + begin * size_of(values.dtype),
+          end - begin, values.dtype};
 }
 
 EntriesView List::in(const Range& range) const {
@@ -140,19 +158,20 @@ std::size_t write_message(const KernelCall& call, const EntriesView& list, const
 Region message_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = most_message_bytes}); }
 
 MergeRooms merge_rooms(GraphBuilder& g) {
-  return {.message = message_room(g),
-          .places = g.buffer({.element = Dtype::I32, .capacity = most_merged}),
+  return {.places = g.buffer({.element = Dtype::I32, .capacity = most_merged}),
           .values = g.buffer({.capacity = most_merged}),
           .views = g.buffer(views_room),
-          .sums = g.buffer({.capacity = places_at_a_time})};
+          .sums = g.buffer({.capacity = places_at_a_time}),
+          .message = message_room(g)};
 }
 
-Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale) {
-  const Extent &places = call.writes[1], &values = call.writes[2], &sums = call.writes[4];
+Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale, std::size_t base) {
+  const Extent &places = call.writes[merged_places], &values = call.writes[merged_values],
+               &sums = call.writes[merged_sums];
   List list = List::of(places, values, 0);
   std::uint64_t count = 0;
   kernels::backend().merge(views.views(), views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
-                           {list.places, list.values, places.count}, &count);
+                           {list.places, list.values, places.count, static_cast<std::uint32_t>(base)}, &count);
   if (count > places.count) {
     return Status(Code::Mismatch, fmt::format("the ranks have sent {} entries of a range, at most {} were agreed on",
                                               count, places.count));
@@ -168,7 +187,7 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
   }();
   if (!list) return list.status();
   const Stopwatch watch(call, Measure::PackSeconds);
-  call.defines[0] = write_message(call, list->all(), range, call.writes[0].data);
+  call.defines[0] = write_message(call, list->all(), range, call.writes[merged_message].data);
   return {};
 }
 

@@ -20,6 +20,8 @@ struct Range {
 };
 /// That of a rank, in a table of all.
 Range range_of(const Extent& table, Rank rank);
+/// All places.
+Range all_places(const PartView& part);
 /// One of so many pieces of equal length of all places.
 Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of);
 
@@ -32,14 +34,17 @@ kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t e
 /// Bytes of the longest message of at most so many entries.
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places);
 
-/// The same of the sum of one range.
+/// The same of the sum of one range, and its entries at most.
 std::size_t most_message_bytes(const PartView& part);
+std::size_t most_merged(const PartView& part);
 
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);
 
 /// How many positions a rank stands before the own one.
 std::size_t distance_to(const PartView& part, Rank rank);
+/// The rank so many positions after the own one.
+Rank rank_at(const PartView& part, std::int64_t distance);
 
 /// Adds the time of its life to a measure of the call.
 class Stopwatch {
@@ -64,18 +69,31 @@ struct List {
 
   /// Of the two buffers.
   static List of(const Extent& places, const Extent& values, std::size_t count);
+  /// Its entries [begin, end).
+  static List of(const Extent& places, const Extent& values, std::size_t begin, std::size_t end);
   /// Its entries in a range, their places counted from where that begins.
   kernels::EntriesView in(const Range& range) const;
   kernels::EntriesView all() const { return in({0, std::int64_t{1} << 32, 0}); }
 };
+
+/// What a kernel that merges writes, in this order: a list, the memory of views, places that are summed up, and the
+/// message of the list.
+struct MergeRooms {
+  Region places, values, views, sums, message;
+
+  std::vector<Region> list() const { return {places, values, views, sums}; }
+  std::vector<Region> regions() const { return joined(list(), {message}); }
+};
+enum MergeRoom : std::size_t { merged_places, merged_values, merged_views, merged_sums, merged_message };
 
 /// What of several ranks is to be added: messages, which are checked, and lists. In memory of the part (views_room).
 class Views {
  public:
   /// So many at most, each of so many places.
   Views(const Extent& room, std::size_t most, std::size_t length);
-  static Views of(const KernelCall& call, std::size_t room, const Range& range) {
-    return {call.writes[room], static_cast<std::size_t>(call.part.size), range.length()};
+  /// In merge rooms, of as many as there are ranks.
+  static Views of(const KernelCall& call, const Range& range) {
+    return {call.writes[merged_views], static_cast<std::size_t>(call.part.size), range.length()};
   }
 
   /// Ok, or what is wrong with the message of that rank.
@@ -98,12 +116,6 @@ extern const BufferInfo views_room, view_room;
 /// Writes the message of a range, of entries of a list whose places count from its begin; returns its bytes.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
 
-/// What a kernel that merges writes, in this order: a message, a list, the memory of views, places that are summed up.
-struct MergeRooms {
-  Region message, places, values, views, sums;
-
-  std::vector<Region> regions() const { return {message, places, values, views, sums}; }
-};
 /// Of messages of a range each; the rest may serve several steps.
 MergeRooms merge_rooms(GraphBuilder& g);
 /// Room for the message of a range; one more beside merge_rooms().
@@ -112,8 +124,8 @@ Region message_room(GraphBuilder& g);
 /// Writes the message of a range, of the sum of the views, and defines the call's first value as its bytes; the call
 /// writes merge rooms. An error says that there is more than all ranks may send.
 Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale);
-/// The sum in the list of the rooms, no message yet.
-Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale);
+/// The sum in the list of the rooms, of which it needs no message; its places count from `base` on.
+Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale, std::size_t base = 0);
 
 /// Where a result goes: all elements of the output or, as entries, the list that the call has brought, whose places
 /// then come in order. For steps that write result_rooms().

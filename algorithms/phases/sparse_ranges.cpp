@@ -39,16 +39,20 @@ Status count_places(const KernelCall& call) {
   return {};
 }
 
-/// Within a bin entries count as evenly spread. Whole numbers only: all ranks cut alike.
+/// Entries that so many ranks may have in each place of a histogram of earlier calls: those of another job's ranks.
+constexpr std::size_t most_terms = 65536;
+
+/// Within a bin entries count as evenly spread. Whole numbers only: all ranks cut alike. given[0]: has it just been
+/// reduced, by these ranks?
 Status cut_by_histogram(const KernelCall& call) {
   const auto* counts = reinterpret_cast<const std::int64_t*>(call.reads[0].data);
   const auto count = [&](std::size_t bin) { return static_cast<std::uint64_t>(counts[bin]); };
   const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size),
-                    all_bins = bins_of(call.part);
+                    all_bins = bins_of(call.part), terms = call.given[0] ? ranges : most_terms;
   std::uint64_t all = 0, before = 0;
   for (std::size_t bin = 0; bin < all_bins; ++bin) {
     const std::size_t width = boundary(bin + 1, places, all_bins) - boundary(bin, places, all_bins);
-    if (count(bin) > (width + 1) * ranges) {  // its borders are rounded up
+    if (count(bin) > (width + 1) * terms) {  // its borders are rounded up
       return {Code::Mismatch, fmt::format("{} ranks say that they have selected {} of {} places", ranges,
                                           static_cast<std::int64_t>(count(bin)), width)};
     }
@@ -89,16 +93,27 @@ Region even_ranges(GraphBuilder& g) {
   return table;
 }
 
-Region balanced_ranges(GraphBuilder& g, const Selection& mine) {
-  const Region counts = g.buffer({.element = Dtype::I64, .capacity = bins_of}), table = g.buffer(table_of_ranges);
+const BufferInfo histogram_room = {.element = Dtype::I64, .capacity = bins_of};
+
+void reduce_histogram(GraphBuilder& g, const Selection& mine, const Region& counts) {
   g.kernel(count_places_kernel, {.reads = {mine.places}, .writes = {counts}, .uses = {mine.count}});
   const Line ring = whole_ring(g);
   const auto piece = [&](Rank i) { return piece_of(counts, i, g.size()); };
   const auto partial = [&](Rank, Rank i) { return piece(i); };
   if (g.size() > 1) ring_reduce_scatter(g, ring, piece, partial);
   ring_allgather(g, ring, piece);
-  g.kernel(cut_by_histogram_kernel, {.reads = {counts}, .writes = {table}});
+}
+
+Region ranges_by(GraphBuilder& g, const Region& counts, bool of_this_call) {
+  const Region table = g.buffer(table_of_ranges);
+  g.kernel(cut_by_histogram_kernel, {.reads = {counts}, .writes = {table}, .given = {of_this_call}});
   return table;
+}
+
+Region balanced_ranges(GraphBuilder& g, const Selection& mine) {
+  const Region counts = g.buffer(histogram_room);
+  reduce_histogram(g, mine, counts);
+  return ranges_by(g, counts, true);
 }
 
 }  // namespace lacuna::sparse

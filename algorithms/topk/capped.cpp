@@ -7,7 +7,7 @@ using kernels::backend;
 using sparse::List;
 
 /// Where they stand in a step's writes.
-enum Room : std::size_t { kept_places = 5, kept_values = 6, workspace = 7, rest = 8 };
+enum Room : std::size_t { kept_places = sparse::merged_message + 1, kept_values, workspace, rest };
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Status merge_capped(const KernelCall& call, const sparse::Views& views, const sp
   const kernels::EntriesView kept = cap(call, sum->all(), most);
   auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this step writes
   backend().copy(scale, {sum->dtype, values, kept.entries}, values);
-  call.defines[0] = sparse::write_message(call, kept, range, call.writes[0].data);
+  call.defines[0] = sparse::write_message(call, kept, range, call.writes[sparse::merged_message].data);
   return {};
 }
 

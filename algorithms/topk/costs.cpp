@@ -1,25 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/sparse_costs.hpp"
 #include "algorithms/topk/selecting.hpp"
 
 namespace lacuna {
 namespace {
 
-/// Of one message of a range, in the format that the call asks for. Lengths between two numbers of entries lie between
-/// theirs.
-double message_bytes(const ExpectedPart& part, double entries, double places) {
-  const Dtype dtype = part.call.dtype;
-  const auto length = static_cast<std::size_t>(places);
-  const auto bytes = [&](double count) {
-    const std::size_t whole = std::min(static_cast<std::size_t>(count), length);
-    const kernels::Format format = sparse::format_of(part.plan.structure, dtype, whole, length);
-    return static_cast<double>(kernels::message_bytes(format, dtype, whole, length));
-  };
-  const double below = std::floor(entries);
-  return std::lerp(bytes(below), bytes(below + 1), entries - below);
-}
+using sparse::expected_message_bytes;
 
 bool has(const ExpectedPart& part, sparse::Flag flag) {
   return (part.plan.structure.numbers[sparse::flags] & flag) != 0;
@@ -28,18 +16,19 @@ bool has(const ExpectedPart& part, sparse::Flag flag) {
 }  // namespace
 
 double sparse_allgather_bytes(const ExpectedPart& part) {
-  return (part.size - 1) * message_bytes(part, part.entries, part.places);
+  return (part.size - 1) * expected_message_bytes(part, part.entries, part.places);
 }
 
 double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
-  return (part.size - 1) * message_bytes(part, part.entries / part.size, part.places / part.size);
+  return (part.size - 1) * expected_message_bytes(part, part.entries / part.size, part.places / part.size);
 }
 
 /// Histograms that are reduced so that ranges are balanced come before.
 double sparse_split_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
   const double histograms = 2 * others / part.size * part.plan.structure.numbers[sparse::bins] * sizeof(std::int64_t);
-  return histograms + sparse_reduce_scatter_bytes(part) + others * message_bytes(part, all, part.places / part.size);
+  return histograms + sparse_reduce_scatter_bytes(part) +
+         others * expected_message_bytes(part, all, part.places / part.size);
 }
 
 /// Sums of 1 .. P-1 ranks, then the result P-1 times.
@@ -48,7 +37,8 @@ double sparse_ring_bytes(const ExpectedPart& part) {
   const double most = std::ceil(part.entries / part.size) / chunks;
   const auto message = [&](Rank ranks) {
     const double entries = part.entries_of(ranks) / pieces;
-    return message_bytes(part, has(part, sparse::capped) ? std::min(entries, most) : entries, part.places / pieces);
+    return expected_message_bytes(part, has(part, sparse::capped) ? std::min(entries, most) : entries,
+                                  part.places / pieces);
   };
   double bytes = (part.size - 1) * message(part.size);
   for (Rank ranks = 1; ranks < part.size; ++ranks) bytes += message(ranks);
@@ -57,12 +47,12 @@ double sparse_ring_bytes(const ExpectedPart& part) {
 
 /// One message up, one down, of each rank but the root.
 double gtopk_bytes(const ExpectedPart& part) {
-  return 2 * (part.size - 1) * message_bytes(part, part.entries, part.places) / part.size;
+  return 2 * (part.size - 1) * expected_message_bytes(part, part.entries, part.places) / part.size;
 }
 
 /// As many messages one after another as the tree has levels, up and down.
 double gtopk_path_bytes(const ExpectedPart& part) {
-  return 2 * std::ceil(std::log2(part.size)) * message_bytes(part, part.entries, part.places);
+  return 2 * std::ceil(std::log2(part.size)) * expected_message_bytes(part, part.entries, part.places);
 }
 
 /// Where messages are capped.
@@ -74,7 +64,7 @@ double capped_entries(const ExpectedPart& part) {
 double sparse_doubling_bytes(const ExpectedPart& part) {
   Rank cube = 1;
   while (2 * cube <= part.size) cube *= 2;
-  const auto message = [&](double ranks) { return message_bytes(part, part.entries_of(ranks), part.places); };
+  const auto message = [&](double ranks) { return expected_message_bytes(part, part.entries_of(ranks), part.places); };
   double bytes = (part.size - cube) * (message(1) + message(part.size));
   for (Rank ranks = 1; ranks < cube; ranks *= 2) {
     bytes += cube * message(static_cast<double>(ranks) * part.size / cube);

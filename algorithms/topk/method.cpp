@@ -33,7 +33,7 @@ constexpr std::string_view examples[] = {"density=0.1",
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
   if (as_topk(given).feedback) state.array(residual_array, dtype, elements, true);
-  if (has_momentum(given)) state.array(velocity_array, dtype, elements, true);
+  if (has_momentum(given)) state.array(sparse::velocity_array, dtype, elements, true);
 }
 
 }  // namespace

@@ -26,10 +26,6 @@ Status check_state_needed(const Call& call) {
 Status check_entries(const Call& call) {
   const Topk& asked = topk_of(call);
   if (!call.input_entries.places) return {};
-  if (static_cast<double>(call.input_entries.count) > Topk::most_places) {
-    return refuse(fmt::format("topk of an input of {} entries: at most {} are allowed; cut the call",
-                              call.input_entries.count, Topk::most_places));
-  }
   if (asked.momentum > 0) return refuse("topk.momentum of an input of entries: the velocity needs all elements");
   if (asked.clip > 0) return refuse("topk.clip of an input of entries: the norm needs all elements");
   if (asked.selection == TopkSelection::Exact || asked.feedback) return {};
@@ -111,41 +107,19 @@ int chunks_of(const Topk& asked, const Algorithm& algorithm, std::size_t entries
 }  // namespace
 
 std::size_t entries_asked(const Topk& asked, std::size_t places, std::uint64_t run) {
-  double density = asked.k > 0 ? 1 : asked.density;
-  std::size_t entries = std::min(asked.k, places);
-  if (asked.k == 0) entries = static_cast<std::size_t>(std::llround(density * static_cast<double>(places)));
-  if (run > 0 && run <= asked.warm_up && places > 0) {
-    density = static_cast<double>(entries) / static_cast<double>(places);
-    const double first = std::max(asked.warm_up_density, density);
-    const double share = static_cast<double>(run - 1) / static_cast<double>(asked.warm_up);
-    entries =
-        static_cast<std::size_t>(std::llround(first * std::pow(density / first, share) * static_cast<double>(places)));
-  }
-  return std::clamp<std::size_t>(entries, std::min<std::size_t>(places, 1), places);
+  const std::size_t entries = sparse::entries_asked(asked.density, asked.k, places);
+  if (run == 0 || run > asked.warm_up || places == 0) return entries;
+  const double density = static_cast<double>(entries) / static_cast<double>(places);
+  const double first = std::max(asked.warm_up_density, density);
+  const double share = static_cast<double>(run - 1) / static_cast<double>(asked.warm_up);
+  return sparse::entries_asked(first * std::pow(density / first, share), 0, places);
 }
 
 Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
-  if (is_integer(call.dtype)) {
-    return refuse(fmt::format("topk of {}: the data must be of floating point", to_string(call.dtype)));
-  }
-  const bool sums = call.reduction == Reduction::Sum || call.reduction == Reduction::Avg;
-  if (traits_of(call.collective).reduces && !sums) {
-    return refuse(fmt::format("topk leaves out terms of a sum: the reduction is {}, must be sum or avg",
-                              to_string(call.reduction)));
-  }
-  const double places = static_cast<double>(input_length(call, hosts.size()));
-  if (places > Topk::most_places) {
-    return refuse(fmt::format("topk of {} elements: places have 32 bits, at most {} are allowed; cut the call", places,
-                              Topk::most_places));
-  }
+  if (Status valid = sparse::check_call("topk", call, hosts.size()); !valid) return valid;
   if (Status valid = check_selection(topk_of(call)); !valid) return valid;
   if (Status valid = check_state_needed(call); !valid) return valid;
   if (Status valid = check_entries(call); !valid) return valid;
-  const double listed = call.output_entries.places ? static_cast<double>(output_length(call, hosts.size())) : 0;
-  if (listed > Topk::most_places) {
-    return refuse(fmt::format("topk of an output of {} elements: places have 32 bits, at most {} are allowed", listed,
-                              Topk::most_places));
-  }
   const bool adds_all =
       &algorithm == &sparse_allgather || &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter;
   if (adds_all && hosts.size() > static_cast<Rank>(kernels::Backend::most_views)) {

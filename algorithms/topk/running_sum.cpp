@@ -10,7 +10,7 @@ namespace {
 /// The own sum and a message of rank given[0]; with given[1] the result.
 Status add_pair(const KernelCall& call) {
   const sparse::Range all = sparse::piece_range(call.part, 0, 1);
-  sparse::Views views = sparse::Views::of(call, 3, all);
+  sparse::Views views = sparse::Views::of(call, all);
   Status sound = views.add_message(call, call.reads[0], call.part.position, all);
   if (sound) sound = views.add_message(call, call.reads[1], static_cast<Rank>(call.given[0]), all);
   if (!sound) return sound;

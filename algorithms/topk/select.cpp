@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/sparse_accumulator.hpp"
 #include "algorithms/topk/selecting.hpp"
 #include "kernels/elements.hpp"
 
@@ -13,51 +11,29 @@ namespace {
 
 using kernels::backend;
 using kernels::Cut;
+using sparse::List;
 
 std::size_t samples(const PartView& part) {
   return topk_of(part.call).selection == TopkSelection::Sampled ? topk_of(part.call).samples : 0;
 }
 
-std::size_t entries_given(const PartView& part) { return part.call.input_entries.count; }
-
-/// Blocks of a collective lie behind each other.
-kernels::Target all_of(std::span<const Extent> blocks) {
-  std::size_t count = 0;
-  for (const Extent& block : blocks) count += block.count;
-  return {blocks.front().dtype, blocks.front().data, count};
-}
-kernels::Source source(const kernels::Target& target) { return {target.dtype, target.data, target.count}; }
-
 /// What a select step is given.
 struct Given {
-  explicit Given(const KernelCall& call) {
-    const std::size_t blocks = call.reads.size();
-    input = all_of(call.reads);
-    std::span<const Extent> rest = call.writes;
-    if (sparse::has(call.part, sparse::feedback)) {
-      from = all_of(rest.first(blocks));
-      rest = rest.subspan(blocks);
-    } else {
-      from = input;
-    }
-    if (sparse::has(call.part, sparse::velocity)) {
-      velocity = all_of(rest.first(blocks));
-      rest = rest.subspan(blocks);
-    }
-    list = sparse::List::of(rest[0], rest[1], 0);
-    room = rest[0].count;
-    workspace = rest[2].data;
-    sampled = rest[3].data;
-    sorted = sparse::List::of(rest[4], rest[5], 0);
-    spare = sparse::List::of(rest[6], rest[7], 0);
-    wanted = entries_asked(topk_of(call.part.call), input.count, call.part.state_run);
-  }
+  explicit Given(const KernelCall& call)
+      : from(call, call.reads),
+        list(List::of(from.rest()[0], from.rest()[1], 0)),
+        room(from.rest()[0].count),
+        wanted(entries_asked(topk_of(call.part.call), from.count(), call.part.state_run)),
+        sampled(from.rest()[2]),
+        entries(from.rest().subspan(3)) {}
 
-  kernels::Target input, from, velocity{};
-  sparse::List list, sorted, spare;
+  sparse::Accumulator from;
+  List list;
   std::size_t room, wanted;
-  std::byte *workspace, *sampled;
+  Extent sampled;
+  std::span<const Extent> entries;
 
+  const Extent& workspace() const { return entries[sparse::entry_workspace]; }
   kernels::EntriesList to() const { return {list.places, list.values, room}; }
 };
 
@@ -77,11 +53,7 @@ Sampler sampler_of(const PartView& part) {
   return sampler;
 }
 
-Cut exact_cut(const Given& given) {
-  Cut cut;
-  backend().largest(source(given.from), given.wanted, given.workspace, &cut);
-  return cut;
-}
+Cut exact_cut(const Given& given) { return sparse::cut_of_largest(given.from.all(), given.wanted, given.workspace()); }
 
 /// The magnitude that as large a share of a normal distribution exceeds.
 double normal_quantile(double share) {
@@ -97,7 +69,7 @@ double normal_quantile(double share) {
 /// too few or too many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed deep learning
 /// (2019), algorithm 1, with the third of k and the three halves of its authors' code.
 Cut gaussian_cut(const Topk& asked, const Given& given) {
-  const kernels::Source from = source(given.from);
+  const kernels::Source from = given.from.all();
   if (given.wanted >= from.count) return exact_cut(given);
   const double count = static_cast<double>(from.count), wanted = static_cast<double>(given.wanted);
   double sum = 0, squares = 0;
@@ -123,11 +95,11 @@ Cut cut_of(const KernelCall& call, const Given& given) {
   Cut cut;
   switch (asked.selection) {
     case TopkSelection::Threshold:
-      cut.above = kernels::magnitude_of(given.from.dtype, asked.threshold);
+      cut.above = kernels::magnitude_of(given.list.dtype, asked.threshold);
       break;
     case TopkSelection::Sampled:
-      backend().estimate(source(given.from), given.wanted, asked.samples, sampler_of(call.part), given.sampled,
-                         given.workspace, &cut);
+      backend().estimate(given.from.all(), given.wanted, asked.samples, sampler_of(call.part), given.sampled.data,
+                         given.workspace().data, &cut);
       break;
     case TopkSelection::Gaussian:
       cut = gaussian_cut(asked, given);
@@ -142,11 +114,11 @@ Cut cut_of(const KernelCall& call, const Given& given) {
 /// What the cut takes; where a sample has told more than there is room for, exactly as many as are wanted.
 std::uint64_t take(const Given& given, Cut& cut) {
   std::uint64_t taken = 0;
-  backend().compact(source(given.from), &cut, given.to(), &taken);
+  backend().compact(given.from.all(), &cut, given.to(), &taken);
   if (taken <= given.room) return taken;
   cut = exact_cut(given);
   taken = 0;
-  backend().compact(source(given.from), &cut, given.to(), &taken);
+  backend().compact(given.from.all(), &cut, given.to(), &taken);
   return taken;
 }
 
@@ -159,60 +131,43 @@ void count(const KernelCall& call, std::uint64_t taken, std::uint64_t kept, cons
       kernels::number_of_magnitude(call.part.call.dtype, cut.above);
 }
 
-/// The entries that the call has brought, sorted.
-Status sort_input(const KernelCall& call, Given& given) {
-  const Call& asked = call.part.call;
-  const std::size_t entries = asked.input_entries.count;
-  const auto room = [&](const sparse::List& list) { return kernels::EntriesList{list.places, list.values, entries}; };
-  const kernels::EntriesView all{.entries = static_cast<std::uint32_t>(entries),
-                                 .places = reinterpret_cast<const std::byte*>(asked.input_entries.places),
-                                 .values = static_cast<const std::byte*>(asked.input)};
-  std::uint64_t taken = 0, sound = 0;
-  backend().sort(asked.dtype, all, given.input.count, room(given.sorted), room(given.spare), given.workspace, &taken,
-                 &sound);
-  given.sorted.count = taken;
-  if (sound == 1) return {};
-  return {Code::InvalidArgument,
-          fmt::format("an entry of the input has a place that is not below its {} elements", given.input.count)};
-}
-
 /// Without feedback: the largest of the entries that the call has brought, all if they are no more than wanted.
-Status select_of_entries(const KernelCall& call, const Given& given) {
-  const kernels::Source values{given.list.dtype, given.sorted.values, given.sorted.count};
+void select_of_entries(const KernelCall& call, const Given& given, const List& sorted) {
   Cut cut;
   std::uint64_t taken = 0;
-  if (values.count > given.wanted) backend().largest(values, given.wanted, given.workspace, &cut);
-  backend().compact(values, &cut, given.to(), &taken);
-  for (std::size_t i = 0; i < taken; ++i) given.list.places[i] = given.sorted.places[given.list.places[i]];
-  count(call, taken, values.count - taken, cut);
-  return {};
+  if (sorted.count > given.wanted) {
+    cut = sparse::cut_of_largest({sorted.dtype, sorted.values, sorted.count}, given.wanted, given.workspace());
+  }
+  backend().keep(sorted.all(), &cut, given.to(), {sorted.dtype, nullptr, 0}, &taken);
+  count(call, taken, sorted.count - taken, cut);
 }
 
 Status select_entries(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const Topk& asked = topk_of(call.part.call);
-  const bool feeds_back = sparse::has(call.part, sparse::feedback);
-  Given given(call);
+  const Given given(call);
   if (call.part.call.input_entries.places) {
-    if (Status sound = sort_input(call, given); !sound) return sound;
-    if (!feeds_back) return select_of_entries(call, given);
-    backend().add_at({given.sorted.places, given.sorted.count}, given.sorted.values, given.from);
-  } else if (feeds_back) {
-    backend().feed_back({.factor = clipping(call), .momentum = asked.momentum}, given.from, given.velocity.data,
-                        given.input.data);
+    const auto sorted = sparse::sorted_entries(call, given.entries);
+    if (!sorted) return sorted.status();
+    if (!given.from.feeds_back()) {
+      select_of_entries(call, given, *sorted);
+      return {};
+    }
+    given.from.add(*sorted);
+  } else if (given.from.feeds_back()) {
+    given.from.feed_back({.factor = clipping(call), .momentum = asked.momentum}, sparse::all_places(call.part));
   }
   Cut cut = cut_of(call, given);
   const std::uint64_t taken = take(given, cut);
-  const std::span<const std::uint32_t> places(given.list.places, taken);
-  if (feeds_back) backend().clear_at(places, given.from);
-  if (given.velocity.data && asked.masking) backend().clear_at(places, given.velocity);
-  count(call, taken, given.from.count - taken, cut);
+  given.from.clear_at({given.list.places, taken}, asked.masking);
+  count(call, taken, given.from.count() - taken, cut);
   return {};
 }
 
 Status sum_squares(const KernelCall& call) {
+  const kernels::Target input = sparse::all_of(call.reads);
   double sum = 0;
-  backend().sum_of_powers(source(all_of(call.reads)), 2, &sum);
+  backend().sum_of_powers({input.dtype, input.data, input.count}, 2, &sum);
   call.defines[0] = std::bit_cast<std::uint64_t>(sum);
   return {};
 }
@@ -224,15 +179,9 @@ constexpr Kernel select_kernel = {"select", select_entries}, sum_squares_kernel 
 sparse::Selection select(GraphBuilder& g) {
   const sparse::Selection mine = sparse::room_for_selection(g);
   const std::vector<Region> input = sparse::whole_input(g);
-  std::vector<Region> writes;
-  const auto write = [&](const std::vector<Region>& more) { writes = sparse::joined(std::move(writes), more); };
-  if (sparse::has(g, sparse::feedback)) write(sparse::whole_array(g, residual_array));
-  if (sparse::has(g, sparse::velocity)) write(sparse::whole_array(g, velocity_array));
-  write({mine.places, mine.values, g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes}),
-         g.buffer({.capacity = samples})});
-  for (int list = 0; list < 2; ++list) {
-    write({g.buffer({.element = Dtype::I32, .capacity = entries_given}), g.buffer({.capacity = entries_given})});
-  }
+  std::vector<Region> writes = sparse::accumulator_rooms(g);
+  writes = sparse::joined(std::move(writes), {mine.places, mine.values, g.buffer({.capacity = samples})});
+  writes = sparse::joined(std::move(writes), sparse::entry_rooms(g));
   std::vector<Value> uses;
   if (sparse::has(g, sparse::clipped)) {
     uses.push_back(g.value());

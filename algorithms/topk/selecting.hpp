@@ -11,9 +11,6 @@ namespace lacuna {
 
 inline const Topk& topk_of(const Call& call) { return call.options.method.as<Topk>(); }
 
-/// The array that holds momentum.
-inline constexpr std::string_view velocity_array = "velocity";
-
 /// Entries that a rank is to send of so many elements, in a run of its state (from 1; 0: it has none).
 std::size_t entries_asked(const Topk& options, std::size_t places, std::uint64_t run);
 

@@ -30,8 +30,8 @@ Status pack_piece(const KernelCall& call) {
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
   const std::uint64_t kept = call.counted.kept;
-  call.defines[0] =
-      sparse::write_message(call, cap(call, mine.in(piece), cap_of(call.part, piece)), piece, call.writes[0].data);
+  call.defines[0] = sparse::write_message(call, cap(call, mine.in(piece), cap_of(call.part, piece)), piece,
+                                          call.writes[sparse::merged_message].data);
   count_dropped(call, kept);
   return {};
 }
@@ -41,7 +41,7 @@ Status add_own(const KernelCall& call) {
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
   const Scale scale = call.given[3] ? sparse::scale_of(call.part) : Scale();
-  sparse::Views views = sparse::Views::of(call, 3, piece);
+  sparse::Views views = sparse::Views::of(call, piece);
   Status sound = views.add_message(call, call.reads[2], static_cast<Rank>(call.given[2]), piece);
   if (sound) sound = views.add(mine.in(piece), call.part.position);
   if (!sound) return sound;

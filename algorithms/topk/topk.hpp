@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "algorithms/phases/message_format.hpp"
 #include "runtime/method/option.hpp"
 #include "runtime/values/method_options.hpp"
 
@@ -18,16 +19,10 @@ inline constexpr std::string_view topk_selection_names[] = {"exact", "threshold"
 enum class TopkRanges : std::uint8_t { Balanced = 0, Even = 1 };
 inline constexpr std::string_view topk_ranges_names[] = {"balanced", "even"};
 
-/// How entries travel: the shortest way, or always the same.
-enum class TopkFormat : std::uint8_t { Shortest = 0, Coordinates = 1, Local16 = 2, Bitmap = 3, Dense = 4 };
-inline constexpr std::string_view topk_format_names[] = {"shortest", "coordinates", "local16", "bitmap", "dense"};
-
 template <>
 inline constexpr std::span<const std::string_view> names_of<TopkSelection>{topk_selection_names};
 template <>
 inline constexpr std::span<const std::string_view> names_of<TopkRanges>{topk_ranges_names};
-template <>
-inline constexpr std::span<const std::string_view> names_of<TopkFormat>{topk_format_names};
 
 /// Only the largest elements travel, with their places; what stays behind is added next time (Aji, Heafield: Sparse
 /// communication for distributed gradient descent, 2017; Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018,

@@ -139,6 +139,9 @@ struct KokkosSpaceOn {
   static std::string_view name();
   static constexpr std::size_t most_scratch = HostSpace::most_scratch;
   static constexpr std::size_t stretch = is_on_host<Execution> ? HostSpace::stretch : 64;
+  /// One thread goes through a cache; many have each element only once.
+  static constexpr std::size_t elements_in_cache =
+      is_serial<Execution> ? HostSpace::elements_in_cache : ~std::size_t{0};
 
   template <class Body>
   static void for_each(std::size_t count, const Body& body) {

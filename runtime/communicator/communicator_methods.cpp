@@ -55,7 +55,6 @@ void Communicator::begin_method(CollectiveRun& run) {
   } else {
     run.sampler = {};
   }
-  run.kept.resize(run.plan.kept * size_of(run.call.dtype));
   if (run.method->follow) run.chains.assign(run.parts, {});
   std::vector<PartReport> parts = std::move(run.report.parts);
   parts.assign(run.plan.reports ? carrying(run.plan) : 0, {});

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "runtime/engine/active_part.hpp"
@@ -60,6 +61,12 @@ struct Chain {
   int rounds = 0;            ///< of those that have ended
 };
 
+/// Memory that the parts of a run share, whose graphs know it by its name.
+struct KeptMemory {
+  std::string_view name;
+  std::vector<std::byte> bytes;
+};
+
 /// One execution of a call of a collective: the parts of its plan, and what follows them. The tables of its call are
 /// its own, with all offsets.
 struct CollectiveRun : Run {
@@ -80,9 +87,16 @@ struct CollectiveRun : Run {
   const Method* method = nullptr;  ///< null: a dense call
   std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
   Sampler sampler;
-  std::vector<std::byte> kept;  ///< beside the data, for its parts
+  std::vector<KeptMemory> kept;  ///< beside the data, for its parts
   Report report;
 
+  /// The memory of this name, which is made if it lacks. All parts ask for the same length.
+  std::byte* kept_memory(std::string_view name, std::size_t bytes) {
+    auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptMemory& one) { return one.name == name; });
+    if (found == kept.end()) found = kept.insert(found, {.name = name, .bytes = {}});
+    found->bytes.resize(bytes);
+    return found->bytes.data();
+  }
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {
     if (chains.empty()) return part < next_part;

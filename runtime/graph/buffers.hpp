@@ -40,7 +40,7 @@ enum class Role : std::uint8_t {
   Output,   ///< the caller's
   Scratch,  ///< the part's
   Landed,   ///< the part's: where a message has landed, from its receive to the Release
-  Kept,     ///< the run's: all of its parts share it
+  Kept,     ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::kept elements
   State,    ///< an array of the method's state
 };
 
@@ -52,7 +52,7 @@ struct BufferInfo {
   /// Elements that it holds, of Landed at most; from what is equal on all ranks, if others send to it. Null: it is laid
   /// out as the part's data (of State: as the input), and Scratch is as long as the longest range that it stands for.
   std::size_t (*capacity)(const PartView& part) = nullptr;
-  std::string_view name{};                ///< State: the array's
+  std::string_view name{};                ///< State: the array's; Kept
   bool own = true;                        ///< State: each rank has its own; else it is equal on all
   MemoryKind memory = MemoryKind::Host;   ///< where it lies
   std::uint32_t longest = 0, pieces = 1;  ///< Scratch: the longest range is so many of so many pieces

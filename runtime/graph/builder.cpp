@@ -82,13 +82,17 @@ Region GraphBuilder::scratch(int slot, Region like) {
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
-  if (info.role == Role::Kept && (info.element || info.capacity)) refuse("kept memory holds the call's elements");
+  if (info.role == Role::Kept && info.name.empty() == (info.capacity != nullptr)) {
+    refuse("kept memory has a name and a capacity, or neither");
+  }
   if (info.role == Role::Kept || info.role == Role::State) {  // one memory, one row
     const auto same = std::find_if(tables_.buffers.begin(), tables_.buffers.end(), [&](const BufferInfo& one) {
       return one.role == info.role && one.name == info.name;
     });
     if (same != tables_.buffers.end()) {
-      if (*same != info) refuse(fmt::format("the state's array {} in two ways", info.name));
+      if (*same != info)
+        refuse(
+            fmt::format("{} {} in two ways", info.role == Role::Kept ? "kept memory" : "the state's array", info.name));
       return static_cast<Buffer>(same - tables_.buffers.begin());
     }
   }

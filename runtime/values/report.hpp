@@ -33,7 +33,7 @@ struct PartReport {
 };
 
 /// Named numbers that a method adds to the reports of its calls, as Method::numbers names them.
-using MethodNumbers = std::array<double, 8>;
+using MethodNumbers = std::array<double, 12>;
 
 /// What the kernels of a rank count as they run, in elements, and what they add to the numbers.
 struct Counted {

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/ok_topk/state.hpp"
+#include "algorithms/phases/sparse_accumulator.hpp"
+#include "kernels/elements.hpp"
+
+namespace lacuna::ok {
+namespace {
+
+using kernels::backend;
+using kernels::Cut;
+using sparse::List;
+using sparse::Range;
+
+kernels::EntriesList room_of(const Extent& places, const Extent& values, std::size_t base = 0) {
+  return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
+}
+
+Status cut_block(const KernelCall& call) {
+  const List sum = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  const double threshold = load_threshold(call.reads[2]);
+  const Cut cut = cut_above(sum.dtype, threshold);
+  call.defines[0] = 0;
+  backend().keep(sum.all(), &cut, room_of(call.writes[0], call.writes[1]), {sum.dtype, nullptr, 0}, &call.defines[0]);
+  report(call, Measure::GlobalThreshold, threshold);
+  return {};
+}
+
+Status pack_block(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const Range range = sparse::range_of(call.reads[0], call.part.position);
+  const List block = List::of(call.reads[1], call.reads[2], call.uses[0]);
+  call.defines[0] = sparse::write_message(call, block.in(range), range, call.writes[0].data);
+  return {};
+}
+
+/// Of what stands in the messages of all ranks: how much, and how much at most in one.
+Status count_entries(const KernelCall& call) {
+  std::uint64_t total = 0, largest = 0;
+  for (const Extent& message : call.reads) {
+    kernels::EntriesHeader header;
+    std::memcpy(&header, message.data, std::min(message.bytes(), sizeof(header)));  // placing has checked them
+    total += header.entries;
+    largest = std::max<std::uint64_t>(largest, header.entries);
+  }
+  call.defines[0] = total;
+  call.defines[1] = largest;
+  return {};
+}
+
+/// Where they stand in the writes of place_largest.
+enum Room : std::size_t { new_threshold = sparse::merged_message, largest_places, largest_values, workspace, result };
+
+/// All entries of messages of all ranks, by distance, from the call's second read on.
+Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) {
+  const Extent &places = call.writes[sparse::merged_places], &values = call.writes[sparse::merged_values],
+               &sums = call.writes[sparse::merged_sums];
+  std::uint64_t count = 0;
+  for (Rank from = 0; from < call.part.size; ++from) {
+    const Range range = sparse::range_of(call.reads[0], from);
+    sparse::Views views = out.views(range, 1);
+    const Status sound = views.add_message(call, call.reads[1 + sparse::distance_to(call.part, from)], from, range);
+    if (!sound) return sound;
+    backend().merge(views.views(), views.before(), {}, views.length(), {sums.dtype, sums.data, sums.count},
+                    room_of(places, values, static_cast<std::size_t>(range.begin)), &count);
+  }
+  if (count <= places.count) return List::of(places, values, count);
+  return Status(Code::Mismatch,
+                fmt::format("the ranks have summed up {} entries, at most {} were agreed on", count, places.count));
+}
+
+Status place_largest(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
+  sparse::OutputWriter out(call, call.writes[result]);
+  const auto all = all_entries(call, out);
+  if (!all) return all.status();
+  const Cut cut =
+      sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
+  const double threshold = threshold_of(all->dtype, cut);
+  store_threshold(call.writes[new_threshold], threshold);
+  report(call, Measure::GlobalThreshold, threshold);
+  std::uint64_t taken = 0;
+  backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
+                 {all->dtype, nullptr, 0}, &taken);
+  sparse::Views views = out.views(sparse::all_places(call.part), 1);
+  const List largest = List::of(call.writes[largest_places], call.writes[largest_values], taken);
+  if (Status sound = views.add(largest.all(), call.part.position); !sound) return sound;
+  out.add(views, {}, 0);
+  return out.end();
+}
+
+constexpr Kernel cut_block_kernel = {"select globally", cut_block}, pack_block_kernel = {"pack", pack_block},
+                 count_entries_kernel = {"count entries", count_entries},
+                 place_largest_kernel = {"place largest", place_largest};
+
+std::vector<Region> exchange_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges) {
+  const Region room = sparse::message_room(g);
+  const Value bytes = g.value();
+  g.kernel(
+      pack_block_kernel,
+      {.reads = {ranges, block.places, block.values}, .writes = {room}, .uses = {block.count}, .defines = {bytes}});
+  return sparse::exchange(g, GraphBuilder::counted(room, bytes));
+}
+
+Sizes count_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
+  const Sizes sizes{g.value(), g.value()};
+  g.kernel(count_entries_kernel, {.reads = messages, .defines = {sizes.total, sizes.largest}});
+  return sizes;
+}
+
+}  // namespace
+
+sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum) {
+  sparse::Selection block = shared_list(g);
+  block.count = g.value();
+  g.kernel(cut_block_kernel, {.reads = {sum.places, sum.values, threshold_room(g, global_threshold)},
+                              .writes = {block.places, block.values},
+                              .uses = {sum.count},
+                              .defines = {block.count}});
+  return block;
+}
+
+Sizes gather_blocks(GraphBuilder& g, const sparse::Selection& block) {
+  const Region ranges = ranges_of(g);
+  const std::vector<Region> blocks = exchange_blocks(g, block, ranges);
+  sparse::place_in_output(g, blocks, ranges);
+  return count_blocks(g, blocks);
+}
+
+Sizes gather_largest(GraphBuilder& g, const sparse::Selection& sum) {
+  const Region ranges = ranges_of(g);
+  const std::vector<Region> sums = exchange_blocks(g, sum, ranges);
+  const sparse::Selection largest = sparse::room_for_selection(g);
+  std::vector<Region> writes = sparse::merge_rooms(g).list();
+  writes = sparse::joined(std::move(writes), {threshold_room(g, global_threshold), largest.places, largest.values,
+                                              g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})});
+  writes = sparse::joined(std::move(writes), sparse::result_rooms(g, sparse::whole_output(g), sparse::view_room));
+  g.kernel(place_largest_kernel, {.reads = sparse::joined({ranges}, sums), .writes = std::move(writes)});
+  return count_blocks(g, sums);
+}
+
+}  // namespace lacuna::ok

@@ -1,0 +1,79 @@
+#include <array>
+
+#include "algorithms/ok_topk/steps.hpp"
+
+namespace lacuna {
+
+extern const Algorithm allreduce_ring;
+
+namespace {
+
+const OkTopk& as_ok_topk(const void* options) { return *static_cast<const OkTopk*>(options); }
+bool by_density(const void* options) { return as_ok_topk(options).k == 0; }
+bool has_momentum(const void* options) { return as_ok_topk(options).momentum > 0; }
+
+constexpr auto most_places = OkTopk::most_places, most_runs = OkTopk::most_runs;
+
+constexpr Option options[] = {
+#define LACUNA_OPTION(name, type, value, least, most, counts, help) \
+  option::of<&OkTopk::name>(#name, {least, most}, counts, help),
+#include "algorithms/ok_topk/options.def"
+#undef LACUNA_OPTION
+};
+
+/// Those of all sparse methods, then those of ok::Measure.
+constexpr auto numbers = [] {
+  std::array<std::string_view, sparse::measure_names.size() + 4> names{};
+  std::copy(sparse::measure_names.begin(), sparse::measure_names.end(), names.begin());
+  names[static_cast<std::size_t>(ok::Measure::GlobalThreshold)] = "global_threshold";
+  names[static_cast<std::size_t>(ok::Measure::LargestBlock)] = "largest_block";
+  names[static_cast<std::size_t>(ok::Measure::Balanced)] = "balanced";
+  names[static_cast<std::size_t>(ok::Measure::BoundWords)] = "bound_words";
+  return names;
+}();
+
+constexpr std::string_view outcomes[] = {"dense", "sparse"};
+constexpr std::string_view examples[] = {"density=0.1",
+                                         "k=30,tau=3,tau_prime=2,bucket=1",
+                                         "density=0.05,tau=2,tau_prime=5,trigger=1,gain=0.3",
+                                         "density=0.1,feedback=0,trigger=2,tau_prime=3,format=bitmap",
+                                         "density=0.2,momentum=0.5,tau_prime=2,bucket=2",
+                                         "density=1,tau_prime=4,format=coordinates"};
+constexpr MethodAlgorithm algorithms[] = {
+    {&ok::allreduce, "ok_topk", "2 to 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
+     &allreduce_ring, ok::expected_bytes, nullptr, ok::result_entries},
+};
+
+void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
+  const OkTopk& asked = as_ok_topk(given);
+  if (asked.feedback) state.array(residual_array, dtype, elements, true);
+  if (asked.momentum > 0) state.array(sparse::velocity_array, dtype, elements, true);
+  state.array(ok::local_threshold, Dtype::F64, 1, true);
+  state.array(ok::global_threshold, Dtype::F64, 1, false);
+  state.array(ok::histogram, Dtype::I64, static_cast<std::size_t>(ok::bins_of(elements)), false);
+}
+
+}  // namespace
+
+MethodOptions ok_topk(const OkTopk& given) { return {ok_topk_method, std::make_shared<const OkTopk>(given)}; }
+
+const Method ok_topk_method = {
+    .name = "ok_topk",
+    .summary = "the largest sums of the largest elements, for a volume that does not grow with the ranks",
+    .options = options,
+    .numbers = numbers,
+    .outcomes = outcomes,
+    .algorithms = algorithms,
+    .examples = examples,
+    .takes_entries = true,
+    .make = option::make<OkTopk>,
+    .is_on = [](const void*) { return true; },
+    .preferred = [](const Call&, const Hosts&) -> std::string_view { return "ok_topk"; },
+    .check = ok::check,
+    .lossless = ok::lossless,
+    .state = add_arrays,
+    .plan = ok::plan,
+    .follow = ok::follow,
+};
+
+}  // namespace lacuna

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/ok_topk/state.hpp"
+
+namespace lacuna::ok {
+namespace {
+
+Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
+
+std::size_t entries_asked(const Call& call, Rank size) {
+  const OkTopk& asked = options_of(call);
+  return sparse::entries_asked(asked.density, asked.k, input_length(call, size));
+}
+
+/// Is this array there, and does it hold what calls have put into it?
+bool is_known(const MethodState& state, std::string_view name) {
+  const StateArray* array = state.find(name);
+  if (!array) return false;
+  return name == histogram || !std::isnan(load_threshold({.data = const_cast<std::byte*>(array->bytes.data())}));
+}
+
+/// All ranks know these arrays alike.
+int flags_of(const Call& call) {
+  const OkTopk& asked = options_of(call);
+  const MethodState& state = *call.options.state;
+  int flags = sparse::unranged;
+  if (call.output_entries.places) flags |= sparse::listed;
+  if (asked.feedback) flags |= sparse::feedback;
+  if (asked.momentum > 0) flags |= sparse::velocity;
+  if (state.runs % asked.tau_prime == 0 || !is_known(state, global_threshold)) flags |= reevaluates;
+  if (state.runs % asked.tau == 0 || !is_known(state, histogram)) flags |= repartitions;
+  return flags;
+}
+
+/// Can one block be so much longer than their mean?
+bool may_balance(const OkTopk& asked, Rank size) { return static_cast<double>(size) > asked.trigger; }
+
+Status check_entries(const Call& call) {
+  const OkTopk& asked = options_of(call);
+  if (!call.input_entries.places) return {};
+  if (!asked.feedback) return refuse("ok_topk of an input of entries adds them to its residual: it needs feedback=1");
+  if (asked.momentum > 0) return refuse("ok_topk.momentum of an input of entries: the velocity needs all elements");
+  return {};
+}
+
+}  // namespace
+
+Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
+  const OkTopk& asked = options_of(call);
+  if (Status valid = sparse::check_call("ok_topk", call, hosts.size()); !valid) return valid;
+  if (asked.k == 0 && asked.density == 0) {
+    return refuse("ok_topk: density is 0 and k too; one of them must say how many");
+  }
+  if (!call.options.state) return refuse("ok_topk needs a state, which keeps its thresholds; give one");
+  if (asked.momentum > 0 && !asked.feedback) {
+    return refuse("ok_topk.momentum corrects what is fed back: it needs feedback=1");
+  }
+  if (Status valid = check_entries(call); !valid) return valid;
+  if (hosts.size() <= static_cast<Rank>(kernels::Backend::most_views)) return {};
+  return refuse(
+      fmt::format("ok_topk adds the messages of all ranks at once where it balances blocks: {} ranks, at "
+                  "most {} are allowed",
+                  hosts.size(), kernels::Backend::most_views));
+}
+
+/// The first run selects exactly; the result has all sums if they are no more than a rank sends.
+bool lossless(const Call& call, const Hosts& hosts, std::size_t entries) {
+  const double sums = static_cast<double>(entries) * hosts.size();
+  const double asked = static_cast<double>(entries_asked(call, hosts.size()));
+  return asked >= std::min(sums, static_cast<double>(input_length(call, hosts.size())));
+}
+
+void plan(const PlanRequest& request, Plan& plan) {
+  const Call& call = request.call;
+  const OkTopk& asked = options_of(call);
+  const Rank size = request.hosts.size();
+  const int flags = flags_of(call);
+  const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
+  const bool whole = (flags & reevaluates) != 0 || !may_balance(asked, size);
+  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
+  if ((flags & reevaluates) == 0) part.entries = std::min(places, entries + entries / 3);
+  part.structure.numbers[sparse::flags] = form_of(flags, whole ? Stage::Whole : Stage::Sizes, asked.bucket);
+  part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
+  part.structure.numbers[sparse::bins] = bins_of(places);
+  plan.parts.push_back(part);
+  plan.reports = true;
+  plan.writes_state = true;
+  plan.numbers[static_cast<std::size_t>(sparse::Measure::Asked)] = static_cast<double>(entries);
+  plan.numbers[static_cast<std::size_t>(Measure::BoundWords)] =
+      6 * static_cast<double>(entries) * (size - 1) / static_cast<double>(size);
+}
+
+/// Two values: entries of all blocks, and of the largest.
+std::optional<PartPlan> follow(const Followed& part) {
+  if (part.values.empty()) return {};
+  const double total = static_cast<double>(part.values[0]), largest = static_cast<double>(part.values[1]);
+  const OkTopk& asked = options_of(part.request.call);
+  const bool uneven = largest * part.request.hosts.size() > asked.trigger * total;
+  PartPlan next = part.part;
+  int& flags = next.structure.numbers[sparse::flags];
+  flags = with_stage(flags, uneven ? Stage::Balance : Stage::Gather);
+  return next;
+}
+
+}  // namespace lacuna::ok

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/ok_topk/selecting.hpp"
+#include "algorithms/ok_topk/state.hpp"
+#include "algorithms/phases/sparse_accumulator.hpp"
+#include "kernels/elements.hpp"
+
+namespace lacuna::ok {
+namespace {
+
+using kernels::Cut;
+using sparse::List;
+using sparse::Range;
+
+kernels::FeedBack feed_back_of(const PartView& part) { return {.momentum = options_of(part.call).momentum}; }
+
+/// given[0]: are thresholds made anew?
+Status find_cut(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Accumulator from(call, call.reads);
+  const Extent& kept = from.rest()[0];
+  const std::span<const Extent> rooms = from.rest().subspan(1);
+  const Dtype dtype = call.part.call.dtype;
+  bool added = !from.feeds_back();
+  if (call.part.call.input_entries.places) {
+    const auto entries = sparse::sorted_entries(call, rooms);
+    if (!entries) return entries.status();
+    from.add(*entries);
+    added = true;
+  }
+  const double threshold = load_threshold(kept);
+  Cut cut = cut_above(dtype, threshold);
+  if (call.given[0] || std::isnan(threshold)) {
+    if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
+    added = true;
+    cut = sparse::cut_of_largest(from.all(), entries_asked(call.part), rooms[sparse::entry_workspace]);
+    store_threshold(kept, threshold_of(dtype, cut));
+  }
+  call.defines[0] = cut.above;
+  call.defines[1] = cut.ties;
+  call.defines[2] = added;
+  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
+      kernels::number_of_magnitude(dtype, cut.above);
+  return {};
+}
+
+/// Appends what the cut takes of a range, as far as there is room, to the list that has ended at `end`: in pieces that
+/// stay in a cache from where the input is added until they are looked through.
+std::uint64_t append(const KernelCall& call, const sparse::Accumulator& from, const Range& range, std::uint64_t end) {
+  const Cut cut{.above = call.uses[0], .ties = call.uses[1]};
+  const bool added = call.uses[2] != 0;
+  const Extent &places = from.rest()[0], &values = from.rest()[1];
+  kernels::EntriesList to{reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count};
+  const std::size_t at_a_time = kernels::backend().elements_in_cache();
+  const auto step = static_cast<std::int64_t>(added ? range.length() : std::min(at_a_time, range.length()));
+  for (Range piece = range; piece.begin < range.end; piece.begin = piece.end) {
+    piece.end = std::min(range.end, piece.begin + step);
+    if (!added) from.feed_back(feed_back_of(call.part), piece);
+    to.base = static_cast<std::uint32_t>(piece.begin);
+    kernels::backend().compact(from.part(piece), &cut, to, &end);
+  }
+  return std::min<std::uint64_t>(end, to.room);
+}
+
+/// What has been appended, of which the call's first values say where it begins and ends. Behind uses[3], if there is
+/// one.
+List take_from(const KernelCall& call, const Range& range) {
+  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Accumulator from(call, call.reads.first(1));
+  const std::uint64_t begin = call.uses.size() > 3 ? call.uses[3] : 0, end = append(call, from, range, begin);
+  const List taken = List::of(from.rest()[0], from.rest()[1], begin, end);
+  call.defines[0] = begin;
+  call.defines[1] = end;
+  call.counted.selected += taken.count;
+  return taken;
+}
+
+Status take_of_all(const KernelCall& call) {
+  take_from(call, sparse::all_places(call.part));
+  return {};
+}
+
+/// Of the rank at distance given[0].
+Status take_of_range(const KernelCall& call) {
+  const Range range = sparse::range_of(call.reads[1], sparse::rank_at(call.part, call.given[0]));
+  const List taken = take_from(call, range);
+  if (call.given[0] == 0) return {};
+  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  call.defines[2] = sparse::write_message(call, taken.in(range), range, call.writes.back().data);
+  return {};
+}
+
+constexpr Kernel find_cut_kernel = {"find threshold", find_cut}, take_of_all_kernel = {"select", take_of_all},
+                 take_of_range_kernel = {"select", take_of_range};
+
+}  // namespace
+
+Threshold find_threshold(GraphBuilder& g) {
+  const Threshold found{g.value(), g.value(), g.value()};
+  std::vector<Region> writes = sparse::accumulator_rooms(g);
+  writes.push_back(threshold_room(g, local_threshold));
+  g.kernel(find_cut_kernel, {.reads = {g.input()},
+                             .writes = sparse::joined(std::move(writes), sparse::entry_rooms(g)),
+                             .defines = {found.above, found.ties, found.added},
+                             .given = {has(g, reevaluates)}});
+  return found;
+}
+
+sparse::Selection select_all(GraphBuilder& g, const Threshold& threshold) {
+  Selecting from(g, threshold);
+  return {from.places(), from.values(), from.take_all().end};
+}
+
+Selecting::Selecting(GraphBuilder& g, const Threshold& threshold)
+    : g_(g),
+      uses_{threshold.above, threshold.ties, threshold.added},
+      accumulator_(sparse::accumulator_rooms(g)),
+      places_(shared_places(g)),
+      values_(g.buffer({.capacity = sparse::most_selected})) {}
+
+std::vector<Region> Selecting::writes() const { return sparse::joined(accumulator_, {places_, values_}); }
+
+Selecting::Taken Selecting::take_all() {
+  const Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};
+  g_.kernel(take_of_all_kernel,
+            {.reads = {g_.input()}, .writes = writes(), .uses = uses_, .defines = {taken.begin, taken.end}});
+  return taken;
+}
+
+Selecting::Taken Selecting::take(const Region& ranges, Rank distance, const Region& room) {
+  Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};
+  KernelAccess access{.reads = {g_.input(), ranges},
+                      .writes = writes(),
+                      .uses = uses_,
+                      .defines = {taken.begin, taken.end},
+                      .given = {distance}};
+  if (distance != 0) {
+    access.writes.push_back(room);
+    const Value bytes = access.defines.emplace_back(g_.value());
+    taken.message = GraphBuilder::counted(room, bytes);
+  }
+  g_.kernel(take_of_range_kernel, std::move(access));
+  uses_.resize(3);
+  uses_.push_back(taken.end);
+  return taken;
+}
+
+}  // namespace lacuna::ok

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/phases/sparse.hpp"
+#include "runtime/method/method.hpp"
+
+/// What the files of ok_topk share.
+namespace lacuna::ok {
+
+inline const OkTopk& options_of(const Call& call) { return call.options.method.as<OkTopk>(); }
+
+/// Which part of a run a program is.
+enum class Stage : int {
+  Whole = 0,    ///< all of it
+  Sizes = 1,    ///< up to where all know how long the blocks are
+  Gather = 2,   ///< the rest, with blocks as they are
+  Balance = 3,  ///< the rest, with blocks of equal length
+};
+/// In the number `flags`, above those of sparse::Flag; it also holds the stage and the bucket.
+enum Flag : int { reevaluates = 1 << 8, repartitions = 1 << 9 };
+int form_of(int flags, Stage stage, int bucket);
+/// The same with another stage.
+int with_stage(int form, Stage stage);
+Stage stage_of(const GraphBuilder& g);
+Rank bucket_of(const GraphBuilder& g);
+inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::flags) & flag) != 0; }
+
+/// Arrays of the state. A threshold that is not a number is to be made anew.
+inline constexpr std::string_view local_threshold = "local_threshold";    ///< own, of what a rank selects
+inline constexpr std::string_view global_threshold = "global_threshold";  ///< equal, of what gets into the result
+inline constexpr std::string_view histogram = "histogram";                ///< equal, by which ranges are cut
+/// Counts of the histogram, whatever the options and the ranks.
+int bins_of(std::size_t places);
+
+/// What it reports beside sparse::Measure.
+enum class Measure : std::size_t {
+  GlobalThreshold = sparse::measure_names.size(),  ///< kernels count it and the next two
+  LargestBlock,                                    ///< entries that one rank's range has brought
+  Balanced,                                        ///< 1: blocks were
+  BoundWords,                                      ///< 6k(P-1)/P
+};
+
+// The steps of the paper's algorithm 1, whose lines are named.
+
+/// The cut of what a rank selects, as values: Cut::above, Cut::ties, and whether all of the input has been added.
+struct Threshold {
+  Value above = Value::None, ties = Value::None, added = Value::None;
+};
+/// Line 1, and what line 2 of algorithm 2 adds.
+Threshold find_threshold(GraphBuilder& g);
+/// Selects from all places. (3)
+sparse::Selection select_all(GraphBuilder& g, const Threshold& threshold);
+/// Cuts the data by what all ranks have selected. (2)
+void repartition(GraphBuilder& g, const sparse::Selection& mine);
+/// The table of ranges, as they were cut last.
+Region ranges_of(GraphBuilder& g);
+
+/// What a rank has selected, and a list of its own range: the sum of what all ranks have selected there, then what gets
+/// into the result of it. Places count from the first one of all.
+struct Reduced {
+  Region places;              ///< of the selection
+  Value count = Value::None;  ///< of these
+  sparse::Selection block;
+};
+/// Sends the selection to those in whose ranges it lies, bucket by bucket. (4)
+Reduced split_and_reduce(GraphBuilder& g, const sparse::Selection& mine);
+/// The same range by range: while one is selected others are on their way. (3, 4)
+Reduced split_and_reduce(GraphBuilder& g, const Threshold& threshold);
+
+/// How many entries the blocks of all ranks have.
+struct Sizes {
+  Value total = Value::None, largest = Value::None;
+};
+/// The k largest of all sums become the result, and tell the global threshold. (5)
+Sizes gather_largest(GraphBuilder& g, const sparse::Selection& sum);
+/// What of the sum is above the global threshold. (6)
+sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum);
+/// The blocks of all ranks become the result. (6)
+Sizes gather_blocks(GraphBuilder& g, const sparse::Selection& block);
+/// What has been selected and is in the result leaves the accumulator; thresholds are moved. (7)
+void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
+
+/// A list that Stage::Sizes leaves to the part that follows; in Stage::Whole, of the part's own.
+sparse::Selection shared_list(GraphBuilder& g);
+Region shared_places(GraphBuilder& g);
+/// Tells the other ranks how long the own block is, on which depends what follows.
+void tell_size(GraphBuilder& g, const Reduced& reduced);
+/// What Stage::Sizes has left.
+struct Told {
+  Reduced reduced;
+  Sizes sizes;
+};
+Told recall(GraphBuilder& g);
+/// The result, once entries have moved so that all ranks hold as many, in the order of their places. (6)
+void gather_balanced(GraphBuilder& g, const sparse::Selection& block);
+
+/// What the method's functions do.
+Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
+bool lossless(const Call& call, const Hosts& hosts, std::size_t entries);
+void plan(const PlanRequest& request, Plan& plan);
+std::optional<PartPlan> follow(const Followed& part);
+double expected_bytes(const ExpectedPart& part);
+double result_entries(const ExpectedPart& part);
+
+extern const Algorithm allreduce;
+
+}  // namespace lacuna::ok

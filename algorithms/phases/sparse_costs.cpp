@@ -1,0 +1,22 @@
+#include "algorithms/phases/sparse_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/phases/sparse_kernels.hpp"
+
+namespace lacuna::sparse {
+
+double expected_message_bytes(const ExpectedPart& part, double entries, double places) {
+  const Dtype dtype = part.call.dtype;
+  const auto length = static_cast<std::size_t>(places);
+  const auto bytes = [&](double count) {
+    const std::size_t whole = std::min(static_cast<std::size_t>(count), length);
+    const kernels::Format format = format_of(part.plan.structure, dtype, whole, length);
+    return static_cast<double>(kernels::message_bytes(format, dtype, whole, length));
+  };
+  const double below = std::floor(entries);
+  return std::lerp(bytes(below), bytes(below + 1), entries - below);
+}
+
+}  // namespace lacuna::sparse
