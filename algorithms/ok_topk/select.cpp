@@ -15,7 +15,8 @@ using sparse::Range;
 
 kernels::FeedBack feed_back_of(const PartView& part) { return {.momentum = options_of(part.call).momentum}; }
 
-/// given[0]: are thresholds made anew?
+/// given[0]: are thresholds made anew? Then it takes k elements; else all above the threshold, also where that had to
+/// be made anew for this rank alone.
 Status find_cut(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const sparse::Accumulator from(call, call.reads);
@@ -29,14 +30,16 @@ Status find_cut(const KernelCall& call) {
     from.add(*entries);
     added = true;
   }
-  const double threshold = load_threshold(kept);
-  Cut cut = cut_above(dtype, threshold);
+  double threshold = load_threshold(kept);
+  Cut cut;
   if (call.given[0] || std::isnan(threshold)) {
     if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
     added = true;
     cut = sparse::cut_of_largest(from.all(), entries_asked(call.part), rooms[sparse::entry_workspace]);
-    store_threshold(kept, threshold_of(dtype, cut));
+    threshold = threshold_of(dtype, cut);
+    store_threshold(kept, threshold);
   }
+  if (!call.given[0]) cut = cut_above(dtype, threshold);
   call.defines[0] = cut.above;
   call.defines[1] = cut.ties;
   call.defines[2] = added;

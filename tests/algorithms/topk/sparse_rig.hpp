@@ -78,7 +78,7 @@ inline std::vector<float> sum_of(const Vectors& all) {
   return sum;
 }
 
-/// Ranks that call topk on f32, with a state each.
+/// Ranks that call a sparse method on f32, with a state each.
 class SparseRig {
  public:
   explicit SparseRig(Rank size, const RanksOptions& options = {.network = {}, .executor = quick_executor()})
@@ -87,8 +87,8 @@ class SparseRig {
   /// An allreduce of one vector of each rank; how each call ended.
   std::vector<Status> post(const Vectors& inputs, const std::string& algorithm, const std::string& options,
                            Reduction reduction = Reduction::Sum) {
-    const auto method = method_options("topk:" + options);
-    EXPECT_TRUE(method) << method.status().to_string();
+    const auto asked = method_options(method + ":" + options);
+    EXPECT_TRUE(asked) << asked.status().to_string();
     std::vector<Call> calls;
     for (std::size_t rank = 0; rank < states.size(); ++rank) {
       outputs[rank].assign(inputs[rank].size(), 1e9f);
@@ -98,7 +98,7 @@ class SparseRig {
                 .count = inputs[rank].size(),
                 .reduction = reduction};
       call.options.algorithm = algorithm;
-      call.options.method = *method;
+      call.options.method = *asked;
       call.options.state = &states[rank];
       calls.push_back(call);
     }
@@ -131,6 +131,7 @@ class SparseRig {
     return bytes;
   }
 
+  std::string method = "topk";
   Ranks ranks;
   std::vector<MethodState> states;
   Vectors outputs;
