@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/algorithms/topk/sparse_rig.hpp"
+#include "tests/support/oracle.hpp"
 
 namespace lacuna::test {
 
@@ -107,6 +108,40 @@ class OkRig : public SparseRig {
     begins.push_back(count);
     return begins;
   }
+  /// What of these places lies in the range of a rank.
+  static std::size_t within(const std::set<std::size_t>& places, const std::vector<std::size_t>& begins,
+                            std::size_t rank) {
+    return static_cast<std::size_t>(
+        std::distance(places.lower_bound(begins[rank]), places.lower_bound(begins[rank + 1])));
+  }
+  /// Bytes of payload that each rank has sent in a run by coordinates, which has ended.
+  std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew, bool weighs,
+                                                bool balances) const {
+    const std::size_t p = states.size();
+    const std::vector<std::size_t> begins = ranges(run.result.size());
+    const std::set<std::size_t> result = places_of(exactly ? run.sum : run.result);
+    std::vector<std::size_t> before_range = {0};
+    for (std::size_t i = 0; i < p; ++i) before_range.push_back(before_range.back() + within(result, begins, i));
+    const auto share = [&](std::size_t i) { return exact_boundary(i, result.size(), p); };
+    const auto bins = [&](std::size_t i) { return 8 * (exact_boundary(i + 1, 64, p) - exact_boundary(i, 64, p)); };
+    std::vector<std::uint64_t> all;
+    for (std::size_t rank = 0; rank < p; ++rank) {
+      std::uint64_t bytes = cut_anew && p > 1 ? 2 * 8 * 64 - bins(rank) - bins((rank + 1) % p) : 0;
+      for (std::size_t other = 0; other < p; ++other) {
+        if (other == rank) continue;
+        bytes += message(within(run.selected[rank], begins, other));
+        if (weighs) bytes += 8;
+        const std::size_t first = std::max(before_range[rank], share(other)),
+                          last = std::min(before_range[rank + 1], share(other + 1));
+        if (balances && last > first) bytes += message(last - first);
+        bytes += message(balances ? share(rank + 1) - share(rank) : within(result, begins, rank));
+      }
+      all.push_back(bytes);
+    }
+    return all;
+  }
+  static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
+
   bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("histogram"); }
   std::size_t room() const { return k_ + k_ / 3; }
 

@@ -1,0 +1,147 @@
+#include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
+#include "tests/support/calls.hpp"
+
+// When ok_topk balances the blocks of its result, and that it changes nothing else.
+namespace lacuna::test {
+namespace {
+
+constexpr std::size_t count = 6400;
+
+/// Selections are spread evenly; what is left of their sums lies in one range, so that its block is the largest.
+Vectors winners_in_one_range(std::size_t ranks, int run) {
+  Vectors all(ranks, std::vector<float>(count));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < count; i += 20) {
+      const bool wins = i < count / ranks;
+      const auto mine = static_cast<float>(100 + (i / 20 + rank + static_cast<std::size_t>(run)) % 50);
+      all[rank][i] = wins || rank == 0 ? mine : -mine / static_cast<float>(ranks - 1);
+      if (!wins) all[rank][i] = std::round(all[rank][i]);
+    }
+  }
+  return all;
+}
+
+/// Reports of the next run, in which all ranks call with these options.
+std::vector<Report> reports_of(OkRig& rig, const Vectors& inputs, const std::string& options) {
+  std::vector<runtime::Run*> runs;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    rig.outputs[rank].assign(inputs[rank].size(), 0);
+    Call call = allreduce_call(inputs[rank], rig.outputs[rank], "ok_topk");
+    call.options.method = *method_options("ok_topk:" + options);
+    call.options.state = &rig.states[rank];
+    runs.push_back(&must_post(rig.ranks, static_cast<Rank>(rank), call));
+  }
+  EXPECT_TRUE(rig.ranks.sweep_until(
+      [&] { return std::all_of(runs.begin(), runs.end(), [](auto run) { return run->finished; }); }));
+  std::vector<Report> reports;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    EXPECT_TRUE(runs[rank]->status) << runs[rank]->status.to_string();
+    reports.push_back(rig.ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]));
+  }
+  return reports;
+}
+
+double number(const Report& report, std::string_view name) {
+  const auto names = report.method->numbers;
+  const auto found = std::find(names.begin(), names.end(), name);
+  EXPECT_NE(found, names.end()) << name;
+  return report.numbers[static_cast<std::size_t>(found - names.begin())];
+}
+
+/// The largest block of the result, and the mean of all, by the ranges that the state tells.
+struct Shape {
+  double largest, mean;
+};
+Shape shape_of(const OkRig& rig, const std::vector<float>& result) {
+  const std::vector<std::size_t> begins = rig.ranges(result.size());
+  Shape shape{0, static_cast<double>(OkRig::places_of(result).size()) / static_cast<double>(begins.size() - 1)};
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    double block = 0;
+    for (std::size_t place = begins[i]; place < begins[i + 1]; ++place) block += result[place] != 0;
+    shape.largest = std::max(shape.largest, block);
+  }
+  return shape;
+}
+
+TEST(OkBalance, HappensWhereTheLargestBlockIsAboveTheTriggerAndOnlyThere) {
+  int balanced = 0, direct = 0;
+  for (Rank size : {2, 3, 5, 6, 8, 12}) {
+    for (double trigger : {1.0, 2.0, 4.0, 20.0}) {
+      OkRig rig(size, 0, 0);
+      for (int run = 0; run < 5; ++run) {
+        const Vectors inputs = run % 2 ? gradients(rig.states.size(), count, static_cast<unsigned>(run))
+                                       : winners_in_one_range(rig.states.size(), run);
+        const bool exactly = run == 0 || std::isnan(rig.global());
+        const auto reports = reports_of(rig, inputs, fmt::format("k=200,tau_prime=100,trigger={}", trigger));
+        const Shape shape = shape_of(rig, rig.outputs[0]);
+        const bool uneven = !exactly && shape.largest > trigger * shape.mean && size > trigger;
+        for (const Report& report : reports) {
+          ASSERT_EQ(number(report, "balanced"), uneven ? 1 : 0) << "P=" << size << " " << trigger << " run " << run;
+          if (exactly) continue;
+          ASSERT_EQ(number(report, "largest_block"), shape.largest);
+        }
+        (uneven ? balanced : direct) += 1;
+      }
+    }
+  }
+  EXPECT_GT(balanced, 10);
+  EXPECT_GT(direct, 10);
+}
+
+TEST(OkBalance, CanNotHappenWithNoMoreRanksThanTheTriggerSoThatNoSizesTravel) {
+  OkRig four(4, 100, 100, "feedback=0,format=coordinates"), five(5, 100, 100, "feedback=0,format=coordinates");
+  for (OkRig* rig : {&four, &five}) {
+    const std::size_t others = rig->states.size() - 1;
+    ASSERT_EQ(rig->run_next(gradients(others + 1, count, 1)), "");
+    rig->sent();
+    std::vector<std::uint64_t> messages;
+    for (Rank rank = 0; rank < rig->ranks.size(); ++rank) messages.push_back(rig->ranks.counters(rank).messages_sent);
+    ASSERT_EQ(rig->run_next(gradients(others + 1, count, 2)), "");
+    for (Rank rank = 0; rank < rig->ranks.size(); ++rank) {
+      const std::uint64_t sent = rig->ranks.counters(rank).messages_sent - messages[static_cast<std::size_t>(rank)];
+      EXPECT_EQ(sent, (others == 3 ? 2 : 3) * others);
+    }
+  }
+}
+
+TEST(OkBalance, ChangesNoBitOfTheResultAndOfWhatIsKept) {
+  for (Rank size : {2, 3, 5, 7, 8, 12}) {
+    OkRig never(size, 150, 50, "trigger=1000"), always(size, 150, 50, "trigger=1,bucket=2");
+    std::mt19937 random(4);
+    std::normal_distribution<float> normal;
+    for (int run = 0; run < 6; ++run) {
+      Vectors inputs = winners_in_one_range(never.states.size(), run);
+      for (auto& input : inputs) {
+        for (float& value : input) value += normal(random) * normal(random);
+      }
+      ASSERT_EQ(never.run_next(inputs), "");
+      ASSERT_EQ(always.run_next(inputs), "");
+      ASSERT_EQ(never.outputs, always.outputs) << "P=" << size << " run " << run;
+      for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+        ASSERT_EQ(never.states[rank].save(), always.states[rank].save()) << "P=" << size << " run " << run;
+      }
+    }
+  }
+}
+
+/// Then all ranks send as many entries to all others, but for one; before it, each what others are to hold of its
+/// block.
+TEST(OkBalance, MovesWhatARankHasMoreThanItsShare) {
+  for (std::size_t p : {2u, 3u, 5u, 8u}) {
+    for (const auto* trigger : {"1", "1000"}) {
+      OkRig rig(static_cast<Rank>(p), 200, 100, fmt::format("trigger={},feedback=0,format=coordinates", trigger));
+      ASSERT_EQ(rig.run_next(winners_in_one_range(p, 0)), "");
+      rig.sent();
+      const Vectors inputs = winners_in_one_range(p, 1);
+      const OkExpected expected = rig.expected(inputs);
+      ASSERT_EQ(rig.run_next(inputs), "");
+      ASSERT_EQ(rig.outputs[0], expected.result);
+      ASSERT_FALSE(OkRig::places_of(expected.result).empty());
+      const bool balances = *trigger == '1' && trigger[1] == 0;
+      EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, false, false, balances, balances)) << "P=" << p;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test

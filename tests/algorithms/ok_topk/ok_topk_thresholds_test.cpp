@@ -1,0 +1,150 @@
+#include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
+
+// The thresholds of ok_topk between exact selections, and how many elements they select.
+namespace lacuna::test {
+namespace {
+
+constexpr std::size_t count = 20000, k = 500;
+
+Vectors scaled(Vectors all, double scale) {
+  for (auto& one : all) {
+    for (float& value : one) value = static_cast<float>(std::round(scale * value));
+  }
+  return all;
+}
+
+/// Accumulated gradients whose scale drifts: each input is what their residual lacks.
+Vectors inputs_for(const OkRig& rig, const Vectors& accumulated) {
+  Vectors inputs = accumulated;
+  for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
+    const Vectors nothing(inputs.size(), std::vector<float>(count));
+    const std::vector<float> kept = rig.accumulated(nothing, rank);
+    for (std::size_t i = 0; i < count; ++i) inputs[rank][i] -= kept[i];
+  }
+  return inputs;
+}
+
+struct Counts {
+  std::size_t least, most;
+};
+/// Of what the ranks selected in the next run.
+Counts run_and_count(OkRig& rig, const Vectors& inputs) {
+  const OkExpected expected = rig.expected(inputs);
+  EXPECT_EQ(rig.run_as_expected(inputs), "");
+  Counts counts{count, 0};
+  for (const auto& places : expected.selected) {
+    counts.least = std::min(counts.least, places.size());
+    counts.most = std::max(counts.most, places.size());
+  }
+  return counts;
+}
+
+class OkThresholds : public testing::TestWithParam<double> {};
+
+/// By +1 % or -1 % from run to run, up and down.
+TEST_P(OkThresholds, SelectAboutKInFiveHundredRunsOfADriftingGradient) {
+  OkRig rig(3, k, 32);
+  std::vector<Vectors> drawn;
+  for (unsigned seed = 0; seed < 25; ++seed) drawn.push_back(gradients(3, count, seed, 1e4));
+  double scale = 1;
+  std::size_t in_result_least = count, in_result_most = 0;
+  for (int run = 0; run < 500; ++run) {
+    scale *= run / 100 % 2 ? 1 / GetParam() : GetParam();
+    const Counts counts =
+        run_and_count(rig, inputs_for(rig, scaled(drawn[static_cast<std::size_t>(run) % drawn.size()], scale)));
+    ASSERT_GE(counts.least, 2 * k / 3) << "run " << run;
+    ASSERT_LE(counts.most, 4 * k / 3) << "run " << run;
+    const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+    in_result_least = std::min(in_result_least, result);
+    in_result_most = std::max(in_result_most, result);
+  }
+  EXPECT_GE(in_result_least, 2 * k / 3);
+  EXPECT_LE(in_result_most, 4 * k / 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OkThresholds, testing::Values(1.0, 1.01, 0.99),
+                         [](const auto& one) { return fmt::format("By{}", std::lround(one.param * 100)); });
+
+/// A rank that has taken a third too many or too few selects exactly in its next run; so does the result where it has
+/// twice or half of k.
+TEST(OkThreshold, IsMadeAnewAfterAJump) {
+  for (double jump : {10.0, 0.1}) {
+    OkRig rig(3, k, 1000);
+    double scale = 1e4;
+    for (int run = 0; run < 12; ++run) {
+      if (run == 6) scale *= jump;
+      const Counts counts = run_and_count(rig, inputs_for(rig, gradients(3, count, static_cast<unsigned>(run), scale)));
+      if (run == 6) continue;
+      ASSERT_GE(counts.least, 2 * k / 3) << jump << " run " << run;
+      ASSERT_LE(counts.most, 4 * k / 3) << jump << " run " << run;
+    }
+  }
+}
+
+/// The rule of the manual, in the numbers of one step.
+TEST(OkThreshold, MovesByTheGainTimesTheShareOfWhatWasTooMany) {
+  OkRig rig(2, 10, 100, "gain=0.2,feedback=0");
+  std::vector<float> values(100);
+  for (std::size_t i = 0; i < 20; ++i) values[i] = static_cast<float>(1000 - 50 * i);
+  ASSERT_EQ(rig.run_next({values, values}), "");
+  const double first = rig.local(0), global = rig.global();
+  EXPECT_GE(first, 500);  // the 11th value
+  EXPECT_LT(first, 550);
+  EXPECT_EQ(global, 0) << "the result has no more than k elements: all of them";
+  for (std::size_t i = 10; i < 12; ++i) values[i] = 600;
+  ASSERT_EQ(rig.run_next({values, values}), "");
+  EXPECT_EQ(rig.local(0), first * (1 + 0.2 * 0.2)) << "12 in place of 10";
+  EXPECT_EQ(rig.local(1), rig.local(0));
+  for (std::size_t i = 3; i < 12; ++i) values[i] = i < 8 ? 900.0f : 1.0f;
+  const double second = rig.local(0);
+  ASSERT_EQ(rig.run_next({values, values}), "");
+  EXPECT_EQ(rig.local(0), second * (1 + 0.2 * -0.2)) << "8 in place of 10";
+}
+
+TEST(OkThreshold, StaysWithoutGain) {
+  OkRig rig(3, k, 100, "gain=0,feedback=0");
+  ASSERT_EQ(rig.run_next(gradients(3, count, 1)), "");
+  const double local = rig.local(1), global = rig.global();
+  for (unsigned run = 2; run < 8; ++run) {
+    ASSERT_EQ(rig.run_next(gradients(3, count, run)), "");
+    EXPECT_EQ(rig.local(1), local);
+    EXPECT_EQ(rig.global(), global);
+  }
+}
+
+/// On tau' runs the k largest are exactly those above the thresholds that are kept.
+TEST(OkThreshold, OfAnExactSelectionTellsItApart) {
+  OkRig rig(4, k, 1);
+  for (unsigned run = 0; run < 5; ++run) {
+    const Vectors inputs = gradients(4, count, run, 1e6);
+    const OkExpected expected = rig.expected(inputs);
+    Vectors accumulated;
+    for (std::size_t rank = 0; rank < 4; ++rank) accumulated.push_back(rig.accumulated(inputs, rank));
+    ASSERT_EQ(rig.run_as_expected(inputs), "");
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      const std::vector<std::size_t> above = OkRig::above(accumulated[rank], rig.local(rank));
+      EXPECT_EQ(std::set<std::size_t>(above.begin(), above.end()), expected.selected[rank]);
+    }
+    const std::vector<std::size_t> above = OkRig::above(expected.sum, rig.global());
+    EXPECT_EQ(above.size(), k);
+    EXPECT_EQ(only(expected.sum, above), expected.result);
+  }
+}
+
+/// Density may change from call to call, and a state may come from another method.
+TEST(OkThreshold, FollowsOtherNumbersOfElementsOnTheSameState) {
+  SparseRig rig(5);
+  ASSERT_EQ(rig.run(gradients(5, 3000, 1), "sparse_split", "k=50"), "");
+  rig.method = "ok_topk";
+  for (int entries : {50, 400, 5, 3000, 50}) {
+    for (unsigned run = 0; run < 3; ++run) {
+      ASSERT_EQ(rig.run(gradients(5, 3000, run), "ok_topk", fmt::format("k={},tau_prime=100", entries)), "") << entries;
+      for (const auto& output : rig.outputs) ASSERT_EQ(output, rig.outputs[0]);
+    }
+    const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+    EXPECT_LE(result, static_cast<std::size_t>(2 * entries)) << entries;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
