@@ -7,6 +7,12 @@ namespace lacuna::ok {
 
 double result_entries(const ExpectedPart& part) { return std::min(part.entries, part.entries_of(part.size)); }
 
+/// Of most runs: selections, sizes where blocks may be balanced, and blocks.
+int rounds(const ExpectedPart& part) {
+  if (part.size == 1) return 0;
+  return part.size > options_of(part.call).trigger ? 3 : 2;
+}
+
 /// The mean over runs with and without an exact selection, and with and without a histogram.
 double expected_bytes(const ExpectedPart& part) {
   const OkTopk& asked = options_of(part.call);

@@ -93,7 +93,7 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
                   .bytes = one.expected_bytes(part),
                   .path_bytes = one.path_bytes ? one.path_bytes(part) : one.expected_bytes(part),
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
-                  .steps = graphs.steps,
+                  .steps = one.rounds ? one.rounds(part) : graphs.steps,
                   .dense_steps = dense.steps};
   if (one.result_entries) {
     const double all = std::exchange(cost.result, one.result_entries(part));

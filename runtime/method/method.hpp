@@ -42,6 +42,8 @@ struct MethodAlgorithm {
   double (*path_bytes)(const ExpectedPart& part) = nullptr;
   /// Of the result, where it does not have those of all ranks together.
   double (*result_entries)(const ExpectedPart& part) = nullptr;
+  /// Messages that wait for each other, where that is not what the graph of a state's first run says.
+  int (*rounds)(const ExpectedPart& part) = nullptr;
 };
 
 /// What a plan is made from: values equal on all ranks, of a call that check() has accepted.

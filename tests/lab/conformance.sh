@@ -5,7 +5,7 @@
 set -euo pipefail
 
 sizes=(-b 1K -e 1M -f 1024 -n 2 -w 1)
-declare -A options=([skip]="skip:steps=1,incomplete=1" [topk]="topk:density=1,feedback=0")
+declare -A options=([skip]="skip:steps=1,incomplete=1" [topk]="topk:density=1,feedback=0" [ok_topk]="ok_topk:density=1")
 
 # The table of the list whose header begins with a word, without the header.
 table() {

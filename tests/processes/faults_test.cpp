@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -96,9 +97,13 @@ TEST_P(Kills, AKilledRankZeroIsNamedByEverySurvivor) {
 }
 
 TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
-  for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling"}) {
-    const Actions sparse = {std::string("stream=allreduce,f32,sum,200000,0,") + algorithm +
-                            ",topk:density=1;feedback=0"};
+  const std::pair<const char*, const char*> methods[] = {{"sparse_allgather", "topk:density=1;feedback=0"},
+                                                         {"sparse_split", "topk:density=1;feedback=0"},
+                                                         {"sparse_ring", "topk:density=1;feedback=0"},
+                                                         {"sparse_doubling", "topk:density=1;feedback=0"},
+                                                         {"ok_topk", "ok_topk:density=0.1;trigger=1"}};
+  for (const auto& [algorithm, method] : methods) {
+    const Actions sparse = {fmt::format("stream=allreduce,f32,sum,200000,0,{},{}", algorithm, method)};
     Job ranks = job({sparse, sparse, sparse});
     for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
     ranks[2].signal(SIGKILL);

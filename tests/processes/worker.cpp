@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -145,13 +146,15 @@ class Worker {
     return true;
   }
 
-  /// stream=CALL: repeats it, four in flight, until it fails; says so after some rounds.
+  /// stream=CALL: repeats it, four in flight with a state each, until it fails; says so after some rounds.
   bool stream(const std::string& text) {
-    const Call call = parse(text);
+    Call call = parse(text);
     Status status;
+    std::array<MethodState, 4> states;
     for (int round = 0; status; ++round) {
       std::vector<Request> requests;
-      for (int i = 0; i < 4 && status; ++i) {
+      for (std::size_t i = 0; i < states.size() && status; ++i) {
+        if (call.options.method) call.options.state = &states[i];
         auto request = communicator_.start(call);
         status = request.status();
         if (request) requests.push_back(std::move(*request));

@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/methods.hpp"
 #include "algorithms/registry.hpp"
-#include "algorithms/skip/skip.hpp"
-#include "algorithms/topk/topk.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/config/config.hpp"
 
@@ -36,6 +35,7 @@ class Case {
       : call_(call), in_place_(in_place), rank_(communicator.rank()), size_(communicator.size()) {
     sampler_ = before_ = {.seed = 42, .key = number, .draw = number};
     call_.options.sampler = &sampler_;
+    if (call.options.state) call_.options.state = &state_;
     cli::give_tables(call_, rank_, size_, counts_);
     if (number % 3 == 0 && tells_lengths()) {
       received_.assign(counts_.size(), ~std::size_t{0});
@@ -108,6 +108,7 @@ class Case {
   bool in_place_;
   Rank rank_, size_;
   Sampler sampler_, before_;
+  MethodState state_;
   std::size_t input_ = 0, output_ = 0, input_bytes_ = 0, output_bytes_ = 0;
   std::vector<std::byte> memory_, given_;
   std::vector<std::size_t> counts_, received_;
@@ -134,13 +135,16 @@ class Suite {
       if (Status status = run_counted(one.name, call.collective, [&] { return run_skipping(call); }); !status)
         return status;
     }
-    for (const MethodAlgorithm& one : topk_method.algorithms) {
-      Call call{.collective = one.algorithm->collective};
-      call.options.algorithm = one.name;
-      call.options.method = topk({.density = 1, .feedback = false});  // loses nothing
-      if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
-          !status) {
-        return status;
+    for (const MethodOptions& lossless : {topk({.density = 1, .feedback = false}), ok_topk({.density = 1})}) {
+      for (const MethodAlgorithm& one : lossless.method()->algorithms) {
+        Call call{.collective = one.algorithm->collective};
+        call.options.algorithm = one.name;
+        call.options.method = lossless;
+        call.options.state = &any_state_;  // each case has one of its own
+        if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
+            !status) {
+          return status;
+        }
       }
     }
     return finish_pending();
@@ -239,6 +243,7 @@ class Suite {
   std::size_t chunk_bytes_;
   bool corrupt_;
   std::size_t number_ = 0;
+  MethodState any_state_;
   std::vector<Pending> pending_;
 };
 

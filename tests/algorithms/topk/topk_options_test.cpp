@@ -224,7 +224,10 @@ TEST(TopkOptions, EveryFloatingTypeIsSummedExactlyWhereItCanBe) {
 TEST(TopkOptions, MassOfEveryFloatingTypeIsConservedWhereSumsAreExact) {
   constexpr std::size_t count = 120;
   for (Dtype dtype : {Dtype::F64, Dtype::BF16, Dtype::F16}) {
-    for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling", "gtopk"}) {
+    for (const char* algorithm :
+         {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling", "gtopk", "ok_topk"}) {
+      const bool is_ok = algorithm == std::string_view("ok_topk");
+      const std::string method = is_ok ? "ok_topk:k=17,tau_prime=2,bucket=1,trigger=1" : "topk:k=17";
       kernels::with_floating_element(dtype, [&]<class T>(kernels::Element<T>) {
         Ranks ranks(3);
         std::vector<MethodState> states(3);
@@ -248,7 +251,7 @@ TEST(TopkOptions, MassOfEveryFloatingTypeIsConservedWhereSumsAreExact) {
                       .count = count,
                       .dtype = dtype};
             call.options.algorithm = algorithm;
-            call.options.method = *method_options("topk:k=17");
+            call.options.method = *method_options(method);
             call.options.state = &states[rank];
             calls.push_back(call);
           }

@@ -21,6 +21,15 @@ std::string call_in_turn(runtime::Communicator& communicator, std::size_t rank, 
       if (const Status end = communicator.finish(run); !end) return end.to_string();
       if (output != sum) return std::string("wrong sum by ") + algorithm;
     }
+    MethodState state;
+    for (int run = 0; run < 3; ++run) {
+      std::vector<float> output(sum.size());
+      Call call = allreduce_call(inputs[rank], output, "ok_topk");
+      call.options.method = *method_options("ok_topk:k=500,tau_prime=2,trigger=1");
+      call.options.state = &state;
+      runtime::Run& posted = must_post(communicator, call);
+      if (const Status end = communicator.finish(posted); !end) return end.to_string();
+    }
   }
   return {};
 }

@@ -1,0 +1,192 @@
+#include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/phases/sparse_kernels.hpp"
+#include "runtime/graph/graphs.hpp"
+#include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
+#include "tests/support/calls.hpp"
+
+// What ok_topk refuses and reports, and how it cuts the longest arrays.
+namespace lacuna::test {
+namespace {
+
+TEST(OkOptions, AreThoseOfThePaperUnlessTheySayOtherwise) {
+  const OkTopk options;
+  EXPECT_EQ(options.tau, 64u);
+  EXPECT_EQ(options.tau_prime, 32u);
+  EXPECT_EQ(options.trigger, 4);
+  EXPECT_EQ(options.bucket, 4);
+  EXPECT_EQ(options.density, 0.01);
+  EXPECT_EQ(ok_topk(options).text(), "ok_topk");
+}
+
+std::string refusal(Call call, const std::string& options, Rank size = 3) {
+  call.collective = Collective::Allreduce;
+  call.options.method = *method_options("ok_topk:" + options);
+  const auto selected = select_algorithm(call, size);
+  return selected ? "" : selected.status().to_string();
+}
+
+TEST(OkOptions, ThatCanNotBeAreRefusedWithWhatIsAllowed) {
+  MethodState state;
+  Call call{.count = 100};
+  EXPECT_EQ(refusal(call, "k=3"), "invalid argument: ok_topk needs a state, which keeps its thresholds; give one");
+  call.options.state = &state;
+  EXPECT_EQ(refusal(call, "k=3"), "");
+  EXPECT_EQ(refusal(call, "density=0"),
+            "invalid argument: ok_topk: density is 0 and k too; one of them must say how many");
+  EXPECT_EQ(refusal(call, "feedback=0,momentum=0.5"),
+            "invalid argument: ok_topk.momentum corrects what is fed back: it needs feedback=1");
+  EXPECT_EQ(refusal(call, "k=3", 1025),
+            "invalid argument: ok_topk adds the messages of all ranks at once where it balances blocks: 1025 ranks, at "
+            "most 1024 are allowed");
+  call.dtype = Dtype::I32;
+  EXPECT_EQ(refusal(call, "k=3"), "invalid argument: ok_topk of i32: the data must be of floating point");
+  call.dtype = Dtype::F32;
+  call.reduction = Reduction::Max;
+  EXPECT_EQ(refusal(call, "k=3"),
+            "invalid argument: ok_topk leaves out terms of a sum: the reduction is max, must be sum or avg");
+  call.reduction = Reduction::Sum;
+  call.count = std::size_t{1} << 32;
+  EXPECT_EQ(
+      refusal(call, "k=3"),
+      "invalid argument: ok_topk of 4294967296 elements: places have 32 bits, at most 4294967295 are allowed; cut "
+      "the call");
+  EXPECT_EQ(method_options("ok_topk:tau=0").status().to_string(),
+            "invalid argument: ok_topk: tau is 0, must be 1 .. 1000000000000000");
+}
+
+TEST(OkOptions, MomentumFeedsAVelocityBackWhichIsMaskedWhereItReachedTheResult) {
+  for (bool masks : {true, false}) {
+    SparseRig rig(3);
+    rig.method = "ok_topk";
+    Vectors velocity(3, std::vector<float>(60)), acc = velocity;
+    for (unsigned run = 0; run < 5; ++run) {
+      const Vectors inputs = sparse_inputs(Pattern::Full, 3, 60, run);
+      Vectors sent;
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        for (std::size_t i = 0; i < 60; ++i) {
+          velocity[rank][i] = 0.5f * velocity[rank][i] + inputs[rank][i];
+          acc[rank][i] += velocity[rank][i];
+        }
+        sent.push_back(only(acc[rank], largest_places(acc[rank], 6)));
+      }
+      const std::vector<float> sum = sum_of(sent), result = only(sum, largest_places(sum, 6));
+      ASSERT_EQ(rig.run(inputs, "ok_topk", fmt::format("k=6,tau_prime=1,momentum=0.5,masking={}", masks ? 1 : 0)), "");
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        for (std::size_t i = 0; i < 60; ++i) {
+          if (sent[rank][i] == 0 || result[i] == 0) continue;
+          acc[rank][i] = 0;
+          if (masks) velocity[rank][i] = 0;
+        }
+        std::vector<float> there(60);
+        std::memcpy(there.data(), rig.states[rank].find("velocity")->bytes.data(), 240);
+        ASSERT_EQ(rig.outputs[rank], result) << run;
+        ASSERT_EQ(there, velocity[rank]) << run;
+        ASSERT_EQ(rig.residual(rank), acc[rank]) << run;
+      }
+    }
+  }
+}
+
+TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
+  constexpr std::size_t k = 20, count = 2000;
+  OkRig rig(5, k, 3, "trigger=1");
+  for (int run = 0; run < 4; ++run) {
+    const Vectors inputs = gradients(5, count, static_cast<unsigned>(run));
+    const bool exactly = rig.reevaluates();
+    const OkExpected expected = rig.expected(inputs);
+    const double global = rig.global();
+    std::vector<runtime::Run*> runs;
+    for (std::size_t rank = 0; rank < 5; ++rank) {
+      rig.outputs[rank].assign(count, 0);
+      Call call = allreduce_call(inputs[rank], rig.outputs[rank], "ok_topk");
+      call.options.method = *method_options("ok_topk:k=20,tau_prime=3,trigger=1");
+      call.options.state = &rig.states[rank];
+      runs.push_back(&must_post(rig.ranks, static_cast<Rank>(rank), call));
+    }
+    ASSERT_TRUE(rig.ranks.sweep_until(
+        [&] { return std::all_of(runs.begin(), runs.end(), [](auto one) { return one->finished; }); }));
+    const std::vector<std::size_t> begins = rig.ranges(count);
+    const std::set<std::size_t> result = OkRig::places_of(exactly ? expected.sum : expected.result);
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < 5; ++i) largest = std::max(largest, OkRig::within(result, begins, i));
+    for (std::size_t rank = 0; rank < 5; ++rank) {
+      const Report report = rig.ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]);
+      const auto number = [&](std::string_view name) {
+        const auto names = ok_topk_method.numbers;
+        return report.numbers[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
+      };
+      std::size_t contributed = 0;
+      for (std::size_t place : expected.selected[rank]) contributed += expected.result[place] != 0 ? 1 : 0;
+      EXPECT_EQ(report.selected, expected.selected[rank].size());
+      EXPECT_EQ(report.contributed, contributed);
+      EXPECT_EQ(report.kept, count - contributed);
+      EXPECT_EQ(number("entries_asked"), k);
+      EXPECT_EQ(number("entries_result"), static_cast<double>(OkRig::places_of(expected.result).size()));
+      EXPECT_EQ(number("bound_words"), 6.0 * k * 4 / 5);
+      EXPECT_EQ(number("largest_block"), static_cast<double>(largest));
+      EXPECT_EQ(number("balanced"), !exactly && 5 * largest > result.size());
+      EXPECT_EQ(number("global_threshold"), exactly ? rig.global() : global);
+      EXPECT_GT(number("threshold"), 0);
+      EXPECT_EQ(report.dense_sent, report.dense_received);
+    }
+  }
+}
+
+/// The kernel that cuts ranges, on counts of data that no test has memory for: by a definition in wider numbers.
+TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
+  constexpr std::size_t count = 4294967295, bins = 4096;
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .count = count};
+  call.options.algorithm = "ok_topk";
+  call.options.method = *method_options("ok_topk:density=0.01");
+  call.options.state = &state;
+  for (Rank size : {1, 3, 7, 64, 150}) {
+    const Algorithm& program = **select_algorithm(call, size);
+    Plan plan;
+    make_plan({call, program, Hosts(size), 1 << 18}, plan);
+    const PartPlan& part = plan.parts.front();
+    const Graphs graphs = *graphs_of(program, size, {.structure = part.structure});
+    const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 0, .count = count};
+    std::vector<std::int64_t> counts(bins);
+    std::mt19937_64 random(3);
+    for (auto& one : counts) one = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2);
+    std::vector<std::int64_t> table(3 * static_cast<std::size_t>(size));
+    std::size_t cuts = 0;
+    for (const KernelStep& step : graphs.at(0).tables().kernels) {
+      if (step.kernel->name != "cut by histogram") continue;
+      ++cuts;
+      const Extent reads[] = {{reinterpret_cast<std::byte*>(counts.data()), bins, Dtype::I64}};
+      const Extent writes[] = {{reinterpret_cast<std::byte*>(table.data()), table.size(), Dtype::I64}};
+      Counted counted;
+      const Status cut = step.kernel->run({.part = view,
+                                           .reads = reads,
+                                           .writes = writes,
+                                           .uses = {},
+                                           .defines = {},
+                                           .given = step.given,
+                                           .counted = counted});
+      ASSERT_TRUE(cut) << cut.to_string();
+    }
+    ASSERT_GT(cuts, 0u);
+    const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+    std::int64_t end = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::int64_t* range = &table[static_cast<std::size_t>(3 * i)];
+      ASSERT_EQ(range[0], end);
+      ASSERT_GE(range[1], range[0]);
+      ASSERT_EQ(range[2], i);
+      end = range[1];
+      const std::int64_t wanted = (i + 1) * all / size;  // entries before its end, spread evenly in their bin
+      const std::int64_t bin =
+          std::min<std::int64_t>(end * static_cast<std::int64_t>(bins) / static_cast<std::int64_t>(count), bins - 1);
+      std::int64_t passed = 0;
+      for (std::int64_t b = 0; b < bin; ++b) passed += counts[static_cast<std::size_t>(b)];
+      EXPECT_LE(passed - 1, wanted) << "P=" << size << " range " << i;
+      EXPECT_GE(passed + counts[static_cast<std::size_t>(bin)] + 1, wanted) << "P=" << size << " range " << i;
+    }
+    EXPECT_EQ(end, static_cast<std::int64_t>(count));
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
