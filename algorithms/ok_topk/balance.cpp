@@ -18,6 +18,11 @@ std::size_t words_of_sizes(const PartView& part) { return ranks_of(part) + 1; }
 Region sizes_room(GraphBuilder& g) {
   return g.buffer({.role = Role::Kept, .element = Dtype::I64, .capacity = words_of_sizes, .name = "sizes"});
 }
+/// Of the entries of the result, of which no rank brings more than it selects of each other.
+std::size_t most_of_share(const PartView& part) { return sparse::most_selected(part) + 1; }
+std::size_t share_bytes(const PartView& part) {
+  return sparse::longest_message(part, most_of_share(part), sparse::places_of(part));
+}
 Region size_at(GraphBuilder& g, Rank i) { return sparse::piece_of(sizes_room(g), i, g.size() + 1); }
 
 /// Entries of the result, numbered through in the order of their places.
@@ -158,7 +163,9 @@ void tell_size(GraphBuilder& g, const Reduced& reduced) {
 }
 
 Told recall(GraphBuilder& g) {
-  Told told{.reduced = {.places = shared_places(g), .count = g.value(), .block = shared_list(g)}, .sizes = {}};
+  Told told{.reduced = {.places = shared_places(g), .count = g.value(), .ranges = {}, .block = shared_list(g)},
+            .sizes = {}};
+  if (stage_of(g) == Stage::Gather) told.reduced.ranges = last_ranges(g);
   told.reduced.block.count = g.value();
   told.sizes = {.total = g.value(), .largest = g.value()};
   g.kernel(remember_kernel,
@@ -169,7 +176,8 @@ Told recall(GraphBuilder& g) {
 
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block) {
   std::vector<Region> rooms, reads = {sizes_room(g), block.places, block.values};
-  for (Rank i = 0; i < std::min(bucket_of(g), g.size() - 1); ++i) rooms.push_back(sparse::message_room(g));
+  const BufferInfo share{.element = Dtype::U8, .capacity = share_bytes};
+  for (Rank i = 0; i < std::min(g.number(bucket), g.size() - 1); ++i) rooms.push_back(g.buffer(share));
   std::vector<Region> shares = reads;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Region& room = rooms[static_cast<std::size_t>(distance - 1) % rooms.size()];
@@ -178,7 +186,7 @@ void gather_balanced(GraphBuilder& g, const sparse::Selection& block) {
     g.send(GraphBuilder::counted(room, bytes), g.position() + distance);
     shares.push_back(sparse::receive_message(g, g.position() - distance));
   }
-  const sparse::MergeRooms joined = sparse::merge_rooms(g);
+  const sparse::MergeRooms joined{sparse::list_rooms(g, most_of_share), g.buffer(share)};
   const Value bytes = g.value();
   g.kernel(join_shares_kernel, {.reads = shares, .writes = joined.regions(), .defines = {bytes}});
   sparse::join_in_output(g, sparse::exchange(g, GraphBuilder::counted(joined.message, bytes)));

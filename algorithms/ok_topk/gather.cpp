@@ -21,7 +21,7 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
 
 Status cut_block(const KernelCall& call) {
   const List sum = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const double threshold = load_threshold(call.reads[2]);
+  const double threshold = load_threshold(call.reads[2], call.part);
   const Cut cut = cut_above(sum.dtype, threshold);
   call.defines[0] = 0;
   backend().keep(sum.all(), &cut, room_of(call.writes[0], call.writes[1]), {sum.dtype, nullptr, 0}, &call.defines[0]);
@@ -42,7 +42,7 @@ Status count_entries(const KernelCall& call) {
   std::uint64_t total = 0, largest = 0;
   for (const Extent& message : call.reads) {
     kernels::EntriesHeader header;
-    std::memcpy(&header, message.data, std::min(message.bytes(), sizeof(header)));  // placing has checked them
+    if (message.bytes() >= sizeof(header)) std::memcpy(&header, message.data, sizeof(header));  // placing checks them
     total += header.entries;
     largest = std::max<std::uint64_t>(largest, header.entries);
   }
@@ -80,7 +80,7 @@ Status place_largest(const KernelCall& call) {
   const Cut cut =
       sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
   const double threshold = threshold_of(all->dtype, cut);
-  store_threshold(call.writes[new_threshold], threshold);
+  store_threshold(call.writes[new_threshold], call.part, threshold);
   report(call, Measure::GlobalThreshold, threshold);
   std::uint64_t taken = 0;
   backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
@@ -96,12 +96,13 @@ constexpr Kernel cut_block_kernel = {"select globally", cut_block}, pack_block_k
                  count_entries_kernel = {"count entries", count_entries},
                  place_largest_kernel = {"place largest", place_largest};
 
-std::vector<Region> exchange_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges) {
+std::vector<Region> exchange_blocks(GraphBuilder& g, const Reduced& reduced) {
   const Region room = sparse::message_room(g);
   const Value bytes = g.value();
-  g.kernel(
-      pack_block_kernel,
-      {.reads = {ranges, block.places, block.values}, .writes = {room}, .uses = {block.count}, .defines = {bytes}});
+  g.kernel(pack_block_kernel, {.reads = {reduced.ranges, reduced.block.places, reduced.block.values},
+                               .writes = {room},
+                               .uses = {reduced.block.count},
+                               .defines = {bytes}});
   return sparse::exchange(g, GraphBuilder::counted(room, bytes));
 }
 
@@ -123,22 +124,20 @@ sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum)
   return block;
 }
 
-Sizes gather_blocks(GraphBuilder& g, const sparse::Selection& block) {
-  const Region ranges = ranges_of(g);
-  const std::vector<Region> blocks = exchange_blocks(g, block, ranges);
-  sparse::place_in_output(g, blocks, ranges);
+Sizes gather_blocks(GraphBuilder& g, const Reduced& reduced) {
+  const std::vector<Region> blocks = exchange_blocks(g, reduced);
+  sparse::place_in_output(g, blocks, reduced.ranges);
   return count_blocks(g, blocks);
 }
 
-Sizes gather_largest(GraphBuilder& g, const sparse::Selection& sum) {
-  const Region ranges = ranges_of(g);
-  const std::vector<Region> sums = exchange_blocks(g, sum, ranges);
+Sizes gather_largest(GraphBuilder& g, const Reduced& sum) {
+  const std::vector<Region> sums = exchange_blocks(g, sum);
   const sparse::Selection largest = sparse::room_for_selection(g);
-  std::vector<Region> writes = sparse::merge_rooms(g).list();
+  std::vector<Region> writes = sparse::list_rooms(g).regions();
   writes = sparse::joined(std::move(writes), {threshold_room(g, global_threshold), largest.places, largest.values,
                                               g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})});
   writes = sparse::joined(std::move(writes), sparse::result_rooms(g, sparse::whole_output(g), sparse::view_room));
-  g.kernel(place_largest_kernel, {.reads = sparse::joined({ranges}, sums), .writes = std::move(writes)});
+  g.kernel(place_largest_kernel, {.reads = sparse::joined({sum.ranges}, sums), .writes = std::move(writes)});
   return count_blocks(g, sums);
 }
 

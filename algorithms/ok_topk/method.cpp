@@ -35,7 +35,7 @@ constexpr auto numbers = [] {
 constexpr std::string_view outcomes[] = {"dense", "sparse"};
 constexpr std::string_view examples[] = {"density=0.1",
                                          "k=30,tau=3,tau_prime=2,bucket=1",
-                                         "density=0.05,tau=2,tau_prime=5,trigger=1,gain=0.3",
+                                         "density=0.05,tau=2,tau_prime=5,trigger=1,gain=0.2",
                                          "density=0.1,feedback=0,trigger=2,tau_prime=3,format=bitmap",
                                          "density=0.2,momentum=0.5,tau_prime=2,bucket=2",
                                          "density=1,tau_prime=4,format=coordinates"};
@@ -48,8 +48,8 @@ void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodStat
   const OkTopk& asked = as_ok_topk(given);
   if (asked.feedback) state.array(residual_array, dtype, elements, true);
   if (asked.momentum > 0) state.array(sparse::velocity_array, dtype, elements, true);
-  state.array(ok::local_threshold, Dtype::F64, 1, true);
-  state.array(ok::global_threshold, Dtype::F64, 1, false);
+  state.array(ok::local_threshold, Dtype::F64, ok::threshold_words, true);
+  state.array(ok::global_threshold, Dtype::F64, ok::threshold_words, false);
   state.array(ok::histogram, Dtype::I64, static_cast<std::size_t>(ok::bins_of(elements)), false);
 }
 

@@ -9,11 +9,16 @@
 
 namespace lacuna {
 
-/// The about k largest sums of what ranks have selected, about k each, for at most 6k(P-1)/P words of 4 bytes (Li,
-/// Hoefler: Near-optimal sparse allreduce for distributed deep learning, PPoPP 2022). What a rank has sent and what is
-/// in the result it has contributed; all else, also sums that cancel to 0, stays in its residual. For sum and avg of
-/// floating-point data of at most 2^32 - 1 elements; needs a state. A zero is never sent; a NaN is larger than all
-/// else. options.def says what its members mean. Equal on all ranks.
+/// The about k largest sums of what ranks have selected, about k each (Li, Hoefler: Near-optimal sparse allreduce for
+/// distributed deep learning, PPoPP 2022). What a rank has sent and what is in the result it has contributed; all else,
+/// also sums that cancel to 0, stays in its residual. For sum and avg of floating-point data of at most 2^32 - 1
+/// elements; needs a state. A zero is never sent; a NaN is larger than all else.
+///
+/// Both thresholds are made by exact selections every tau_prime runs. In between they move, and are made anew: a rank's
+/// own where it has taken a third of k too few or too many, which is the most that it sends, both where the result has
+/// half of k or twice as many; and for other numbers of entries or ranks. In a run that would take more than a third
+/// too many a rank sends the largest of each range. After a call that has failed states are not equal any more: restore
+/// them on all ranks. options.def says what its members mean. Equal on all ranks.
 struct OkTopk {
   static constexpr double most_places = 4294967295.0;
   static constexpr double most_runs = 1e15;

@@ -10,28 +10,21 @@ namespace {
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-std::size_t entries_asked(const Call& call, Rank size) {
-  const OkTopk& asked = options_of(call);
-  return sparse::entries_asked(asked.density, asked.k, input_length(call, size));
-}
-
-/// Is this array there, and does it hold what calls have put into it?
-bool is_known(const MethodState& state, std::string_view name) {
-  const StateArray* array = state.find(name);
-  if (!array) return false;
-  return name == histogram || !std::isnan(load_threshold({.data = const_cast<std::byte*>(array->bytes.data())}));
+bool has_threshold(const Call& call, Rank size) {
+  const StateArray* array = call.options.state->find(global_threshold);
+  return array && !std::isnan(load_threshold(array->bytes.data(), call, size));
 }
 
 /// All ranks know these arrays alike.
-int flags_of(const Call& call) {
+int flags_of(const Call& call, Rank size) {
   const OkTopk& asked = options_of(call);
   const MethodState& state = *call.options.state;
-  int flags = sparse::unranged;
+  int flags = 0;
   if (call.output_entries.places) flags |= sparse::listed;
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
-  if (state.runs % asked.tau_prime == 0 || !is_known(state, global_threshold)) flags |= reevaluates;
-  if (state.runs % asked.tau == 0 || !is_known(state, histogram)) flags |= repartitions;
+  if (state.runs % asked.tau_prime == 0 || !has_threshold(call, size)) flags |= reevaluates;
+  if (state.runs % asked.tau == 0 || !state.find(histogram)) flags |= repartitions;
   return flags;
 }
 
@@ -46,6 +39,25 @@ Status check_entries(const Call& call) {
   return {};
 }
 
+/// An array that there is must be as calls of so many elements make it.
+Status check_array(const MethodState& state, std::string_view name, Dtype dtype, std::size_t count) {
+  const StateArray* array = state.find(name);
+  if (!array || (array->dtype == dtype && array->bytes.size() == count * size_of(dtype))) return {};
+  return refuse(
+      fmt::format("the {} of this state has {} bytes of {}, this call needs {} of {}: give each tensor a state "
+                  "of its own",
+                  name, array->bytes.size(), to_string(array->dtype), count * size_of(dtype), to_string(dtype)));
+}
+
+Status check_state(const Call& call, Rank size) {
+  if (!call.options.state) return refuse("ok_topk needs a state, which keeps its thresholds; give one");
+  const MethodState& state = *call.options.state;
+  for (std::string_view name : {local_threshold, global_threshold}) {
+    if (Status fits = check_array(state, name, Dtype::F64, threshold_words); !fits) return fits;
+  }
+  return check_array(state, histogram, Dtype::I64, static_cast<std::size_t>(bins_of(input_length(call, size))));
+}
+
 }  // namespace
 
 Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
@@ -54,16 +66,17 @@ Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
   if (asked.k == 0 && asked.density == 0) {
     return refuse("ok_topk: density is 0 and k too; one of them must say how many");
   }
-  if (!call.options.state) return refuse("ok_topk needs a state, which keeps its thresholds; give one");
+  if (Status valid = check_state(call, hosts.size()); !valid) return valid;
   if (asked.momentum > 0 && !asked.feedback) {
     return refuse("ok_topk.momentum corrects what is fed back: it needs feedback=1");
   }
   if (Status valid = check_entries(call); !valid) return valid;
-  if (hosts.size() <= static_cast<Rank>(kernels::Backend::most_views)) return {};
+  constexpr auto most = static_cast<Rank>(kernels::Backend::most_views);
+  if (hosts.size() <= most || !may_balance(asked, hosts.size())) return {};
   return refuse(
-      fmt::format("ok_topk adds the messages of all ranks at once where it balances blocks: {} ranks, at "
-                  "most {} are allowed",
-                  hosts.size(), kernels::Backend::most_views));
+      fmt::format("ok_topk adds the messages of all ranks at once where it balances blocks: {} ranks, at most {} are "
+                  "allowed, or a trigger of as many",
+                  hosts.size(), most));
 }
 
 /// The first run selects exactly; the result has all sums if they are no more than a rank sends.
@@ -77,12 +90,13 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const OkTopk& asked = options_of(call);
   const Rank size = request.hosts.size();
-  const int flags = flags_of(call);
+  const int flags = flags_of(call, size);
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
   const bool whole = (flags & reevaluates) != 0 || !may_balance(asked, size);
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  if ((flags & reevaluates) == 0) part.entries = std::min(places, entries + entries / 3);
-  part.structure.numbers[sparse::flags] = form_of(flags, whole ? Stage::Whole : Stage::Sizes, asked.bucket);
+  if ((flags & reevaluates) == 0) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  part.structure.numbers[sparse::flags] = with_stage(flags, whole ? Stage::Whole : Stage::Sizes);
+  part.structure.numbers[bucket] = asked.bucket;
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
   part.structure.numbers[sparse::bins] = bins_of(places);
   plan.parts.push_back(part);
@@ -95,7 +109,7 @@ void plan(const PlanRequest& request, Plan& plan) {
 
 /// Two values: entries of all blocks, and of the largest.
 std::optional<PartPlan> follow(const Followed& part) {
-  if (part.values.empty()) return {};
+  if (stage_of(part.part.structure) != Stage::Sizes || part.values.size() != 2) return {};
   const double total = static_cast<double>(part.values[0]), largest = static_cast<double>(part.values[1]);
   const OkTopk& asked = options_of(part.request.call);
   const bool uneven = largest * part.request.hosts.size() > asked.trigger * total;

@@ -30,49 +30,69 @@ Status find_cut(const KernelCall& call) {
     from.add(*entries);
     added = true;
   }
-  double threshold = load_threshold(kept);
+  double threshold = load_threshold(kept, call.part);
   Cut cut;
   if (call.given[0] || std::isnan(threshold)) {
     if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
     added = true;
     cut = sparse::cut_of_largest(from.all(), entries_asked(call.part), rooms[sparse::entry_workspace]);
     threshold = threshold_of(dtype, cut);
-    store_threshold(kept, threshold);
+    store_threshold(kept, call.part, threshold);
   }
   if (!call.given[0]) cut = cut_above(dtype, threshold);
   call.defines[0] = cut.above;
   call.defines[1] = cut.ties;
   call.defines[2] = added;
-  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
-      kernels::number_of_magnitude(dtype, cut.above);
+  report(call, sparse::Measure::Threshold, kernels::number_of_magnitude(dtype, cut.above));
   return {};
 }
 
-/// Appends what the cut takes of a range, as far as there is room, to the list that has ended at `end`: in pieces that
-/// stay in a cache from where the input is added until they are looked through.
-std::uint64_t append(const KernelCall& call, const sparse::Accumulator& from, const Range& range, std::uint64_t end) {
+/// What selecting steps write.
+struct Rooms {
+  explicit Rooms(const KernelCall& call)
+      : from(call, call.reads.first(1)), places(from.rest()[0]), values(from.rest()[1]), workspace(from.rest()[2]) {}
+
+  kernels::EntriesList at(std::int64_t place) const {
+    return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count,
+            static_cast<std::uint32_t>(place)};
+  }
+
+  sparse::Accumulator from;
+  Extent places, values, workspace;
+};
+
+/// Appends what the cut takes of a range to the list that has ended at `end`: in pieces that stay in a cache from where
+/// the input is added until they are looked through.
+std::uint64_t append(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
   const Cut cut{.above = call.uses[0], .ties = call.uses[1]};
   const bool added = call.uses[2] != 0;
-  const Extent &places = from.rest()[0], &values = from.rest()[1];
-  kernels::EntriesList to{reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count};
   const std::size_t at_a_time = kernels::backend().elements_in_cache();
   const auto step = static_cast<std::int64_t>(added ? range.length() : std::min(at_a_time, range.length()));
   for (Range piece = range; piece.begin < range.end; piece.begin = piece.end) {
     piece.end = std::min(range.end, piece.begin + step);
-    if (!added) from.feed_back(feed_back_of(call.part), piece);
-    to.base = static_cast<std::uint32_t>(piece.begin);
-    kernels::backend().compact(from.part(piece), &cut, to, &end);
+    if (!added) rooms.from.feed_back(feed_back_of(call.part), piece);
+    kernels::backend().compact(rooms.from.part(piece), &cut, rooms.at(piece.begin), &end);
   }
-  return std::min<std::uint64_t>(end, to.room);
+  return end;
+}
+
+/// The largest of a range, so many as are its share of the room, as given[1] more ranges are to come.
+std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
+  const auto ranges = static_cast<std::uint64_t>(call.given[1] + 1);
+  const Cut cut = sparse::cut_of_largest(rooms.from.part(range), (rooms.places.count - end) / ranges, rooms.workspace);
+  kernels::backend().compact(rooms.from.part(range), &cut, rooms.at(range.begin), &end);
+  return end;
 }
 
 /// What has been appended, of which the call's first values say where it begins and ends. Behind uses[3], if there is
-/// one.
+/// one. A threshold that takes more than there is room for must not let the first ranges have all of it.
 List take_from(const KernelCall& call, const Range& range) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
-  const sparse::Accumulator from(call, call.reads.first(1));
-  const std::uint64_t begin = call.uses.size() > 3 ? call.uses[3] : 0, end = append(call, from, range, begin);
-  const List taken = List::of(from.rest()[0], from.rest()[1], begin, end);
+  const Rooms rooms(call);
+  const std::uint64_t begin = call.uses.size() > 3 ? call.uses[3] : 0;
+  std::uint64_t end = append(call, rooms, range, begin);
+  if (end > rooms.places.count) end = append_largest(call, rooms, range, begin);
+  const List taken = List::of(rooms.places, rooms.values, begin, end);
   call.defines[0] = begin;
   call.defines[1] = end;
   call.counted.selected += taken.count;
@@ -120,14 +140,16 @@ Selecting::Selecting(GraphBuilder& g, const Threshold& threshold)
       uses_{threshold.above, threshold.ties, threshold.added},
       accumulator_(sparse::accumulator_rooms(g)),
       places_(shared_places(g)),
-      values_(g.buffer({.capacity = sparse::most_selected})) {}
+      values_(g.buffer({.capacity = sparse::most_selected})),
+      workspace_(g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})) {}
 
-std::vector<Region> Selecting::writes() const { return sparse::joined(accumulator_, {places_, values_}); }
+std::vector<Region> Selecting::writes() const { return sparse::joined(accumulator_, {places_, values_, workspace_}); }
 
 Selecting::Taken Selecting::take_all() {
   const Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};
-  g_.kernel(take_of_all_kernel,
-            {.reads = {g_.input()}, .writes = writes(), .uses = uses_, .defines = {taken.begin, taken.end}});
+  g_.kernel(
+      take_of_all_kernel,
+      {.reads = {g_.input()}, .writes = writes(), .uses = uses_, .defines = {taken.begin, taken.end}, .given = {0, 0}});
   return taken;
 }
 
@@ -137,7 +159,7 @@ Selecting::Taken Selecting::take(const Region& ranges, Rank distance, const Regi
                       .writes = writes(),
                       .uses = uses_,
                       .defines = {taken.begin, taken.end},
-                      .given = {distance}};
+                      .given = {distance, (g_.size() - distance) % g_.size()}};
   if (distance != 0) {
     access.writes.push_back(room);
     const Value bytes = access.defines.emplace_back(g_.value());

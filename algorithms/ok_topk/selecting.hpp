@@ -28,7 +28,7 @@ class Selecting {
   GraphBuilder& g_;
   std::vector<Value> uses_;
   std::vector<Region> accumulator_;
-  Region places_, values_;
+  Region places_, values_, workspace_;
 };
 
 }  // namespace lacuna::ok

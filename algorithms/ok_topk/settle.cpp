@@ -28,10 +28,11 @@ double next_local(const KernelCall& call, double threshold, double taken) {
   return moved(threshold, taken, wanted, options_of(call.part.call).gain);
 }
 
-/// Twice as many, or half: the next run makes both thresholds anew.
+/// Twice as many, or half: the next run makes both thresholds anew; of 0, which can't grow, a third more.
 double next_global(const KernelCall& call, double threshold, double taken) {
   const double wanted = static_cast<double>(entries_asked(call.part));
-  if (taken > 2 * wanted || (2 * taken < wanted && threshold > 0)) return anew;
+  const bool too_many = threshold > 0 ? taken > 2 * wanted : 3 * taken > 4 * wanted;
+  if (too_many || (2 * taken < wanted && threshold > 0)) return anew;
   return moved(threshold, taken, wanted, options_of(call.part.call).gain);
 }
 
@@ -80,8 +81,9 @@ Status settle_run(const KernelCall& call) {
   report(call, Measure::Balanced, static_cast<double>(call.given[1]));
   if (call.given[0]) return {};
   const double selected = static_cast<double>(call.uses[0]), total = static_cast<double>(call.uses[1]);
-  store_threshold(rooms[local], next_local(call, load_threshold(rooms[local]), selected));
-  store_threshold(rooms[global], next_global(call, load_threshold(rooms[global]), total));
+  const double own = load_threshold(rooms[local], call.part), common = load_threshold(rooms[global], call.part);
+  store_threshold(rooms[local], call.part, next_local(call, own, selected));
+  store_threshold(rooms[global], call.part, next_global(call, common, total));
   return {};
 }
 

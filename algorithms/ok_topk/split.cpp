@@ -77,12 +77,12 @@ constexpr Kernel pack_range_kernel = {"pack", pack_range}, find_own_kernel = {"f
 /// others are still selected.
 class Split {
  public:
-  explicit Split(GraphBuilder& g) : g_(g), ranges_(ranges_of(g)) {
-    for (Rank i = 0; i < std::min(bucket_of(g), g.size() - 1); ++i) rooms_.push_back(sparse::selection_room(g));
-    for (auto& sum : sums_) sum = sparse::merge_rooms(g);
+  Split(GraphBuilder& g, const Region& ranges) : g_(g), ranges_(ranges), bucket_(std::max(g.number(bucket), 1)) {
+    for (Rank i = 0; i < std::min(bucket_, g.size() - 1); ++i) rooms_.push_back(sparse::selection_room(g));
+    for (Rank first = 1; first < g.size() && sums_.size() < 2; first += bucket_) sums_.push_back(sparse::list_rooms(g));
+    if (sums_.empty()) sums_.push_back(sparse::list_rooms(g));
   }
 
-  const Region& ranges() const { return ranges_; }
   /// That of the message to the rank at this distance.
   Region room(Rank distance) const {
     return distance == 0 ? Region() : rooms_[static_cast<std::size_t>(distance - 1) % rooms_.size()];
@@ -99,14 +99,14 @@ class Split {
     Rank first = 1;
     do {
       sum = add(sum, first, {places, values}, own);
-      first += bucket_of(g_);
+      first += bucket_;
     } while (first < g_.size());
     return sum;
   }
 
  private:
   sparse::Selection add(const sparse::Selection& sum, Rank first, const std::vector<Region>& mine, const Taken& own) {
-    const Rank end = std::min(first + bucket_of(g_), g_.size());
+    const Rank end = std::min(first + bucket_, g_.size());
     const bool is_first = first == 1, is_last = end == g_.size();
     KernelAccess access{.reads = {ranges_}, .defines = {g_.value()}, .given = {first, is_first, is_last}};
     if (!is_first) {
@@ -118,38 +118,39 @@ class Split {
       access.reads = sparse::joined(std::move(access.reads), mine);
       access.uses.insert(access.uses.end(), {own.begin, own.end});
     }
-    std::swap(sums_[0], sums_[1]);
-    access.writes = sums_[0].list();
-    const sparse::Selection next{sums_[0].places, sums_[0].values, access.defines.front()};
+    std::swap(sums_.front(), sums_.back());
+    access.writes = sums_.front().regions();
+    const sparse::Selection next{sums_.front().places, sums_.front().values, access.defines.front()};
     g_.kernel(add_bucket_kernel, std::move(access));
     return next;
   }
 
   GraphBuilder& g_;
   Region ranges_;
+  Rank bucket_;
   std::vector<Region> rooms_, landed_;
-  sparse::MergeRooms sums_[2];
+  std::vector<sparse::ListRooms> sums_;  // two in turn, where there is more than one bucket
 };
 
 }  // namespace
 
-Reduced split_and_reduce(GraphBuilder& g, const Threshold& threshold) {
-  Split split(g);
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const Threshold& threshold) {
+  Split split(g, ranges);
   Selecting from(g, threshold);
   Value count = Value::None;
   const auto take = [&](Rank distance) {
-    const Taken taken = from.take(split.ranges(), distance, split.room(distance));
+    const Taken taken = from.take(ranges, distance, split.room(distance));
     count = taken.end;
     return taken;
   };
   const sparse::Selection sum = split.run(from.places(), from.values(), take);
-  return {from.places(), count, sum};
+  return {from.places(), count, ranges, sum};
 }
 
-Reduced split_and_reduce(GraphBuilder& g, const sparse::Selection& mine) {
-  Split split(g);
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine) {
+  Split split(g, ranges);
   const auto take = [&](Rank distance) {
-    KernelAccess access{.reads = {split.ranges(), mine.places, mine.values}, .uses = {mine.count}, .given = {distance}};
+    KernelAccess access{.reads = {ranges, mine.places, mine.values}, .uses = {mine.count}, .given = {distance}};
     if (distance == 0) {
       const Taken own{.begin = g.value(), .end = g.value(), .message = {}};
       access.defines = {own.begin, own.end};
@@ -161,7 +162,7 @@ Reduced split_and_reduce(GraphBuilder& g, const sparse::Selection& mine) {
     g.kernel(pack_range_kernel, std::move(access));
     return Taken{.message = GraphBuilder::counted(split.room(distance), bytes)};
   };
-  return {mine.places, mine.count, split.run(mine.places, mine.values, take)};
+  return {mine.places, mine.count, ranges, split.run(mine.places, mine.values, take)};
 }
 
 }  // namespace lacuna::ok

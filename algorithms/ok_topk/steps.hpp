@@ -16,19 +16,21 @@ enum class Stage : int {
   Gather = 2,   ///< the rest, with blocks as they are
   Balance = 3,  ///< the rest, with blocks of equal length
 };
-/// In the number `flags`, above those of sparse::Flag; it also holds the stage and the bucket.
+/// In the number `flags`, above those of sparse::Flag; it also holds the stage.
 enum Flag : int { reevaluates = 1 << 8, repartitions = 1 << 9 };
-int form_of(int flags, Stage stage, int bucket);
-/// The same with another stage.
-int with_stage(int form, Stage stage);
+int with_stage(int flags, Stage stage);
+Stage stage_of(const Structure& structure);
 Stage stage_of(const GraphBuilder& g);
-Rank bucket_of(const GraphBuilder& g);
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::flags) & flag) != 0; }
+/// The number that counts the bucket; ranges have no chunks here.
+inline constexpr std::size_t bucket = sparse::chunks;
 
-/// Arrays of the state. A threshold that is not a number is to be made anew.
+/// Arrays of the state. Thresholds stand there with what they were made for, else they are made anew.
 inline constexpr std::string_view local_threshold = "local_threshold";    ///< own, of what a rank selects
 inline constexpr std::string_view global_threshold = "global_threshold";  ///< equal, of what gets into the result
 inline constexpr std::string_view histogram = "histogram";                ///< equal, by which ranges are cut
+/// A threshold, the entries asked for, and the ranks, below 0 where they are averaged.
+inline constexpr std::size_t threshold_words = 3;
 /// Counts of the histogram, whatever the options and the ranks.
 int bins_of(std::size_t places);
 
@@ -50,33 +52,34 @@ struct Threshold {
 Threshold find_threshold(GraphBuilder& g);
 /// Selects from all places. (3)
 sparse::Selection select_all(GraphBuilder& g, const Threshold& threshold);
-/// Cuts the data by what all ranks have selected. (2)
-void repartition(GraphBuilder& g, const sparse::Selection& mine);
-/// The table of ranges, as they were cut last.
-Region ranges_of(GraphBuilder& g);
+/// The table of ranges, cut anew by what all ranks have selected. (2)
+Region repartition(GraphBuilder& g, const sparse::Selection& mine);
+/// As they were cut last.
+Region last_ranges(GraphBuilder& g);
 
-/// What a rank has selected, and a list of its own range: the sum of what all ranks have selected there, then what gets
-/// into the result of it. Places count from the first one of all.
+/// What a rank has selected, the ranges, and a list of its own one: the sum of what all ranks have selected there, then
+/// what gets into the result of it. Places count from the first one of all.
 struct Reduced {
   Region places;              ///< of the selection
   Value count = Value::None;  ///< of these
+  Region ranges;
   sparse::Selection block;
 };
 /// Sends the selection to those in whose ranges it lies, bucket by bucket. (4)
-Reduced split_and_reduce(GraphBuilder& g, const sparse::Selection& mine);
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
 /// The same range by range: while one is selected others are on their way. (3, 4)
-Reduced split_and_reduce(GraphBuilder& g, const Threshold& threshold);
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const Threshold& threshold);
 
 /// How many entries the blocks of all ranks have.
 struct Sizes {
   Value total = Value::None, largest = Value::None;
 };
 /// The k largest of all sums become the result, and tell the global threshold. (5)
-Sizes gather_largest(GraphBuilder& g, const sparse::Selection& sum);
+Sizes gather_largest(GraphBuilder& g, const Reduced& sum);
 /// What of the sum is above the global threshold. (6)
 sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum);
 /// The blocks of all ranks become the result. (6)
-Sizes gather_blocks(GraphBuilder& g, const sparse::Selection& block);
+Sizes gather_blocks(GraphBuilder& g, const Reduced& reduced);
 /// What has been selected and is in the result leaves the accumulator; thresholds are moved. (7)
 void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
 

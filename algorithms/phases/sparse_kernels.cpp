@@ -157,12 +157,17 @@ std::size_t write_message(const KernelCall& call, const EntriesView& list, const
 
 Region message_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = most_message_bytes}); }
 
-MergeRooms merge_rooms(GraphBuilder& g) {
-  return {.places = g.buffer({.element = Dtype::I32, .capacity = most_merged}),
-          .values = g.buffer({.capacity = most_merged}),
+ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part)) {
+  return {.places = g.buffer({.element = Dtype::I32, .capacity = most}),
+          .values = g.buffer({.capacity = most}),
           .views = g.buffer(views_room),
-          .sums = g.buffer({.capacity = places_at_a_time}),
-          .message = message_room(g)};
+          .sums = g.buffer({.capacity = places_at_a_time})};
+}
+
+MergeRooms merge_rooms(GraphBuilder& g) {
+  MergeRooms rooms{list_rooms(g), {}};
+  rooms.message = message_room(g);
+  return rooms;
 }
 
 Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale, std::size_t base) {

@@ -76,13 +76,17 @@ struct List {
   kernels::EntriesView all() const { return in({0, std::int64_t{1} << 32, 0}); }
 };
 
-/// What a kernel that merges writes, in this order: a list, the memory of views, places that are summed up, and the
-/// message of the list.
-struct MergeRooms {
-  Region places, values, views, sums, message;
+/// What a kernel that merges writes, in this order: a list, the memory of views, places that are summed up; and the
+/// message of the list, if it makes one.
+struct ListRooms {
+  Region places, values, views, sums;
 
-  std::vector<Region> list() const { return {places, values, views, sums}; }
-  std::vector<Region> regions() const { return joined(list(), {message}); }
+  std::vector<Region> regions() const { return {places, values, views, sums}; }
+};
+struct MergeRooms : ListRooms {
+  Region message;
+
+  std::vector<Region> regions() const { return joined(ListRooms::regions(), {message}); }
 };
 enum MergeRoom : std::size_t { merged_places, merged_values, merged_views, merged_sums, merged_message };
 
@@ -116,7 +120,8 @@ extern const BufferInfo views_room, view_room;
 /// Writes the message of a range, of entries of a list whose places count from its begin; returns its bytes.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
 
-/// Of messages of a range each; the rest may serve several steps.
+/// Of messages of a range each, whose sum has so many entries at most; the rest may serve several steps.
+ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part) = most_merged);
 MergeRooms merge_rooms(GraphBuilder& g);
 /// Room for the message of a range; one more beside merge_rooms().
 Region message_room(GraphBuilder& g);

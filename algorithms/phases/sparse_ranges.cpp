@@ -53,8 +53,11 @@ Status cut_by_histogram(const KernelCall& call) {
   for (std::size_t bin = 0; bin < all_bins; ++bin) {
     const std::size_t width = boundary(bin + 1, places, all_bins) - boundary(bin, places, all_bins);
     if (count(bin) > (width + 1) * terms) {  // its borders are rounded up
-      return {Code::Mismatch, fmt::format("{} ranks say that they have selected {} of {} places", ranges,
-                                          static_cast<std::int64_t>(count(bin)), width)};
+      const auto said = static_cast<std::int64_t>(count(bin));
+      if (!call.given[0]) {
+        return {Code::Mismatch, fmt::format("the state's histogram counts {} entries of {} places", said, width)};
+      }
+      return {Code::Mismatch, fmt::format("{} ranks say that they have selected {} of {} places", ranges, said, width)};
     }
     all += count(bin);
   }

@@ -6,10 +6,11 @@
 namespace lacuna::cli {
 namespace {
 
+using workloads::Averaged;
 using workloads::Decay;
 using workloads::Shards;
 
-constexpr std::int64_t most_images = 1'000'000'000;
+constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'000, most_steps = 1'000'000'000;
 
 std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vector<std::int64_t> fallback) {
   std::vector<std::size_t> all;
@@ -35,6 +36,9 @@ workloads::FashionMnistOptions model_of(ConfigSection& section) {
 std::unique_ptr<Workload> fashion_mnist(ConfigSection& section, Rank) {
   workloads::FashionMnistOptions options = model_of(section);
   options.filters = sizes(section, "filters", {});
+  options.averaged = section.choice({"average"}, {Averaged::Gradients, Averaged::Steps});
+  options.bucket_bytes = static_cast<std::size_t>(section.integer({"bucket_bytes"}, 0, most_bytes, 0));
+  options.xi_every = static_cast<std::uint64_t>(section.integer({"xi_every"}, 0, most_steps, 0));
   return workloads::make_fashion_mnist(options);
 }
 

@@ -61,10 +61,11 @@ struct Chain {
   int rounds = 0;            ///< of those that have ended
 };
 
-/// Memory that the parts of a run share, whose graphs know it by its name.
+/// Memory that the parts of a run share, whose graphs know it by its name. What it holds at first is not defined.
 struct KeptMemory {
   std::string_view name;
-  std::vector<std::byte> bytes;
+  std::size_t size = 0;
+  std::unique_ptr<std::byte[]> bytes{};
 };
 
 /// One execution of a call of a collective: the parts of its plan, and what follows them. The tables of its call are
@@ -93,9 +94,9 @@ struct CollectiveRun : Run {
   /// The memory of this name, which is made if it lacks. All parts ask for the same length.
   std::byte* kept_memory(std::string_view name, std::size_t bytes) {
     auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptMemory& one) { return one.name == name; });
-    if (found == kept.end()) found = kept.insert(found, {.name = name, .bytes = {}});
-    found->bytes.resize(bytes);
-    return found->bytes.data();
+    if (found == kept.end()) found = kept.insert(found, KeptMemory{.name = name});
+    if (found->size < bytes) *found = {name, bytes, std::make_unique_for_overwrite<std::byte[]>(bytes)};
+    return found->bytes.get();
   }
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {

@@ -78,7 +78,7 @@ struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
-  /// Names of what it adds to reports, of which those that a plan knows come first and kernels count the rest, and of
+  /// Names of what it adds to reports, of which plans know some, the first one too, and kernels count the rest, and of
   /// what becomes of parts: the first outcome is "dense". Names that end in "_s" are of seconds that kernels took, and
   /// "entries_result" is of the elements of a rank's output that are not zero: `lacuna perf` has columns for them.
   std::span<const std::string_view> numbers{};

@@ -1,13 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "algorithms/skip/skip.hpp"
-#include "algorithms/topk/topk.hpp"
+#include "algorithms/methods.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "tests/examples/training_fixture.hpp"
 
@@ -28,6 +29,8 @@ const MethodChoice feeding{.label = "feedback",
 const MethodChoice corrected{.label = "corrected",
                              .options = topk({.density = 0.1, .momentum = 0.9, .clip = 1, .warm_up = 9})};
 
+const MethodChoice near_optimal{.label = "ok", .options = ok_topk({.density = 0.1, .tau_prime = 4, .tau = 3})};
+
 class Training : public TrainingFixture {
  protected:
   Make with_batch(std::size_t batch, std::vector<std::size_t> filters = {}) {
@@ -45,7 +48,7 @@ class Training : public TrainingFixture {
 
 TEST_F(Training, LeavesEqualBitsOnAllRanks) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic(2), corrected}) {
+    for (const MethodChoice& method : {dense, skipping, scheduled, feeding, automatic(2), corrected, near_optimal}) {
       on_ranks(ranks, make, task_of(method), [](Communicator&, Workload& workload) {
         if (Status trained = train(workload, 0, steps); !trained) return trained;
         return workload.evaluate().status();
@@ -78,7 +81,7 @@ TEST_F(Training, OnSeveralRanksFollowsTrainingOnOne) {
 
 TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
   for (const Make& make : networks(3)) {
-    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic(2), corrected}) {
+    for (const MethodChoice& method : {skipping, scheduled, feeding, automatic(2), corrected, near_optimal}) {
       on_ranks(ranks, make, task_of(method), [&](Communicator& communicator, Workload& workload) {
         return continue_from_middle(communicator, workload, task_of(method));
       });
@@ -103,6 +106,110 @@ TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
   }
   ASSERT_EQ(parameters.size(), 2U);
   EXPECT_TRUE(parameters[0] == parameters[1]);
+}
+
+/// The parameters that training on so many ranks ends with, layer by layer.
+using Parameters = std::vector<std::string>;
+
+class TrainingForms : public Training {
+ protected:
+  Parameters parameters(Rank size, const MethodChoice& method, FashionMnistOptions options) {
+    options.folder = folder_;
+    Parameters all;
+    on_ranks(
+        size, [=] { return make_fashion_mnist(options); }, task_of(method),
+        [&](Communicator& communicator, Workload& workload) {
+          Status done = train(workload, 0, steps);
+          if (done) done = workload.evaluate().status();
+          if (done && communicator.rank() == 0) {
+            for (const StateItem& item : workload.state()) {
+              if (item.name.ends_with("parameters")) all.push_back(bytes_of({item}).front());
+            }
+          }
+          return done;
+        });
+    return all;
+  }
+};
+
+/// With a rate that is a power of two products are exact, so that it does not matter when they are made.
+TEST_F(TrainingForms, AveragingStepsIsAveragingGradientsWhereTheRateStaysTheSame) {
+  FashionMnistOptions options{.batch = 3, .hidden = {9}, .learning_rate = 0.25, .momentum = 0.5};
+  for (const MethodChoice& method : {dense, near_optimal}) {
+    options.averaged = Averaged::Gradients;
+    const Parameters gradients = parameters(ranks, method, options);
+    options.averaged = Averaged::Steps;
+    EXPECT_TRUE(parameters(ranks, method, options) == gradients) << method.label;
+    ASSERT_EQ(gradients.size(), 2u);
+  }
+}
+
+/// A rate that falls weighs what was kept anew, if that was gradients.
+TEST_F(TrainingForms, ResidualsOfStepsKeepTheRateOfTheirStep) {
+  FashionMnistOptions options{.batch = 3, .hidden = {9}, .learning_rate = 0.25, .momentum = 0, .decay = Decay::Linear};
+  const Parameters gradients = parameters(ranks, near_optimal, options);
+  options.averaged = Averaged::Steps;
+  EXPECT_FALSE(parameters(ranks, near_optimal, options) == gradients);
+}
+
+TEST_F(TrainingForms, BucketsOfLayersAreAveragedAsOneTensor) {
+  FashionMnistOptions options{.batch = 12, .hidden = {23, 9}};
+  const Parameters alone = parameters(1, dense, options);
+  ASSERT_EQ(alone.size(), 3u);
+  for (std::size_t bytes : {1u, 100u, 900u, 1000000u}) {
+    options.bucket_bytes = bytes;
+    EXPECT_TRUE(parameters(1, dense, options) == alone) << bytes;
+    for (const MethodChoice& method : {near_optimal, automatic(2), feeding}) {
+      EXPECT_EQ(parameters(ranks, method, options).size(), 3u) << method.label << " " << bytes;
+    }
+  }
+}
+
+/// From the last layer on until they have as many bytes; layers of 20 x 23, 23 x 9 and 9 x 10 weights.
+TEST_F(TrainingForms, BucketsHoldNeighbouringLayersUpToASize) {
+  const std::pair<std::size_t, std::vector<std::string>> cases[] = {{0, {"layer0.", "layer1.", "layer2."}},
+                                                                    {4 * 100, {"layer0.", "layer1.", "layer2."}},
+                                                                    {4 * 101, {"layer0.", "layer1-2."}},
+                                                                    {4 * 500, {"layer0-2."}}};
+  for (const auto& [bytes, expected] : cases) {
+    const FashionMnistOptions options{.folder = folder_, .batch = 3, .hidden = {23, 9}, .bucket_bytes = bytes};
+    std::vector<std::string> names;
+    on_ranks(
+        1, [=] { return make_fashion_mnist(options); }, task_of(near_optimal),
+        [&](Communicator&, Workload& workload) {
+          for (const StateItem& item : workload.state()) {
+            const auto at = item.name.find("residual");
+            if (at != std::string::npos) names.push_back(item.name.substr(0, at));
+          }
+          return Status::ok();
+        });
+    EXPECT_EQ(names, expected) << bytes;
+  }
+}
+
+TEST_F(TrainingForms, XiIsNothingWhereTheBestElementsComeOutAndLoggedWhereNot) {
+  const FashionMnistOptions options{.folder = folder_, .batch = 3, .hidden = {23, 9}, .xi_every = 3};
+  const MethodChoice momentum{.label = "momentum", .options = ok_topk({.density = 0.1, .momentum = 0.5})};
+  const auto xi_of = [&](Rank size, const MethodChoice& method) {
+    double xi = -1;
+    on_ranks(
+        size, [=] { return make_fashion_mnist(options); }, task_of(method),
+        [&](Communicator& communicator, Workload& workload) {
+          if (Status trained = train(workload, 0, steps); !trained) return trained;
+          Result<Metrics> metrics = workload.evaluate();
+          if (metrics && communicator.rank() == 0) xi = metrics->details.back().value;
+          EXPECT_TRUE(!metrics || metrics->details.back().name == "xi");
+          return metrics.status();
+        });
+    return xi;
+  };
+  const MethodChoice best{.label = "best", .options = ok_topk({.density = 0.1, .tau_prime = 1})};
+  EXPECT_EQ(xi_of(1, best), 0) << "one rank selects the best itself";
+  EXPECT_LT(xi_of(ranks, dense), 1e-5);
+  for (const MethodChoice& method : {near_optimal, momentum, skipping}) {
+    const double xi = xi_of(ranks, method);
+    EXPECT_TRUE(std::isfinite(xi) && xi > 1e-3) << method.label << " " << xi;
+  }
 }
 
 TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "algorithms/topk/topk.hpp"
+#include "runtime/method/method.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -16,69 +16,141 @@ const Skip* skip_of(const MethodChoice& choice) {
   return choice.options.method() == &skip_method ? &choice.options.as<Skip>() : nullptr;
 }
 
-std::string name_of(const AveragedLayer& layer) { return fmt::format("layer{}", layer.number); }
+std::string name_of(const std::vector<AveragedLayer>& layers) {
+  const std::string first = fmt::format("layer{}", layers.front().number);
+  return layers.size() == 1 ? first : fmt::format("{}-{}", first, layers.back().number);
+}
+
+/// Of a report: elements that its method was asked for, or all.
+std::size_t entries_asked(const Report& report, std::size_t all) {
+  const bool says = report.method && report.method->numbers.front() == "entries_asked";
+  return says ? static_cast<std::size_t>(report.numbers[0]) : all;
+}
 
 }  // namespace
 
-Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers) : method_(task.method), tap_(task.tap) {
+double momentum_of(const MethodOptions& method) {
+  if (!method) return 0;
+  const auto& options = method.method()->options;
+  const auto found =
+      std::find_if(options.begin(), options.end(), [](const Option& option) { return option.name == "momentum"; });
+  return found == options.end() ? 0 : std::get<double>(found->get(method.get()));
+}
+
+Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes)
+    : method_(task.method), tap_(task.tap) {
   if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
     importance_ = std::make_unique<SkipImportance>(
         SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
     saved_importance_.resize(1 + SkipImportance::most_saved(layers.size()) / sizeof(std::int64_t));
   }
-  for (const AveragedLayer& sizes : layers) {
-    Kept& layer = layers_.emplace_back();
-    layer.sizes = sizes;
-    layer.state.sampler = {.seed = task.seed, .key = sizes.number, .draw = 0};
-    layer.method = method_of(sizes);
-    add_arrays(layer.method, Dtype::F32, sizes.parameters, layer.state);
+  for (std::size_t layer = layers.size(); layer-- > 0;) {
+    const bool full = buckets_.empty() || buckets_.back().parameters * sizeof(float) >= bucket_bytes;
+    Bucket& bucket = full ? buckets_.emplace_back() : buckets_.back();
+    bucket.layers.insert(bucket.layers.begin(), layers[layer]);
+    bucket.first = layer;
+    bucket.parameters += layers[layer].parameters;
+  }
+  std::reverse(buckets_.begin(), buckets_.end());
+  for (Bucket& bucket : buckets_) {
+    bucket.state.sampler = {.seed = task.seed, .key = bucket.layers.front().number, .draw = 0};
+    bucket.method = method_of(bucket);
+    if (bucket.layers.size() > 1) bucket.merged.resize(bucket.parameters);
+    add_arrays(bucket.method, Dtype::F32, bucket.parameters, bucket.state);
   }
 }
 
 /// Weights and biases are segments where a method treats them differently.
-MethodOptions Averages::method_of(const AveragedLayer& sizes) const {
+MethodOptions Averages::method_of(const Bucket& bucket) const {
   const Skip* as_chosen = skip_of(method_);
   const bool alike = as_chosen && as_chosen->policy == SkipPolicy::Skip && as_chosen->small == Skip().small;
   if (!as_chosen || alike) return method_.options;
-  Skip layer = *as_chosen;
-  layer.segments = {{0, sizes.weights, layer.policy, sizes.number},
-                    {sizes.weights, sizes.parameters - sizes.weights, SkipPolicy::Skip, 0}};
-  layer.importance = importance_.get();
-  return skip(std::move(layer));
+  Skip merged = *as_chosen;
+  merged.segments.clear();
+  std::size_t begin = 0;
+  for (const AveragedLayer& layer : bucket.layers) {
+    merged.segments.push_back({begin, layer.weights, merged.policy, layer.number});
+    merged.segments.push_back({begin + layer.weights, layer.parameters - layer.weights, SkipPolicy::Skip, 0});
+    begin += layer.parameters;
+  }
+  merged.importance = importance_.get();
+  return skip(std::move(merged));
 }
 
-Options Averages::options(Kept& layer) {
+Options Averages::options(Bucket& bucket) {
   Options options;
   options.algorithm = method_.algorithm;
-  options.method = layer.method;
-  options.state = &layer.state;
+  options.method = bucket.method;
+  options.state = &bucket.state;
   return options;
 }
 
 Status Averages::check(Communicator& ranks) {
-  for (Kept& layer : layers_) {
+  for (Bucket& bucket : buckets_) {
     const Call call{.collective = Collective::Allreduce,
-                    .count = layer.sizes.parameters,
+                    .count = bucket.parameters,
                     .reduction = Reduction::Avg,
-                    .options = options(layer)};
+                    .options = options(bucket)};
     if (Status served = ranks.algorithm_name(call).status(); !served) return served;
   }
   return Status::ok();
 }
 
-Result<Request> Averages::start(Communicator& ranks, std::size_t layer, std::span<float> gradient) {
-  if (tap_) tap_({name_of(layers_[layer].sizes), Dtype::F32, gradient.data(), gradient.size()}, ranks.size());
-  return ranks.start(allreduce(gradient, gradient, Reduction::Avg, options(layers_[layer])));
+Averages::Bucket& Averages::bucket_of(std::size_t layer) {
+  return *std::find_if(buckets_.rbegin(), buckets_.rend(), [&](const Bucket& one) { return one.first <= layer; });
+}
+
+Status Averages::give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measures) {
+  Bucket& bucket = bucket_of(layer);
+  if (bucket.gradients.size() == bucket.layers.size()) bucket.gradients.clear();
+  bucket.gradients.push_back(gradient);
+  return bucket.gradients.size() == bucket.layers.size() ? start(ranks, bucket, measures) : Status::ok();
+}
+
+Status Averages::start(Communicator& ranks, Bucket& bucket, bool measures) {
+  std::span<float> all = bucket.gradients.front();
+  if (!bucket.merged.empty()) {
+    all = bucket.merged;
+    float* next = all.data();
+    for (auto one = bucket.gradients.rbegin(); one != bucket.gradients.rend(); ++one) {
+      next = std::copy(one->begin(), one->end(), next);
+    }
+  }
+  if (tap_) tap_({name_of(bucket.layers), Dtype::F32, all.data(), all.size()}, ranks.size());
+  bucket.measured = measures;
+  if (measures) xi_.begin(bucket.method, bucket.state, all);
+  auto average = ranks.start(allreduce(all, all, Reduction::Avg, options(bucket)));
+  if (average) bucket.average = *std::move(average);
+  return average.status();
+}
+
+Status Averages::take(Communicator& ranks, std::size_t layer) {
+  Bucket& bucket = bucket_of(layer);
+  const bool last = layer + 1 == bucket.first + bucket.layers.size();
+  return last ? end(ranks, bucket) : Status::ok();
+}
+
+Status Averages::end(Communicator& ranks, Bucket& bucket) {
+  if (Status done = bucket.average.wait(); !done) return done;
+  std::span<const float> all = bucket.gradients.front();
+  if (!bucket.merged.empty()) {
+    all = bucket.merged;
+    const float* next = bucket.merged.data();
+    for (auto one = bucket.gradients.rbegin(); one != bucket.gradients.rend(); next += one->size(), ++one) {
+      std::copy_n(next, one->size(), one->begin());
+    }
+  }
+  if (!bucket.measured) return Status::ok();
+  return xi_.end(ranks, all, entries_asked(bucket.average.report(), all.size()));
 }
 
 float Averages::momentum(double of_trainer) const {
-  const bool corrected = method_.options.method() == &topk_method && method_.options.as<Topk>().momentum > 0;
-  return corrected ? 0 : static_cast<float>(of_trainer);
+  return momentum_of(method_.options) > 0 ? 0 : static_cast<float>(of_trainer);
 }
 
 std::vector<StateItem> Averages::state() {
   std::vector<StateItem> items;
-  for (Kept& layer : layers_) add_items(layer.state, name_of(layer.sizes) + ".", items);
+  for (Bucket& bucket : buckets_) add_items(bucket.state, name_of(bucket.layers) + ".", items);
   if (importance_) {
     const std::vector<std::byte> saved = importance_->save();
     std::fill(saved_importance_.begin(), saved_importance_.end(), 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/cli/workload.hpp"
+#include "examples/workloads/fashion_mnist/xi.hpp"
 
 namespace lacuna::workloads {
 
@@ -17,17 +18,24 @@ struct AveragedLayer {
   std::size_t parameters = 0;  ///< weights and biases
 };
 
-/// The averaging of a network's gradients as a method wants it, and what that keeps of each layer from step to
-/// step. All ranks that average together make equal objects and the same
-/// calls.
+/// The momentum that a method has of its own; 0: none.
+double momentum_of(const MethodOptions& method);
+
+/// The averaging of a network's gradients as a method wants it, and what that keeps of them from step to step. Layers
+/// that follow one another are averaged together, in a bucket, up to a size: as one tensor to the method, which then
+/// has one threshold for it. All ranks that average together make equal objects and the same calls.
 class Averages {
  public:
-  Averages(const Task& task, const std::vector<AveragedLayer>& layers);
+  /// Buckets have so many bytes at least; 0: a layer each.
+  Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes = 0);
 
   /// Ok, or why these ranks cannot average so.
   Status check(Communicator& ranks);
-  /// Starts to average a layer's gradient, in place; layers by their place in the list.
-  Result<Request> start(Communicator& ranks, std::size_t layer, std::span<float> gradient);
+  /// A layer's gradient is there; layers come by their place in the list, from the last to the first. With the last one
+  /// of a bucket its average begins. With `measures` that is compared with a dense one, once it is there.
+  Status give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measures = false);
+  /// Waits until the average stands in place of the gradient that was given, of layers in the same order.
+  Status take(Communicator& ranks, std::size_t layer);
   /// The momentum that is left to the trainer: none where the method's own is in what it averages.
   float momentum(double of_trainer) const;
 
@@ -37,20 +45,32 @@ class Averages {
   /// Of each layer whose importance decides, its share of large values and whether it is dense, as last decided; NaN
   /// before that.
   std::vector<Metric> importance() const;
+  /// Of the averages that were measured since it was last asked.
+  double xi() { return xi_.take(); }
 
  private:
-  struct Kept {
-    AveragedLayer sizes;
-    MethodOptions method;
-    MethodState state;
+  struct Bucket {
+    std::vector<AveragedLayer> layers;
+    std::size_t first = 0;  ///< of them, by its place in the list of all
+    std::size_t parameters = 0;
+    MethodOptions method{};
+    MethodState state{};
+    std::vector<float> merged{};                ///< the gradients of several layers
+    std::vector<std::span<float>> gradients{};  ///< of those that have come, the last layer first
+    Request average{};
+    bool measured = false;
   };
 
-  MethodOptions method_of(const AveragedLayer& sizes) const;
-  Options options(Kept& layer);
+  MethodOptions method_of(const Bucket& bucket) const;
+  Options options(Bucket& bucket);
+  Bucket& bucket_of(std::size_t layer);
+  Status start(Communicator& ranks, Bucket& bucket, bool measures);
+  Status end(Communicator& ranks, Bucket& bucket);
 
   MethodChoice method_;
   GradientTap tap_;
-  std::vector<Kept> layers_;
+  std::vector<Bucket> buckets_;
+  Xi xi_;
   std::unique_ptr<SkipImportance> importance_;  // none unless the method asks for it
   std::vector<std::int64_t> saved_importance_;  // the length in bytes, then the bytes, and room for what is to come
 };

@@ -41,8 +41,8 @@ class FashionMnist final : public Workload {
   BatchSizes batch_sizes(std::size_t replicas) const { return {data_.training.count, options_.batch, replicas}; }
   void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
   void take_batch(std::uint64_t step);
-  Result<std::vector<Request>> backward();
-  Status finish(std::vector<Request> averages, float rate);
+  Status backward(float rate, bool measures);
+  Status finish(float rate);
   Score score_share();
   Status check_equal(std::uint64_t fingerprint);
   std::uint64_t fingerprint() const;
@@ -86,7 +86,7 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
   for (const Layer& layer : network_->layers()) {
     layers.push_back({.number = layers.size(), .weights = layer.weights(), .parameters = layer.parameters.size()});
   }
-  averages_.emplace(task, layers);
+  averages_.emplace(task, layers, options_.bucket_bytes);
   return averages_->check(communicator);
 }
 
@@ -106,36 +106,38 @@ Result<double> FashionMnist::step(std::uint64_t step) {
   take_batch(step);
   network_->forward(options_.batch);
   const double loss = network_->score(labels_).loss / static_cast<double>(options_.batch);
-  Result<std::vector<Request>> averages = backward();
-  if (!averages) return averages.status();
   const float rate = rate_at(options_, step, task_.steps);
-  if (Status finished = finish(*std::move(averages), rate); !finished) return finished;
+  const bool measures = options_.xi_every > 0 && step % options_.xi_every == 0;
+  Status done = backward(rate, measures);
+  if (done) done = finish(rate);
+  if (!done) return done;
   return loss;
 }
 
-/// The averages in flight, from the last layer to the first.
-Result<std::vector<Request>> FashionMnist::backward() {
+/// Averages begin from the last layer to the first.
+Status FashionMnist::backward(float rate, bool measures) {
   const Pause pause = [this] { communicator_->progress(); };
-  std::vector<Request> averages;
   network_->begin_backward(labels_);
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
     network_->parameter_gradient(layer, pause);
-    Result<Request> average = averages_->start(*communicator_, layer, network_->layers()[layer].gradient);
-    if (!average) return average.status();
-    averages.push_back(*std::move(average));
+    std::vector<float>& gradient = network_->layers()[layer].gradient;
+    if (options_.averaged == Averaged::Steps) {
+      for (float& value : gradient) value *= rate;
+    }
+    if (Status given = averages_->give(*communicator_, layer, gradient, measures); !given) return given;
     if (layer > 0) network_->input_gradient(layer, pause);
   }
-  return averages;
+  return Status::ok();
 }
 
-Status FashionMnist::finish(std::vector<Request> averages, float rate) {
-  std::size_t layer = network_->layers().size();
-  for (Request& average : averages) {
+Status FashionMnist::finish(float rate) {
+  const bool steps = options_.averaged == Averaged::Steps;
+  for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
     const Clock::time_point begin = Clock::now();
-    const Status done = average.wait();
+    const Status done = averages_->take(*communicator_, layer);
     waited_ += Clock::now() - begin;
     if (!done) return done;
-    update(network_->layers()[--layer], rate, averages_->momentum(options_.momentum));
+    update(network_->layers()[layer], steps ? 1 : rate, averages_->momentum(options_.momentum));
     communicator_->progress();
   }
   return Status::ok();
@@ -165,6 +167,7 @@ Result<Metrics> FashionMnist::evaluate() {
   for (const Layer& layer : network_->layers()) squares += squared_norm(layer.gradient);
   std::vector<Metric> details = averages_->importance();
   details.insert(details.begin(), {.name = "gradient_norm", .value = std::sqrt(squares)});
+  if (options_.xi_every > 0) details.push_back({.name = "xi", .value = averages_->xi()});
   return Metrics{.values = *std::move(metrics), .fingerprint = shared, .details = std::move(details)};
 }
 

@@ -17,6 +17,14 @@ enum class Decay : std::uint8_t { None = 0, Linear = 1 };  ///< Linear: down to 
 
 constexpr std::string_view to_string(Decay decay) { return decay == Decay::None ? "none" : "linear"; }
 
+/// What is averaged, and so what residuals keep: gradients as they are; or steps, gradients times the learning rate as
+/// in Ok-Topk's algorithm 2, so that what is kept does not change its weight when the rate does.
+enum class Averaged : std::uint8_t { Gradients = 0, Steps = 1 };
+
+constexpr std::string_view to_string(Averaged averaged) {
+  return averaged == Averaged::Gradients ? "gradients" : "steps";
+}
+
 struct FashionMnistOptions {
   std::filesystem::path folder = "/usr/share/datasets/fashion-mnist";
   std::size_t images = 0;  ///< the first of the training images that are used; 0: all
@@ -27,6 +35,9 @@ struct FashionMnistOptions {
   double learning_rate = 0.05;
   double momentum = 0.9;
   Decay decay = Decay::None;
+  Averaged averaged = Averaged::Gradients;
+  std::size_t bucket_bytes = 0;  ///< layers are averaged together until they have so many; 0: one by one
+  std::uint64_t xi_every = 0;    ///< steps, in which averages are compared with dense ones; 0: never
 };
 
 /// The numbers of values between the layers of a network without convolutions, from the pixels to the classes.

@@ -71,8 +71,7 @@ class ParallelMlp final : public Workload {
   std::vector<float> by_samples_;                  // the outputs, a row per sample
   std::vector<float> delta_by_samples_;
   std::optional<Averages> averages_;
-  std::vector<Request> averaging_;  // from the stage's last layer to its first
-  double loss_ = 0;                 // of this replica's batch
+  double loss_ = 0;  // of this replica's batch
   std::chrono::nanoseconds waited_{0};
 };
 
@@ -94,7 +93,6 @@ Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
   if (Status fits = steps_per_epoch(communicator.size()).status(); !fits) return fits;
   world_ = &communicator;
   task_ = task;
-  averaging_.clear();
   stage_.reset();
   Result<Grid> grid = make_grid(communicator, options_.grid);
   if (!grid) return grid.status();
@@ -153,7 +151,6 @@ Result<double> ParallelMlp::step(std::uint64_t step) {
 
 Status ParallelMlp::run_passes(std::span<const std::uint32_t> batch) {
   stage_->clear_gradients();
-  averaging_.clear();
   loss_ = 0;
   for (const PipelineStep& pass : schedule_) {
     if (pass.direction == Direction::Forward) {
@@ -190,20 +187,16 @@ void ParallelMlp::judge(std::size_t slot) {
 }
 
 Status ParallelMlp::start_average(std::size_t layer) {
-  Result<Request> average = averages_->start(grid_->data, layer, stage_->layers()[layer].part().gradient);
-  if (!average) return average.status();
-  averaging_.push_back(*std::move(average));
-  return Status::ok();
+  return averages_->give(grid_->data, layer, stage_->layers()[layer].part().gradient);
 }
 
 Status ParallelMlp::finish_averages(float rate) {
-  std::size_t layer = stage_->layers().size();
-  for (Request& average : averaging_) {
+  for (std::size_t layer = stage_->layers().size(); layer-- > 0;) {
     const Clock::time_point begin = Clock::now();
-    const Status done = average.wait();
+    const Status done = averages_->take(grid_->data, layer);
     waited_ += Clock::now() - begin;
     if (!done) return done;
-    update(stage_->layers()[--layer].part(), rate, averages_->momentum(options_.model.momentum));
+    update(stage_->layers()[layer].part(), rate, averages_->momentum(options_.model.momentum));
     world_->progress();
   }
   return Status::ok();

@@ -37,7 +37,8 @@ TEST(OkOptions, ThatCanNotBeAreRefusedWithWhatIsAllowed) {
             "invalid argument: ok_topk.momentum corrects what is fed back: it needs feedback=1");
   EXPECT_EQ(refusal(call, "k=3", 1025),
             "invalid argument: ok_topk adds the messages of all ranks at once where it balances blocks: 1025 ranks, at "
-            "most 1024 are allowed");
+            "most 1024 are allowed, or a trigger of as many");
+  EXPECT_EQ(refusal(call, "k=3,trigger=3000", 3000), "");
   call.dtype = Dtype::I32;
   EXPECT_EQ(refusal(call, "k=3"), "invalid argument: ok_topk of i32: the data must be of floating point");
   call.dtype = Dtype::F32;
@@ -52,6 +53,23 @@ TEST(OkOptions, ThatCanNotBeAreRefusedWithWhatIsAllowed) {
       "the call");
   EXPECT_EQ(method_options("ok_topk:tau=0").status().to_string(),
             "invalid argument: ok_topk: tau is 0, must be 1 .. 1000000000000000");
+}
+
+TEST(OkOptions, AStateOfAnotherTensorIsRefusedBeforeAnythingIsSent) {
+  MethodState state;
+  Call call{.count = 1 << 20};
+  call.options.state = &state;
+  state.array("histogram", Dtype::I64, 64, false);
+  EXPECT_EQ(
+      refusal(call, "k=3"),
+      "invalid argument: the histogram of this state has 512 bytes of i64, this call needs 8192 of i64: give each "
+      "tensor a state of its own");
+  call.count = 1000;
+  EXPECT_EQ(refusal(call, "k=3"), "");
+  state.array("global_threshold", Dtype::F32, 1, false);
+  EXPECT_EQ(refusal(call, "k=3"),
+            "invalid argument: the global_threshold of this state has 4 bytes of f32, this call needs 24 of f64: give "
+            "each tensor a state of its own");
 }
 
 TEST(OkOptions, MomentumFeedsAVelocityBackWhichIsMaskedWhereItReachedTheResult) {

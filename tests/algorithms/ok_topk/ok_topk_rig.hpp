@@ -143,10 +143,10 @@ class OkRig : public SparseRig {
   static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
 
   bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("histogram"); }
-  std::size_t room() const { return k_ + k_ / 3; }
+  std::size_t room() const { return k_ + std::max<std::size_t>(k_ / 3, 1); }
 
-  /// What a rank selects between exact selections: first of the range of the rank behind it, at last of its own, until
-  /// it has a third too many.
+  /// What a rank selects between exact selections: first of the range of the rank behind it, at last of its own. It has
+  /// room for a third too many: where a range would take more, the largest of it take an even share of what is left.
   std::vector<std::size_t> by_threshold(const std::vector<float>& acc, std::size_t rank) const {
     double threshold = local(rank);
     if (std::isnan(threshold)) {
@@ -157,17 +157,19 @@ class OkRig : public SparseRig {
       std::sort(magnitudes.rbegin(), magnitudes.rend());
       if (largest.size() > k_) threshold = std::nextafter(magnitudes[k_ - 1], 0.0f);
     }
-    const std::vector<std::size_t> all = above(acc, threshold);
     const std::vector<std::size_t> begins =
         repartitions() ? std::vector<std::size_t>{0, acc.size()} : ranges(acc.size());
     std::vector<std::size_t> taken;
-    for (std::size_t i = 1; i < begins.size(); ++i) {
-      const std::size_t range = (rank + i) % (begins.size() - 1);
-      for (std::size_t place : all) {
-        if (place >= begins[range] && place < begins[range + 1] && taken.size() < std::min(room(), acc.size())) {
-          taken.push_back(place);
-        }
-      }
+    const std::size_t most = std::min(room(), acc.size()), count = begins.size() - 1;
+    for (std::size_t i = 1; i <= count; ++i) {
+      const std::size_t range = (rank + i) % count;
+      std::vector<float> here(acc.size());
+      std::copy(acc.begin() + static_cast<std::ptrdiff_t>(begins[range]),
+                acc.begin() + static_cast<std::ptrdiff_t>(begins[range + 1]),
+                here.begin() + static_cast<std::ptrdiff_t>(begins[range]));
+      std::vector<std::size_t> more = above(here, threshold);
+      if (taken.size() + more.size() > most) more = largest_places(here, (most - taken.size()) / (count + 1 - i));
+      taken.insert(taken.end(), more.begin(), more.end());
     }
     return taken;
   }

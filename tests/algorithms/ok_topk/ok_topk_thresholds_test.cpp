@@ -131,18 +131,75 @@ TEST(OkThreshold, OfAnExactSelectionTellsItApart) {
   }
 }
 
-/// Density may change from call to call, and a state may come from another method.
-TEST(OkThreshold, FollowsOtherNumbersOfElementsOnTheSameState) {
+/// Density, reduction and ranks may change from call to call, and a state may come from another method: thresholds are
+/// of what they were made for.
+TEST(OkThreshold, IsMadeAnewForOtherNumbersOfElements) {
   SparseRig rig(5);
   ASSERT_EQ(rig.run(gradients(5, 3000, 1), "sparse_split", "k=50"), "");
   rig.method = "ok_topk";
-  for (int entries : {50, 400, 5, 3000, 50}) {
+  for (int entries : {50, 400, 5, 50}) {
     for (unsigned run = 0; run < 3; ++run) {
       ASSERT_EQ(rig.run(gradients(5, 3000, run), "ok_topk", fmt::format("k={},tau_prime=100", entries)), "") << entries;
+      const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+      EXPECT_EQ(run == 0 ? result : static_cast<std::size_t>(entries), static_cast<std::size_t>(entries));
       for (const auto& output : rig.outputs) ASSERT_EQ(output, rig.outputs[0]);
     }
-    const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
-    EXPECT_LE(result, static_cast<std::size_t>(2 * entries)) << entries;
+  }
+  for (auto& state : rig.states) state.arrays.erase(state.arrays.begin());
+  const Vectors inputs = gradients(5, 3000, 9);
+  ASSERT_EQ(rig.run(inputs, "ok_topk", "density=1,tau_prime=100"), "");
+  EXPECT_EQ(rig.outputs[0], sum_of(inputs)) << "all of it, whatever was asked for before";
+}
+
+TEST(OkThreshold, OfSumsIsNotThatOfAverages) {
+  SparseRig rig(4);
+  rig.method = "ok_topk";
+  for (Reduction reduction : {Reduction::Sum, Reduction::Avg, Reduction::Sum}) {
+    ASSERT_EQ(rig.run(gradients(4, 3000, 3), "ok_topk", "k=60,tau_prime=100,feedback=0", reduction), "");
+    EXPECT_EQ(OkRig::places_of(rig.outputs[0]).size(), 60u);
+  }
+}
+
+/// A result of all sums tells a threshold of 0, which can't grow.
+TEST(OkThreshold, OfNothingIsMadeAnewWhereTheResultHasAThirdTooMany) {
+  OkRig rig(2, 30, 1000, "feedback=0");
+  const std::vector<float> one = gradients(1, 900, 1)[0];
+  ASSERT_EQ(rig.run_next({one, one}), "");
+  ASSERT_EQ(rig.global(), 0);
+  const Vectors others = gradients(2, 900, 2);
+  ASSERT_EQ(rig.run_next(others), "");
+  ASSERT_GT(OkRig::places_of(rig.outputs[0]).size(), 40u);
+  ASSERT_EQ(rig.run_next(others), "");
+  EXPECT_EQ(OkRig::places_of(rig.outputs[0]).size(), 30u);
+}
+
+TEST(OkThreshold, OfOneElementStaysWhereItTakesOne) {
+  for (std::size_t few : {1u, 2u}) {
+    OkRig rig(3, few, 1000, "feedback=0,gain=0");
+    std::vector<float> values(100);
+    for (std::size_t i = 0; i < 10; ++i) values[i] = static_cast<float>(1000 - 50 * i);
+    for (int run = 0; run < 4; ++run) {
+      ASSERT_EQ(rig.run_next({values, values, values}), "");
+      EXPECT_FALSE(std::isnan(rig.local(0))) << few << " run " << run;
+    }
+  }
+}
+
+/// An overfull run takes the largest of each range, not all of the first ones.
+TEST(OkThreshold, ThatIsTooLowLeavesRoomForAllRanges) {
+  constexpr std::size_t p = 8;
+  OkRig rig(p, k, 1000, "feedback=0");
+  ASSERT_EQ(rig.run_next(gradients(p, count, 1)), "");
+  const Vectors jump = gradients(p, count, 2, 1e5);
+  const OkExpected expected = rig.expected(jump);
+  ASSERT_EQ(rig.run_next(jump), "");
+  EXPECT_EQ(rig.outputs[0], expected.result);
+  const std::vector<std::size_t> begins = rig.ranges(count);
+  for (std::size_t rank = 0; rank < p; ++rank) {
+    EXPECT_LE(expected.selected[rank].size(), k + k / 3);
+    for (std::size_t range = 0; range < p; ++range) {
+      EXPECT_GE(OkRig::within(expected.selected[rank], begins, range), k / 16) << rank << " of " << range;
+    }
   }
 }
 

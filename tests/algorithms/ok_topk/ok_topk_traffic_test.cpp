@@ -1,4 +1,7 @@
+#include "algorithms/ok_topk/ok_topk.hpp"
 #include "runtime/graph/graphs.hpp"
+#include "runtime/graph/verify.hpp"
+#include "runtime/method/method.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 
 // What ok_topk sends, by its definition, and the bounds of its paper.
@@ -126,20 +129,64 @@ bool follows(const Graph& graph, StepId later, StepId earlier) {
   return false;
 }
 
-Graphs graphs_of_stage(Rank size, const std::string& options, std::uint64_t runs, double global) {
-  Call call{.collective = Collective::Allreduce, .count = 100000};
+/// The structure of a run by thresholds that are known, or of the part that follows it.
+Structure structure_of(Rank size, const std::string& options, std::optional<double> largest = {}) {
+  constexpr std::size_t count = 100000;
   MethodState state;
-  state.runs = runs;
-  const StateArray& threshold = state.array("global_threshold", Dtype::F64, 1, false);
-  std::memcpy(const_cast<std::byte*>(threshold.bytes.data()), &global, sizeof(global));
-  state.array("histogram", Dtype::I64, 64, false);
+  state.runs = 5;
+  Call call{.collective = Collective::Allreduce, .count = count};
   call.options.algorithm = "ok_topk";
   call.options.state = &state;
-  call.options.method = *method_options("ok_topk:" + options);
+  call.options.method = *method_options("ok_topk:k=1000," + options);
+  const std::array<double, 3> words = {1, 1000, static_cast<double>(size)};
+  std::memcpy(state.array("global_threshold", Dtype::F64, 3, false).bytes.data(), words.data(), sizeof(words));
+  state.array("histogram", Dtype::I64, 64, false);
   const Algorithm& program = **select_algorithm(call, size);
+  const Hosts hosts = size;
   Plan plan;
-  make_plan({call, program, Hosts(size), 1 << 18}, plan);
-  return *graphs_of(program, size, {.structure = plan.parts.front().structure});
+  const PlanRequest request{call, program, hosts, 1 << 18};
+  make_plan(request, plan);
+  if (!largest) return plan.parts.front().structure;
+  const std::uint64_t values[] = {1000, static_cast<std::uint64_t>(*largest)};
+  const auto next = ok_topk_method.follow({request, plan.parts.front(), 1, values});
+  EXPECT_TRUE(next);
+  return next ? next->structure : Structure();
+}
+
+Graphs graphs_by(const Structure& structure, Rank size) {
+  return *graphs_of(*ok_topk_method.algorithms.front().algorithm, size, {.structure = structure});
+}
+
+TEST(OkTraffic, GraphsOfAllPartsOfARunFitTogether) {
+  for (Rank size = 1; size <= 16; ++size) {
+    for (bool in_place : {false, true}) {
+      std::vector<Structure> all = {structure_of(size, "trigger=1000"), structure_of(size, "bucket=2,momentum=0.5")};
+      if (size > 1) {
+        for (double largest : {1.0, 1000.0}) all.push_back(structure_of(size, "trigger=1", largest));
+      }
+      for (Structure structure : all) {
+        structure.in_place = in_place;
+        const Status fits = verify(graphs_by(structure, size).all());
+        EXPECT_TRUE(fits) << "P=" << size << ": " << fits.to_string();
+      }
+    }
+  }
+}
+
+/// The same graphs as at 8 ranks: P-1 messages of each rank in each step, whatever P.
+TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
+  for (Rank size : {16, 64, 256}) {
+    const auto messages = [&](const Structure& structure) {
+      const Graphs graphs = graphs_by(structure, size);
+      const auto& steps = graphs.at(size / 2).steps();
+      return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.sends(); });
+    };
+    EXPECT_EQ(messages(structure_of(size, "trigger=1e9")), 2 * (size - 1));
+    if (size > 64) continue;  // seconds
+    EXPECT_EQ(messages(structure_of(size, "trigger=4")), 2 * (size - 1));
+    EXPECT_EQ(messages(structure_of(size, "trigger=4", 1.0)), size - 1);
+    EXPECT_EQ(messages(structure_of(size, "trigger=4", 1000.0)), 2 * (size - 1));
+  }
 }
 
 /// In round d to the rank d after the own one, and never more on their way than the bucket: a send follows the one that
@@ -147,7 +194,7 @@ Graphs graphs_of_stage(Rank size, const std::string& options, std::uint64_t runs
 TEST(OkTraffic, TheSplitGoesRoundInTurnsThatMeetNowhereAndNoMoreAtATimeThanTheBucket) {
   for (Rank size : {2, 5, 9, 16}) {
     for (int bucket : {1, 3, 4, 255}) {
-      const Graphs graphs = graphs_of_stage(size, fmt::format("k=1000,bucket={},trigger=1e9", bucket), 5, 1.0);
+      const Graphs graphs = graphs_by(structure_of(size, fmt::format("bucket={},trigger=1e9", bucket)), size);
       for (Rank position = 0; position < size; ++position) {
         const Graph& graph = graphs.at(position);
         std::vector<StepId> sends;

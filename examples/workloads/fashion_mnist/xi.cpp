@@ -1,0 +1,61 @@
+#include "examples/workloads/fashion_mnist/xi.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "examples/workloads/fashion_mnist/averages.hpp"
+#include "examples/workloads/fashion_mnist/training.hpp"
+
+namespace lacuna::workloads {
+namespace {
+
+/// Adds `factor` times an array that the state may have.
+void add(const MethodState& state, std::string_view name, float factor, std::vector<float>& to) {
+  const StateArray* array = state.find(name);
+  if (!array) return;
+  std::vector<float> values(array->count());
+  std::memcpy(values.data(), array->bytes.data(), array->bytes.size());
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * values[i];
+}
+
+/// Zeros but for so many of the largest.
+void keep_largest(std::vector<float>& values, std::size_t entries) {
+  if (entries >= values.size()) return;
+  std::vector<float> magnitudes(values.size());
+  std::transform(values.begin(), values.end(), magnitudes.begin(), [](float value) { return std::abs(value); });
+  const auto border = magnitudes.begin() + static_cast<std::ptrdiff_t>(entries);
+  std::nth_element(magnitudes.begin(), border, magnitudes.end(), std::greater<>());
+  for (float& value : values) value = std::abs(value) > *border ? value : 0;
+}
+
+}  // namespace
+
+void Xi::begin(const MethodOptions& method, const MethodState& state, std::span<const float> input) {
+  Begun& one = begun_.emplace_back();
+  one.accumulated = one.input = {input.begin(), input.end()};
+  add(state, "residual", 1, one.accumulated);
+  add(state, "velocity", static_cast<float>(momentum_of(method)), one.accumulated);
+}
+
+Status Xi::end(Communicator& ranks, std::span<const float> average, std::size_t entries) {
+  Begun one = std::move(begun_.front());
+  begun_.erase(begun_.begin());
+  for (auto* values : {&one.accumulated, &one.input}) {
+    if (Status done = ranks.call(allreduce<float>(*values, *values, Reduction::Avg)); !done) return done;
+  }
+  keep_largest(one.accumulated, entries);
+  for (std::size_t i = 0; i < average.size(); ++i) one.accumulated[i] -= average[i];
+  difference_ += squared_norm(one.accumulated);
+  dense_ += squared_norm(one.input);
+  return {};
+}
+
+double Xi::take() {
+  const double difference = std::exchange(difference_, 0), dense = std::exchange(dense_, 0);
+  return dense > 0 ? std::sqrt(difference / dense) : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace lacuna::workloads
