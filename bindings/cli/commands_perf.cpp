@@ -50,7 +50,7 @@ void add_pattern(CLI::App& command, PerfOptions& options) {
             pattern->density = options.pattern.value_or(PatternOptions()).density;
             options.pattern = *std::move(pattern);
           },
-          "where they lie: uniform, overlap, clustered, powerlaw:A, blocks:B or skewed")
+          "where they lie: uniform, overlap, clustered, powerlaw:A, blocks:B, skewed or gradient")
       ->needs(density);
 }
 

@@ -58,7 +58,8 @@ bool is_number(std::string_view text, double least, double most, double& value) 
 Result<PatternOptions> pattern_options(const std::string& text) {
   static const std::map<std::string, Kind> kinds = {{"uniform", Kind::Uniform},     {"overlap", Kind::Overlap},
                                                     {"clustered", Kind::Clustered}, {"powerlaw", Kind::PowerLaw},
-                                                    {"blocks", Kind::Blocks},       {"skewed", Kind::Skewed}};
+                                                    {"blocks", Kind::Blocks},       {"skewed", Kind::Skewed},
+                                                    {"gradient", Kind::Gradient}};
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto found = kinds.find(text.substr(0, colon));
   PatternOptions options{.text = text};
@@ -78,7 +79,7 @@ Result<PatternOptions> pattern_options(const std::string& text) {
   if (valid) return options;
   return Status(Code::InvalidArgument,
                 fmt::format("the pattern is '{}', must be uniform, overlap, clustered, powerlaw:A with A in 0.05 .. 1, "
-                            "blocks:B with B in 1 .. {:.0f}, or skewed",
+                            "blocks:B with B in 1 .. {:.0f}, skewed or gradient",
                             text, largest_block));
 }
 
@@ -115,6 +116,7 @@ bool Pattern::has(Rank rank, std::size_t element) const {
   if (options_.density >= 1) return true;
   switch (options_.kind) {
     case Kind::Uniform:
+    case Kind::Gradient:
       return draw(own(rank), element) < options_.density;
     case Kind::Overlap:
       return draw(all_ranks, element) < options_.density;
@@ -128,6 +130,16 @@ bool Pattern::has(Rank rank, std::size_t element) const {
       return draw(own(rank), element) < (element < end_ ? inside_ : outside_);
   }
   return true;
+}
+
+/// Magnitudes are exponential; the scale falls from one stretch of 4096 elements to another by up to 8.
+double Pattern::value(Rank rank, std::size_t element) const {
+  constexpr double mean = 400, most = 4095;
+  constexpr std::size_t stretch = 4096;
+  constexpr std::uint64_t values = std::uint64_t{1} << 40, scales = values + 1;  // who draws them
+  const double drawn = draw(values + own(rank) + 1, element), scale = std::exp2(-3 * draw(scales, element / stretch));
+  const double signless = 2 * std::abs(drawn - 0.5), magnitude = -mean * scale * std::log1p(-signless);
+  return std::copysign(std::clamp(std::ceil(magnitude), 1.0, most), drawn - 0.5);
 }
 
 }  // namespace lacuna::cli

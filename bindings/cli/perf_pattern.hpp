@@ -18,6 +18,7 @@ struct PatternOptions {
     PowerLaw,   ///< s ranks together have about s^argument times as many as one
     Blocks,     ///< each rank has whole blocks of its own, of `argument` elements
     Skewed,     ///< each rank has its own, 60 % of them in the first eighth
+    Gradient,   ///< each rank has its own, of magnitudes that fall off, around scales that ranks and neighbours share
   };
 
   Kind kind = Kind::Uniform;
@@ -26,7 +27,8 @@ struct PatternOptions {
   std::string text = "uniform";
 };
 
-/// Of "uniform", "overlap", "clustered", "powerlaw:A", "blocks:B" or "skewed"; the density is still to be set.
+/// Of "uniform", "overlap", "clustered", "powerlaw:A", "blocks:B", "skewed" or "gradient"; the density is still to be
+/// set.
 Result<PatternOptions> pattern_options(const std::string& text);
 
 /// Which elements are not zero, in inputs of so many. A function of its arguments alone: each rank knows those of all.
@@ -35,6 +37,10 @@ class Pattern {
   Pattern(const PatternOptions& options, std::size_t elements);
 
   bool has(Rank rank, std::size_t element) const;
+  /// Do elements that are there have values of their own?
+  bool has_values() const { return options_.kind == PatternOptions::Kind::Gradient; }
+  /// A whole number between -4095 and 4095, never 0, so that sums of 4096 ranks are exact in f32.
+  double value(Rank rank, std::size_t element) const;
 
  private:
   bool has_by_weight(Rank rank, std::size_t element) const;

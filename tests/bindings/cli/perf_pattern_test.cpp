@@ -100,6 +100,29 @@ TEST(PerfPattern, OfASkewedOneThreeFifthsLieInAnEighth) {
   expect_drawn(close, count_of(all), 0.6, "in the first eighth");
 }
 
+TEST(PerfPattern, GradientsHaveMagnitudesThatFallOffAroundScalesThatRanksShare) {
+  const Pattern gradient = pattern("gradient", 1);
+  std::vector<double> all, of_stretches(elements / 4096), of_others = of_stretches;
+  double sum = 0;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const double value = gradient.value(1, i), other = gradient.value(2, i);
+    ASSERT_TRUE(value == std::round(value) && std::abs(value) >= 1 && std::abs(value) <= 4095);
+    all.push_back(std::abs(value));
+    sum += value;
+    of_stretches[i / 4096] += std::abs(value);
+    of_others[i / 4096] += std::abs(other);
+  }
+  std::sort(all.rbegin(), all.rend());
+  EXPECT_GT(all[elements / 100], 5 * all[elements / 2]);
+  EXPECT_LT(std::count(all.begin(), all.end(), all[elements / 100]), static_cast<long>(elements / 100 / 20));
+  EXPECT_LT(std::abs(sum), 5 * 600 * std::sqrt(static_cast<double>(elements))) << "both signs are as likely";
+  const auto [least, most] = std::minmax_element(of_stretches.begin(), of_stretches.end());
+  EXPECT_GT(*most, 3 * *least);
+  for (std::size_t i = 0; i < of_stretches.size(); ++i) {
+    EXPECT_NEAR(of_stretches[i] / of_others[i], 1, 0.15) << "rank 2 has the same scales";
+  }
+}
+
 TEST(PerfPattern, FewElementsAreAsGood) {
   for (const char* text : {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:8", "skewed"}) {
     for (std::size_t count : {0, 1, 5}) EXPECT_LE(count_of(places(pattern(text, 0.5, count), 0, count)), count) << text;
