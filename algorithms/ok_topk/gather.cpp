@@ -21,7 +21,7 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
 
 Status cut_block(const KernelCall& call) {
   const List sum = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const double threshold = load_threshold(call.reads[2], call.part);
+  const double threshold = threshold_in(call.reads[2], call.part).value();
   const Cut cut = cut_above(sum.dtype, threshold);
   call.defines[0] = 0;
   backend().keep(sum.all(), &cut, room_of(call.writes[0], call.writes[1]), {sum.dtype, nullptr, 0}, &call.defines[0]);
@@ -79,9 +79,10 @@ Status place_largest(const KernelCall& call) {
   if (!all) return all.status();
   const Cut cut =
       sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
-  const double threshold = threshold_of(all->dtype, cut);
-  store_threshold(call.writes[new_threshold], call.part, threshold);
-  report(call, Measure::GlobalThreshold, threshold);
+  Threshold threshold = threshold_in(call.writes[new_threshold], call.part);
+  threshold.make(threshold_of(all->dtype, cut));
+  threshold.store(call.writes[new_threshold].data);
+  report(call, Measure::GlobalThreshold, threshold.value());
   std::uint64_t taken = 0;
   backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
                  {all->dtype, nullptr, 0}, &taken);

@@ -4,7 +4,7 @@ namespace lacuna::ok {
 namespace {
 
 Reduced select_split_and_reduce(GraphBuilder& g) {
-  const Threshold local = find_threshold(g);
+  const CutValues local = find_threshold(g);
   if (!has(g, reevaluates) && !has(g, repartitions)) return split_and_reduce(g, last_ranges(g), local);
   const sparse::Selection mine = select_all(g, local);
   return split_and_reduce(g, has(g, repartitions) ? repartition(g, mine) : last_ranges(g), mine);

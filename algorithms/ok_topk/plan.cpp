@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/ok_topk/state.hpp"
 
@@ -12,7 +11,7 @@ Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)
 
 bool has_threshold(const Call& call, Rank size) {
   const StateArray* array = call.options.state->find(global_threshold);
-  return array && !std::isnan(load_threshold(array->bytes.data(), call, size));
+  return array && Threshold(array->bytes.data(), call, size).is_known();
 }
 
 /// All ranks know these arrays alike.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "algorithms/ok_topk/selecting.hpp"
 #include "algorithms/ok_topk/state.hpp"
@@ -30,16 +29,16 @@ Status find_cut(const KernelCall& call) {
     from.add(*entries);
     added = true;
   }
-  double threshold = load_threshold(kept, call.part);
+  Threshold threshold = threshold_in(kept, call.part);
   Cut cut;
-  if (call.given[0] || std::isnan(threshold)) {
+  if (call.given[0] || !threshold.is_known()) {
     if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
     added = true;
     cut = sparse::cut_of_largest(from.all(), entries_asked(call.part), rooms[sparse::entry_workspace]);
-    threshold = threshold_of(dtype, cut);
-    store_threshold(kept, call.part, threshold);
+    threshold.make(threshold_of(dtype, cut));
+    threshold.store(kept.data);
   }
-  if (!call.given[0]) cut = cut_above(dtype, threshold);
+  if (!call.given[0]) cut = cut_above(dtype, threshold.value());
   call.defines[0] = cut.above;
   call.defines[1] = cut.ties;
   call.defines[2] = added;
@@ -119,8 +118,8 @@ constexpr Kernel find_cut_kernel = {"find threshold", find_cut}, take_of_all_ker
 
 }  // namespace
 
-Threshold find_threshold(GraphBuilder& g) {
-  const Threshold found{g.value(), g.value(), g.value()};
+CutValues find_threshold(GraphBuilder& g) {
+  const CutValues found{g.value(), g.value(), g.value()};
   std::vector<Region> writes = sparse::accumulator_rooms(g);
   writes.push_back(threshold_room(g, local_threshold));
   g.kernel(find_cut_kernel, {.reads = {g.input()},
@@ -130,14 +129,14 @@ Threshold find_threshold(GraphBuilder& g) {
   return found;
 }
 
-sparse::Selection select_all(GraphBuilder& g, const Threshold& threshold) {
-  Selecting from(g, threshold);
+sparse::Selection select_all(GraphBuilder& g, const CutValues& cut) {
+  Selecting from(g, cut);
   return {from.places(), from.values(), from.take_all().end};
 }
 
-Selecting::Selecting(GraphBuilder& g, const Threshold& threshold)
+Selecting::Selecting(GraphBuilder& g, const CutValues& cut)
     : g_(g),
-      uses_{threshold.above, threshold.ties, threshold.added},
+      uses_{cut.above, cut.ties, cut.added},
       accumulator_(sparse::accumulator_rooms(g)),
       places_(shared_places(g)),
       values_(g.buffer({.capacity = sparse::most_selected})),

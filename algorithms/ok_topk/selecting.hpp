@@ -7,7 +7,7 @@ namespace lacuna::ok {
 /// The accumulator, looked through range by range. What is taken becomes one selection.
 class Selecting {
  public:
-  Selecting(GraphBuilder& g, const Threshold& threshold);
+  Selecting(GraphBuilder& g, const CutValues& cut);
 
   /// Entries [begin, end) of the selection: what has been taken of a range.
   struct Taken {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "algorithms/ok_topk/state.hpp"
 #include "algorithms/phases/sparse_accumulator.hpp"
@@ -10,30 +9,28 @@ namespace {
 using kernels::backend;
 using sparse::List;
 
-constexpr double anew = std::numeric_limits<double>::quiet_NaN();
-
-/// How the thresholds of both kinds move: by a share of themselves that is `gain` times what a run has taken too many,
-/// as a share of what it should have, and no more than `gain`. Basic operations only: all ranks get the same bits.
-double moved(double threshold, double taken, double wanted, double gain) {
-  return threshold * (1 + gain * std::clamp((taken - wanted) / wanted, -1.0, 1.0));
-}
-
 /// A third too few, or as many as there is room for, a third too many: the next run selects exactly.
-double next_local(const KernelCall& call, double threshold, double taken) {
+void move_local(const KernelCall& call, const Extent& array, double taken) {
+  Threshold threshold = threshold_in(array, call.part);
   const double wanted = static_cast<double>(entries_asked(call.part)),
                room = static_cast<double>(call.part.part.entries);
   const bool too_many = taken >= room && room < static_cast<double>(sparse::places_of(call.part));
-  const bool too_few = 3 * taken < 2 * wanted && threshold > 0;
-  if (too_many || too_few) return anew;
-  return moved(threshold, taken, wanted, options_of(call.part.call).gain);
+  const bool too_few = 3 * taken < 2 * wanted && threshold.value() > 0;
+  threshold.move(taken, options_of(call.part.call).gain);
+  if (too_many || too_few) threshold.forget();
+  threshold.store(array.data);
 }
 
-/// Twice as many, or half: the next run makes both thresholds anew; of 0, which can't grow, a third more.
-double next_global(const KernelCall& call, double threshold, double taken) {
+/// Four times as many, or a quarter: the next run makes both thresholds anew; of 0, which can't grow, a third more.
+void move_global(const KernelCall& call, const Extent& array, double taken) {
+  Threshold threshold = threshold_in(array, call.part);
   const double wanted = static_cast<double>(entries_asked(call.part));
-  const bool too_many = threshold > 0 ? taken > 2 * wanted : 3 * taken > 4 * wanted;
-  if (too_many || (2 * taken < wanted && threshold > 0)) return anew;
-  return moved(threshold, taken, wanted, options_of(call.part.call).gain);
+  const bool is_zero = !(threshold.value() > 0);
+  const bool too_many = is_zero ? 3 * taken > 4 * wanted : taken > 4 * wanted;
+  const bool too_few = 4 * taken < wanted && !is_zero;
+  threshold.move(taken, options_of(call.part.call).gain / 2);  // sums lie closer together
+  if (too_many || too_few) threshold.forget();
+  threshold.store(array.data);
 }
 
 /// Which of these places the result has; to a list.
@@ -81,9 +78,8 @@ Status settle_run(const KernelCall& call) {
   report(call, Measure::Balanced, static_cast<double>(call.given[1]));
   if (call.given[0]) return {};
   const double selected = static_cast<double>(call.uses[0]), total = static_cast<double>(call.uses[1]);
-  const double own = load_threshold(rooms[local], call.part), common = load_threshold(rooms[global], call.part);
-  store_threshold(rooms[local], call.part, next_local(call, own, selected));
-  store_threshold(rooms[global], call.part, next_global(call, common, total));
+  move_local(call, rooms[local], selected);
+  move_global(call, rooms[global], total);
   return {};
 }
 

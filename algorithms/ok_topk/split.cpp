@@ -134,9 +134,9 @@ class Split {
 
 }  // namespace
 
-Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const Threshold& threshold) {
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues& cut) {
   Split split(g, ranges);
-  Selecting from(g, threshold);
+  Selecting from(g, cut);
   Value count = Value::None;
   const auto take = [&](Rank distance) {
     const Taken taken = from.take(ranges, distance, split.room(distance));

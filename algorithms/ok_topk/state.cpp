@@ -1,25 +1,12 @@
 #include "algorithms/ok_topk/state.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
-#include <limits>
-
-#include "kernels/elements.hpp"
 
 namespace lacuna::ok {
 namespace {
 
 constexpr int stage_bit = 12;
-
-std::size_t words_of_threshold(const PartView&) { return threshold_words; }
-
-/// What it was made for, if it is.
-std::array<double, threshold_words> threshold_for(const Call& call, Rank size, double threshold) {
-  return {threshold, static_cast<double>(entries_asked(call, size)),
-          static_cast<double>(call.reduction == Reduction::Avg ? -size : size)};
-}
 
 Region histogram_of(GraphBuilder& g) {
   BufferInfo info = sparse::histogram_room;
@@ -55,31 +42,5 @@ Region repartition(GraphBuilder& g, const sparse::Selection& mine) {
 }
 
 Region last_ranges(GraphBuilder& g) { return sparse::ranges_by(g, histogram_of(g), false); }
-
-Region threshold_room(GraphBuilder& g, std::string_view name) {
-  return g.buffer({.role = Role::State,
-                   .element = Dtype::F64,
-                   .capacity = words_of_threshold,
-                   .name = name,
-                   .own = name == local_threshold});
-}
-
-double load_threshold(const std::byte* array, const Call& call, Rank size) {
-  std::array<double, threshold_words> words;
-  std::memcpy(words.data(), array, sizeof(words));
-  if (words == threshold_for(call, size, words[0])) return words[0];
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-void store_threshold(const Extent& array, const PartView& part, double threshold) {
-  const auto words = threshold_for(part.call, part.size, threshold);
-  std::memcpy(array.data, words.data(), sizeof(words));
-}
-
-double threshold_of(Dtype dtype, const kernels::Cut& cut) {
-  return kernels::number_of_magnitude(dtype, cut.above - (cut.ties > 0 ? 1 : 0));
-}
-
-kernels::Cut cut_above(Dtype dtype, double threshold) { return {.above = kernels::magnitude_of(dtype, threshold)}; }
 
 }  // namespace lacuna::ok

@@ -25,14 +25,16 @@ inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::fla
 /// The number that counts the bucket; ranges have no chunks here.
 inline constexpr std::size_t bucket = sparse::chunks;
 
-/// Arrays of the state. Thresholds stand there with what they were made for, else they are made anew.
+/// Arrays of the state.
 inline constexpr std::string_view local_threshold = "local_threshold";    ///< own, of what a rank selects
 inline constexpr std::string_view global_threshold = "global_threshold";  ///< equal, of what gets into the result
 inline constexpr std::string_view histogram = "histogram";                ///< equal, by which ranges are cut
-/// A threshold, the entries asked for, and the ranks, below 0 where they are averaged.
-inline constexpr std::size_t threshold_words = 3;
+inline constexpr std::size_t threshold_words = 6;
 /// Counts of the histogram, whatever the options and the ranks.
 int bins_of(std::size_t places);
+
+/// Elements that each rank is to send.
+std::size_t entries_asked(const Call& call, Rank size);
 
 /// What it reports beside sparse::Measure.
 enum class Measure : std::size_t {
@@ -45,13 +47,13 @@ enum class Measure : std::size_t {
 // The steps of the paper's algorithm 1, whose lines are named.
 
 /// The cut of what a rank selects, as values: Cut::above, Cut::ties, and whether all of the input has been added.
-struct Threshold {
+struct CutValues {
   Value above = Value::None, ties = Value::None, added = Value::None;
 };
 /// Line 1, and what line 2 of algorithm 2 adds.
-Threshold find_threshold(GraphBuilder& g);
+CutValues find_threshold(GraphBuilder& g);
 /// Selects from all places. (3)
-sparse::Selection select_all(GraphBuilder& g, const Threshold& threshold);
+sparse::Selection select_all(GraphBuilder& g, const CutValues& cut);
 /// The table of ranges, cut anew by what all ranks have selected. (2)
 Region repartition(GraphBuilder& g, const sparse::Selection& mine);
 /// As they were cut last.
@@ -68,7 +70,7 @@ struct Reduced {
 /// Sends the selection to those in whose ranges it lies, bucket by bucket. (4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
 /// The same range by range: while one is selected others are on their way. (3, 4)
-Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const Threshold& threshold);
+Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues& cut);
 
 /// How many entries the blocks of all ranks have.
 struct Sizes {

@@ -68,7 +68,7 @@ TEST(OkOptions, AStateOfAnotherTensorIsRefusedBeforeAnythingIsSent) {
   EXPECT_EQ(refusal(call, "k=3"), "");
   state.array("global_threshold", Dtype::F32, 1, false);
   EXPECT_EQ(refusal(call, "k=3"),
-            "invalid argument: the global_threshold of this state has 4 bytes of f32, this call needs 24 of f64: give "
+            "invalid argument: the global_threshold of this state has 4 bytes of f32, this call needs 48 of f64: give "
             "each tensor a state of its own");
 }
 

@@ -93,12 +93,12 @@ TEST(OkThreshold, MovesByTheGainTimesTheShareOfWhatWasTooMany) {
   EXPECT_EQ(global, 0) << "the result has no more than k elements: all of them";
   for (std::size_t i = 10; i < 12; ++i) values[i] = 600;
   ASSERT_EQ(rig.run_next({values, values}), "");
-  EXPECT_EQ(rig.local(0), first * (1 + 0.2 * 0.2)) << "12 in place of 10";
+  EXPECT_EQ(rig.local(0), first * (1 + 0.05 * 0.2 + 0.2 * 0.2)) << "12 in place of 10";
   EXPECT_EQ(rig.local(1), rig.local(0));
   for (std::size_t i = 3; i < 12; ++i) values[i] = i < 8 ? 900.0f : 1.0f;
   const double second = rig.local(0);
   ASSERT_EQ(rig.run_next({values, values}), "");
-  EXPECT_EQ(rig.local(0), second * (1 + 0.2 * -0.2)) << "8 in place of 10";
+  EXPECT_NEAR(rig.local(0) / second, 1 + (0.05 * 0.2 - 0.05 * 0.2) - 0.2 * 0.2, 1e-12) << "8 in place of 10";
 }
 
 TEST(OkThreshold, StaysWithoutGain) {
@@ -110,6 +110,25 @@ TEST(OkThreshold, StaysWithoutGain) {
     EXPECT_EQ(rig.local(1), local);
     EXPECT_EQ(rig.global(), global);
   }
+}
+
+/// Between exact selections a threshold goes on as it went from one to the other.
+TEST(OkThreshold, GoesOnAsItWent) {
+  OkRig rig(2, 10, 4, "gain=0,feedback=0");
+  std::vector<double> exact;
+  for (int run = 0; run < 8; ++run) {
+    std::vector<float> values(100);
+    for (std::size_t i = 0; i < 100; ++i)
+      values[i] = static_cast<float>((100.0 - static_cast<double>(i)) * (100 + run));
+    const bool exactly = rig.reevaluates();
+    ASSERT_EQ(rig.run_next({values, values}), "");
+    if (exactly) exact.push_back(rig.local(0));
+    if (exactly) continue;
+    const double growth = exact.size() < 2 ? 0 : (exact[1] - exact[0]) / exact[0] / 4;
+    const double so_far = exact.back() * std::pow(1 + growth, run % 4);
+    EXPECT_NEAR(rig.local(0) / so_far, 1, 1e-12) << run;
+  }
+  EXPECT_EQ(exact.size(), 2u);
 }
 
 /// On tau' runs the k largest are exactly those above the thresholds that are kept.

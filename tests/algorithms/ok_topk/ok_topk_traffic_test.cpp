@@ -138,8 +138,9 @@ Structure structure_of(Rank size, const std::string& options, std::optional<doub
   call.options.algorithm = "ok_topk";
   call.options.state = &state;
   call.options.method = *method_options("ok_topk:k=1000," + options);
-  const std::array<double, 3> words = {1, 1000, static_cast<double>(size)};
-  std::memcpy(state.array("global_threshold", Dtype::F64, 3, false).bytes.data(), words.data(), sizeof(words));
+  const std::array<double, 6> words = {1, 1000, static_cast<double>(size), 0, 1, 1};  // as a run has left it
+  std::memcpy(state.array("global_threshold", Dtype::F64, words.size(), false).bytes.data(), words.data(),
+              sizeof(words));
   state.array("histogram", Dtype::I64, 64, false);
   const Algorithm& program = **select_algorithm(call, size);
   const Hosts hosts = size;
