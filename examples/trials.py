@@ -3,6 +3,7 @@ results/<folder>/<experiment>/<seed>/, bring the result files together, and writ
 Needs Debian's python3-h5py, and python3-matplotlib for plots."""
 import collections
 import csv
+import json
 import os
 import re
 import statistics
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+CALL_COLUMNS = ["hosts", "case", "algorithm", "payload_bytes", "kernels_ms", "ms", "raw_rate", "load"]
 CURVE = ["experiment", "method", "epochs", "seeds", "accuracy", "deviation"]
 QUANTITIES = {"payload_bytes": ".0f", "gradient_norm": ".5g", "seconds": ".5g"}  # further columns of a curve
 
@@ -64,6 +66,64 @@ def in_lab(lacuna, hosts, rate, words, what, path, fresh):
         log = f"{asked}{done.stderr}{done.stdout}load average before: {busy:.1f}\n"
         path.write_text(log, encoding="utf-8")
     return log
+
+
+def measure_calls(lacuna, folder, cases, rate, fresh):
+    """Calls by `lacuna perf` on emulated hosts: {(hosts, case): its words}."""
+    results_of(folder, "calls").mkdir(parents=True, exist_ok=True)
+    for (hosts, case), words in cases.items():
+        path = results_of(folder, "calls") / f"{hosts} {case}.json"
+        words = ["perf", "allreduce", *words, "-J", path]
+        in_lab(lacuna, hosts, rate, words, f"{words}\n", path.with_suffix(".log"), fresh)
+        print(path, flush=True)
+
+
+def call_rows(folder, cases):
+    """The rows of CALL_COLUMNS. A call in place and one out of place count alike."""
+    for hosts, case in cases:
+        path = results_of(folder, "calls") / f"{hosts} {case}.json"
+        log = path.with_suffix(".log").read_text(encoding="utf-8")
+        load = re.search(r"load average before: ([\d.]+)", log)[1]
+        for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
+            both = [row["in_place"], row["out_of_place"]]
+            kernels = [sum(one.get("phases", {}).get(name, 0) for name in ("select", "pack", "merge")) for one in both]
+            yield [hosts, case, row["algorithm"], row["payload_bytes_per_rank"],
+                   f"{statistics.fmean(kernels) / 1e3:.4g}",
+                   f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{raw_rate(log):.4g}", load]
+
+
+def calls_table(rows, case):
+    """What a call should take, its bytes at the rate of the links and then its kernels, beside what it takes."""
+    dense = {key: row for row in rows if row["algorithm"] == "ring"
+             for key in (row["hosts"], (row["hosts"], row["case"]))}
+    lines = [f"| hosts | {case} | algorithm | MB sent | on the wire, ms | kernels, ms | predicted, ms | measured, ms "
+             "| measured / predicted | dense / measured | dense / measured, on the wire |",
+             "|---:|---|---|" + "---:|" * 8]
+    wire = lambda row: 1e3 * float(row["payload_bytes"]) / float(row["raw_rate"])
+    for row in rows:
+        sent, measured, kernels = (float(row[name]) for name in ("payload_bytes", "ms", "kernels_ms"))
+        beside = dense.get((row["hosts"], row["case"]), dense[row["hosts"]])
+        name = "dense `ring`" if row["algorithm"] == "ring" else f"`{row['algorithm']}`"
+        lines.append(f"| {row['hosts']} | {row['case']} | {name} | {sent / 1e6:.2f} | {wire(row):.0f} | {kernels:.0f} "
+                     f"| {wire(row) + kernels:.0f} | {measured:.0f} | {measured / (wire(row) + kernels):.2f} "
+                     f"| {float(beside['ms']) / measured:.1f} | {wire(beside) / wire(row):.1f} |")
+    loads = sorted(float(row["load"]) for row in rows)
+    return "\n".join(lines) + f"\n\nLoad average just before: {span(loads[0], loads[-1], 1)}."
+
+
+def span(low, high, digits):
+    """Two numbers, or one where they read alike."""
+    texts = [f"{number:.{digits}f}" for number in (low, high)]
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
+def options_table(lacuna, method):
+    """Of `lacuna list METHOD`: its first table, whose columns stand at least two spaces apart."""
+    lines = subprocess.run([lacuna, "list", method], check=True, capture_output=True, text=True).stdout.splitlines()
+    rows = [re.split(r"  +", line.strip()) for line in lines[lines.index("") + 1:]]
+    rows = rows[:rows.index([""])]
+    return "\n".join(["| option | default | allowed | |", "|---|---|---|---|",
+                      *(f"| `{name}` | {default} | {allowed} | {what} |" for name, default, allowed, what in rows[1:])])
 
 
 def raw_rate(log):

@@ -14,11 +14,9 @@ table of options by the command. Needs Debian's python3-h5py and python3-matplot
 """
 import argparse
 import collections
-import json
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import textwrap
 import time
@@ -40,11 +38,10 @@ GOAL = 0.87  # of the test images
 QUANTITIES = ["payload_bytes", "seconds"]
 TIME_COLUMNS = ["method", "seed", "seconds_until", "steps_until", "accuracy", "step_ms", "waiting", "kernels_ms",
                 "payload_bytes", "raw_rate", "load", "machine"]
-CALL_HOSTS = [4, 8]
-CALL_PATTERNS = ["uniform", "powerlaw:0.8"]
 CALL_WORDS = ["-b", "100M", "-e", "100M", "-n", "5", "-w", "1", "--method", "topk:density=0.01", "--density", "0.01",
               "--algorithm", "sparse_allgather,sparse_split,sparse_ring,sparse_doubling,ring"]
-CALL_COLUMNS = ["hosts", "pattern", "algorithm", "payload_bytes", "kernels_ms", "ms", "raw_rate", "load"]
+CALLS_MADE = {(hosts, pattern): [*CALL_WORDS, "--pattern", pattern]
+              for hosts in (4, 8) for pattern in ("uniform", "powerlaw:0.8")}
 KERNELS = ["topk.select_s", "topk.pack_s", "topk.merge_s"]
 COLOURS = ["#333333", "#8d99ae", "#5c677d", "#3a9d5d", "#2e86ab", "#d1495b", "#e6a1a9", "#e08e1b", "#7b2d8b"]
 
@@ -52,7 +49,7 @@ COLOURS = ["#333333", "#8d99ae", "#5c677d", "#3a9d5d", "#2e86ab", "#d1495b", "#e
 def run(arguments):
     lacuna = trials.lacuna_of(arguments.build)
     if "calls" in arguments.experiments:
-        measure_calls(lacuna, arguments.rate, arguments.fresh)
+        trials.measure_calls(lacuna, HERE, CALLS_MADE, arguments.rate, arguments.fresh)
     for experiment in (name for name in TRAININGS if name in arguments.experiments):
         for seed in range(1, arguments.seeds + 1):
             begin = time.monotonic()
@@ -64,33 +61,6 @@ def run(arguments):
             print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
-def measure_calls(lacuna, rate, fresh):
-    folder = trials.results_of(HERE, "calls")
-    folder.mkdir(parents=True, exist_ok=True)
-    for hosts in CALL_HOSTS:
-        for pattern in CALL_PATTERNS:
-            path = folder / f"{hosts} {pattern}.json"
-            words = ["perf", "allreduce", *CALL_WORDS, "--pattern", pattern, "-J", path]
-            trials.in_lab(lacuna, hosts, rate, words, f"{words}\n", path.with_suffix(".log"), fresh)
-            print(path, flush=True)
-
-
-def calls():
-    """The rows of CALL_COLUMNS. A call in place and one out of place count alike."""
-    for hosts in CALL_HOSTS:
-        for pattern in CALL_PATTERNS:
-            path = trials.results_of(HERE, "calls") / f"{hosts} {pattern}.json"
-            log = path.with_suffix(".log").read_text(encoding="utf-8")
-            load = re.search(r"load average before: ([\d.]+)", log)[1]
-            for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
-                both = [row["in_place"], row["out_of_place"]]
-                kernels = [sum(one.get("phases", {}).get(name, 0) for name in ("select", "pack", "merge"))
-                           for one in both]
-                yield [hosts, pattern, row["algorithm"], row["payload_bytes_per_rank"],
-                       f"{statistics.fmean(kernels) / 1e3:.4g}",
-                       f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{trials.raw_rate(log):.4g}", load]
-
-
 def gather(_):
     lines = []
     for experiment in TRAININGS:
@@ -99,7 +69,7 @@ def gather(_):
     trials.write_csv(CURVES, trials.CURVE + QUANTITIES, lines)
     times = [row for path in trials.result_files(HERE, "time") for row in measured(path)]
     trials.write_csv(TIMES, TIME_COLUMNS, times)
-    trials.write_csv(CALLS, CALL_COLUMNS, calls())
+    trials.write_csv(CALLS, trials.CALL_COLUMNS, trials.call_rows(HERE, CALLS_MADE))
 
 
 def measured(path):
@@ -144,23 +114,6 @@ def times_table(rows):
     return "\n".join(lines)
 
 
-def calls_table(rows):
-    """What a call should take, its bytes at the rate of the links and then its kernels, beside what it takes."""
-    dense = {(row["hosts"], row["pattern"]): row for row in rows if row["algorithm"] == "ring"}
-    lines = ["| hosts | pattern | algorithm | MB sent | on the wire, ms | kernels, ms | predicted, ms | measured, ms "
-             "| measured / predicted | dense / measured |", "|---:|---|---|" + "---:|" * 7]
-    for row in rows:
-        sent, measured = float(row["payload_bytes"]), float(row["ms"])
-        wire = 1e3 * sent / float(row["raw_rate"])
-        kernels = float(row["kernels_ms"])
-        ratio = float(dense[row["hosts"], row["pattern"]]["ms"]) / measured
-        name = "dense `ring`" if row["algorithm"] == "ring" else f"`{row['algorithm']}`"
-        lines.append(f"| {row['hosts']} | {row['pattern']} | {name} | {sent / 1e6:.2f} | {wire:.0f} | {kernels:.0f} "
-                     f"| {wire + kernels:.0f} | {measured:.0f} | {measured / (wire + kernels):.2f} | {ratio:.1f} |")
-    loads = sorted(float(row["load"]) for row in rows)
-    return "\n".join(lines) + f"\n\nLoad average just before: {span(loads[0], loads[-1], 1)}."
-
-
 def plot(curves):
     panels = [("methods", "epochs", 1, "epochs (784-128-64-10)"),
               ("methods", "payload_bytes", 1e-6, "MB sent by a rank"),
@@ -180,37 +133,22 @@ def plot(curves):
     trials.save_chart(chart, PAGE.with_name("sparse.svg"))
 
 
-def options_table(lacuna):
-    """Of `lacuna list topk`: its first table, whose columns stand at least two spaces apart."""
-    lines = subprocess.run([lacuna, "list", "topk"], check=True, capture_output=True, text=True).stdout.splitlines()
-    rows = [re.split(r"  +", line.strip()) for line in lines[lines.index("") + 1:]]
-    rows = rows[:rows.index([""])]
-    return "\n".join(["| option | default | allowed | |", "|---|---|---|---|",
-                      *(f"| `{name}` | {default} | {allowed} | {what} |" for name, default, allowed, what in rows[1:])])
-
-
-def span(low, high, digits):
-    """Two numbers, or one where they read alike."""
-    texts = [f"{number:.{digits}f}" for number in (low, high)]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
 def conditions(times):
     """Where and how the lab's figures came about, in a sentence."""
     machines, seeds = (sorted({row[name] for row in times}) for name in ("machine", "seed"))
     rates, loads = (sorted(float(row[name]) for row in times) for name in ("raw_rate", "load"))
     text = (f"Lab, seeds {', '.join(seeds)}: {'; '.join(machines)}. A plain TCP ring reached "
-            f"{span(rates[0] / 1e6, rates[-1] / 1e6, 0)} MB/s per host there. Load average just before: "
-            f"{span(loads[0], loads[-1], 1)}.")
+            f"{trials.span(rates[0] / 1e6, rates[-1] / 1e6, 0)} MB/s per host there. Load average just before: "
+            f"{trials.span(loads[0], loads[-1], 1)}.")
     return textwrap.fill(text, 120)
 
 
 def draw(arguments):
     curves, times = trials.read_curves(CURVES), list(trials.read_csv(TIMES))
     plot(curves)
-    trials.write_between(PAGE, "options", options_table(trials.lacuna_of(arguments.build)))
+    trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "topk"))
     trials.write_between(PAGE, "methods", trials.accuracy_table(curves["methods"], digits=1))
-    trials.write_between(PAGE, "calls", calls_table(list(trials.read_csv(CALLS))))
+    trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "pattern"))
     trials.write_between(PAGE, "time", f"{times_table(times)}\n\n{conditions(times)}\n\n![accuracy](sparse.svg)")
 
 

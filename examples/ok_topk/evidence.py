@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Compares Ok-Topk with other ways to send few elements, and writes what came of it into docs/.
+
+    examples/ok_topk/evidence.py run [--build BUILD] [--seeds N] [--rate 1gbit] [--fresh] [EXPERIMENT ...]
+    examples/ok_topk/evidence.py gather [--build BUILD]
+    examples/ok_topk/evidence.py draw [--build BUILD]
+
+`run` carries out what is missing of each experiment into results/ok_topk/: `mlp` and `cnn`, configs of this folder, once
+for each seed, on four and eight ranks of this machine; `calls`, single calls over two windows of tau' runs on four and
+eight hosts of the lab, where times count; do nothing else meanwhile. `gather` brings the result files together in
+docs/oktopk.csv and docs/oktopk_calls.csv, and adds what `lacuna explain` expects of many ranks, docs/oktopk_ranks.csv.
+`draw` makes of these the tables and the picture of docs/oktopk.md. Needs Debian's python3-h5py and python3-matplotlib.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import trials
+from trials import ROOT
+
+CURVES = ROOT / "docs" / "oktopk.csv"
+CALLS = ROOT / "docs" / "oktopk_calls.csv"
+MANY = ROOT / "docs" / "oktopk_ranks.csv"
+PAGE = ROOT / "docs" / "oktopk.md"
+TRAININGS = {"mlp": 4, "cnn": 8}  # ranks
+EXPERIMENTS = [*TRAININGS, "calls"]
+SEEDS = 3
+QUANTITIES = ["payload_bytes"]
+DENSITIES = ["0.01", "0.05"]
+WINDOW = ["-b", "100M", "-e", "100M", "-n", "64", "-w", "2", "--density", "1", "--pattern", "gradient"]
+CALLS_MADE = {(hosts, case): words for hosts in (4, 8) for case, words in {
+    "dense": ["-b", "100M", "-e", "100M", "-n", "5", "-w", "1", "--algorithm", "ring"],
+    **{f"{float(density):.0%}": [*WINDOW, "--method", f"ok_topk:density={density},feedback=0"] for density in DENSITIES},
+    "1%, fed back": [*WINDOW, "--method", "ok_topk:density=0.01"],
+}.items()}
+RANKS = [16, 64, 256]
+MANY_COLUMNS = ["ranks", "density", "fill_in", "rounds", "bytes", "dense_bytes"]
+PLACES = 25 << 20  # of the calls and of what is expected of many ranks, f32
+COLOURS = {"dense": "#333333", "skip": "#8d99ae", "allgather": "#5c677d", "ring": "#2e86ab", "split": "#3a9d5d",
+           "capped": "#7b2d8b", "gtopk": "#e08e1b", "gaussian": "#e6a1a9", "ok_topk": "#d1495b"}
+
+
+def run(arguments):
+    lacuna = trials.lacuna_of(arguments.build)
+    if "calls" in arguments.experiments:
+        trials.measure_calls(lacuna, HERE, CALLS_MADE, arguments.rate, arguments.fresh)
+    for experiment in (name for name in TRAININGS if name in arguments.experiments):
+        for seed in range(1, arguments.seeds + 1):
+            begin = time.monotonic()
+            trials.train(lacuna, TRAININGS[experiment], trials.config_of(HERE, experiment, seed), arguments.fresh)
+            print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def expected(lacuna):
+    """The rows of MANY_COLUMNS."""
+    for ranks in RANKS:
+        for density in DENSITIES:
+            for fill_in in ("", "0.8"):
+                words = ["explain", "allreduce", "-b", f"{4 * PLACES}", "-p", ranks, "--density", "1", "--method",
+                         f"ok_topk:density={density},format=coordinates", *(["--fill-in", fill_in] if fill_in else [])]
+                text = subprocess.run([lacuna, *(str(word) for word in words)], check=True, capture_output=True,
+                                      text=True).stdout
+                number = r"([\d.]+ [KMG]?i?B)"
+                found = re.search(rf"^> ok_topk +(\d+) +-?\d+ +{number} +{number} ", text, re.MULTILINE)
+                yield [ranks, density, fill_in or "drawn", found[1], f"{bytes_of(found[2]):.0f}",
+                       f"{bytes_of(found[3]):.0f}"]
+
+
+def bytes_of(text):
+    number, unit = text.split()
+    return float(number) * 1024 ** " KMG".index(unit[0].replace("B", " "))
+
+
+def gather(arguments):
+    lines = []
+    for experiment in TRAININGS:
+        for method, rows in trials.evaluations(HERE, experiment).items():
+            lines += trials.mean_curve(experiment, method, rows, QUANTITIES)
+    trials.write_csv(CURVES, trials.CURVE + QUANTITIES, lines)
+    trials.write_csv(CALLS, trials.CALL_COLUMNS, trials.call_rows(HERE, CALLS_MADE))
+    trials.write_csv(MANY, MANY_COLUMNS, expected(trials.lacuna_of(arguments.build)))
+
+
+def many_table(rows):
+    """Words of 4 bytes that a rank sends, beside the paper's bound and what ranks without it would have to send."""
+    lines = ["| P | density | entries of s ranks | rounds of most runs | words a rank, mean over tau | 4k(P-1)/P "
+             "| 6k(P-1)/P | allgather, 2k(P-1) | dense / words |", "|---:|---:|---|" + "---:|" * 6]
+    for row in rows:
+        ranks, k = int(row["ranks"]), float(row["density"]) * PLACES
+        share, words = (ranks - 1) / ranks, float(row["bytes"]) / 4
+        drawn = "drawn by each" if row["fill_in"] == "drawn" else f"s^{row['fill_in']} k"
+        lines.append(f"| {ranks} | {float(row['density']):.0%} | {drawn} | {row['rounds']} | {words:,.0f} "
+                     f"| {4 * k * share:,.0f} | {6 * k * share:,.0f} | {2 * k * (ranks - 1):,.0f} "
+                     f"| {float(row['dense_bytes']) / 4 / words:.1f} |")
+    return "\n".join(lines)
+
+
+def xi_table():
+    """Of each method that has it, the least and the most of the means between evaluations, over the seeds."""
+    measured = collections.defaultdict(dict)
+    for experiment in TRAININGS:
+        for method, rows in trials.evaluations(HERE, experiment).items():
+            values = [row["xi"] for row in rows if row.get("xi", 0) > 0]
+            if values and method not in ("dense", "skip 1"):
+                measured[method][experiment] = trials.span(min(values), max(values), 2)
+    lines = ["| method | xi, mlp | xi, cnn |", "|---|---|---|"]
+    return "\n".join(lines + [f"| {method} | {own.get('mlp', '')} | {own.get('cnn', '')} |"
+                              for method, own in measured.items()])
+
+
+def plot(curves):
+    chart, axes = trials.pyplot().subplots(1, len(curves), figsize=(7.5 * len(curves), 4.6), layout="constrained",
+                                           squeeze=False)
+    for axis, (experiment, methods) in zip(axes[0], curves.items()):
+        for method, curve in methods.items():
+            if "1 %" in method or method in ("dense", "skip 1"):
+                trials.draw_curve(axis, curve, ("epochs", 1), ("accuracy", 100), color=COLOURS[method.split()[0]],
+                                  label=method, linestyle="--" if "inside" in method else "-")
+        best = 100 * max(row["accuracy"] for curve in methods.values() for row in curve)
+        axis.set_ylim(best - 12, best + 0.5)
+        axis.set(xlabel=f"epochs, {experiment} on {TRAININGS[experiment]} ranks", ylabel="test accuracy, %")
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(fontsize="small")
+    trials.save_chart(chart, PAGE.with_name("oktopk.svg"))
+
+
+def draw(arguments):
+    curves = trials.read_curves(CURVES)
+    plot(curves)
+    trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "ok_topk"))
+    trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "elements"))
+    trials.write_between(PAGE, "ranks", many_table(trials.read_csv(MANY)))
+    for experiment, methods in curves.items():
+        trials.write_between(PAGE, experiment, trials.accuracy_table(methods, digits=1))
+    trials.write_between(PAGE, "xi", f"{xi_table()}\n\n![accuracy](oktopk.svg)")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    all_commands = [commands.add_parser(name) for name in ("run", "gather", "draw")]
+    for command, function in zip(all_commands, (run, gather, draw)):
+        command.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+        command.set_defaults(function=function)
+    all_commands[0].add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=EXPERIMENTS)
+    all_commands[0].add_argument("--seeds", type=int, default=SEEDS)
+    all_commands[0].add_argument("--rate", default="1gbit", help="of the lab's links")
+    all_commands[0].add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    arguments = parser.parse_args()
+    if unknown := set(getattr(arguments, "experiments", EXPERIMENTS)) - set(EXPERIMENTS):
+        parser.error(f"unknown experiments {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
+    arguments.function(arguments)
+
+
+if __name__ == "__main__":
+    main()
