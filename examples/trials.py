@@ -87,7 +87,7 @@ def call_rows(folder, cases):
         for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
             both = [row["in_place"], row["out_of_place"]]
             kernels = [sum(one.get("phases", {}).get(name, 0) for name in ("select", "pack", "merge")) for one in both]
-            yield [hosts, case, row["algorithm"], row["payload_bytes_per_rank"],
+            yield [hosts, case, row["algorithm"], f"{statistics.fmean(one['payload_bytes'] for one in both):.0f}",
                    f"{statistics.fmean(kernels) / 1e3:.4g}",
                    f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{raw_rate(log):.4g}", load]
 

@@ -45,13 +45,18 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   }
   if (Status status = bench.communicator.call(barrier()); !status) return status;
   Phases phases(bench);
+  const std::uint64_t sent = bench.communicator.counters().payload_sent;
   const auto start = Clock::now();
   for (int i = 0; i < options.iterations; ++i) {
     if (Status status = bench.round(call, options.operations); !status) return status;
   }
   double seconds =
       std::chrono::duration<double>(Clock::now() - start).count() / options.iterations / options.operations;
-  if (Status status = over_ranks(bench.communicator, Reduction::Max, seconds); !status) return status;
+  figures.payload_bytes =
+      static_cast<double>(bench.communicator.counters().payload_sent - sent) / options.iterations / options.operations;
+  for (double* most : {&seconds, &figures.payload_bytes}) {
+    if (Status status = over_ranks(bench.communicator, Reduction::Max, *most); !status) return status;
+  }
   if (Status status = phases.measure(figures.phases); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;

@@ -51,6 +51,7 @@ struct PerfFigures {
   std::optional<std::size_t> wrong{};
   /// Of such a call: the L2 norm of what the result is off the dense one, over that of the dense one.
   std::optional<double> error{};
+  double payload_bytes = 0;      ///< of a timed call, on average, of the rank that has sent most
   std::vector<double> phases{};  ///< microseconds of a call in the kernels of phase_names(), on average over the ranks
   Percentiles percentiles;       ///< where they were asked for
 

@@ -21,8 +21,10 @@ std::string figures(const PerfFigures& measured) {
 }
 
 nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) {
-  nlohmann::json json = {
-      {"time", measured.microseconds}, {"alg_bw", measured.algorithm_bandwidth}, {"bus_bw", measured.bus_bandwidth}};
+  nlohmann::json json = {{"time", measured.microseconds},
+                         {"alg_bw", measured.algorithm_bandwidth},
+                         {"bus_bw", measured.bus_bandwidth},
+                         {"payload_bytes", measured.payload_bytes}};
   if (measured.wrong) json["nwrong"] = *measured.wrong;
   if (measured.error) json["error"] = *measured.error;
   if (!measured.phases.empty()) {

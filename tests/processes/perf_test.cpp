@@ -268,6 +268,7 @@ TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
     EXPECT_NEAR(result["out_of_place"]["time"].get<double>(), rows[i].figures[0], 0.006);
     EXPECT_NEAR(result["in_place"]["bus_bw"].get<double>(), rows[i].figures[6], 0.006);
     EXPECT_EQ(result["in_place"]["nwrong"], 0);
+    EXPECT_EQ(result["in_place"]["payload_bytes"], rows[i].payload) << "of each timed call as of one";
   }
 }
 

@@ -1,4 +1,6 @@
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/phases/sparse.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
 #include "runtime/method/method.hpp"
@@ -170,6 +172,37 @@ TEST(OkTraffic, GraphsOfAllPartsOfARunFitTogether) {
         const Status fits = verify(graphs_by(structure, size).all());
         EXPECT_TRUE(fits) << "P=" << size << ": " << fits.to_string();
       }
+    }
+  }
+}
+
+/// Lists of what ranks have selected, of sums of a range, however they lie, and of the result; and tables.
+TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
+  constexpr std::size_t count = 1 << 20, k = 1000;
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .count = count};
+  call.options.algorithm = "ok_topk";
+  call.options.state = &state;
+  call.options.method = *method_options("ok_topk:k=1000,trigger=1");
+  for (Rank size : {2, 4, 8, 16}) {
+    const Algorithm& program = **select_algorithm(call, size);
+    Plan plan;
+    make_plan({call, program, Hosts(size), 1 << 18}, plan);
+    PartPlan part = plan.parts.front();
+    part.entries = k + k / 3;
+    for (std::optional<double> largest : {std::optional<double>(), std::optional<double>(1000)}) {
+      part.structure = structure_of(size, "trigger=1", largest);
+      part.structure.numbers[sparse::bins] = 1024;
+      const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 1, .count = count};
+      const Graphs graphs = graphs_by(part.structure, size);
+      std::size_t bytes = 0;
+      for (const BufferInfo& info : graphs.at(1).tables().buffers) {
+        const bool own = info.role == Role::Scratch || info.role == Role::Kept;
+        if (own) bytes += info.capacity(view) * size_of(info.element.value_or(Dtype::F32));
+      }
+      const std::size_t ranks = static_cast<std::size_t>(size), tables = 3 * ranks * (count / 4096 * 4 + 100);
+      const std::size_t windows = 3 * (4 * kernels::Backend::merge_places + kernels::Backend::workspace_bytes());
+      EXPECT_LE(bytes, 8 * part.entries * (4 * ranks + 12) + tables + windows) << "P=" << size;
     }
   }
 }
