@@ -205,6 +205,20 @@ TEST_F(TrainingForms, XiIsNothingWhereTheBestElementsComeOutAndLoggedWhereNot) {
   };
   const MethodChoice best{.label = "best", .options = ok_topk({.density = 0.1, .tau_prime = 1})};
   EXPECT_EQ(xi_of(1, best), 0) << "one rank selects the best itself";
+  const auto sent = [&](std::uint64_t xi_every) {
+    std::uint64_t bytes = 0;
+    FashionMnistOptions measured = options;
+    measured.xi_every = xi_every;
+    on_ranks(
+        ranks, [=] { return make_fashion_mnist(measured); }, task_of(near_optimal),
+        [&](Communicator& communicator, Workload& workload) {
+          const Status trained = train(workload, 0, steps);
+          if (communicator.rank() == 0) bytes = communicator.counters().payload_sent;
+          return trained;
+        });
+    return bytes;
+  };
+  EXPECT_EQ(sent(1), sent(0)) << "what is measured is not counted with the averages";
   EXPECT_LT(xi_of(ranks, dense), 1e-5);
   for (const MethodChoice& method : {near_optimal, momentum, skipping}) {
     const double xi = xi_of(ranks, method);

@@ -37,8 +37,9 @@ double momentum_of(const MethodOptions& method) {
   return found == options.end() ? 0 : std::get<double>(found->get(method.get()));
 }
 
-Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes)
-    : method_(task.method), tap_(task.tap) {
+Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes,
+                   Communicator* apart)
+    : method_(task.method), tap_(task.tap), apart_(apart) {
   if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
     importance_ = std::make_unique<SkipImportance>(
         SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
@@ -124,13 +125,13 @@ Status Averages::start(Communicator& ranks, Bucket& bucket, bool measures) {
   return average.status();
 }
 
-Status Averages::take(Communicator& ranks, std::size_t layer) {
+Status Averages::take(std::size_t layer) {
   Bucket& bucket = bucket_of(layer);
   const bool last = layer + 1 == bucket.first + bucket.layers.size();
-  return last ? end(ranks, bucket) : Status::ok();
+  return last ? end(bucket) : Status::ok();
 }
 
-Status Averages::end(Communicator& ranks, Bucket& bucket) {
+Status Averages::end(Bucket& bucket) {
   if (Status done = bucket.average.wait(); !done) return done;
   std::span<const float> all = bucket.gradients.front();
   if (!bucket.merged.empty()) {
@@ -141,7 +142,7 @@ Status Averages::end(Communicator& ranks, Bucket& bucket) {
     }
   }
   if (!bucket.measured) return Status::ok();
-  return xi_.end(ranks, all, entries_asked(bucket.average.report(), all.size()));
+  return xi_.end(*apart_, all, entries_asked(bucket.average.report(), all.size()));
 }
 
 float Averages::momentum(double of_trainer) const {

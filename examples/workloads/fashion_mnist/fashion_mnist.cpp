@@ -51,6 +51,7 @@ class FashionMnist final : public Workload {
   FashionMnistData data_;
   std::optional<Network> network_;
   std::vector<std::uint8_t> labels_;
+  std::optional<Communicator> apart_;  // what is measured beside the training
   std::optional<Averages> averages_;
   Communicator* communicator_ = nullptr;
   Task task_;
@@ -86,7 +87,13 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
   for (const Layer& layer : network_->layers()) {
     layers.push_back({.number = layers.size(), .weights = layer.weights(), .parameters = layer.parameters.size()});
   }
-  averages_.emplace(task, layers, options_.bucket_bytes);
+  averages_.reset();
+  if (options_.xi_every > 0) {
+    auto apart = communicator.split(0);
+    if (!apart) return apart.status();
+    apart_ = *std::move(apart);
+  }
+  averages_.emplace(task, layers, options_.bucket_bytes, apart_ ? &*apart_ : nullptr);
   return averages_->check(communicator);
 }
 
@@ -134,7 +141,7 @@ Status FashionMnist::finish(float rate) {
   const bool steps = options_.averaged == Averaged::Steps;
   for (std::size_t layer = network_->layers().size(); layer-- > 0;) {
     const Clock::time_point begin = Clock::now();
-    const Status done = averages_->take(*communicator_, layer);
+    const Status done = averages_->take(layer);
     waited_ += Clock::now() - begin;
     if (!done) return done;
     update(network_->layers()[layer], steps ? 1 : rate, averages_->momentum(options_.momentum));

@@ -193,7 +193,7 @@ Status ParallelMlp::start_average(std::size_t layer) {
 Status ParallelMlp::finish_averages(float rate) {
   for (std::size_t layer = stage_->layers().size(); layer-- > 0;) {
     const Clock::time_point begin = Clock::now();
-    const Status done = averages_->take(grid_->data, layer);
+    const Status done = averages_->take(layer);
     waited_ += Clock::now() - begin;
     if (!done) return done;
     update(stage_->layers()[layer].part(), rate, averages_->momentum(options_.model.momentum));
