@@ -102,7 +102,7 @@ def many_table(rows):
 
 
 def xi_table():
-    """Of each method that has it, the least and the most of the means between evaluations, over the seeds."""
+    """Of each method that has it, the least and the most at evaluations, over the seeds."""
     measured = collections.defaultdict(dict)
     for experiment in TRAININGS:
         for method, rows in trials.evaluations(HERE, experiment).items():

@@ -37,9 +37,8 @@ double momentum_of(const MethodOptions& method) {
   return found == options.end() ? 0 : std::get<double>(found->get(method.get()));
 }
 
-Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes,
-                   Communicator* apart)
-    : method_(task.method), tap_(task.tap), apart_(apart) {
+Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes)
+    : method_(task.method), tap_(task.tap) {
   if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
     importance_ = std::make_unique<SkipImportance>(
         SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
@@ -101,14 +100,14 @@ Averages::Bucket& Averages::bucket_of(std::size_t layer) {
   return *std::find_if(buckets_.rbegin(), buckets_.rend(), [&](const Bucket& one) { return one.first <= layer; });
 }
 
-Status Averages::give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measures) {
+Status Averages::give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measured) {
   Bucket& bucket = bucket_of(layer);
   if (bucket.gradients.size() == bucket.layers.size()) bucket.gradients.clear();
   bucket.gradients.push_back(gradient);
-  return bucket.gradients.size() == bucket.layers.size() ? start(ranks, bucket, measures) : Status::ok();
+  return bucket.gradients.size() == bucket.layers.size() ? start(ranks, bucket, measured) : Status::ok();
 }
 
-Status Averages::start(Communicator& ranks, Bucket& bucket, bool measures) {
+Status Averages::start(Communicator& ranks, Bucket& bucket, bool measured) {
   std::span<float> all = bucket.gradients.front();
   if (!bucket.merged.empty()) {
     all = bucket.merged;
@@ -118,8 +117,8 @@ Status Averages::start(Communicator& ranks, Bucket& bucket, bool measures) {
     }
   }
   if (tap_) tap_({name_of(bucket.layers), Dtype::F32, all.data(), all.size()}, ranks.size());
-  bucket.measured = measures;
-  if (measures) xi_.begin(bucket.method, bucket.state, all);
+  bucket.measured = measured;
+  if (measured) xi_.begin(number_of(bucket), bucket.method, bucket.state, all);
   auto average = ranks.start(allreduce(all, all, Reduction::Avg, options(bucket)));
   if (average) bucket.average = *std::move(average);
   return average.status();
@@ -141,8 +140,8 @@ Status Averages::end(Bucket& bucket) {
       std::copy_n(next, one->size(), one->begin());
     }
   }
-  if (!bucket.measured) return Status::ok();
-  return xi_.end(*apart_, all, entries_asked(bucket.average.report(), all.size()));
+  if (bucket.measured) xi_.end(number_of(bucket), all, entries_asked(bucket.average.report(), all.size()));
+  return Status::ok();
 }
 
 float Averages::momentum(double of_trainer) const {

@@ -26,17 +26,14 @@ double momentum_of(const MethodOptions& method);
 /// has one threshold for it. All ranks that average together make equal objects and the same calls.
 class Averages {
  public:
-  /// Buckets have so many bytes at least; 0: a layer each. What is measured goes through `apart`, which outlives this,
-  /// so that it is not counted with the averages.
-  Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes = 0,
-           Communicator* apart = nullptr);
+  /// Buckets have so many bytes at least; 0: a layer each.
+  Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes = 0);
 
   /// Ok, or why these ranks cannot average so.
   Status check(Communicator& ranks);
   /// A layer's gradient is there; layers come by their place in the list, from the last to the first. With the last one
-  /// of a bucket its average begins. If it `measures`, which takes a communicator apart, that is compared with a dense
-  /// one, once it is there.
-  Status give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measures = false);
+  /// of a bucket its average begins. Of a step in which all are `measured` xi() tells.
+  Status give(Communicator& ranks, std::size_t layer, std::span<float> gradient, bool measured = false);
   /// Waits until the average stands in place of the gradient that was given, of layers in the same order.
   Status take(std::size_t layer);
   /// The momentum that is left to the trainer: none where the method's own is in what it averages.
@@ -48,8 +45,8 @@ class Averages {
   /// Of each layer whose importance decides, its share of large values and whether it is dense, as last decided; NaN
   /// before that.
   std::vector<Metric> importance() const;
-  /// Of the averages that were measured since it was last asked.
-  double xi() { return xi_.take(); }
+  /// Of the step that was measured last.
+  Result<double> xi(Communicator& ranks) const { return xi_.measure(ranks); }
 
  private:
   struct Bucket {
@@ -67,13 +64,13 @@ class Averages {
   MethodOptions method_of(const Bucket& bucket) const;
   Options options(Bucket& bucket);
   Bucket& bucket_of(std::size_t layer);
-  Status start(Communicator& ranks, Bucket& bucket, bool measures);
+  std::size_t number_of(const Bucket& bucket) const { return static_cast<std::size_t>(&bucket - buckets_.data()); }
+  Status start(Communicator& ranks, Bucket& bucket, bool measured);
   Status end(Bucket& bucket);
 
   MethodChoice method_;
   GradientTap tap_;
   std::vector<Bucket> buckets_;
-  Communicator* apart_;
   Xi xi_;
   std::unique_ptr<SkipImportance> importance_;  // none unless the method asks for it
   std::vector<std::int64_t> saved_importance_;  // the length in bytes, then the bytes, and room for what is to come

@@ -51,7 +51,6 @@ class FashionMnist final : public Workload {
   FashionMnistData data_;
   std::optional<Network> network_;
   std::vector<std::uint8_t> labels_;
-  std::optional<Communicator> apart_;  // what is measured beside the training
   std::optional<Averages> averages_;
   Communicator* communicator_ = nullptr;
   Task task_;
@@ -87,13 +86,7 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
   for (const Layer& layer : network_->layers()) {
     layers.push_back({.number = layers.size(), .weights = layer.weights(), .parameters = layer.parameters.size()});
   }
-  averages_.reset();
-  if (options_.xi_every > 0) {
-    auto apart = communicator.split(0);
-    if (!apart) return apart.status();
-    apart_ = *std::move(apart);
-  }
-  averages_.emplace(task, layers, options_.bucket_bytes, apart_ ? &*apart_ : nullptr);
+  averages_.emplace(task, layers, options_.bucket_bytes);
   return averages_->check(communicator);
 }
 
@@ -174,7 +167,11 @@ Result<Metrics> FashionMnist::evaluate() {
   for (const Layer& layer : network_->layers()) squares += squared_norm(layer.gradient);
   std::vector<Metric> details = averages_->importance();
   details.insert(details.begin(), {.name = "gradient_norm", .value = std::sqrt(squares)});
-  if (options_.xi_every > 0) details.push_back({.name = "xi", .value = averages_->xi()});
+  if (options_.xi_every > 0) {
+    const Result<double> xi = averages_->xi(*communicator_);
+    if (!xi) return xi.status();
+    details.push_back({.name = "xi", .value = *xi});
+  }
   return Metrics{.values = *std::move(metrics), .fingerprint = shared, .details = std::move(details)};
 }
 

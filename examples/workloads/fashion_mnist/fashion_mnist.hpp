@@ -37,7 +37,7 @@ struct FashionMnistOptions {
   Decay decay = Decay::None;
   Averaged averaged = Averaged::Gradients;
   std::size_t bucket_bytes = 0;  ///< layers are averaged together until they have so many; 0: one by one
-  std::uint64_t xi_every = 0;    ///< steps, in which averages are compared with dense ones; 0: never
+  std::uint64_t xi_every = 0;    ///< steps; evaluations compare the last such one with dense averages; 0: never
 };
 
 /// The numbers of values between the layers of a network without convolutions, from the pixels to the classes.

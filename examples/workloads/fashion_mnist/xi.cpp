@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
-#include <utility>
 
 #include "examples/workloads/fashion_mnist/averages.hpp"
 #include "examples/workloads/fashion_mnist/training.hpp"
@@ -33,28 +33,31 @@ void keep_largest(std::vector<float>& values, std::size_t entries) {
 
 }  // namespace
 
-void Xi::begin(const MethodOptions& method, const MethodState& state, std::span<const float> input) {
-  Begun& one = begun_.emplace_back();
+void Xi::begin(std::size_t number, const MethodOptions& method, const MethodState& state,
+               std::span<const float> input) {
+  if (tensors_.size() <= number) tensors_.resize(number + 1);
+  Tensor& one = tensors_[number];
   one.accumulated = one.input = {input.begin(), input.end()};
   add(state, "residual", 1, one.accumulated);
   add(state, "velocity", static_cast<float>(momentum_of(method)), one.accumulated);
 }
 
-Status Xi::end(Communicator& ranks, std::span<const float> average, std::size_t entries) {
-  Begun one = std::move(begun_.front());
-  begun_.erase(begun_.begin());
-  for (auto* values : {&one.accumulated, &one.input}) {
-    if (Status done = ranks.call(allreduce<float>(*values, *values, Reduction::Avg)); !done) return done;
-  }
-  keep_largest(one.accumulated, entries);
-  for (std::size_t i = 0; i < average.size(); ++i) one.accumulated[i] -= average[i];
-  difference_ += squared_norm(one.accumulated);
-  dense_ += squared_norm(one.input);
-  return {};
+void Xi::end(std::size_t number, std::span<const float> average, std::size_t entries) {
+  tensors_[number].average = {average.begin(), average.end()};
+  tensors_[number].entries = entries;
 }
 
-double Xi::take() {
-  const double difference = std::exchange(difference_, 0), dense = std::exchange(dense_, 0);
+Result<double> Xi::measure(Communicator& ranks) const {
+  double difference = 0, dense = 0;
+  for (Tensor one : tensors_) {
+    for (auto* values : {&one.accumulated, &one.input}) {
+      if (Status done = ranks.call(allreduce<float>(*values, *values, Reduction::Avg)); !done) return done;
+    }
+    keep_largest(one.accumulated, one.entries);
+    for (std::size_t i = 0; i < one.average.size(); ++i) one.accumulated[i] -= one.average[i];
+    difference += squared_norm(one.accumulated);
+    dense += squared_norm(one.input);
+  }
   return dense > 0 ? std::sqrt(difference / dense) : std::numeric_limits<double>::quiet_NaN();
 }
 
