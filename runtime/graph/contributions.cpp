@@ -72,7 +72,8 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
   }
   std::vector<Ranks> all;
   for (auto& memory : values) {
-    all.push_back(std::move(memory[Buffer::Output]));
+    const bool goes_on = !graphs[all.size()]->tables().decides.empty();  // what follows may bring the rest
+    all.push_back(goes_on ? Ranks(graphs.size(), true) : std::move(memory[Buffer::Output]));
     all.back().resize(graphs.size());
   }
   return all;

@@ -1,5 +1,6 @@
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/registry/gaps.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
@@ -147,6 +148,26 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
       EXPECT_GT(number("threshold"), 0);
       EXPECT_EQ(report.dense_sent, report.dense_received);
     }
+  }
+}
+
+/// In a part that is followed by another, nobody knows of a gap.
+TEST(OkOptions, NoRunLacksWhatOthersGet) {
+  SparseRig rig(6);
+  const Vectors inputs = gradients(6, 500, 1);
+  for (int run = 0; run < 3; ++run) {
+    std::vector<runtime::Run*> runs;
+    for (std::size_t rank = 0; rank < 6; ++rank) {
+      rig.outputs[rank].assign(500, 0);
+      Call call = allreduce_call(inputs[rank], rig.outputs[rank], "ok_topk");
+      call.options.method = *method_options("ok_topk:k=20");
+      call.options.state = &rig.states[rank];
+      runs.push_back(&must_post(rig.ranks, static_cast<Rank>(rank), call));
+    }
+    ASSERT_TRUE(rig.ranks.sweep_until(
+        [&] { return std::all_of(runs.begin(), runs.end(), [](auto one) { return one->finished; }); }));
+    EXPECT_TRUE(Gaps(runtime::as_collective(*runs[2]), 6).of(2).empty()) << run;
+    EXPECT_EQ(rig.ranks.communicator(2).report(*runs[2]).lacking, 0u);
   }
 }
 
