@@ -82,7 +82,7 @@ inline std::vector<float> sum_of(const Vectors& all) {
 class SparseRig {
  public:
   explicit SparseRig(Rank size, const RanksOptions& options = {.network = {}, .executor = quick_executor()})
-      : ranks(size, options), states(static_cast<std::size_t>(size)), outputs(states.size()) {}
+      : states(static_cast<std::size_t>(size)), outputs(states.size()), ranks(size, options) {}
 
   /// An allreduce of one vector of each rank; how each call ended.
   std::vector<Status> post(const Vectors& inputs, const std::string& algorithm, const std::string& options,
@@ -132,10 +132,10 @@ class SparseRig {
   }
 
   std::string method = "topk";
-  Ranks ranks;
   std::vector<MethodState> states;
   Vectors outputs;
   std::vector<std::uint64_t> before;
+  Ranks ranks;  // end before what their calls use
 };
 
 /// All allreduces of topk.
