@@ -10,6 +10,8 @@
 namespace lacuna::ok {
 namespace {
 
+constexpr double least_factor = 0.25;  // from run to run: a trend must not lead below 0
+
 std::size_t words_of_threshold(const PartView&) { return threshold_words; }
 
 }  // namespace
@@ -34,7 +36,7 @@ void Threshold::make(double exactly) {
 void Threshold::move(double taken, double gain) {
   const double off = std::clamp((taken - words_[entries]) / words_[entries], -1.0, 1.0);
   words_[growth] += gain / 4 * off;
-  words_[threshold] *= 1 + words_[growth] + gain * off;
+  words_[threshold] *= std::max(1 + words_[growth] + gain * off, least_factor);
   words_[age] += 1;
 }
 

@@ -10,16 +10,6 @@ constexpr const char* variants[] = {"k=90,tau_prime=2,bucket=1", "k=300,tau_prim
                                     "k=90,tau_prime=4,trigger=2,bucket=2"};
 constexpr std::size_t count = 1200;
 
-Vectors any_numbers(std::size_t ranks, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  Vectors all(ranks, std::vector<float>(count));
-  for (auto& one : all) {
-    for (float& value : one) value = normal(random) * normal(random);
-  }
-  return all;
-}
-
 TEST(OkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
   for (const char* options : variants) {
     for (Rank size : {3, 5, 8}) {
@@ -27,7 +17,7 @@ TEST(OkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
       std::vector<Vectors> results;
       calm.method = "ok_topk";
       for (unsigned run = 0; run < 3; ++run) {
-        ASSERT_EQ(calm.run(any_numbers(calm.states.size(), run), "ok_topk", options), "");
+        ASSERT_EQ(calm.run(any_numbers(calm.states.size(), count, run), "ok_topk", options), "");
         results.push_back(calm.outputs);
         for (const auto& output : calm.outputs) ASSERT_EQ(output, calm.outputs[0]);
       }
@@ -35,7 +25,8 @@ TEST(OkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
         SparseRig stormy(size, drawn_options(seed * 37 + static_cast<std::uint64_t>(size)));
         stormy.method = "ok_topk";
         for (unsigned run = 0; run < 3; ++run) {
-          ASSERT_EQ(stormy.run(any_numbers(stormy.states.size(), run), "ok_topk", options), "") << "seed " << seed;
+          ASSERT_EQ(stormy.run(any_numbers(stormy.states.size(), count, run), "ok_topk", options), "")
+              << "seed " << seed;
           ASSERT_TRUE(stormy.outputs == results[run]) << options << " P=" << size << " seed " << seed;
         }
         for (std::size_t rank = 0; rank < calm.states.size(); ++rank) {

@@ -50,6 +50,17 @@ inline Vectors sparse_inputs(Pattern pattern, std::size_t ranks, std::size_t cou
   return all;
 }
 
+/// Sums of which are rounded, so that their order shows.
+inline Vectors any_numbers(std::size_t ranks, std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Vectors all(ranks, std::vector<float>(count));
+  for (auto& one : all) {
+    for (float& value : one) value = normal(random) * normal(random);
+  }
+  return all;
+}
+
 /// The k largest magnitudes, of equal ones the first; never a zero.
 inline std::vector<std::size_t> largest_places(const std::vector<float>& values, std::size_t k) {
   std::vector<std::size_t> places;

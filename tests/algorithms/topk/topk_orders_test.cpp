@@ -16,16 +16,6 @@ constexpr std::pair<const char*, const char*> variants[] = {
     {"sparse_ring", "k=90,chunks=3"}, {"gtopk", "k=90"},
 };
 
-Vectors any_numbers(std::size_t ranks, std::size_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  Vectors all(ranks, std::vector<float>(count));
-  for (auto& one : all) {
-    for (float& value : one) value = normal(random) * normal(random);
-  }
-  return all;
-}
-
 TEST(TopkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
   for (const auto& [algorithm, options] : variants) {
     for (Rank size : {3, 5, 8}) {
