@@ -9,12 +9,16 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL_COLUMNS = ["hosts", "case", "algorithm", "payload_bytes", "kernels_ms", "ms", "raw_rate", "load"]
+TIME_COLUMNS = ["method", "seed", "seconds_until", "steps_until", "accuracy", "step_ms", "waiting", "kernels_ms",
+                "payload_bytes", "raw_rate", "load", "machine"]
 CURVE = ["experiment", "method", "epochs", "seeds", "accuracy", "deviation"]
-QUANTITIES = {"payload_bytes": ".0f", "gradient_norm": ".5g", "seconds": ".5g"}  # further columns of a curve
+# Further columns of a curve, and how they are written.
+QUANTITIES = {"payload_bytes": ".0f", "gradient_norm": ".5g", "seconds": ".5g", "xi": ".4g"}
 
 
 def lacuna_of(build):
@@ -25,14 +29,14 @@ def results_of(folder, experiment):
     return ROOT / "results" / folder.name / experiment
 
 
-def config_of(folder, experiment, seed, epochs=None):
-    """The experiment's config with another seed and folder."""
-    text = (folder / f"{experiment}.toml").read_text(encoding="utf-8")
-    changes = {"seed": seed, "output": f'"results/{folder.name}/{experiment}/{seed}"'}
+def config_of(folder, experiment, seed, epochs=None, config=None):
+    """The experiment's config, or one for several experiments, with this one's name, seed and folder."""
+    text = (folder / f"{config or experiment}.toml").read_text(encoding="utf-8")
+    changes = {"name": f'"{experiment}"', "seed": seed, "output": f'"results/{folder.name}/{experiment}/{seed}"'}
     if epochs:
         changes["epochs"] = epochs
     for key, value in changes.items():
-        text, found = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, flags=re.MULTILINE)
+        text, found = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, count=1, flags=re.MULTILINE)
         assert found == 1, key
     path = results_of(folder, experiment) / f"{seed}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,6 +184,21 @@ def mean_curve(experiment, method, rows, quantities):
     return lines
 
 
+def time_rows(folder, experiment, goal):
+    """The rows of TIME_COLUMNS of an experiment in the lab: what it took to reach an accuracy, with each seed."""
+    for path in result_files(folder, experiment):
+        log = path.parent.with_suffix(".log").read_text(encoding="utf-8")
+        load = re.search(r"load average before: ([\d.]+)", log)[1]
+        for method, evaluations in read(path).items():
+            last = evaluations[-1]
+            needed = [until(evaluations, goal, quantity, "test_accuracy") for quantity in ("seconds", "step")]
+            kernels = sum(value for name, value in last.items() if name.endswith((".select_s", ".pack_s", ".merge_s")))
+            yield [method, path.parent.name, *("" if number is None else f"{number:.5g}" for number in needed),
+                   f"{last['test_accuracy']:.5f}", f"{1e3 * last['seconds'] / last['step']:.4g}",
+                   f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / last['step']:.4g}",
+                   f"{last['payload_bytes'] / last['step']:.0f}", f"{raw_rate(log):.4g}", load, machine(path)]
+
+
 def write_csv(path, columns, rows):
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *rows])
@@ -234,6 +253,41 @@ def accuracy_table(curves, digits=0):
                      f"| {100 * (last['accuracy'] - dense['accuracy']):+.2f} "
                      f"| {'never' if needed is None else f'{needed / 1e6:.{digits}f}'} |")
     return "\n".join(lines)
+
+
+def times_table(rows, goal):
+    """One line for each method, over the seeds, and how these figures came about."""
+    methods = collections.defaultdict(list)
+    for row in rows:
+        methods[row["method"]].append(row)
+    dense = {row["seed"]: row for row in methods["dense"]}
+    lines = [f"| method | seeds that reach {goal:.0%} | steps until then | seconds until then | dense / method "
+             "| ms a step | waiting | kernels, ms a step | bytes / dense | accuracy at the end, % |",
+             "|---|" + "---:|" * 9]
+    for method, all_seeds in methods.items():
+        there = [row for row in all_seeds if row["seconds_until"]]
+        numbers = lambda name, of: [float(row[name]) for row in of]
+        pairs = [(row, dense[row["seed"]]) for row in there if dense[row["seed"]]["seconds_until"]]
+        ratios = [float(other["seconds_until"]) / float(row["seconds_until"]) for row, other in pairs]
+        sent = statistics.fmean(float(row["payload_bytes"]) / float(dense[row["seed"]]["payload_bytes"])
+                                for row in all_seeds)
+        lines.append(f"| {method} | {len(there)} of {len(all_seeds)} | {spread(numbers('steps_until', there), 0)} "
+                     f"| {spread(numbers('seconds_until', there), 1)} | {spread(ratios)} "
+                     f"| {spread(numbers('step_ms', all_seeds), 1)} "
+                     f"| {statistics.fmean(numbers('waiting', all_seeds)):.0%} "
+                     f"| {statistics.fmean(numbers('kernels_ms', all_seeds)):.1f} | {sent:.3f} "
+                     f"| {spread([100 * number for number in numbers('accuracy', all_seeds)])} |")
+    return "\n".join(lines) + f"\n\n{lab_conditions(rows)}"
+
+
+def lab_conditions(times):
+    """Where and how the lab's figures came about, in a sentence."""
+    machines, seeds = (sorted({row[name] for row in times}) for name in ("machine", "seed"))
+    rates, loads = (sorted(float(row[name]) for row in times) for name in ("raw_rate", "load"))
+    text = (f"Lab, seeds {', '.join(seeds)}: {'; '.join(machines)}. A plain TCP ring reached "
+            f"{span(rates[0] / 1e6, rates[-1] / 1e6, 0)} MB/s per host there. Load average just before: "
+            f"{span(loads[0], loads[-1], 1)}.")
+    return textwrap.fill(text, 120)
 
 
 def pyplot():

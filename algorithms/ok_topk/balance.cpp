@@ -63,7 +63,23 @@ Status tell(const KernelCall& call) {
   return {};
 }
 
+/// No block is longer than what all ranks may have selected in a range, nor all of them than in all.
+Status check_sizes(const KernelCall& call) {
+  const auto* sizes = reinterpret_cast<const std::uint64_t*>(call.reads[0].data);
+  std::uint64_t left = ranks_of(call.part) * sparse::most_selected(call.part);
+  for (Rank rank = 0; rank < call.part.size; ++rank) {
+    const std::uint64_t most = std::min<std::uint64_t>(left, sparse::most_merged(call.part));
+    if (sizes[rank] > most) {
+      return {Code::Mismatch,
+              fmt::format("the message of rank {}: a block of {} entries, must be 0 .. {}", rank, sizes[rank], most)};
+    }
+    left -= sizes[rank];
+  }
+  return {};
+}
+
 Status weigh(const KernelCall& call) {
+  if (Status sound = check_sizes(call); !sound) return sound;
   const Blocks blocks(call.reads[0], call.part);
   call.defines[0] = blocks.total();
   call.defines[1] = blocks.largest();

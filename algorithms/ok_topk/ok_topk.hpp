@@ -17,8 +17,9 @@ namespace lacuna {
 /// Both thresholds are made by exact selections every tau_prime runs. In between they move, and are made anew: a rank's
 /// own where it has taken a third of k too few or too many, which is the most that it sends, both where the result has
 /// a quarter of k or four times as many; and for other numbers of entries or ranks. In a run that would take more than
-/// a third too many a rank sends the largest of each range. After a call that has failed states are not equal any more:
-/// restore them on all ranks. options.def says what its members mean. Equal on all ranks.
+/// a third too many a rank sends, of the range that does not fit and of those after it, the largest only. After a call
+/// that has failed states are not equal any more: restore them on all ranks. options.def says what its members mean.
+/// Equal on all ranks.
 struct OkTopk {
   static constexpr double most_places = 4294967295.0;
   static constexpr double most_runs = 1e15;

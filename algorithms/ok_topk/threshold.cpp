@@ -11,6 +11,7 @@ namespace lacuna::ok {
 namespace {
 
 constexpr double least_factor = 0.25;  // from run to run: a trend must not lead below 0
+constexpr double jump = 2;             // more than that is no trend
 
 std::size_t words_of_threshold(const PartView&) { return threshold_words; }
 
@@ -27,7 +28,8 @@ Threshold::Threshold(const std::byte* array, const Call& call, Rank size) {
 bool Threshold::is_known() const { return !std::isnan(words_[threshold]); }
 
 void Threshold::make(double exactly) {
-  const bool goes_on = is_known() && words_[exact] > 0 && std::isfinite(exactly);
+  const double expected = words_[threshold];
+  const bool goes_on = words_[exact] > 0 && exactly < jump * expected && exactly * jump > expected;
   words_[growth] = goes_on ? (exactly - words_[exact]) / words_[exact] / words_[age] : 0;
   words_[threshold] = words_[exact] = exactly;
   words_[age] = 1;
@@ -56,6 +58,9 @@ double threshold_of(Dtype dtype, const kernels::Cut& cut) {
   return kernels::number_of_magnitude(dtype, cut.above - (cut.ties > 0 ? 1 : 0));
 }
 
-kernels::Cut cut_above(Dtype dtype, double threshold) { return {.above = kernels::magnitude_of(dtype, threshold)}; }
+kernels::Cut cut_above(Dtype dtype, double threshold) {
+  const double all_below_nan = std::isnan(threshold) ? std::numeric_limits<double>::infinity() : threshold;
+  return {.above = kernels::magnitude_of(dtype, all_below_nan)};
+}
 
 }  // namespace lacuna::ok

@@ -19,8 +19,8 @@ class Threshold {
 
   double value() const { return words_[threshold]; }
   bool is_known() const;
-  /// An exact selection has told it. It goes on as it went from the last one to this, but where it had to be made anew:
-  /// a jump is no trend.
+  /// An exact selection has told it. It goes on as it went from the last one to this, but where it had to be made anew
+  /// or is more than twice or less than half of what it had become: a jump is no trend.
   void make(double exactly);
   /// To the next run, as this one took `taken` elements: by as much as before, and by a share of itself that is `gain`
   /// times what were too many, as a share of what was asked for and no more than that. A quarter of the latter stays.
@@ -39,6 +39,7 @@ Region threshold_room(GraphBuilder& g, std::string_view name);
 
 /// Above which number elements lie that the cut takes: just below its ties, of which none is to be lost.
 double threshold_of(Dtype dtype, const kernels::Cut& cut);
+/// Of one that is not a number, as where there are more of these than elements to be taken: all of them.
 kernels::Cut cut_above(Dtype dtype, double threshold);
 
 }  // namespace lacuna::ok

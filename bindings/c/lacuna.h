@@ -555,7 +555,8 @@ LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, si
 LACUNA_EXPORT lacuna_status lacuna_state_save(const lacuna_state* state, void* bytes, size_t capacity, size_t* length);
 /**
  * Makes a state what it was when it was saved. What is damaged, or of another kind, is refused with
- * LACUNA_INVALID_ARGUMENT, and the state stays as it is.
+ * LACUNA_INVALID_ARGUMENT, and while a call has the state, a failed one until it has given its buffers back, all is
+ * with LACUNA_BUSY; the state stays as it is.
  * @param state  which no call is using
  * @param bytes  what lacuna_state_save() gave
  * @param length their number

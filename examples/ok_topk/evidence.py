@@ -5,11 +5,12 @@
     examples/ok_topk/evidence.py gather [--build BUILD]
     examples/ok_topk/evidence.py draw [--build BUILD]
 
-`run` carries out what is missing of each experiment into results/ok_topk/: `mlp` and `cnn`, configs of this folder, once
-for each seed, on four and eight ranks of this machine; `calls`, single calls over two windows of tau' runs on four and
-eight hosts of the lab, where times count; do nothing else meanwhile. `gather` brings the result files together in
-docs/oktopk.csv and docs/oktopk_calls.csv, and adds what `lacuna explain` expects of many ranks, docs/oktopk_ranks.csv.
-`draw` makes of these the tables and the picture of docs/oktopk.md. Needs Debian's python3-h5py and python3-matplotlib.
+`run` carries out what is missing of each experiment into results/ok_topk/: the configs of this folder, once for each
+seed, `mlp_4` to `cnn_8` on four and eight ranks of this machine, `time_4` and `time_8` on so many hosts of the lab;
+`calls`, single calls over two windows of tau' runs on four and eight hosts. In the lab times count: do nothing else
+meanwhile. `gather` brings the result files together in docs/oktopk.csv, docs/oktopk_time.csv and docs/oktopk_calls.csv,
+and adds what `lacuna explain` expects of many ranks, docs/oktopk_ranks.csv. `draw` makes of these the tables and the
+picture of docs/oktopk.md. Needs Debian's python3-h5py and python3-matplotlib.
 """
 import argparse
 import collections
@@ -25,18 +26,21 @@ import trials
 from trials import ROOT
 
 CURVES = ROOT / "docs" / "oktopk.csv"
+TIMES = ROOT / "docs" / "oktopk_time.csv"
 CALLS = ROOT / "docs" / "oktopk_calls.csv"
 MANY = ROOT / "docs" / "oktopk_ranks.csv"
 PAGE = ROOT / "docs" / "oktopk.md"
-TRAININGS = {"mlp": 4, "cnn": 8}  # ranks
+TRAININGS = {f"{config}_{ranks}": (config, ranks) for config in ("mlp", "cnn", "time") for ranks in (4, 8)}
 EXPERIMENTS = [*TRAININGS, "calls"]
 SEEDS = 3
-QUANTITIES = ["payload_bytes"]
+GOAL = 0.87  # of the test images
+QUANTITIES = ["payload_bytes", "seconds", "xi"]
 DENSITIES = ["0.01", "0.05"]
 WINDOW = ["-b", "100M", "-e", "100M", "-n", "64", "-w", "2", "--density", "1", "--pattern", "gradient"]
 CALLS_MADE = {(hosts, case): words for hosts in (4, 8) for case, words in {
     "dense": ["-b", "100M", "-e", "100M", "-n", "5", "-w", "1", "--algorithm", "ring"],
-    **{f"{float(density):.0%}": [*WINDOW, "--method", f"ok_topk:density={density},feedback=0"] for density in DENSITIES},
+    **{f"{float(density):.0%}": [*WINDOW, "--method", f"ok_topk:density={density},feedback=0"]
+       for density in DENSITIES},
     "1%, fed back": [*WINDOW, "--method", "ok_topk:density=0.01"],
 }.items()}
 RANKS = [16, 64, 256]
@@ -50,10 +54,15 @@ def run(arguments):
     lacuna = trials.lacuna_of(arguments.build)
     if "calls" in arguments.experiments:
         trials.measure_calls(lacuna, HERE, CALLS_MADE, arguments.rate, arguments.fresh)
-    for experiment in (name for name in TRAININGS if name in arguments.experiments):
-        for seed in range(1, arguments.seeds + 1):
+    for seed in range(1, arguments.seeds + 1):
+        for experiment in (name for name in TRAININGS if name in arguments.experiments):
             begin = time.monotonic()
-            trials.train(lacuna, TRAININGS[experiment], trials.config_of(HERE, experiment, seed), arguments.fresh)
+            name, ranks = TRAININGS[experiment]
+            config = trials.config_of(HERE, experiment, seed, config=name)
+            if name == "time":
+                trials.train_in_lab(lacuna, ranks, arguments.rate, config, arguments.fresh)
+            else:
+                trials.train(lacuna, ranks, config, arguments.fresh)
             print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
@@ -81,8 +90,11 @@ def gather(arguments):
     lines = []
     for experiment in TRAININGS:
         for method, rows in trials.evaluations(HERE, experiment).items():
-            lines += trials.mean_curve(experiment, method, rows, QUANTITIES)
+            lines += trials.mean_curve(experiment, method, [{"xi": 0, **row} for row in rows], QUANTITIES)
     trials.write_csv(CURVES, trials.CURVE + QUANTITIES, lines)
+    trials.write_csv(TIMES, ["experiment", *trials.TIME_COLUMNS],
+                     ([experiment, *row] for experiment, (name, _) in TRAININGS.items() if name == "time"
+                      for row in trials.time_rows(HERE, experiment, GOAL)))
     trials.write_csv(CALLS, trials.CALL_COLUMNS, trials.call_rows(HERE, CALLS_MADE))
     trials.write_csv(MANY, MANY_COLUMNS, expected(trials.lacuna_of(arguments.build)))
 
@@ -101,44 +113,59 @@ def many_table(rows):
     return "\n".join(lines)
 
 
-def xi_table():
-    """Of each method that has it, the least and the most at evaluations, over the seeds."""
+def xi_table(curves):
+    """Of each method that has it, the least and the most at evaluations, means over the seeds."""
     measured = collections.defaultdict(dict)
-    for experiment in TRAININGS:
-        for method, rows in trials.evaluations(HERE, experiment).items():
-            values = [row["xi"] for row in rows if row.get("xi", 0) > 0]
+    for experiment, methods in curves.items():
+        for method, rows in methods.items():
+            values = [row["xi"] for row in rows if row["xi"] > 0]
             if values and method not in ("dense", "skip 1"):
                 measured[method][experiment] = trials.span(min(values), max(values), 2)
-    lines = ["| method | xi, mlp | xi, cnn |", "|---|---|---|"]
-    return "\n".join(lines + [f"| {method} | {own.get('mlp', '')} | {own.get('cnn', '')} |"
+    shown = [experiment for experiment in TRAININGS if any(experiment in own for own in measured.values())]
+    lines = [f"| method | {' | '.join(named(experiment) for experiment in shown)} |", "|---" * (1 + len(shown)) + "|"]
+    return "\n".join(lines + [f"| {method} | {' | '.join(own.get(experiment, '') for experiment in shown)} |"
                               for method, own in measured.items()])
 
 
+def named(experiment):
+    name, ranks = TRAININGS[experiment]
+    return f"{name}, {ranks} {'hosts' if name == 'time' else 'ranks'}"
+
+
 def plot(curves):
-    chart, axes = trials.pyplot().subplots(1, len(curves), figsize=(7.5 * len(curves), 4.6), layout="constrained",
+    """A row for each experiment, over epochs and over bytes, or seconds where they count."""
+    chart, axes = trials.pyplot().subplots(len(curves), 2, figsize=(15, 4.4 * len(curves)), layout="constrained",
                                            squeeze=False)
-    for axis, (experiment, methods) in zip(axes[0], curves.items()):
-        for method, curve in methods.items():
-            if "1 %" in method or method in ("dense", "skip 1"):
-                trials.draw_curve(axis, curve, ("epochs", 1), ("accuracy", 100), color=COLOURS[method.split()[0]],
-                                  label=method, linestyle="--" if "inside" in method else "-")
-        best = 100 * max(row["accuracy"] for curve in methods.values() for row in curve)
-        axis.set_ylim(best - 12, best + 0.5)
-        axis.set(xlabel=f"epochs, {experiment} on {TRAININGS[experiment]} ranks", ylabel="test accuracy, %")
-        axis.grid(alpha=0.3)
+    for row, (experiment, methods) in zip(axes, curves.items()):
+        best = 100 * max(point["accuracy"] for curve in methods.values() for point in curve)
+        over = [("epochs", 1, "epochs"), ("seconds", 1, "seconds at 1 Gbit/s") if TRAININGS[experiment][0] == "time"
+                else ("payload_bytes", 1e-6, "MB sent by a rank")]
+        for axis, (x, unit, label) in zip(row, over):
+            for method, curve in methods.items():
+                if "1 %" in method or method in ("dense", "skip 1"):
+                    trials.draw_curve(axis, curve, (x, unit), ("accuracy", 100), color=COLOURS[method.split()[0]],
+                                      label=method, linestyle="--" if "inside" in method else "-")
+            axis.set_ylim(best - 12, best + 0.5)
+            axis.set(xlabel=f"{label}, {named(experiment)}", ylabel="test accuracy, %")
+            axis.grid(alpha=0.3)
+        row[1].set_xscale("log")
     axes[0][0].legend(fontsize="small")
     trials.save_chart(chart, PAGE.with_name("oktopk.svg"))
 
 
 def draw(arguments):
-    curves = trials.read_curves(CURVES)
+    curves, times = trials.read_curves(CURVES), list(trials.read_csv(TIMES))
     plot(curves)
     trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "ok_topk"))
     trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "elements"))
     trials.write_between(PAGE, "ranks", many_table(trials.read_csv(MANY)))
     for experiment, methods in curves.items():
-        trials.write_between(PAGE, experiment, trials.accuracy_table(methods, digits=1))
-    trials.write_between(PAGE, "xi", f"{xi_table()}\n\n![accuracy](oktopk.svg)")
+        if TRAININGS[experiment][0] == "time":
+            rows = [row for row in times if row["experiment"] == experiment]
+            trials.write_between(PAGE, experiment, trials.times_table(rows, GOAL))
+        else:
+            trials.write_between(PAGE, experiment, trials.accuracy_table(methods, digits=1))
+    trials.write_between(PAGE, "xi", f"{xi_table(curves)}\n\n![accuracy](oktopk.svg)")
 
 
 def main():

@@ -95,6 +95,8 @@ Status Communicator::start(Run& run) {
     }
     CollectiveRun& call = as_collective(run);
     if (Status may = may_start(call.call, *call.algorithm); !may) return may;
+    const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored since
+    if (Status valid = check ? check(call.call, *call.algorithm, hosts_) : Status(); !valid) return valid;
     launch(call);
   }
   executor_.flush_deferred();

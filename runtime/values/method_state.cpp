@@ -123,6 +123,7 @@ Status MethodState::restore(std::span<const std::byte> saved, std::string_view k
   const auto refuse = [&](std::string why) {
     return Status(Code::InvalidArgument, fmt::format("{} bytes: {}", saved.size(), why));
   };
+  if (in_use) return {Code::Busy, "a call that has not given its buffers back changes this state"};
   Header header{};
   if (saved.size() >= sizeof header) std::memcpy(&header, saved.data(), sizeof header);
   if (header.mark != mark_of(kind)) {
@@ -137,7 +138,6 @@ Status MethodState::restore(std::span<const std::byte> saved, std::string_view k
   }
   auto state = header.digest == digest_of(body) ? read_state(Reader(body)) : std::nullopt;
   if (!state) return refuse("this state is damaged");
-  state->in_use = in_use;
   *this = std::move(*state);
   return {};
 }

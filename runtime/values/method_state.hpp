@@ -40,7 +40,8 @@ struct MethodState {
 
   /// All of it but in_use, to be put into a checkpoint. `kind` tells apart what is not a tensor's.
   std::vector<std::byte> save(std::string_view kind = {}) const;
-  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed.
+  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed;
+  /// so it is, with Busy, while a call has it, a failed one until it has given its buffers back.
   Status restore(std::span<const std::byte> saved, std::string_view kind = {});
 };
 

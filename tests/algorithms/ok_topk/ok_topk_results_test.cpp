@@ -155,6 +155,28 @@ TEST(OkTopk, ANanAndInfinitiesOfOneRankReachAllAndLeaveNothingBehind) {
   }
 }
 
+/// Where a rank's threshold has to be made anew between exact selections, and its k-th largest is not a number.
+TEST(OkTopk, NansAsManyAsItSelectsAreNotHidden) {
+  for (std::size_t nans : {1u, 3u}) {
+    for (bool jumps : {false, true}) {
+      OkRig rig(2, 1, 1000, "feedback=0");
+      Vectors inputs(2, std::vector<float>(40));
+      for (std::size_t rank = 0; rank < 2; ++rank) inputs[rank][rank] = 10;
+      ASSERT_EQ(rig.run_next(inputs), "");
+      for (std::size_t i = 0; i < 3 && jumps; ++i) inputs[0][i] = 11;
+      ASSERT_EQ(rig.run_next(inputs), "");
+      if (jumps) {
+        ASSERT_TRUE(std::isnan(rig.local(0)) && !rig.reevaluates());
+      }
+      for (std::size_t i = 0; i < nans; ++i) inputs[0][7 + i] = std::nanf("");
+      ASSERT_EQ(rig.run_next(inputs), "");
+      for (const auto& output : rig.outputs) {
+        EXPECT_TRUE(std::any_of(output.begin(), output.end(), [](float one) { return std::isnan(one); })) << nans;
+      }
+    }
+  }
+}
+
 TEST(OkTopk, OneRankGetsItsSelectionAndSendsNothing) {
   OkRig rig(1, 11, 3);
   rig.sent();

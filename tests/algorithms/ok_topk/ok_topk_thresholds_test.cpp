@@ -131,6 +131,22 @@ TEST(OkThreshold, GoesOnAsItWent) {
   EXPECT_EQ(exact.size(), 2u);
 }
 
+/// A jump that only a regular exact selection sees does not go on.
+TEST(OkThreshold, DoesNotGoOnAsAJump) {
+  for (double jump : {100.0, 0.01}) {
+    OkRig rig(3, k, 4, "gain=0,feedback=0");
+    for (unsigned run = 0; run < 8; ++run) {
+      const Vectors inputs = gradients(3, count, run, run < 4 ? 1e3 : jump * 1e3);
+      const bool exactly = rig.reevaluates();
+      ASSERT_EQ(rig.run_next(inputs), "");
+      EXPECT_EQ(exactly, run % 4 == 0) << run;
+      if (run < 4) continue;
+      const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+      EXPECT_TRUE(2 * k / 3 <= result && result <= 4 * k / 3) << result << " in run " << run;
+    }
+  }
+}
+
 /// On tau' runs the k largest are exactly those above the thresholds that are kept.
 TEST(OkThreshold, OfAnExactSelectionTellsItApart) {
   OkRig rig(4, k, 1);

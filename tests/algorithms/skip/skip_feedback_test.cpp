@@ -205,10 +205,12 @@ TEST(SkipFeedback, ASecondCallOfAStateInUseIsBusyAndAnotherLengthRefused) {
   const auto there = elsewhere.post(calls[0], **select_algorithm(calls[0], 2));
   ASSERT_FALSE(there);
   EXPECT_EQ(there.status().code(), Code::Busy) << "in a call of another communicator";
+  EXPECT_EQ(rig.states[0].restore(MethodState().save()).code(), Code::Busy) << "its arrays are written to";
   runtime::Run* other = *rig.ranks.post(1, calls[1]);
   ASSERT_TRUE(rig.ranks.sweep_until([&] { return first->finished && other->finished; }));
   rig.ranks.communicator(0).release(*first);
   rig.ranks.communicator(1).release(*other);
+  EXPECT_TRUE(rig.states[0].restore(rig.states[0].save()));
   Call shorter = calls[0];
   shorter.count = 119;
   const auto refused = rig.ranks.post(0, shorter);

@@ -165,6 +165,22 @@ TEST(TopkOrders, AMessageThatCanNotBeIsAnErrorThatNamesItsSender) {
   }
 }
 
+TEST(TopkOrders, SizesOfBlocksThatCanNotBeAreAnErrorThatNamesTheirSender) {
+  const Vectors inputs = sparse_inputs(Pattern::Full, 2, 2000, 1);
+  for (std::size_t place : {1u, 3u, 7u}) {
+    std::size_t changed = 0;
+    const Status end = run_changed(inputs, "ok_topk", "ok_topk:k=100,feedback=0,trigger=1", 2, [&](auto& bytes) {
+      if (bytes.size() != 8) return;
+      bytes[place] ^= std::byte{0x55};
+      ++changed;
+    });
+    EXPECT_EQ(changed, 1u);
+    EXPECT_EQ(end.code(), Code::Mismatch) << end.to_string();
+    EXPECT_NE(end.message().find("the message of rank 1: a block of "), std::string::npos) << end.to_string();
+    EXPECT_NE(end.message().find(" entries, must be 0 .. "), std::string::npos) << end.to_string();
+  }
+}
+
 TEST(TopkOrders, CountsOfPlacesThatCanNotBeAreAnError) {
   const Vectors inputs = sparse_inputs(Pattern::Full, 2, 2000, 1);
   for (std::size_t place : {7u, 6u, 1u}) {

@@ -1,7 +1,9 @@
 #include "bindings/cli/explain_sparse.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -84,6 +86,29 @@ TEST(SparseCost, TheDenseCallWinsAtItsDensityAndNotBelow) {
       const SparseCost got = cost(options, algorithm);
       EXPECT_EQ(got.bytes >= got.dense_bytes, dense) << algorithm << " " << density;
     }
+  }
+}
+
+TEST(SparseCost, OfPlacesThatEachHasDrawnARingOfCoordinatesIsNeverTheLeast) {
+  for (Rank size : {4, 8, 16, 64}) {
+    for (double share : {0.8, 1.2}) {  // of the density from which on an allgather sends more than the dense ring
+      const std::string method = fmt::format("topk:density={},format=coordinates", share / size);
+      const ExplainOptions options = asked(method, size, 1 << 22);
+      const SparseCost gather = cost(options, "sparse_allgather"), ring = cost(options, "sparse_ring");
+      EXPECT_EQ(gather.bytes < gather.dense_bytes, share < 1) << size;
+      EXPECT_GT(ring.bytes, std::min(gather.bytes, gather.dense_bytes)) << size;
+      EXPECT_GT(ring.bytes, cost(options, "sparse_split").bytes) << size;
+    }
+  }
+}
+
+TEST(SparseCost, OfPlacesThatRanksShareASplitIsTheLeastAndARingBeatsTheAllgather) {
+  for (Rank size : {4, 8, 16, 64}) {
+    ExplainOptions options = asked("topk:density=0.01,format=coordinates", size, 1 << 22);
+    options.fill_in = 0.75;
+    const double ring = cost(options, "sparse_ring").bytes, gather = cost(options, "sparse_allgather").bytes;
+    EXPECT_LT(cost(options, "sparse_split").bytes, std::min(ring, gather)) << size;
+    EXPECT_EQ(ring < gather, size >= 6) << size;
   }
 }
 
