@@ -33,7 +33,7 @@ PAGE = ROOT / "docs" / "oktopk.md"
 TRAININGS = {f"{config}_{ranks}": (config, ranks) for config in ("mlp", "cnn", "time") for ranks in (4, 8)}
 EXPERIMENTS = [*TRAININGS, "calls"]
 SEEDS = 3
-GOAL = 0.87  # of the test images
+GOALS = {"time_4": 0.87, "time_8": 0.86}  # of the test images
 QUANTITIES = ["payload_bytes", "seconds", "xi"]
 DENSITIES = ["0.01", "0.05"]
 WINDOW = ["-b", "100M", "-e", "100M", "-n", "64", "-w", "2", "--density", "1", "--pattern", "gradient"]
@@ -59,7 +59,7 @@ def run(arguments):
             begin = time.monotonic()
             name, ranks = TRAININGS[experiment]
             config = trials.config_of(HERE, experiment, seed, config=name)
-            if name == "time":
+            if experiment in GOALS:
                 trials.train_in_lab(lacuna, ranks, arguments.rate, config, arguments.fresh)
             else:
                 trials.train(lacuna, ranks, config, arguments.fresh)
@@ -93,8 +93,8 @@ def gather(arguments):
             lines += trials.mean_curve(experiment, method, [{"xi": 0, **row} for row in rows], QUANTITIES)
     trials.write_csv(CURVES, trials.CURVE + QUANTITIES, lines)
     trials.write_csv(TIMES, ["experiment", *trials.TIME_COLUMNS],
-                     ([experiment, *row] for experiment, (name, _) in TRAININGS.items() if name == "time"
-                      for row in trials.time_rows(HERE, experiment, GOAL)))
+                     ([experiment, *row] for experiment, goal in GOALS.items()
+                      for row in trials.time_rows(HERE, experiment, goal)))
     trials.write_csv(CALLS, trials.CALL_COLUMNS, trials.call_rows(HERE, CALLS_MADE))
     trials.write_csv(MANY, MANY_COLUMNS, expected(trials.lacuna_of(arguments.build)))
 
@@ -138,7 +138,7 @@ def plot(curves):
                                            squeeze=False)
     for row, (experiment, methods) in zip(axes, curves.items()):
         best = 100 * max(point["accuracy"] for curve in methods.values() for point in curve)
-        over = [("epochs", 1, "epochs"), ("seconds", 1, "seconds at 1 Gbit/s") if TRAININGS[experiment][0] == "time"
+        over = [("epochs", 1, "epochs"), ("seconds", 1, "seconds at 1 Gbit/s") if experiment in GOALS
                 else ("payload_bytes", 1e-6, "MB sent by a rank")]
         for axis, (x, unit, label) in zip(row, over):
             for method, curve in methods.items():
@@ -160,9 +160,9 @@ def draw(arguments):
     trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "elements"))
     trials.write_between(PAGE, "ranks", many_table(trials.read_csv(MANY)))
     for experiment, methods in curves.items():
-        if TRAININGS[experiment][0] == "time":
+        if experiment in GOALS:
             rows = [row for row in times if row["experiment"] == experiment]
-            trials.write_between(PAGE, experiment, trials.times_table(rows, GOAL))
+            trials.write_between(PAGE, experiment, trials.times_table(rows, GOALS[experiment]))
         else:
             trials.write_between(PAGE, experiment, trials.accuracy_table(methods, digits=1))
     trials.write_between(PAGE, "xi", f"{xi_table(curves)}\n\n![accuracy](oktopk.svg)")
