@@ -20,6 +20,7 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
 }
 
 Status cut_block(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const List sum = List::of(call.reads[0], call.reads[1], call.uses[0]);
   const double threshold = threshold_in(call.reads[2], call.part).value();
   const Cut cut = cut_above(sum.dtype, threshold);

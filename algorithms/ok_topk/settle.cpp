@@ -66,6 +66,7 @@ std::uint64_t find_in_result(const KernelCall& call, const List& mine, std::span
 
 /// given[0]: have thresholds been made anew? given[1]: have blocks been balanced?
 Status settle_run(const KernelCall& call) {
+  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const sparse::Accumulator from(call, {});
   const std::span<const Extent> rooms = from.rest();
   const List mine{.places = reinterpret_cast<std::uint32_t*>(call.reads[1].data), .count = call.uses[0]};
