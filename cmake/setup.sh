@@ -28,6 +28,7 @@ build | dataset-fashion-mnist | file /usr/share/datasets/fashion-mnist/train-ima
 tests | libgtest-dev | header gtest/gtest.h
 tests | libbenchmark-dev | header benchmark/benchmark.h
 tests | clang-format | command clang-format
+tests | patch | command patch
 tests | python3-pip | module pip
 tests | doxygen | command doxygen
 benchmarks | ucx-utils | command ucx_perftest

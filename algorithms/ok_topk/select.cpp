@@ -49,7 +49,11 @@ Status find_cut(const KernelCall& call) {
 /// What selecting steps write.
 struct Rooms {
   explicit Rooms(const KernelCall& call)
-      : from(call, call.reads.first(1)), places(from.rest()[0]), values(from.rest()[1]), workspace(from.rest()[2]) {}
+      : from(call, call.reads.first(1)),
+        kept(from.rest()[0]),
+        places(from.rest()[1]),
+        values(from.rest()[2]),
+        workspace(from.rest()[3]) {}
 
   kernels::EntriesList at(std::int64_t place) const {
     return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count,
@@ -57,7 +61,7 @@ struct Rooms {
   }
 
   sparse::Accumulator from;
-  Extent places, values, workspace;
+  Extent kept, places, values, workspace;
 };
 
 /// Appends what the cut takes of a range to the list that has ended at `end`: in pieces that stay in a cache from where
@@ -75,8 +79,12 @@ std::uint64_t append(const KernelCall& call, const Rooms& rooms, const Range& ra
   return end;
 }
 
-/// The largest of a range, so many as are its share of the room, as given[1] more ranges are to come.
+/// The largest of a range, so many as are its share of the room, as given[1] more ranges are to come. The threshold
+/// that takes too many is made anew in the next run.
 std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
+  Threshold threshold = threshold_in(rooms.kept, call.part);
+  threshold.forget();
+  threshold.store(rooms.kept.data);
   const auto ranges = static_cast<std::uint64_t>(call.given[1] + 1);
   const Cut cut = sparse::cut_of_largest(rooms.from.part(range), (rooms.places.count - end) / ranges, rooms.workspace);
   kernels::backend().compact(rooms.from.part(range), &cut, rooms.at(range.begin), &end);
@@ -137,12 +145,12 @@ sparse::Selection select_all(GraphBuilder& g, const CutValues& cut) {
 Selecting::Selecting(GraphBuilder& g, const CutValues& cut)
     : g_(g),
       uses_{cut.above, cut.ties, cut.added},
-      accumulator_(sparse::accumulator_rooms(g)),
+      kept_(sparse::joined(sparse::accumulator_rooms(g), {threshold_room(g, local_threshold)})),
       places_(shared_places(g)),
       values_(g.buffer({.capacity = sparse::most_selected})),
       workspace_(g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})) {}
 
-std::vector<Region> Selecting::writes() const { return sparse::joined(accumulator_, {places_, values_, workspace_}); }
+std::vector<Region> Selecting::writes() const { return sparse::joined(kept_, {places_, values_, workspace_}); }
 
 Selecting::Taken Selecting::take_all() {
   const Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};

@@ -27,7 +27,7 @@ class Selecting {
 
   GraphBuilder& g_;
   std::vector<Value> uses_;
-  std::vector<Region> accumulator_;
+  std::vector<Region> kept_;  // the accumulator, and the threshold
   Region places_, values_, workspace_;
 };
 

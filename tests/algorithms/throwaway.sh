@@ -6,11 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 parts=$PWD/tests/algorithms/throwaway
 tree=$PWD/build/throwaway
-mkdir -p "$tree"
-find "$tree" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +  # of the last time, but what was built
-git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
-  if [[ -e $file ]]; then printf '%s\0' "$file"; fi
-done | xargs -0 cp --parents --preserve=timestamps -t "$tree"
+tests/support/copy_tree.sh "$tree"
 cd "$tree"
 
 cp -p "$parts/allreduce_throwaway.cpp" algorithms/

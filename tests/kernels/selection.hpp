@@ -16,7 +16,7 @@
 #include "runtime/values/dtype.hpp"
 #include "tests/kernels/oracle.hpp"
 
-/// Arrays to select from, as the bits of their elements, and what should be selected, by sorting.
+/// Arrays to select from, as the bits of their elements, and which of them should be selected.
 namespace lacuna::test {
 
 inline constexpr std::array float_dtypes = {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16};
@@ -104,37 +104,46 @@ inline Elements drawn(Draw draw, Dtype dtype, std::size_t count) {
 /// By which elements order: NaNs above all numbers and among each other by their bits, numbers by their absolute
 /// values.
 struct Rank {
-  std::uint64_t nan;
-  double number;
+  std::uint64_t nan = 0;
+  double number = 0;
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 inline Rank rank_of(Dtype dtype, std::uint64_t element) {
   const double number = std::fabs(oracle::decode(dtype, element));
   return std::isnan(number) ? Rank{element & ~sign_of(dtype), 0} : Rank{0, number};
 }
-inline bool is_zero(Dtype dtype, std::uint64_t element) { return (element & ~sign_of(dtype)) == 0; }
 
-/// Elements by magnitude, the largest first, of equal ones the first.
-class Sorted {
+/// By which of an array's elements others are judged to be the largest.
+class Ranked {
  public:
-  Sorted(Dtype dtype, const Elements& elements) {
-    std::vector<std::pair<Rank, std::size_t>> ranked;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (!is_zero(dtype, elements[i])) ranked.emplace_back(rank_of(dtype, elements[i]), i);
-    }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
-    for (const auto& [rank, place] : ranked) places_.push_back(place);
+  Ranked(Dtype dtype, const Elements& elements) {
+    for (std::uint64_t element : elements) ranks_.push_back(rank_of(dtype, element));
+    nonzeros_ = ranks_.size() - static_cast<std::size_t>(std::count(ranks_.begin(), ranks_.end(), zero));
   }
-  /// The places of the k largest that are not zero, in order.
-  std::vector<std::size_t> largest(std::uint64_t k) const {
-    const auto taken = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(k, places_.size()));
-    std::vector<std::size_t> places(places_.begin(), places_.begin() + taken);
-    std::sort(places.begin(), places.end());
-    return places;
+  /// Are these ascending places those of the k largest that are not zero, of equal ones the first?
+  bool are_largest(const std::vector<std::size_t>& places, std::uint64_t k) const {
+    if (places.size() != std::min<std::uint64_t>(k, nonzeros_)) return false;
+    if (places.empty()) return true;
+    std::size_t last = places.front();  // of the least that are taken
+    for (std::size_t place : places) {
+      if (ranks_[place] <= ranks_[last]) last = place;
+    }
+    auto next = places.begin();
+    for (std::size_t place = 0; place < ranks_.size(); ++place) {
+      if (next != places.end() && *next == place) {
+        ++next;
+      } else if (ranks_[place] > ranks_[last] || (ranks_[place] == ranks_[last] && place < last)) {
+        return false;
+      }
+    }
+    return next == places.end() && ranks_[last] != zero;
   }
 
  private:
-  std::vector<std::size_t> places_;
+  static constexpr Rank zero{};
+
+  std::vector<Rank> ranks_;
+  std::size_t nonzeros_ = 0;
 };
 
 /// The places of what a cut takes, as its documentation says.

@@ -88,6 +88,27 @@ TEST(OkBalance, HappensWhereTheLargestBlockIsAboveTheTriggerAndOnlyThere) {
   EXPECT_GT(direct, 10);
 }
 
+/// Of 40 in the result a block of 20 is twice the mean of four ranks.
+TEST(OkBalance, DoesNotHappenWhereTheLargestBlockIsJustTheTrigger) {
+  for (std::size_t more : {0u, 1u}) {
+    OkRig rig(4, 40, 100, "feedback=0");
+    const auto inputs = [](const std::array<std::size_t, 4>& blocks, std::size_t apart) {
+      std::vector<float> values(count);
+      for (std::size_t range = 0; range < 4; ++range) {
+        for (std::size_t i = 0; i < blocks[range]; ++i) values[range * count / 4 + apart * i] = 1000;
+      }
+      return Vectors(4, values);
+    };
+    reports_of(rig, inputs({10, 10, 10, 10}, 50), "k=40,tau_prime=100,trigger=2,feedback=0");
+    const auto reports =
+        reports_of(rig, inputs({20 + more, 10 - more, 10, 0}, 20), "k=40,tau_prime=100,trigger=2,feedback=0");
+    const Shape shape = shape_of(rig, rig.outputs[0]);
+    EXPECT_EQ(shape.mean, 10);
+    EXPECT_EQ(shape.largest, 20 + static_cast<double>(more));
+    for (const Report& report : reports) EXPECT_EQ(number(report, "balanced"), more);
+  }
+}
+
 TEST(OkBalance, CanNotHappenWithNoMoreRanksThanTheTriggerSoThatNoSizesTravel) {
   OkRig four(4, 100, 100, "feedback=0,format=coordinates"), five(5, 100, 100, "feedback=0,format=coordinates");
   for (OkRig* rig : {&four, &five}) {

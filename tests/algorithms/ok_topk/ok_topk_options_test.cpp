@@ -172,6 +172,21 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
   }
 }
 
+/// A state says which of its arrays all ranks hold alike.
+TEST(OkOptions, ArraysOfARankAreItsOwnAndTheOthersAreEqual) {
+  OkRig rig(3, 20, 4, "momentum=0.5");
+  for (unsigned run = 0; run < 6; ++run) ASSERT_EQ(rig.run_next(gradients(3, 2000, run)), "");
+  for (const StateArray& array : rig.states[0].arrays) {
+    const bool own =
+        array.name == "local_threshold" || array.name == residual_array || array.name == sparse::velocity_array;
+    EXPECT_EQ(array.own, own) << array.name;
+    for (const MethodState& other : rig.states) {
+      EXPECT_TRUE(own || other.find(array.name)->bytes == array.bytes) << array.name;
+    }
+  }
+  EXPECT_EQ(rig.states[0].arrays.size(), 5u);
+}
+
 /// In a part that is followed by another, nobody knows of a gap.
 TEST(OkOptions, NoRunLacksWhatOthersGet) {
   SparseRig rig(6);
@@ -209,7 +224,7 @@ TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
     const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 0, .count = count};
     std::vector<std::int64_t> counts(bins);
     std::mt19937_64 random(3);
-    for (auto& one : counts) one = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2);
+    for (auto& one : counts) one = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2) * size;
     std::vector<std::int64_t> table(3 * static_cast<std::size_t>(size));
     std::size_t cuts = 0;
     for (const KernelStep& step : graphs.at(0).tables().kernels) {

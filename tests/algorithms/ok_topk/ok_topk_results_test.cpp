@@ -107,12 +107,16 @@ TEST(OkTopk, WithoutFeedbackItSelectsFromEachInputAlone) {
 }
 
 TEST(OkTopk, AveragesDivideByAllRanksAndResidualsHoldSums) {
-  OkRig rig(4, 2, 2);
-  const Vectors inputs(4, {8, 4, 2, 0, 0, 0});
-  ASSERT_EQ(rig.run(inputs, "ok_topk", "k=2", Reduction::Avg), "");
-  for (std::size_t rank = 0; rank < 4; ++rank) {
-    EXPECT_EQ(rig.outputs[rank], (std::vector<float>{8, 4, 0, 0, 0, 0}));
-    EXPECT_EQ(rig.residual(rank), (std::vector<float>{0, 0, 2, 0, 0, 0}));
+  for (const char* options : {"k=2", "k=2,bucket=1", "k=2,bucket=2", "k=2,trigger=1"}) {
+    OkRig rig(4, 2, 2);
+    const Vectors inputs(4, {8, 4, 2, 0, 0, 0});
+    ASSERT_EQ(rig.run(inputs, "ok_topk", options, Reduction::Avg), "");
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(rig.outputs[rank], (std::vector<float>{8, 4, 0, 0, 0, 0})) << options;
+      EXPECT_EQ(rig.residual(rank), (std::vector<float>{0, 0, 2, 0, 0, 0})) << options;
+    }
+    ASSERT_EQ(rig.run(Vectors(4, {0, 8, 0, 0, 0, 4}), "ok_topk", options, Reduction::Avg), "");
+    EXPECT_EQ(rig.outputs[1][1], 8) << options << ", by thresholds";
   }
 }
 

@@ -1,3 +1,4 @@
+#include "algorithms/ok_topk/threshold.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 
 // The thresholds of ok_topk between exact selections, and how many elements they select.
@@ -65,8 +66,7 @@ TEST_P(OkThresholds, SelectAboutKInFiveHundredRunsOfADriftingGradient) {
 INSTANTIATE_TEST_SUITE_P(, OkThresholds, testing::Values(1.0, 1.01, 0.99),
                          [](const auto& one) { return fmt::format("By{}", std::lround(one.param * 100)); });
 
-/// A rank that has taken a third too many or too few selects exactly in its next run; so does the result where it has
-/// twice or half of k.
+/// So that only the run of the jump takes too many or too few.
 TEST(OkThreshold, IsMadeAnewAfterAJump) {
   for (double jump : {10.0, 0.1}) {
     OkRig rig(3, k, 1000);
@@ -78,6 +78,77 @@ TEST(OkThreshold, IsMadeAnewAfterAJump) {
       ASSERT_GE(counts.least, 2 * k / 3) << jump << " run " << run;
       ASSERT_LE(counts.most, 4 * k / 3) << jump << " run " << run;
     }
+  }
+}
+
+/// Four ranks with k = 30, after a run that has told all thresholds: 30 of rank 0 are 1000, of the others 900, so that
+/// the result's is between. What is 1000 gets into it then, and what is 900, of others than rank 0, is only selected.
+struct OkTold : OkRig {
+  explicit OkTold(const std::string& options = "gain=0") : OkRig(4, 30, 1000, options + ",feedback=0") {
+    EXPECT_EQ(run_with({30, 0, 0, 0}, {0, 30, 30, 30}), "");
+    EXPECT_TRUE(900 <= global() && global() < 1000);
+  }
+  /// So many of each rank, at places that no other has.
+  std::string run_with(const std::array<std::size_t, 4>& large, const std::array<std::size_t, 4>& small) {
+    Vectors inputs(4, std::vector<float>(4000));
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      for (std::size_t i = 0; i < large[rank] + small[rank]; ++i) {
+        inputs[rank][40 * i + rank] = i < large[rank] ? 1000 : 900;
+      }
+      inputs[rank].back() = 1;
+    }
+    const OkExpected expected = this->expected(inputs);
+    const std::string ended = run_next(inputs);
+    return !ended.empty() || outputs[3] == expected.result ? ended : "another result";
+  }
+};
+
+/// Of k = 30, less than 20, or the 40 for which there is room.
+TEST(OkThreshold, OfARankIsMadeAnewWhereItTakesAThirdTooFewOrTooMany) {
+  for (std::size_t taken : {1u, 19u, 20u, 30u, 39u, 40u, 60u}) {
+    OkTold rig;
+    ASSERT_EQ(rig.run_with({30, 0, 0, 0}, {0, taken, 25, 25}), "");
+    EXPECT_EQ(std::isnan(rig.local(1)), taken < 20 || taken >= 40) << taken;
+    EXPECT_FALSE(std::isnan(rig.local(2)));
+    EXPECT_FALSE(std::isnan(rig.global()));
+    ASSERT_EQ(rig.run_with({30, 0, 0, 0}, {0, 30, 25, 25}), "");
+    EXPECT_FALSE(std::isnan(rig.local(1))) << taken;
+  }
+}
+
+/// Of k = 30, less than 7.5 or more than 120.
+TEST(OkThreshold, OfTheResultIsMadeAnewWhereItTakesFourTimesTooFewOrTooMany) {
+  for (std::size_t taken : {0u, 7u, 8u, 30u, 120u, 121u}) {
+    OkTold rig;
+    const std::size_t most = taken > 100 ? 30 : taken, more = (taken - most) / 3;
+    ASSERT_EQ(rig.run_with({most + (taken - most) % 3, more, more, more}, {0, 30 - more, 30 - more, 30 - more}), "");
+    EXPECT_EQ(rig.reevaluates(), taken < 8 || taken > 120) << taken;
+    ASSERT_EQ(rig.run_with({30, 0, 0, 0}, {0, 30, 30, 30}), "");
+    EXPECT_FALSE(rig.reevaluates());
+  }
+}
+
+/// By half of what a rank's own moves.
+TEST(OkThreshold, OfTheResultMovesByHalfOfTheGain) {
+  OkTold rig("gain=0.2");
+  const double first = rig.global();
+  ASSERT_EQ(rig.run_with({30, 6, 0, 0}, {0, 24, 30, 30}), "");
+  EXPECT_EQ(rig.global(), first * (1 + 0.1 / 4 * 0.2 + 0.1 * 0.2)) << "36 in place of 30";
+}
+
+/// However steep a trend has become.
+TEST(OkThreshold, NeverFallsBelowAQuarterOfItselfInARun) {
+  const auto options = *method_options("ok_topk:k=1000");
+  Call call{.collective = Collective::Allreduce, .count = 5000};
+  call.options.method = options;
+  std::array<std::byte, ok::threshold_words * sizeof(double)> nothing{};
+  ok::Threshold threshold(nothing.data(), call, 4);
+  threshold.make(1e6);
+  for (int run = 0; run < 100; ++run) {
+    const double before = threshold.value();
+    threshold.move(0, 0.25);
+    ASSERT_GE(threshold.value(), before / 4) << run;
+    ASSERT_LT(threshold.value(), before) << run;
   }
 }
 

@@ -60,6 +60,18 @@ TEST(ReceiveTrust, FragmentsOfOneMessageThatDifferInItsLengthAreAViolation) {
   }
 }
 
+TEST(ReceiveTrust, AMessageThatIsShorterOrLongerThanItsStepExpectsIsAViolation) {
+  for (const Way& way : ways) {
+    for (const std::size_t bytes : {64, 1136, 1264}) {
+      Reduction300 sum(way);
+      sum.header.bytes = bytes;
+      sum.arrive(0, bytes);
+      sum.meet();
+      expect_refused(sum.rank, "expects 1200");
+    }
+  }
+}
+
 TEST(ReceiveTrust, AMessageInPiecesOfAnyOrderIsTakenWhole) {
   for (const Way& way : ways) {
     Reduction300 sum(way);

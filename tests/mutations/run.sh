@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Shows that the tests find faults: each patch of this folder plants one in a copy of the tree, where its tests must
+# fail. A patch's first line says what is wrong then, its second which tests are run. Usage: run.sh [PATCH...]
+# run.sh --fit: only sees that all patches fit the tree.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+if [[ ${1:-} == --fit ]]; then
+  for patch in tests/mutations/*.patch; do
+    patch -p1 --dry-run --silent --force <"$patch" || { printf '%s does not fit the tree\n' "$patch" && exit 1; }
+  done
+  exit
+fi
+
+patches=("$@")
+((${#patches[@]} > 0)) || patches=(tests/mutations/*.patch)
+mapfile -t patches < <(realpath -- "${patches[@]}")
+tree=$PWD/build/mutations
+log=$tree/build/log
+tests/support/copy_tree.sh "$tree"
+cd "$tree"
+export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
+
+# Of each patch: a folder of tests/, and which tests of it.
+tests_of() { sed -n '2s/^Tests: //p' "$1"; }
+build() {
+  cmake --build --preset release --parallel "$(nproc)" --target "${@/%/_tests}" >"$log" 2>&1 && return
+  tail -n 50 "$log"
+  return 1
+}
+run() { timeout 600 "build/release/bin/$1_tests" --gtest_fail_fast --gtest_filter="$2" >"$log" 2>&1; }
+
+mkdir -p build
+touch build/planted  # where faults were when it was built
+sort -u build/planted | xargs -r touch -c
+cmake --preset release -DLACUNA_TESTS=ON >"$log"
+all=$(for patch in "${patches[@]}"; do tests_of "$patch"; done | sort -u)
+mapfile -t folders < <(cut -d' ' -f1 <<<"$all" | sort -u)
+build "${folders[@]}"
+while read -r folder filter; do
+  run "$folder" "$filter" && continue
+  tail -n 50 "$log"
+  printf 'without a fault, %s of %s_tests must pass\n' "$filter" "$folder"
+  exit 1
+done <<<"$all"
+
+survivors=0
+for patch in "${patches[@]}"; do
+  read -r folder filter < <(tests_of "$patch")
+  sed -n 's|^+++ b/||p' "$patch" >>build/planted
+  patch -p1 --silent <"$patch"
+  build "$folder"
+  if run "$folder" "$filter"; then
+    found='NOT FOUND'
+    survivors=$((survivors + 1))
+  else
+    found=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$log" | head -n 1)
+  fi
+  printf '%-34s %s\n' "$(basename "$patch" .patch)" "${found:-ended early: $(tail -n 1 "$log")}"
+  patch -p1 --silent --reverse <"$patch"
+done
+((survivors == 0)) || { printf '%d of %d faults are found by no test\n' "$survivors" "${#patches[@]}" && exit 1; }
