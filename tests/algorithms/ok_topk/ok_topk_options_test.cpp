@@ -172,6 +172,25 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
   }
 }
 
+/// As one that was saved and damaged since may hold it.
+TEST(OkOptions, AHistogramThatNoRanksCanHaveLeftIsAnError) {
+  for (std::int64_t count : {std::int64_t{32 * 65536 + 65537}, std::int64_t{-1}}) {
+    OkRig rig(2, 20, 100);
+    ASSERT_EQ(rig.run_next(gradients(2, 2000, 1)), "");
+    for (MethodState& state : rig.states) {
+      for (StateArray& array : state.arrays) {
+        if (array.name == "histogram") std::memcpy(array.bytes.data() + 16, &count, sizeof(count));
+      }
+    }
+    for (const Status& end : rig.post(gradients(2, 2000, 2), "ok_topk", "k=20,tau_prime=100")) {
+      EXPECT_EQ(end.code(), Code::Mismatch);
+      EXPECT_NE(end.message().find(fmt::format("the state's histogram counts {} entries of 3", count)),
+                std::string::npos)
+          << end.to_string();
+    }
+  }
+}
+
 /// A state says which of its arrays all ranks hold alike.
 TEST(OkOptions, ArraysOfARankAreItsOwnAndTheOthersAreEqual) {
   OkRig rig(3, 20, 4, "momentum=0.5");

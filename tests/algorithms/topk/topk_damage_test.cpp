@@ -48,6 +48,23 @@ TEST(TopkDamage, AMessageThatCanNotBeIsAnErrorThatNamesItsSender) {
   }
 }
 
+TEST(TopkDamage, MoreEntriesThanAllRanksSelectAreAnError) {
+  Vectors inputs(2, std::vector<float>(100));
+  std::fill_n(inputs[0].begin() + 30, 10, 1.0f);
+  for (const char* algorithm : {"sparse_doubling", "sparse_split"}) {
+    const Status end = run_changed(inputs, algorithm, "topk:k=10,feedback=0,format=coordinates,ranges=even", 1,
+                                   [&](Peer, Bytes& bytes) {
+                                     kernels::EntriesHeader header;
+                                     std::memcpy(&header, bytes.data(), sizeof(header));
+                                     if (header.segment != 0) return;
+                                     Sparse many{Dtype::F32, header.length, {}, std::vector<std::uint64_t>(20, 1)};
+                                     for (std::uint32_t place = 0; place < 20; ++place) many.places.push_back(place);
+                                     bytes = written(many, kernels::Format::Coordinates, 0);
+                                   });
+    EXPECT_TRUE(says(end, "the ranks have sent 30 entries of a range, at most 20 were agreed on")) << end.to_string();
+  }
+}
+
 TEST(TopkDamage, CountsOfPlacesThatCanNotBeAreAnError) {
   const Vectors inputs = sparse_inputs(Pattern::Full, 2, 2000, 1);
   for (std::size_t place : {7u, 6u, 1u}) {

@@ -2,6 +2,7 @@
 
 #include "algorithms/topk/topk.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
+#include "tests/support/calls.hpp"
 
 // What each option of topk means, and what is refused.
 namespace lacuna::test {
@@ -127,6 +128,45 @@ std::vector<std::size_t> gaussian_places(const std::vector<float>& values, std::
   }
 }
 
+/// Of 64 samples the largest stands for k, so that often there is no room for all above it: then the k largest are
+/// taken. Two ranks with the same values: of those that both have taken the result has the double.
+TEST(TopkOptions, ASampleThatTakesTooMuchCountsForNothingAndEachIsDrawnAnew) {
+  constexpr std::size_t k = 100;
+  std::vector<float> values(10000);
+  std::iota(values.begin(), values.end(), 1.0f);
+  std::shuffle(values.begin(), values.end(), std::mt19937(1));
+  SparseRig rig(2);
+  std::set<std::size_t> most;
+  int unlike = 0, exactly = 0;
+  for (int run = 0; run < 30; ++run) {
+    ASSERT_EQ(rig.run({values, values}, "sparse_allgather", "k=100,selection=sampled,samples=64,feedback=0"), "");
+    std::array<std::size_t, 2> taken{};  // by one at least, by both
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      taken[0] += rig.outputs[0][i] != 0;
+      taken[1] += rig.outputs[0][i] == 2 * values[i];
+    }
+    ASSERT_LE(taken[0], k + k / 3);
+    ASSERT_EQ(rig.outputs[0],
+              sum_of({only(values, largest_places(values, taken[0])), only(values, largest_places(values, taken[1]))}))
+        << run;
+    most.insert(taken[0]);
+    unlike += taken[0] != taken[1];
+    exactly += taken[0] == k || taken[1] == k;
+  }
+  EXPECT_GT(most.size(), 5u);
+  EXPECT_GT(unlike, 10);
+  EXPECT_GT(exactly, 5);
+}
+
+TEST(TopkOptions, ADensityIsRoundedAndTakesAtLeastOneElement) {
+  const Vectors inputs = sparse_inputs(Pattern::Full, 1, 100, 1);
+  for (const auto& [density, entries] : {std::pair("0.015", 2u), {"0.0149", 1u}, {"0.001", 1u}, {"0.996", 100u}}) {
+    SparseRig rig(1);
+    ASSERT_EQ(rig.run(inputs, "sparse_allgather", fmt::format("density={}", density)), "");
+    EXPECT_EQ(rig.outputs[0], only(inputs[0], largest_places(inputs[0], entries))) << density;
+  }
+}
+
 TEST(TopkOptions, AGaussianThresholdMovesByItsStepsUntilItTakesAboutK) {
   constexpr std::size_t count = 20000, k = count / 100;
   std::set<std::size_t> taken;
@@ -248,6 +288,24 @@ TEST(TopkOptions, ReportsCountWhatWasAskedSelectedKeptAndCameOut) {
       EXPECT_TRUE(rig.ranks.communicator(rank).finish(*runs[static_cast<std::size_t>(rank)]));
     }
   }
+}
+
+TEST(TopkOptions, ReportsOfEntriesWithoutFeedbackCountWhatIsLetGo) {
+  SparseRig rig(1);
+  const std::vector<std::uint32_t> places = {4, 1, 6, 0};
+  const std::vector<float> values = {5, -4, 3, 2};
+  rig.outputs[0].assign(8, 0);
+  Call call{.collective = Collective::Allreduce, .input = values.data(), .output = rig.outputs[0].data(), .count = 8};
+  call.input_entries = {places.data(), places.size()};
+  call.options.algorithm = "sparse_allgather";
+  call.options.method = *method_options("topk:k=3,feedback=0");
+  runtime::Run& run = must_post(rig.ranks, 0, call);
+  ASSERT_TRUE(rig.ranks.sweep_until([&] { return run.finished; }));
+  const Report report = rig.ranks.communicator(0).report(run);
+  EXPECT_EQ(report.selected, 3u);
+  EXPECT_EQ(report.contributed, 3u);
+  EXPECT_EQ(report.kept, 1u);
+  EXPECT_EQ(rig.outputs[0], (std::vector<float>{0, -4, 0, 0, 5, 0, 3, 0}));
 }
 
 /// Why a call of one rank is refused.
