@@ -4,7 +4,7 @@ include(CheckCXXCompilerFlag)
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(LACUNA_KOKKOS "Build the library that runs the kernels by Kokkos too (LACUNA_KERNELS=kokkos)" OFF)
 option(LACUNA_WERROR "Treat warnings as errors" OFF)
-set(LACUNA_ARCH "native" CACHE STRING "Value of -march; empty for the compiler's default")
+set(LACUNA_ARCH "" CACHE STRING "Value of -march for all but the kernels; empty for the compiler's default")
 set(LACUNA_SANITIZE "" CACHE STRING "Value of -fsanitize: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
