@@ -1,11 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <random>
 
 #include "tests/support/delayed_compute.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
+
+/// How many orders a test draws for each of its many cases. The sanitizers look at each step, not at statistics.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::uint64_t drawn_orders = 1;
+#else
+inline constexpr std::uint64_t drawn_orders = 4;
+#endif
 
 /// Ranks whose messages come in an order that a seed draws, with limits that it draws too; with 0 in order.
 inline RanksOptions drawn_options(std::uint64_t seed) {
