@@ -48,14 +48,17 @@ Status Communicator::status() const {
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
   CollectiveRun* run = nullptr;
+  Status ready;
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
     run = &executor_.take_call();
     fill(*run, call, algorithm);
-    launch(*run);
+    ready = make_ready(*run, lock);
+    ready ? launch(*run) : give_back(*run);
   }
   executor_.flush_deferred();
+  if (!ready) return ready;
   show_to_tools(*run);
   return run;
 }
@@ -97,6 +100,11 @@ Status Communicator::start(Run& run) {
     if (Status may = may_start(call.call, *call.algorithm); !may) return may;
     const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored since
     if (Status valid = check ? check(call.call, *call.algorithm, hosts_) : Status(); !valid) return valid;
+    run.finished = false;  // while the lock is free nobody else starts it
+    if (Status ready = make_ready(call, lock); !ready) {
+      run.finished = true;
+      return ready;
+    }
     launch(call);
   }
   executor_.flush_deferred();
@@ -144,10 +152,8 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.in_place = is_in_place(run.call, rank());
 }
 
-/// Numbers the run and starts it.
+/// Numbers the run, which is ready, and starts it.
 void Communicator::launch(CollectiveRun& run) {
-  make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
-  run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.next_part = run.parts_done = 0;
   run.chains.clear();
   if (run.method) begin_method(run);
@@ -156,6 +162,13 @@ void Communicator::launch(CollectiveRun& run) {
   reset(run);
   ++tally(run).started;
   executor_.begin(run);
+}
+
+/// The run does not start: its memory serves others.
+void Communicator::give_back(CollectiveRun& run) {
+  run.plan.clear();
+  run.finished = true;
+  executor_.abandon(run);
 }
 
 void Communicator::reset(Run& run) {
@@ -174,8 +187,8 @@ GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& 
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {
-  const Algorithm& program = part.plan->program ? *part.plan->program : *collective_of(part).algorithm;
-  return graphs_.get(program, graph_shape(program, structure_of(part), part.order));
+  const CollectiveRun& run = collective_of(part);
+  return graphs_.get(program_of(run, *part.plan), graph_shape(run, *part.plan, part.order));
 }
 
 void Communicator::ended(Run& run, std::uint64_t now) {

@@ -127,6 +127,7 @@ class Communicator {
   Status check(const Message& message) const;
   void fill(MessageRun& run, const Message& message);
   static void reset(Run& run);
+  void give_back(CollectiveRun& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
   static void show_to_tools(Run& run);
@@ -151,6 +152,17 @@ class Communicator {
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
   void launch(CollectiveRun& run);
 
+  // What a run needs before it starts (communicator_ready.cpp)
+  /// Plans the run, and makes what its plan needs and this rank lacks, while it lets go of the lock. Ok, or why the run
+  /// can't start: nothing has been numbered or drawn.
+  Status make_ready(CollectiveRun& run, Executor::Lock& lock);
+  void plan(CollectiveRun& run);
+  bool lacks_something(const CollectiveRun& run) const;
+  void make_part(CollectiveRun& run, std::uint32_t number, GraphCache& made) const;
+  /// From which a call draws.
+  Sampler& sampler_of(const Options& options);
+  static const Algorithm& program_of(const CollectiveRun& run, const PartPlan& part);
+
   // Calls with a method (communicator_methods.cpp)
   /// Ok, or why its method or its state do not allow it to start now.
   Status check_method(const Call& call, const Algorithm& algorithm) const;
@@ -162,6 +174,9 @@ class Communicator {
   const PartCost& dense_cost(const ActivePart& part);
 
   GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;
+  GraphShape graph_shape(const CollectiveRun& run, const PartPlan& part, const Order& order) const {
+    return graph_shape(program_of(run, part), structure_of(run, part), order);
+  }
   CallTally& tally(const Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 

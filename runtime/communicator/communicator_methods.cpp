@@ -49,7 +49,7 @@ void Communicator::begin_method(CollectiveRun& run) {
     run.plan.writes_state = false;
   }
   if (run.plan.draws) {
-    Sampler& sampler = options.sampler ? *options.sampler : options.state ? options.state->sampler : sampler_;
+    Sampler& sampler = sampler_of(options);
     run.sampler = sampler;
     ++sampler.draw;
   } else {
@@ -63,7 +63,7 @@ void Communicator::begin_method(CollectiveRun& run) {
 }
 
 const PartCost& Communicator::cost(const ActivePart& part, const Structure& structure, const Order& order) {
-  const Algorithm& program = part.plan->program ? *part.plan->program : *collective_of(part).algorithm;
+  const Algorithm& program = program_of(collective_of(part), *part.plan);
   const GraphShape whole = graph_shape(program, structure, order);
   return costs_.get(program, whole).of(whole.position, part.count);
 }

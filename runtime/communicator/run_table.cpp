@@ -17,8 +17,8 @@ std::uint32_t folded(std::uint64_t history) { return static_cast<std::uint32_t>(
 RunTable::RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages)
     : most_calls_(most_calls),
       most_messages_(most_messages),
-      next_run_(first),
       runs_(std::bit_ceil(most_calls)),
+      next_run_(first),
       records_(runs_.size()) {}
 
 Status RunTable::why_no_call() const {
@@ -40,7 +40,7 @@ Status RunTable::has_room_for_message() const {
 
 void RunTable::add_call(CollectiveRun& call) {
   if (!call.chains.empty()) chains_.resize(records_.size());
-  call.number = next_run_++;
+  call.number = next_run_;
   keep_record(call);
   runs_[slot_of(call.number)] = &call;
   ++unfinished_;
@@ -64,25 +64,25 @@ void RunTable::remove(const MessageRun& message) {
 }
 
 void RunTable::keep_record(CollectiveRun& run) {
-  Record& record = records_[slot_of(run.number)];
-  record.number = run.number;
-  record.call = agreed_call(run);
+  Record record{.number = run.number, .call = agreed_call(run), .has_method = run.method != nullptr};
   if (named_ != run.algorithm) {
     named_ = run.algorithm;
     name_digest_ = Digest().add(named_->name);
   }
   Digest digest = name_digest_;
   add(digest, record.call);
-  record.has_method = run.method != nullptr;
-  if (run.method) {
-    if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
-    AgreedMethod& method = methods_asked_for_[slot_of(run.number)];
-    method = agreed_method(run);
-    add(digest, method);
-  }
+  std::optional<AgreedMethod> method;
+  if (run.method) add(digest, method.emplace(agreed_method(run)));
   record.digest = digest.value();
   record.history = history_.add(record.digest).value();
   run.digest = folded(record.history);
+  const std::lock_guard lock(told_);
+  if (method) {
+    if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
+    methods_asked_for_[slot_of(run.number)] = *std::move(method);
+  }
+  records_[slot_of(run.number)] = record;
+  next_run_ = run.number + 1;
 }
 
 const RunTable::Record* RunTable::record_of(std::uint32_t number) const {
@@ -129,6 +129,7 @@ Watched::Posted RunTable::told(std::uint32_t number) const {
 }
 
 std::optional<Watched::Posted> RunTable::posted(std::uint32_t number) const {
+  const std::lock_guard lock(told_);
   if (!comes_before(number, next_run_)) return std::nullopt;
   Watched::Posted posted = told(number);
   for (std::uint32_t back = 1; back < calls_told && record_of(number - back); ++back) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@
 namespace lacuna::runtime {
 
 /// The unfinished runs of a communicator, and what the last calls asked for, also after their end. Numbers the calls,
-/// from any number on: they wrap around. Its owner locks.
+/// from any number on: they wrap around.
+/// Thread rule: its owner locks, but for posted(), which any thread may call at any time.
 class RunTable {
  public:
   RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages);
@@ -63,7 +65,7 @@ class RunTable {
   }
   /// What was posted under this number; digest 0 if that is forgotten.
   Watched::Posted told(std::uint32_t number) const;
-  /// The same, with the calls before it; nothing if it was not posted.
+  /// The same, with the calls before it; nothing if it was not posted. It waits only while a call is being numbered.
   std::optional<Watched::Posted> posted(std::uint32_t number) const;
   /// What an unfinished call asks for, and what it waits for.
   std::string text_of(const CollectiveRun& run) const;
@@ -87,16 +89,19 @@ class RunTable {
   std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
 
   const std::uint32_t most_calls_, most_messages_;
+  std::uint32_t unfinished_ = 0;            // calls
+  std::vector<CollectiveRun*> runs_;        // unfinished calls, by slot
+  std::vector<MessageRun*> messages_;       // unfinished ones
+  std::vector<std::vector<Chain>> chains_;  // beside records_, of calls that have ended, once parts could follow others
+  Digest history_;                          // of all calls so far
+  const Algorithm* named_ = nullptr;        // whose name's digest is kept
+  Digest name_digest_;
+
+  // The owner changes these under this mutex too, so that posted() needs no other.
+  mutable std::mutex told_;
   std::uint32_t next_run_;
-  std::uint32_t unfinished_ = 0;       // calls
-  std::vector<CollectiveRun*> runs_;   // unfinished calls, by slot
-  std::vector<MessageRun*> messages_;  // unfinished ones
   std::vector<Record> records_;
   std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
-  std::vector<std::vector<Chain>> chains_;       // likewise, of calls that have ended, once parts could follow others
-  Digest history_;                               // of all calls so far
-  const Algorithm* named_ = nullptr;             // whose name's digest is kept
-  Digest name_digest_;
 };
 
 }  // namespace lacuna::runtime

@@ -158,6 +158,18 @@ void place_scratch(ActivePart& part) {
   }
 }
 
+bool lacks_array(const Graph& graph, const MethodState& state) {
+  const auto& buffers = graph.tables().buffers;
+  return std::any_of(buffers.begin(), buffers.end(),
+                     [&](const BufferInfo& info) { return info.role == Role::State && !state.find(info.name); });
+}
+
+void make_arrays(const ActivePart& part) {
+  for (const BufferInfo& info : part.graph->tables().buffers) {
+    if (info.role == Role::State) array_of(part, info);
+  }
+}
+
 Extent resolve(const ActivePart& part, const Region& region) {
   if (region.is_signal()) return {};
   const PartBuffer& buffer = part.buffer(region);
@@ -194,9 +206,9 @@ Scale scale_of(const ActivePart& part, const Step& step) {
   return averages ? Scale{.divisor = all} : Scale{};
 }
 
-Structure structure_of(const ActivePart& part) {
-  Structure structure = part.plan->structure;
-  structure.in_place = collective_of(part).in_place || structure.data != Data::Own;
+Structure structure_of(const CollectiveRun& run, const PartPlan& part) {
+  Structure structure = part.structure;
+  structure.in_place = run.in_place || structure.data != Data::Own;
   return structure;
 }
 

@@ -13,6 +13,7 @@
 
 namespace lacuna::runtime {
 
+struct CollectiveRun;
 struct Landing;
 struct Run;
 
@@ -87,14 +88,19 @@ void cut(ActivePart& part);
 void lay_out(ActivePart& part);
 void place_scratch(ActivePart& part);
 
+/// Does the state lack an array that the graph wants?
+bool lacks_array(const Graph& graph, const MethodState& state);
+/// Makes the arrays that are lacking. The part's run, plan, graph, place and segment stand.
+void make_arrays(const ActivePart& part);
+
 /// Throws std::length_error where a value says more than the buffer holds.
 Extent resolve(const ActivePart& part, const Region& region);
 
 /// What the result of this step is scaled by.
 Scale scale_of(const ActivePart& part, const Step& step);
 
-/// What its graph depends on besides its algorithm and the place of its rank.
-Structure structure_of(const ActivePart& part);
+/// What the graph of a part of this plan depends on besides its algorithm and the place of its rank.
+Structure structure_of(const CollectiveRun& run, const PartPlan& part);
 
 /// Of the messages of a part that follows one with this digest.
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);

@@ -72,16 +72,18 @@ void Executor::activate_part(CollectiveRun& run) {
   part.digest = run.digest;
   part.plan = &run.plan.parts[part.number];
   part.greets = part.plan->draw == 0 && !part.plan->beside;
-  begin_part(part);
+  ReadyPart& ready = run.ready[part.number];
+  part.order = std::move(ready.order);
+  begin_part(part, ready.graph);
 }
 
-void Executor::begin_part(ActivePart& part) {
+/// Its plan and its order stand. `known`: its graph, or null.
+void Executor::begin_part(ActivePart& part, const std::shared_ptr<const Graph>& known) {
   CollectiveRun& run = collective_of(part);
   if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
-  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, *part.plan);
   part.position = part.order.position_of(run.communicator->rank());
-  // Nearly always the graph of the last time: counting its owners would cost more than to compare.
-  if (const auto& planned = run.communicator->graph(part); part.graph != planned) part.graph = planned;
+  const std::shared_ptr<const Graph>& graph = known ? known : run.communicator->graph(part);
+  if (part.graph != graph) part.graph = graph;
   cut(part);
   prepare(part);
   adopt_early_messages(part);
@@ -171,7 +173,8 @@ bool Executor::follow(ActivePart& part) {
   part.number += run.parts;
   part.greets = false;
   part.digest = digest_after(part.digest, *part.plan);
-  begin_part(part);
+  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, *part.plan);
+  begin_part(part, nullptr);
   return true;
 }
 

@@ -37,7 +37,8 @@ struct Finished {
 ///
 /// Thread rule: public functions may be called from any thread, some by communicators only, under a Lock. Everything
 /// below them holds `mutex_`, which a progress loop lets go of between rounds; callbacks of the transport run under it
-/// and never call users.
+/// and never call users. Who holds it may do so for long, as parts begin and end under it. Only posted() does without
+/// it.
 class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
@@ -90,7 +91,7 @@ class Executor : public Watched, private Receiver {
   /// After fail(): the operations that waited for the peers to stop end if all have. Else, or if not only peers but
   /// devices can touch their memory, they stay, and their memory is not reclaimed.
   void release(bool all_have_stopped) override;
-  /// progress() from the watch's thread, which runs no code of the caller's.
+  /// progress() from a thread of the watch, which runs no code of the caller's.
   void help() override;
 
   /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
@@ -101,8 +102,12 @@ class Executor : public Watched, private Receiver {
     Lock& operator=(const Lock&) = delete;
 
     std::unique_lock<std::mutex>& native() { return lock_; }
+    /// Lets go of it for a while.
+    void unlock() { lock_.unlock(); }
+    void lock();
 
    private:
+    const Executor& executor_;
     std::unique_lock<std::mutex> lock_;
   };
 
@@ -148,13 +153,14 @@ class Executor : public Watched, private Receiver {
 
   // Counting (executor_counters.cpp)
   void retire(const Communicator& communicator, Reach reach);
+  void tell_retired(const Communicator& communicator, Reach reach);
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
   bool has_next_part(const CollectiveRun& run) const;
   void activate_part(CollectiveRun& run);
   ActivePart& add_part(Run& run);
-  void begin_part(ActivePart& part);
+  void begin_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
   void prepare(ActivePart& part);
   void give_back_memory(ActivePart& part);
   void release(PartBuffer& buffer);
@@ -278,6 +284,8 @@ class Executor : public Watched, private Receiver {
 
   Links links_;
   Lanes<StepOf> ready_;
+  // Changes of the next two hold this mutex too, so that the watch can be told what was posted without the big lock.
+  mutable std::mutex told_;
   std::vector<Communicator*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;

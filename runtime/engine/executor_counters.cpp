@@ -37,8 +37,9 @@ void Executor::count_wait(std::uint64_t begin) {
   if (tracer_) tracer_->waited(begin);
 }
 
-/// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.
-void Executor::retire(const Communicator& communicator, Reach reach) {
+/// Keeps how far a communicator came, for the watch and for the goodbye.
+void Executor::tell_retired(const Communicator& communicator, Reach reach) {
+  const std::lock_guard lock(told_);
   std::erase(communicators_, &communicator);
   retired_.push_back(std::move(reach));
   if (retired_.size() > communicators_told) {
@@ -46,6 +47,11 @@ void Executor::retire(const Communicator& communicator, Reach reach) {
     forgotten = {.digest = 0, .text = {}, .history = forgotten.history};
   }
   if (retired_.size() > most_reaches) retired_.pop_front();
+}
+
+/// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.
+void Executor::retire(const Communicator& communicator, Reach reach) {
+  tell_retired(communicator, std::move(reach));
   if (retired_counters_.size() == most_retired) {
     CommunicatorCounters& together = retired_counters_[0];
     together += retired_counters_[1];

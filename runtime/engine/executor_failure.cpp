@@ -18,7 +18,7 @@ std::vector<Reach> Executor::reached() const {
 }
 
 std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
-  Lock lock(*this);
+  const std::lock_guard lock(told_);
   for (Communicator* one : communicators_) {
     if (one->id() == communicator) return one->runs().posted(run);
   }
@@ -103,6 +103,7 @@ void Executor::help() {
 }
 
 const Status& Executor::join(Communicator& communicator) {
+  const std::lock_guard lock(told_);
   communicators_.push_back(&communicator);
   return verdict_;
 }

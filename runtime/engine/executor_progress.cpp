@@ -9,6 +9,7 @@
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -32,11 +33,14 @@ std::size_t fragment_size(const Transport& transport) {
 
 }  // namespace
 
-Executor::Lock::Lock(const Executor& executor) : lock_(executor.mutex_, std::try_to_lock) {
-  if (lock_.owns_lock()) return;
-  executor.contenders_.fetch_add(1, std::memory_order_relaxed);
+Executor::Lock::Lock(const Executor& executor) : executor_(executor), lock_(executor.mutex_, std::try_to_lock) {
+  if (!lock_.owns_lock()) lock();
+}
+
+void Executor::Lock::lock() {
+  executor_.contenders_.fetch_add(1, std::memory_order_relaxed);
   lock_.lock();
-  executor.contenders_.fetch_sub(1, std::memory_order_relaxed);
+  executor_.contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 /// Between two rounds of polling: whoever waits for the lock goes first, else a polling thread would starve it.
@@ -83,7 +87,7 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
               fragment_bytes_);
   }
-  if (options_.progress_thread) thread_ = std::thread([this] { progress_loop(); });
+  if (options_.progress_thread) thread_ = start_thread([this] { progress_loop(); });
   return {};
 }
 
@@ -98,9 +102,9 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   Lock lock(*this);
   if (state_ != State::Closing) return verdict_;
   const auto pause = [&] {
-    lock.native().unlock();
+    lock.unlock();
     std::this_thread::sleep_for(closing_pause);
-    lock.native().lock();
+    lock.lock();
     return state_ == State::Closing;
   };
   const Status closed = transport_->close(deadline, pause, ending_);

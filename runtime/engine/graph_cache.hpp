@@ -12,8 +12,14 @@ namespace lacuna::runtime {
 /// The graphs used last. Few serve all calls, so the newest stand first in a short list.
 class GraphCache {
  public:
-  /// Valid until the next call.
+  // What these return is valid until the next call.
+
+  /// Null if it is not there.
+  const std::shared_ptr<const Graph>* find(const Algorithm& algorithm, GraphShape shape);
+  /// Makes it if it is not there.
   const std::shared_ptr<const Graph>& get(const Algorithm& algorithm, GraphShape shape);
+  /// Takes over the graphs of another cache.
+  void take(GraphCache&& other);
 
  private:
   /// Where positions are drawn, each may come.
@@ -26,6 +32,8 @@ class GraphCache {
     GraphShape shape;
     std::shared_ptr<const Graph> graph;
   };
+  void trim();
+
   std::list<Entry> entries_;
 };
 

@@ -68,6 +68,12 @@ struct KeptMemory {
   std::unique_ptr<std::byte[]> bytes{};
 };
 
+/// What a part of the plan begins with.
+struct ReadyPart {
+  Order order;
+  std::shared_ptr<const Graph> graph;  ///< null: it is to be made when the part begins
+};
+
 /// One execution of a call of a collective: the parts of its plan, and what follows them. The tables of its call are
 /// its own, with all offsets.
 struct CollectiveRun : Run {
@@ -80,6 +86,7 @@ struct CollectiveRun : Run {
 
   Plan plan;
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
+  std::vector<ReadyPart> ready;  ///< by part of the plan, and left over from longer plans
   std::uint32_t next_part = 0;   ///< of the plan
   std::uint32_t parts_done = 0;  ///< whose chains have ended
   std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none

@@ -33,7 +33,8 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
       watched_(watched),
       wake_(std::move(wake)),
       submitted_(times.throttle),
-      looked_at_(times.throttle) {
+      looked_at_(times.throttle),
+      attendant_(watched) {
   const Clock::time_point now = Clock::now();
   for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
     Member one{
@@ -102,6 +103,7 @@ void Control::run() {
       ask_time();
     }
     if (orders.leave) say_goodbye(*std::move(orders.leave));
+    if (orders.has_stopped) tell_stopped();
     keep_time();
     help_leavers();
     stopping_ |= orders.stop;
@@ -134,7 +136,7 @@ Clock::time_point Control::next_duty() const {
   for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
   if (now_ < help_until_)
     next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
-  if (failed_ && !released_) next = std::min(next, stop_until_);
+  if (failed_ && !released_ && member(rank_).has_stopped) next = std::min(next, stop_until_);
   for (const Fallback& one : fallbacks_) next = std::min(next, one.until);
   for (const Member& one : members_) {
     if (!failed_ && !one.has_left && one.channel.is_open()) next = std::min(next, missed_at(one));
@@ -250,9 +252,18 @@ void Control::conclude(const Status& verdict) {
       watch_messages::send_verdict(one.channel, {.reason = verdict, .communicator = {}, .members = {}});
     }
   }
-  watched_.fail(verdict);
-  member(rank_).has_stopped = true;
   stop_until_ = now_ + period_ + times_.stop;
+  attendant_.fail(verdict, [this] {
+    {
+      const std::lock_guard lock(mutex_);
+      orders_.has_stopped = true;
+    }
+    wake();
+  });
+}
+
+void Control::tell_stopped() {
+  member(rank_).has_stopped = true;
   if (rank_ != 0) tell_all(Say::Stopped);
 }
 
@@ -268,10 +279,10 @@ void Control::hub_leaves() {
   for (const Fallback& one : std::exchange(fallbacks_, {})) decide_alone(one.trouble);
 }
 
-/// Rank 0 waits for the others, the others for rank 0; nobody for long. The verdict is rank 0's, or on rank 0 itself:
-/// there is none on the job after its goodbye.
+/// Once this process has stopped, rank 0 waits for the others and the others wait for rank 0; nobody waits for long.
+/// The verdict is rank 0's or about rank 0: there is no verdict on the job after its goodbye.
 void Control::release_when_stopped() {
-  if (!failed_ || released_) return;
+  if (!failed_ || released_ || !member(rank_).has_stopped) return;
   if (rank_ == 0 || size() == 2) {
     all_have_stopped_ |=
         std::all_of(members_.begin(), members_.end(), [](const Member& one) { return one.has_stopped; });
@@ -279,7 +290,7 @@ void Control::release_when_stopped() {
   if (!all_have_stopped_ && now_ < stop_until_) return;
   released_ = true;
   if (rank_ == 0 && all_have_stopped_) tell_all(Say::Released);
-  watched_.release(all_have_stopped_);
+  attendant_.release(all_have_stopped_);
 }
 
 void Control::tell_all(Say kind) {
@@ -297,7 +308,7 @@ void Control::say_goodbye(std::vector<Reach> reached) {
 }
 
 void Control::help_leavers() {
-  if (now_ < help_until_) watched_.help();
+  if (now_ < help_until_) attendant_.help();
 }
 
 void Control::farewell() {

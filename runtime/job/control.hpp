@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/attendant.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/fork_guard.hpp"
 #include "runtime/job/inquiry.hpp"
@@ -15,6 +16,7 @@
 namespace lacuna::runtime {
 
 /// What the watch's thread does. submit(), leave() and stop() may be called from any thread; all else happens in run().
+/// run() waits for nothing but its connections: an attendant does what may take the process long.
 class Control {
  public:
   /// `wake`: an eventfd that does not block.
@@ -28,6 +30,8 @@ class Control {
   void compare_clocks(std::chrono::milliseconds longest);
   std::optional<ClockRelation> clock() const;
 
+  /// Starts the attendant's thread, before run(). Throws std::system_error if the system has no thread.
+  void start_attendant() { attendant_.start(); }
   /// Serves until stop(). After leave() that is not the end of it before the goodbyes, nor before all have stopped if
   /// the job has failed.
   void run();
@@ -55,6 +59,7 @@ class Control {
     std::vector<Trouble> troubles;
     std::optional<std::vector<Reach>> leave;
     bool stop = false;
+    bool has_stopped = false;  // this process moves no data any more
     bool compare_clocks = false;
   };
   struct Fallback {
@@ -78,6 +83,7 @@ class Control {
   void farewell();
   void compare_goodbyes() const;
   void conclude(const Status& verdict);
+  void tell_stopped();
   void take_verdict(Rank from, const Frame& frame);
   void hub_leaves();
   void release_when_stopped();
@@ -93,6 +99,7 @@ class Control {
   Clock::time_point missed_at(const Member& one) const { return one.heard + period_ + silence_; }
 
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
+  const Member& member(Rank rank) const { return members_[static_cast<std::size_t>(rank)]; }
 
   // Troubles (control_inquiries.cpp)
   void raise(Trouble trouble);
@@ -132,6 +139,7 @@ class Control {
   Throttle looked_at_;
   std::vector<Fallback> fallbacks_;      // elsewhere, one for each communicator
   std::vector<std::uint64_t> poisoned_;  // communicators, the last ones
+  Attendant attendant_;
   const AtFork at_fork_{[this] { close_in_child(); }};
 };
 

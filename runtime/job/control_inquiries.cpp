@@ -135,7 +135,7 @@ void Control::poison(const watch_messages::Verdict& verdict, Rank teller) {
     if (channel.is_open() && rank != teller && is_to_know) watch_messages::send_verdict(channel, verdict);
   }
   if (!is_among(verdict.members, rank_)) return;
-  watched_.poison(id, verdict.reason);
+  attendant_.poison(id, verdict.reason);
   help_until_ = std::max(help_until_, now_ + longest_leave);  // until the members have let go of each other's memory
 }
 

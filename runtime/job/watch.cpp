@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
-#include <csignal>
 #include <system_error>
 
 #include "runtime/job/control.hpp"
+#include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
 
@@ -25,18 +25,13 @@ Result<std::unique_ptr<Watch>> Watch::start(Membership& membership, Watched& wat
 Status Watch::start_thread() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) return Status::ok();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  Status status;
   try {
-    thread_ = std::thread([control = control_.get()] { control->run(); });
+    control_->start_attendant();
+    thread_ = lacuna::start_thread([control = control_.get()] { control->run(); });
   } catch (const std::system_error& error) {
-    status = Status(Code::Internal, fmt::format("the watch gets no thread: {}", error.what()));
+    return {Code::Internal, fmt::format("the watch gets no thread: {}", error.what())};
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return status;
+  return {};
 }
 
 Watch::~Watch() {

@@ -19,7 +19,8 @@ namespace lacuna::runtime {
 class Control;
 struct Membership;
 
-/// What the watch asks of the process that it serves, from its own thread.
+/// What the watch asks of the process that it serves. The watch's own thread, which must go on beating, calls posted();
+/// a second thread of the watch calls the others, which may take as long as they need.
 class Watched {
  public:
   virtual ~Watched() = default;
@@ -31,7 +32,8 @@ class Watched {
     std::uint64_t history = 0;     ///< stands for this call and all before it; 0: forgotten
     std::vector<Posted> before{};  ///< the calls before it that are remembered, the youngest first, without theirs
   };
-  /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted.
+  /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted. Must not wait for
+  /// anything that the process may take long over.
   virtual std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) = 0;
   /// A verdict on one communicator: poison it with this status; the others go on. One that is not there (any more) is
   /// no error. Must not destroy the watch.
@@ -102,8 +104,8 @@ inline constexpr std::chrono::milliseconds longest_leave{5000};
 ///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, where a
 ///   connection broke; PeerFailed, "rank 3 left the job before call 17".
 ///
-/// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. One sleeping thread per
-/// rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
+/// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. Two sleeping threads
+/// per rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
 /// alone, for itself. A rank that finds that it was itself suspended blames nobody for the time.
 ///
 /// A rank that leaves says what it called last. Who has heard the goodbyes of others by its own end, rank 0 those of
