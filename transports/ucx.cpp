@@ -45,7 +45,6 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
   }
   rank_ = static_cast<Peer>(mine - addresses.begin());
   addresses_ = std::move(addresses);
-  receiver_ = &receiver;
   links_.resize(addresses_.size());
   for (std::size_t peer = 0; peer < links_.size(); ++peer) {
     links_[peer].owner = this;
@@ -54,8 +53,9 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
   make_room(failures_, 2 * links_.size());
   make_room(goodbyes_, links_.size());
   make_room(connections_, 2 * links_.size());
-  const int status = set_handlers();
-  return status == UCS_OK ? Status() : ucx_error(status);
+  if (const int status = set_handlers(); status != UCS_OK) return ucx_error(status);
+  receiver_ = &receiver;
+  return {};
 }
 
 Status UcxTransport::viable(const Memory& memory) const {

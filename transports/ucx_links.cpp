@@ -130,6 +130,10 @@ bool UcxTransport::is_through(const UcxLink& link) {
 
 Status UcxTransport::close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) {
   if (!ucx_.worker) return {};
+  if (!receiver_) {  // never connected: UCX makes no progress, as what peers have sent already would meet no handler
+    release_ucx();
+    return {};
+  }
   const auto until = Clock::now() + deadline;
   closing_ = true;
   let_go_of_everything();
@@ -157,10 +161,14 @@ Status UcxTransport::close(std::chrono::milliseconds deadline, const std::functi
   }
   settle();
   if (operations_.in_use() > 0) static_cast<void>(abandon());
+  release_ucx();
+  return status;
+}
+
+void UcxTransport::release_ucx() {
   ucx_.worker.reset();
   ucx_.context.reset();
   ucx_.event_fd = -1;
-  return status;
 }
 
 void UcxTransport::let_go_of_everything() {

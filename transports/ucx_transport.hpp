@@ -92,6 +92,7 @@ class UcxTransport final : public Transport {
   void let_go_of_everything();
   Waited flush_endpoints(Clock::time_point until, const std::function<bool()>& pause);
   void settle();
+  void release_ucx();
   Status unanswered() const;
 
   // ucx_access.cpp

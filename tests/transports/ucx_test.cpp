@@ -312,6 +312,25 @@ TEST(Ucx, AKilledPeerOverTcpIsReportedAndEndsWhatWasPending) {
   EXPECT_EQ(pair[0].wait(), 0);
 }
 
+// A rank that fails on its way to connect() ends its transport, while peers that came further have sent it messages.
+TEST(Ucx, WhatHasComeBeforeItIsConnectedDoesNotKeepItFromClosing) {
+  for (const std::string& devices : {shared_memory, tcp}) {
+    Process alone([&](const Process::Say& say) {
+      auto transports = make_ranks(devices, 2);
+      Witness witness;
+      EXPECT_TRUE(transports[1]->connect({transports[0]->address(), transports[1]->address()}, witness));
+      const Bytes bytes(64);
+      int token = 0;
+      transports[1]->send(0, {}, bytes, Delivery::Eager, &token);
+      for (int round = 0; round < 10'000; ++round) transports[1]->progress();
+      EXPECT_TRUE(transports[0]->close(0ms));
+      transports.erase(transports.begin());
+      say(testing::Test::HasFailure() ? "failed" : "well");
+    });
+    EXPECT_EQ(alone.line(), "well") << devices;
+  }
+}
+
 TEST(Ucx, AddressesWithoutItsOwnAreRefused) {
   auto transports = make_ranks(tcp, 2);
   Witness witness;
