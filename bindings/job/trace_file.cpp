@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -26,13 +25,7 @@ constexpr int waits_track = 10;       // and following, one for each thread
 constexpr int steps_track = 1 << 20;  // and following, so many for each kind
 constexpr Nanoseconds shortest = 1;   // of a slice: arrows need something to hold on to
 
-constexpr std::array<std::string_view, 6> kind_names = {"send", "receive", "receive_reduce", "copy", "reduce", "clear"};
-constexpr std::array<std::string_view, 6> track_names = {"sends",  "receives", "receives and reduces",
-                                                         "copies", "reduces",  "clears"};
-
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
-
-std::string_view name_of(StepKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 int track_of(const StepSlice& slice) {
   return steps_track * (1 + static_cast<int>(slice.step.step_kind)) + static_cast<int>(slice.lane);
@@ -105,7 +98,7 @@ class TraceWriter {
     }
     std::set<int> tracks;
     for (const StepSlice& slice : slices_.steps) {
-      const std::string_view name = track_names[static_cast<std::size_t>(slice.step.step_kind)];
+      const std::string_view name = traits_of(slice.step.step_kind).plural;
       if (!tracks.insert(track_of(slice)).second) continue;
       write_name("thread_name", track_of(slice),
                  slice.lane == 0 ? std::string(name) : fmt::format("{} {}", name, slice.lane + 1));
@@ -139,6 +132,11 @@ class TraceWriter {
     calls_[slice.call.call] = slice.call;
   }
 
+  /// A kernel's own name, else that of the step's kind.
+  std::string_view step_name(const Tracer::Event& step) const {
+    return step.step_kind == StepKind::Kernel ? tracer_.names()[step.index] : traits_of(step.step_kind).name;
+  }
+
   void write_step(const StepSlice& slice) {
     const Tracer::Event& step = slice.step;
     const Nanoseconds start = time_of(slice.begin), end = std::max(time_of(slice.end), start + shortest);
@@ -150,9 +148,10 @@ class TraceWriter {
     }
     if (slice.sent) args += fmt::format(", \"delivery\": \"{}\"", step.eager ? "eager" : "descriptor");
     if (!slice.finished) args += ", \"unfinished\": true";
-    put(begin('X', track_of(slice), start) + fmt::format(", \"dur\": {:.3f}, \"cat\": \"step\", \"name\": \"{}\", "
+    put(begin('X', track_of(slice), start) + fmt::format(", \"dur\": {:.3f}, \"cat\": \"step\", \"name\": {}, "
                                                          "\"args\": {{{}}}}}",
-                                                         microseconds(end - start), name_of(step.step_kind), args));
+                                                         microseconds(end - start), json_string(step_name(step)),
+                                                         args));
     if (slice.sent) {
       const Nanoseconds sent = std::clamp(time_of(slice.sent), start, end - shortest);
       write_arrow('s', slice, sent, message_id(call, step, origin_.rank, step.peer));

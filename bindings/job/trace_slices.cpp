@@ -1,6 +1,5 @@
 #include "bindings/job/trace_slices.hpp"
 
-#include <array>
 #include <map>
 #include <tuple>
 
@@ -77,9 +76,9 @@ class Assembly {
     steps_.erase(found);
   }
   void assign_lanes() {
-    std::array<std::vector<std::uint64_t>, 4> ends;  // of the last slice in each lane, by kind
+    std::map<StepKind, std::vector<std::uint64_t>> ends;  // of the last slice in each lane
     for (StepSlice& slice : slices_.steps) {
-      auto& lanes = ends[static_cast<std::size_t>(slice.step.step_kind)];
+      auto& lanes = ends[slice.step.step_kind];
       while (slice.lane < lanes.size() && lanes[slice.lane] >= slice.begin) ++slice.lane;
       if (slice.lane == lanes.size()) lanes.push_back(0);
       lanes[slice.lane] = slice.end;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,17 +27,29 @@ struct GraphShape {
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };
 
-/// to and from are regions; op is the reduction of their elements.
+/// What a step does; step_kinds.def explains each kind. `to` and `from` are regions; `op` is the reduction of their
+/// elements.
 enum class StepKind : std::uint8_t {
-  Send,           ///< from goes to the peer; done when its bytes may be rewritten
-  Receive,        ///< to = the peer's bytes
-  ReceiveReduce,  ///< to = from op the peer's bytes
-  Copy,           ///< to = from
-  Reduce,         ///< to = to op from
-  Clear,          ///< to = 0
-  Kernel,         ///< what row `index` of the graph's kernel steps says
-  Release,        ///< the memory of to, where a message has landed, is needed no more
+#define LACUNA_STEP_KIND(kind, ...) kind,
+#include "runtime/graph/step_kinds.def"
+#undef LACUNA_STEP_KIND
 };
+
+/// How a kind of steps is called.
+struct StepKindTraits {
+  StepKind kind;
+  std::string_view name;    ///< of one step
+  std::string_view plural;  ///< of several
+};
+
+/// All kinds, in the order of their numbers.
+inline constexpr std::array step_kind_traits = {
+#define LACUNA_STEP_KIND(kind, ...) StepKindTraits{StepKind::kind, __VA_ARGS__},
+#include "runtime/graph/step_kinds.def"
+#undef LACUNA_STEP_KIND
+};
+
+constexpr const StepKindTraits& traits_of(StepKind kind) { return step_kind_traits[static_cast<std::size_t>(kind)]; }
 
 using StepId = std::uint32_t;
 

@@ -45,11 +45,16 @@ void Tracer::add(Event event) {
   events_.push_back(event);
 }
 
+std::uint32_t Tracer::index_of(const ActivePart& part, const Step& step) {
+  if (step.kind == StepKind::Kernel) return place_of(names_, part.graph->kernel(step).kernel->name);
+  return part.run->kind == RunKind::Collective ? step.index : as_message(*part.run).number;
+}
+
 Tracer::Event Tracer::of_step(Kind kind, const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   return {.call = part.run->traced,
           .step = id,
-          .index = part.run->kind == RunKind::Collective ? step.index : as_message(*part.run).number,
+          .index = index_of(part, step),
           .peer = !step.sends() && !step.receives() ? Rank{0} : part.process_at(step.peer),
           .part = static_cast<std::uint16_t>(part.number),
           .kind = kind,

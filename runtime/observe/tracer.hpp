@@ -29,7 +29,7 @@ class Tracer {
     std::uint32_t call = 0;          ///< its number in the trace
     std::uint32_t run = 0;           ///< CallPosted: the call's number on its communicator; a message's tag
     std::uint32_t step = 0;          ///< CallPosted: the collective; Waited: number of the thread, from 0
-    std::uint32_t index = 0;         ///< of what it sends or receives, see Sent; CallPosted: into names()
+    std::uint32_t index = 0;         ///< of what it sends or receives, see Sent; into names(): of a kernel, CallPosted
     Rank peer = 0;                   ///< of a step that sends or receives, or of a message: its rank in the job
     std::uint16_t part = 0;
     Kind kind = Kind::CallPosted;
@@ -53,11 +53,12 @@ class Tracer {
   /// In the order of their ticks, but for the waits, which stand at their end.
   const std::vector<Event>& events() const { return events_; }
   std::uint64_t dropped() const { return dropped_; }
-  /// Of algorithms; "message" for messages.
+  /// Of algorithms and kernels; "message" for messages.
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  static Event of_step(Kind kind, const ActivePart& part, StepId step);
+  std::uint32_t index_of(const ActivePart& part, const Step& step);
+  Event of_step(Kind kind, const ActivePart& part, StepId step);
   void add(Event event);
 
   const std::size_t capacity_;
