@@ -15,8 +15,6 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr std::size_t width = 4;  // bytes of an element
-
 std::string reason(const ExplainOptions& options, const Call& call) {
   if (!options.algorithm.empty()) return "it was asked for";
   const Preference* row = preference(call, options.hosts);
@@ -55,14 +53,14 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   const PartPlan part = part_of(call, **algorithm, hosts);
   if (part.entries > 0) return true;
   const Algorithm& program = part.program ? *part.program : **algorithm;
-  return cost_of(program, hosts, call.count, size_of(call.dtype), {.numbers = part.structure.numbers}).depends_on_data;
+  return cost_of(program, hosts, call.count, call.dtype, {.numbers = part.structure.numbers}).depends_on_data;
 }
 
 double Cost::seconds(double latency, double rate) const {
   return steps * latency + static_cast<double>(host_bytes) / rate;
 }
 
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t element,
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure) {
   Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
   Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
@@ -75,7 +73,7 @@ Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, 
     for (const Step& step : graph.steps()) {
       if (!step.sends()) continue;
       const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
-      const std::uint64_t bytes = element * runtime::elements_in(graph, step.from, me, count);
+      const std::uint64_t bytes = runtime::amount_in(graph, step.from, me, count).bytes_of(dtype);
       by_rank[static_cast<std::size_t>(me)].out += bytes;
       by_rank[static_cast<std::size_t>(to)].in += bytes;
       if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
@@ -105,12 +103,17 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
   for (const Algorithm* algorithm : all_algorithms()) {
     if (algorithm->collective != options.collective) continue;
     if (algorithm->supports && !algorithm->supports(call, options.hosts)) continue;
-    const Cost cost = cost_of(*algorithm, options.hosts, call.count, width);
+    const Cost cost = cost_of(*algorithm, options.hosts, call.count, call.dtype);
     fmt::print("{} {:<20} {:>6} {:>14} {:>14} {:>14} {:>9.1f} us\n", algorithm == taken ? ">" : " ", algorithm->name,
                cost.steps, name_bytes(static_cast<double>(cost.rank_bytes)),
                name_bytes(static_cast<double>(cost.host_bytes)), name_bytes(static_cast<double>(cost.total_bytes)),
                cost.seconds(options.latency, options.rate) * 1e6);
   }
+}
+
+/// The column of the method's first number, where it has numbers.
+std::string number_column(const Method& method, std::string_view text) {
+  return method.numbers.empty() ? std::string() : fmt::format(" {:>5}", text);
 }
 
 /// One that serves the method, against itself without; or why it can't do what is asked.
@@ -123,18 +126,21 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
   }
   Plan plan;
   make_plan({call, algorithm, options.hosts, std::numeric_limits<std::size_t>::max()}, plan);
-  const Structure structure{.numbers = part_of(call, algorithm, options.hosts).structure.numbers};
-  const Cost cost = cost_of(algorithm, options.hosts, call.count, width, structure);
-  const Cost dense = cost_of(one.dense ? *one.dense : algorithm, options.hosts, call.count, width);
-  const Contributors there = contributors_of(algorithm, options.hosts, call.count, structure);
-  const double saved = static_cast<double>(dense.total_bytes - cost.total_bytes);
+  const PartPlan part = part_of(call, algorithm, options.hosts);
+  const Structure structure{.numbers = part.structure.numbers};
+  const Algorithm& program = part.program ? *part.program : algorithm;
+  const Cost cost = cost_of(program, options.hosts, call.count, call.dtype, structure);
+  const Cost dense = cost_of(one.dense ? *one.dense : algorithm, options.hosts, call.count, call.dtype);
+  const Contributors there = contributors_of(program, options.hosts, call.count, structure);
+  const std::string number = number_column(*options.method.method(), fmt::to_string(plan.numbers[0]));
+  const double saved = static_cast<double>(dense.total_bytes) - static_cast<double>(cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
   if (cost.depends_on_data) {
-    return fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14}\n", mark, one.name, plan.numbers[0], cost.steps,
+    return fmt::print("{} {:<22}{} {:>6} {:>6} {:>14} {:>14}\n", mark, one.name, number, cost.steps,
                       dense.steps - cost.steps, "by data", "by data");
   }
-  fmt::print("{} {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, one.name,
-             plan.numbers[0], cost.steps, dense.steps - cost.steps, name_bytes(static_cast<double>(cost.rank_bytes)),
+  fmt::print("{} {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>7} {:>6} {:>9.1f} us\n", mark, one.name, number,
+             cost.steps, dense.steps - cost.steps, name_bytes(static_cast<double>(cost.rank_bytes)),
              name_bytes(static_cast<double>(cost.total_bytes)), 100 * share,
              there.fewest > 0 ? fmt::to_string(there.fewest) : "-",
              there.fewest > 0 ? fmt::format("{:.2f}", there.mean) : "-",
@@ -144,10 +150,11 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
 void show_method(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
   const Method& method = *options.method.method();
   fmt::print("  {}\n", options.method.text());
-  fmt::print("  {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", "", "", "rounds", "", "", "bytes",
-             "contributors", "");
-  fmt::print("  {:<22} {:>5} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm", method.numbers[0],
-             "rounds", "saved", "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
+  fmt::print("  {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", number_column(method, ""), "", "rounds",
+             "", "", "bytes", "contributors", "");
+  fmt::print("  {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm",
+             number_column(method, method.numbers.empty() ? "" : method.numbers.front()), "rounds", "saved",
+             "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
   for (const MethodAlgorithm& one : method.algorithms) {
     if (one.algorithm->collective != options.collective) continue;
     if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
@@ -158,7 +165,7 @@ void show_method(const ExplainOptions& options, const Call& call, const Algorith
 }  // namespace
 
 int explain(const ExplainOptions& options) {
-  Call call{.collective = options.collective, .count = options.bytes / width};
+  Call call{.collective = options.collective, .count = options.bytes / size_of(Dtype::F32)};
   call.options.algorithm = options.algorithm;
   call.options.method = options.method;
   MethodState state;

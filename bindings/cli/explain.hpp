@@ -33,8 +33,8 @@ struct Cost {
   double seconds(double latency, double rate) const;
 };
 
-/// Of one call of `count` elements of `width` bytes, in one part.
-Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, std::size_t width,
+/// Of one call of `count` elements of `dtype`, in one part. What lies in buffers of another type counts as of that.
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure = {});
 
 /// Of the parts of such a call's first run that carry the result, one that is not dense; without any, the first.

@@ -85,9 +85,8 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
                           .places = places,
                           .entries = std::min(static_cast<double>(plan.entries), options.density * places),
                           .growth = options.fill_in};
-  const std::size_t width = size_of(call.dtype);
-  const Cost graphs = cost_of(*one.algorithm, hosts, call.count, width, {.numbers = plan.structure.numbers});
-  const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, width);
+  const Cost graphs = cost_of(*one.algorithm, hosts, call.count, call.dtype, {.numbers = plan.structure.numbers});
+  const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
   SparseCost cost{.entries = part.entries,
                   .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
                   .bytes = one.expected_bytes(part),

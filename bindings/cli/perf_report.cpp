@@ -53,17 +53,21 @@ struct Column {
 
 std::string percent_saved(const PerfRow& row) { return fmt::format("{:.1f}", 100 * row.report.bytes_saved); }
 
-/// Of one call with a method whose graphs tell what is left out: its first number, rounds and bytes against the dense
-/// call, and who is in the result.
+/// Of one call with a method whose graphs tell what is left out: its first number, if it has any, rounds and bytes
+/// against the dense call, and who is in the result.
 std::vector<Column> graph_columns(const Method& method) {
   const auto contributors = [](const PerfRow& row) {
     return row.report.contributors > 0 ? fmt::format("{:.2f}", row.report.contributors) : "-";
   };
-  return {{std::string(method.numbers.front()), "",
-           [](const auto& row) { return fmt::format("{}", row.report.numbers[0]); }},
-          {"rounds", "saved", [](const auto& row) { return fmt::to_string(row.report.rounds_saved); }},
-          {"bytes", "-%", percent_saved},
-          {"contrib", "(mean)", contributors}};
+  std::vector<Column> columns = {
+      {"rounds", "saved", [](const auto& row) { return fmt::to_string(row.report.rounds_saved); }},
+      {"bytes", "-%", percent_saved},
+      {"contrib", "(mean)", contributors}};
+  if (!method.numbers.empty()) {
+    columns.insert(columns.begin(), {std::string(method.numbers.front()), "",
+                                     [](const auto& row) { return fmt::format("{}", row.report.numbers[0]); }});
+  }
+  return columns;
 }
 
 /// Of one whose kernels tell: the error of the first call, what it sends and what comes out, and where the time of the

@@ -95,8 +95,8 @@ void Communicator::report(const ActivePart& part) {
   if (part.plan->beside || part.number >= run.parts) return;
   const PartCost dense = dense_cost(part);
   report.dense_rounds = std::max(report.dense_rounds, dense.rounds);
-  report.dense_sent += dense.sent * size_of(run.call.dtype);
-  report.dense_received += dense.received * size_of(run.call.dtype);
+  report.dense_sent += dense.sent.bytes_of(run.call.dtype);
+  report.dense_received += dense.received.bytes_of(run.call.dtype);
   if (there.reduced > 0) {  // else only kernels know
     report.contributions += there.contributions;
     report.dense_contributions += dense.contributions;

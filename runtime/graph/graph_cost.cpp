@@ -14,6 +14,10 @@ std::size_t elements_in(const Region& region, bool has_blocks, std::size_t count
   return boundary(region.end, count, region.of) - boundary(region.begin, count, region.of);
 }
 
+DataAmount amount_of(std::optional<Dtype> element, std::size_t elements) {
+  return element ? DataAmount{.bytes = elements * size_of(*element)} : DataAmount{.elements = elements};
+}
+
 /// Is it known without the data how much lies there?
 bool is_foreseen(const Graph& graph, const Region& region) {
   return !region.is_counted() && graph.buffer(region).is_like_data();
@@ -21,8 +25,10 @@ bool is_foreseen(const Graph& graph, const Region& region) {
 
 }  // namespace
 
-std::size_t elements_in(const Graph& graph, const Region& region, Rank position, std::size_t count) {
-  return elements_in(placed(graph, region, position), has_blocks(graph.shape().collective), count);
+DataAmount amount_in(const Graph& graph, const Region& region, Rank position, std::size_t count) {
+  if (!is_foreseen(graph, region)) return {};
+  return amount_of(graph.buffer(region).element,
+                   elements_in(placed(graph, region, position), has_blocks(graph.shape().collective), count));
 }
 
 int rounds_of(std::span<const Graph* const> graphs) {
@@ -56,7 +62,8 @@ GraphCost::Moves GraphCost::moves_of(const Graph& graph, Rank position) {
     if (!step.sends() && !step.receives()) continue;
     const Region& region = step.sends() ? step.from : step.to;
     if (is_foreseen(graph, region)) {
-      (step.sends() ? moves.sent : moves.received).push_back(placed(graph, region, position));
+      (step.sends() ? moves.sent : moves.received)
+          .push_back({placed(graph, region, position), graph.buffer(region).element});
     } else {
       moves.depends = true;
     }
@@ -71,10 +78,10 @@ void GraphCost::note_finals(const Graph& graph, Rank position) {
   }
 }
 
-std::uint64_t GraphCost::sum(const std::vector<Region>& regions, std::size_t count) const {
-  std::uint64_t elements = 0;
-  for (const Region& region : regions) elements += elements_in(region, has_blocks_, count);
-  return elements;
+DataAmount GraphCost::sum(const std::vector<Move>& moves, std::size_t count) const {
+  DataAmount all;
+  for (const Move& move : moves) all += amount_of(move.element, elements_in(move.region, has_blocks_, count));
+  return all;
 }
 
 PartCost GraphCost::fold(Rank position, std::size_t count) const {
@@ -84,8 +91,8 @@ PartCost GraphCost::fold(Rank position, std::size_t count) const {
   PartCost cost{.rounds = rounds_,
                 .sent = sum(moves.sent, count),
                 .received = sum(moves.received, count),
-                .lacking = sum(moves.lacking, count),
                 .depends_on_data = moves.depends};
+  for (const Region& region : moves.lacking) cost.lacking += elements_in(region, has_blocks_, count);
   for (const Final& final : finals_) {
     const std::size_t length = elements_in(final.region, has_blocks_, count);
     if (length == 0) continue;

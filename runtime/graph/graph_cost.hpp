@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,18 +12,31 @@
 
 namespace lacuna::runtime {
 
-/// Elements that a region of a part of `count` elements holds; of each block, where there are blocks; 0 where a value
-/// says it.
-std::size_t elements_in(const Graph& graph, const Region& region, Rank position, std::size_t count);
+/// How much data, for any type of the call's elements.
+struct DataAmount {
+  std::uint64_t elements = 0;  ///< of the call's type
+  std::uint64_t bytes = 0;     ///< beside these: of buffers that have a type of their own
+
+  std::uint64_t bytes_of(Dtype call) const { return elements * size_of(call) + bytes; }
+  DataAmount& operator+=(const DataAmount& other) {
+    elements += other.elements;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+/// What a region of a part of `count` elements holds; of each block, where there are blocks. Nothing where this is not
+/// known from the graph: where a value says how long the region is, or its buffer has a capacity of its own.
+DataAmount amount_in(const Graph& graph, const Region& region, Rank position, std::size_t count);
 
 /// The number of messages in the longest chain of which each waits for the one before, in the graphs of all positions;
 /// of a symmetric program its one graph is enough.
 int rounds_of(std::span<const Graph* const> graphs);
 
-/// What one part costs a rank, and whose values are in its result. In elements.
+/// What one part costs a rank, and whose values are in its result. Counts are of elements.
 struct PartCost {
   int rounds = 0;
-  std::uint64_t sent = 0, received = 0;
+  DataAmount sent{}, received{};
   std::uint64_t reduced = 0;        ///< elements that the steps of all ranks have given their final value
   std::uint64_t contributions = 0;  ///< terms in these
   Rank fewest = 0;                  ///< terms in one of them; 0: nothing is reduced
@@ -43,9 +57,14 @@ class GraphCost {
     Region region;
     Rank contributors;
   };
-  /// Regions as they lie at one position.
+  /// A region as it lies at one position, in a buffer of the call's type or of its own.
+  struct Move {
+    Region region;
+    std::optional<Dtype> element;
+  };
   struct Moves {
-    std::vector<Region> sent, received, lacking;
+    std::vector<Move> sent, received;
+    std::vector<Region> lacking;
     bool depends = false;
   };
   struct Known {
@@ -56,7 +75,7 @@ class GraphCost {
 
   static Moves moves_of(const Graph& graph, Rank position);
   void note_finals(const Graph& graph, Rank position);
-  std::uint64_t sum(const std::vector<Region>& regions, std::size_t count) const;
+  DataAmount sum(const std::vector<Move>& moves, std::size_t count) const;
   PartCost fold(Rank position, std::size_t count) const;
 
   bool has_blocks_ = false;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Shows that an algorithm is one file and one line, and a method one folder and one line: adds one of each to a copy of
-# the tree, and every list, command and generated test, `lacuna run` and the C interface take them in.
+# Shows that an algorithm is one file and one line, and a method one folder and one line: adds an algorithm and three
+# methods to a copy of the tree, and every list, command and generated test, `lacuna run` and the C interface take them
+# in. `forgetful` uses most of what a method may use, `wordless` has no numbers, `frugal` sends elements of another type.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -11,8 +12,10 @@ cd "$tree"
 
 cp -p "$parts/allreduce_throwaway.cpp" algorithms/
 printf 'LACUNA_ALGORITHM(allreduce_throwaway)\n' >>algorithms/manifest.def
-cp -pr "$parts/forgetful" algorithms/
-printf 'LACUNA_METHOD(forgetful_method)\n' >>algorithms/methods.def
+for method in forgetful wordless frugal; do
+  cp -pr "$parts/$method" algorithms/
+  printf 'LACUNA_METHOD(%s_method)\n' "$method" >>algorithms/methods.def
+done
 
 export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON
@@ -21,7 +24,7 @@ bin=$tree/build/release/bin
 "$bin/lacuna" list | grep throwaway
 "$bin/lacuna" explain allreduce --algorithm throwaway --ranks 4 | grep throwaway
 # On an odd number of ranks and on a power of two: the tests of the whole list have run the others.
-"$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*:*Methods*/forgetful'
+"$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*:*Methods*/forgetful:*Methods*/wordless:*Methods*/frugal'
 "$bin/lacuna" launch -n 3 "$bin/lacuna_worker" size=3 conformance | grep 'allreduce throwaway: [1-9]'
 
 "$bin/lacuna" list | grep forgetful
@@ -50,6 +53,17 @@ expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
   grep 'forgetful_sparse .* N/A'
 expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse
 tests/algorithms/methods_are_unnamed.sh "$bin/lacuna"
+
+# Without numbers there is no column of the first one; the others stand.
+"$bin/lacuna" list wordless | grep 'wordless:leaves=1'
+"$bin/lacuna" explain allreduce --ranks 4 --method wordless:leaves=1 | grep '> wordless_ring  *5  *1 .* 16.7% '
+"$bin/lacuna" launch -n 4 "$bin/lacuna" perf allreduce -b 64K -e 64K -n 2 --method wordless:leaves=1 |
+  grep ' 1  *16.7  *3.00$'
+# Of f16 in place of f32, half of the bytes are saved, as told before the call and as counted in it.
+"$bin/lacuna" explain allreduce --ranks 3 --method frugal:halves=1 | grep '> frugal_ring .* 50.0% '
+"$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 64K -e 64K -n 2 --method frugal:halves=1 | tee frugal.txt |
+  grep ' 0  *50.0  *3.00$'
+grep 'Out of bounds values : 0 OK' frugal.txt
 
 # By text in C.
 cc -std=c99 -Wall -Wextra -Werror -pedantic-errors -I. "$parts/forgetful.c" -o "$bin/forgetful" \

@@ -6,16 +6,22 @@
 #include <regex>
 
 #include "algorithms/phases/left_out.hpp"
+#include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/registry.hpp"
+#include "bindings/cli/perf.hpp"
 #include "tests/support/skip_call.hpp"
 
-namespace lacuna::cli {
+namespace lacuna {
+
+extern const Algorithm allreduce_ring;
+
+namespace cli {
 namespace {
 
 Cost cost(Collective collective, const char* name, const Hosts& hosts, std::size_t count) {
   Call call{.collective = collective};
   call.options.algorithm = name;
-  return cost_of(**select_algorithm(call, hosts), hosts, count, 4);
+  return cost_of(**select_algorithm(call, hosts), hosts, count, Dtype::F32);
 }
 
 void expect_cost(const Cost& got, int steps, std::uint64_t most, std::uint64_t total) {
@@ -104,7 +110,8 @@ TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {
     const auto ranks = static_cast<std::uint64_t>(p);
     for (int s = 0; s < p; ++s) {
       const std::uint64_t sent = (2 * (ranks - 1) - static_cast<std::uint64_t>(s)) * 4096 / ranks;
-      expect_cost(cost_of(skipping("skip_ring"), p, count, 4, without(s)), 2 * (p - 1) - s, sent, ranks * sent);
+      expect_cost(cost_of(skipping("skip_ring"), p, count, Dtype::F32, without(s)), 2 * (p - 1) - s, sent,
+                  ranks * sent);
       const Contributors there = contributors_of(skipping("skip_ring"), p, count, without(s));
       EXPECT_EQ(there.fewest, p - s);
       EXPECT_EQ(there.mean, p - s);
@@ -156,5 +163,60 @@ TEST(Explain, OfACallThatNamesItsAlgorithmSaysSoByEitherName) {
   }
 }
 
+/// A ring over a copy of the data in another type.
+template <Dtype element>
+void ring_of(GraphBuilder& g) {
+  const Region copy = g.buffer({.element = element});
+  g.replace(Buffer::Input, copy.buffer);
+  g.replace(Buffer::Output, copy.buffer);
+  ring_allreduce(g);
+}
+template <Dtype element>
+constexpr Algorithm other_ring = {.collective = Collective::Allreduce,
+                                  .name = "other_ring",
+                                  .summary = "a test's",
+                                  .symmetric = true,
+                                  .build = ring_of<element>};
+
+TEST(Cost, OfABufferOfAnotherTypeIsThatTypesBytes) {
+  const std::size_t count = 1 << 10;
+  for (const Dtype call : {Dtype::F32, Dtype::F64}) {
+    expect_cost(cost_of(other_ring<Dtype::F16>, 4, count, call), 6, 3 * count, 12 * count);
+    expect_cost(cost_of(other_ring<Dtype::U8>, 4, count, call), 6, 3 * count / 2, 6 * count);
+    expect_cost(cost_of(other_ring<Dtype::I64>, 4, count, call), 6, 12 * count, 48 * count);
+  }
+}
+
+/// Without numbers of its own.
+constexpr MethodAlgorithm served[] = {{&allreduce_ring, "served", "a test's", nullptr}};
+const Method numberless = {
+    .name = "numberless",
+    .summary = "a test's",
+    .algorithms = served,
+    .make = option::make<int>,
+    .is_on = [](const void*) { return true; },
+    .preferred = [](const Call&, const Hosts&) -> std::string_view { return "ring"; },
+    .plan =
+        [](const PlanRequest& request, Plan& plan) {
+          PartPlan part{.data = {0, request.call.count}};
+          part.lossy = true;
+          add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
+        },
+};
+
+TEST(Explain, OfAMethodWithoutNumbersHasNoColumnOfTheFirst) {
+  const std::string text = explained({.method = MethodOptions(numberless, std::make_shared<int>(0))});
+  const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
+  EXPECT_TRUE(has("\n  algorithm +rounds +saved +busiest rank")) << text;
+  EXPECT_TRUE(has("\n> served +6 +0 +1.5 MiB +6 MiB ")) << text;
+}
+
+TEST(PerfReport, OfAMethodWithoutNumbersHasNoColumnOfTheFirst) {
+  PerfOptions options;
+  options.method = MethodOptions(numberless, std::make_shared<int>(0));
+  EXPECT_TRUE(std::regex_search(perf_line(options, {}), std::regex(" 0 +0\\.0 +-\n?$"))) << perf_line(options, {});
+}
+
 }  // namespace
-}  // namespace lacuna::cli
+}  // namespace cli
+}  // namespace lacuna

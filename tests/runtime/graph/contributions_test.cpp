@@ -125,7 +125,7 @@ TEST(Graphs, OfAProgramThatAsksForWhatCannotBeHadAreAnErrorAndCostNothing) {
   runtime::CostCache costs;
   const runtime::PartCost& cost = costs.get(curious, {.size = 3}).of(2, 100);
   EXPECT_EQ(cost.rounds, 0);
-  EXPECT_EQ(cost.sent + cost.received + cost.reduced + cost.lacking, 0u);
+  EXPECT_EQ(cost.sent.bytes_of(Dtype::F64) + cost.received.bytes_of(Dtype::F64) + cost.reduced + cost.lacking, 0u);
 }
 
 }  // namespace

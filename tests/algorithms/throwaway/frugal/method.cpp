@@ -1,0 +1,91 @@
+#include "runtime/method/method.hpp"
+
+#include "algorithms/frugal/frugal.hpp"
+#include "algorithms/phases/ring_phases.hpp"
+#include "kernels/elements.hpp"
+#include "runtime/graph/algorithm.hpp"
+
+namespace lacuna {
+
+extern const Algorithm allreduce_ring;
+
+namespace {
+
+/// To the nearest element of the other type.
+Status convert(const KernelCall& call) {
+  const Extent &from = call.reads[0], &to = call.writes[0];
+  kernels::with_floating_element(from.dtype, [&]<class From>(kernels::Element<From>) {
+    kernels::with_floating_element(to.dtype, [&]<class To>(kernels::Element<To>) {
+      using Wide = kernels::WideOf<To>;
+      for (std::size_t i = 0; i < to.count; ++i) {
+        const auto value = kernels::widen(kernels::load<From>(from.data, i));
+        kernels::store(to.data, i, kernels::narrow<To>(static_cast<Wide>(value)));
+      }
+    });
+  });
+  return {};
+}
+
+constexpr Kernel convert_kernel = {"convert", convert};
+
+/// A ring over a copy of f16.
+void build(GraphBuilder& g) {
+  const Region input = g.input(), output = g.output(), halves = g.buffer({.element = Dtype::F16});
+  g.kernel(convert_kernel, {.reads = {input}, .writes = {halves}});
+  g.replace(Buffer::Input, halves.buffer);
+  g.replace(Buffer::Output, halves.buffer);
+  ring_allreduce(g);
+  g.kernel(convert_kernel, {.reads = {halves}, .writes = {output}});
+}
+
+constexpr Algorithm frugal_ring = {
+    .collective = Collective::Allreduce,
+    .name = "frugal_ring",
+    .summary = "the ring, whose messages are of f16",
+    .symmetric = true,
+    .build = build,
+};
+
+constexpr Option options[] = {
+#define LACUNA_OPTION(name, type, value, least, most, help) \
+  option::of<&Frugal::name>(#name, {least, most}, nullptr, help),
+#include "algorithms/frugal/options.def"
+#undef LACUNA_OPTION
+};
+constexpr std::string_view numbers[] = {"halved"}, outcomes[] = {"dense", "halved"};
+constexpr MethodAlgorithm algorithms[] = {{&frugal_ring, "frugal_ring", "messages of f16", &allreduce_ring}};
+constexpr std::string_view examples[] = {"halves=1"};
+
+Status check(const Call& call, const Algorithm&, const Hosts&) {
+  if (call.reduction != Reduction::Sum) return {Code::InvalidArgument, "frugal: only sums"};
+  if (is_integer(call.dtype)) return {Code::InvalidArgument, "frugal: no integers"};
+  return {};
+}
+
+void plan(const PlanRequest& request, Plan& plan) {
+  PartPlan part{.data = {0, request.call.count}};
+  part.lossy = true;
+  part.outcome = 1;
+  plan.reports = true;
+  plan.numbers[0] = 1;
+  add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
+}
+
+}  // namespace
+
+extern const Method frugal_method = {
+    .name = "frugal",
+    .summary = "sends elements of half the size",
+    .options = options,
+    .numbers = numbers,
+    .outcomes = outcomes,
+    .algorithms = algorithms,
+    .examples = examples,
+    .make = option::make<Frugal>,
+    .is_on = [](const void* given) { return static_cast<const Frugal*>(given)->halves; },
+    .preferred = [](const Call&, const Hosts&) -> std::string_view { return "frugal_ring"; },
+    .check = check,
+    .plan = plan,
+};
+
+}  // namespace lacuna

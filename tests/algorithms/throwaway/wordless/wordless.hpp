@@ -1,0 +1,12 @@
+#pragma once
+
+namespace lacuna {
+
+/// Leaves the first round of a ring out, and counts nothing.
+struct Wordless {
+#define LACUNA_OPTION(name, type, value, ...) type name = value;
+#include "algorithms/wordless/options.def"
+#undef LACUNA_OPTION
+};
+
+}  // namespace lacuna
