@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -37,9 +40,12 @@ std::string_view variable(std::string_view name) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-/// 0 if it is not set or no number.
+/// Without blanks around it. 0 if it is not set or no number.
 long number(std::string_view name) {
-  const std::string_view text = variable(name);
+  constexpr std::string_view blanks = " \t\r\n";
+  std::string_view text = variable(name);
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(blanks) + 1);
   long value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && stop == text.data() + text.size() ? value : 0;
@@ -47,6 +53,28 @@ long number(std::string_view name) {
 
 bool announces_ranks(const Launcher& launcher) {
   return launcher.size.empty() ? number(launcher.rank) > 0 : number(launcher.size) > 1;
+}
+
+/// Does another one say how many ranks there are?
+bool is_size_told() {
+  return std::any_of(launchers.begin(), launchers.end(), [](const Launcher& one) { return number(one.size) > 0; });
+}
+
+/// Warns where a launcher may have announced ranks, but does not say clearly how many.
+void warn_of_unclear() {
+  constexpr std::string_view alone =
+      "this process works alone, as a job of one rank; if others were started with it, hand LACUNA_RANK and "
+      "LACUNA_SIZE on to all, else set LACUNA_SIZE=1";
+  for (const Launcher& launcher : launchers) {
+    const std::string_view size = variable(launcher.size), rank = variable(launcher.rank);
+    if (!size.empty() && number(launcher.size) < 1) {
+      log_warning(Subsystem::Job, "{} is '{}', which is no number of ranks: {}", launcher.size, size, alone);
+    }
+    if (launcher.size.empty() && !rank.empty() && !is_size_told()) {
+      log_warning(Subsystem::Job, "{} is '{}', as a launcher sets it, and nothing says how many ranks there are: {}",
+                  launcher.rank, rank, alone);
+    }
+  }
 }
 
 std::string example(const Launcher& launcher) {
@@ -69,7 +97,10 @@ Status check_launchers() {
       if (!variable(name).empty()) seen += fmt::format("{}{}={}", seen.empty() ? "" : ", ", name, variable(name));
     }
   }
-  if (first == nullptr) return Status::ok();
+  if (first == nullptr) {
+    warn_of_unclear();
+    return Status::ok();
+  }
   return {Code::InvalidArgument,
           fmt::format("a launcher announces several ranks ({}), but LACUNA_RANK and LACUNA_SIZE are not set, so that "
                       "each would work alone; hand them on: {}; or set LACUNA_SIZE=1 if each is to be a job of its own",

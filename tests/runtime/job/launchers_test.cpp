@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 
+#include "runtime/observe/log.hpp"
 #include "tests/runtime/job/bootstrap_job.hpp"
 #include "tests/support/environment.hpp"
 
@@ -48,6 +49,34 @@ TEST(Launchers, ARankAboveZeroAnnouncesOthersWhereNoSizeIsTold) {
   EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // as MPI programs of one process see it
 }
 
+/// The lines that are logged meanwhile.
+std::string logged_for(const std::map<std::string, std::string>& variables) {
+  std::string lines;
+  set_log_sink([](LogLevel, std::string_view text, void* to) { static_cast<std::string*>(to)->append(text) += '\n'; },
+               &lines);
+  EXPECT_EQ(said_to(variables), "");
+  set_log_sink(nullptr, nullptr);
+  return lines;
+}
+
+TEST(Launchers, ARankZeroWithoutAnySizeIsToldInTheLog) {
+  for (const char* rank : {"PMIX_RANK", "PALS_RANKID"}) {
+    expect_contains(logged_for({{rank, "0"}}),
+                    fmt::format("job: {} is '0', as a launcher sets it, and nothing says how "
+                                "many ranks there are: this process works alone",
+                                rank));
+    EXPECT_EQ(logged_for({{rank, "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}}), "");
+  }
+  EXPECT_EQ(logged_for({}), "");
+}
+
+TEST(Launchers, BlanksAroundANumberDoNotCount) {
+  for (const char* size : {" 4", "4 ", "\t4\n"}) {
+    expect_contains(said_to({{"WORLD_SIZE", size}, {"RANK", "0"}}), "a launcher announces several ranks");
+    expect_contains(said_to({{"PMIX_RANK", size}}), "a launcher announces several ranks");
+  }
+}
+
 TEST(Launchers, OfSlurmTheStepCountsAndNotTheAllocation) {
   std::map<std::string, std::string> script = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
   EXPECT_EQ(said_to(script), "");
@@ -70,10 +99,13 @@ TEST(Launchers, OneInsideAnotherGivesTheExample) {
   expect_contains(text, "mpirun ... sh -c 'LACUNA_RANK=$OMPI_COMM_WORLD_RANK ");
 }
 
-TEST(Launchers, WhatIsNoNumberAnnouncesNothing) {
-  for (const char* value : {"", "many", "4x", "-2", "99999999999999999999999"}) {
-    EXPECT_EQ(said_to({{"WORLD_SIZE", value}}), "") << value;
+TEST(Launchers, ASizeThatIsNoNumberOfRanksAnnouncesNothingAndIsToldInTheLog) {
+  for (const char* value : {"many", "4x", "-2", "0", " ", "99999999999999999999999"}) {
+    expect_contains(logged_for({{"WORLD_SIZE", value}}),
+                    fmt::format("WORLD_SIZE is '{}', which is no number of ranks: this process works alone", value));
   }
+  EXPECT_EQ(logged_for({{"WORLD_SIZE", ""}}), "");
+  EXPECT_EQ(logged_for({{"WORLD_SIZE", "1"}}), "");
 }
 
 }  // namespace
