@@ -57,8 +57,9 @@ template <class T>
 Status read(const T* given, T& value) {
   if (!given) return {};
   if (given->struct_size < sizeof(given->struct_size) || given->struct_size > sizeof(T)) {
-    return {Code::InvalidArgument, "struct_size is " + std::to_string(given->struct_size) + ", must be at most " +
-                                       std::to_string(sizeof(T)) + ": set it with the _INIT macro"};
+    return {Code::InvalidArgument, "struct_size is " + std::to_string(given->struct_size) + ", must be " +
+                                       std::to_string(sizeof(given->struct_size)) + " .. " + std::to_string(sizeof(T)) +
+                                       ": set it with the _INIT macro"};
   }
   std::memcpy(&value, given, given->struct_size);
   return {};

@@ -24,7 +24,7 @@ void join_refuses(void) {
   options.struct_size = sizeof options + 8;
   expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "struct_size", "a structure too large");
   options.struct_size = 0;
-  expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "struct_size",
+  expect_error(lacuna_join(&options, &communicator), LACUNA_INVALID_ARGUMENT, "struct_size is 0, must be 8 .. ",
                "a structure without size");
   expect(communicator == NULL, "a failed join gives no handle");
 }
