@@ -31,7 +31,8 @@ struct UcxOptions {
 ///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
 /// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
-/// - UCX_TLS=^posix, where /dev/shm has too little room for all ranks: SysV's shared memory serves then;
+/// - UCX_TLS=^posix, where /dev/shm cannot be written or has too little room for all ranks, also if others take that
+///   room while UCX starts: SysV's shared memory serves then; UCX_POSIX_DIR, which nothing reads then, is removed;
 /// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
 /// All ranks of a job must see the same values. UCX's listeners are not authenticated: what can reach one can end the
 /// process. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES says otherwise.
@@ -47,6 +48,9 @@ struct UcxOptions {
 ///
 /// Transport if UCX refuses to start.
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
+
+/// Does UCX_TLS, as it is in the environment, let UCX try POSIX shared memory?
+bool ucx_tries_posix();
 
 /// The version of the UCX library that is loaded, such as "1.13.1".
 std::string_view ucx_version();

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,24 +44,50 @@ std::size_t posix_need(const UcxOptions& options) {
   return 2 * posix_buffers * options.shared_memory_segment + (64 << 10);
 }
 
-/// Too small a /dev/shm, as containers have it, keeps UCX from starting; SysV's shared memory needs none.
+/// Takes the place of POSIX shared memory where that cannot be had, unless the user has chosen: SysV's needs no folder.
+void leave_posix_out() {
+  if (std::getenv("UCX_TLS")) return;
+  set_default("UCX_TLS", "^posix");
+  ::unsetenv("UCX_POSIX_DIR");  // UCX warns of it where nothing reads it
+}
+
+/// Where POSIX shared memory lies.
+struct PosixFolder {
+  std::size_t free = 0, size = 0;  ///< bytes
+  int unwritable = 0;              ///< why nothing can be written there, as errno says it; 0: it can
+
+  static std::optional<PosixFolder> look() {
+    struct statvfs found {};
+    if (::statvfs(posix_folder.c_str(), &found) != 0) return std::nullopt;
+    return PosixFolder{.free = found.f_bavail * found.f_frsize,
+                       .size = found.f_blocks * found.f_frsize,
+                       .unwritable = ::access(posix_folder.c_str(), W_OK) == 0 ? 0 : errno};
+  }
+  bool suffices(const UcxOptions& options) const {
+    return unwritable == 0 && free >= options.ranks * posix_need(options);
+  }
+};
+
+/// Too small a /dev/shm, as containers have it, or one that is read-only, keeps UCX from starting.
 void avoid_small_folder(const UcxOptions& options) {
-  struct statvfs folder {};
-  if (::statvfs(posix_folder.c_str(), &folder) != 0) return;
-  const std::size_t free = folder.f_bavail * folder.f_frsize;
-  if (free < options.ranks * posix_need(options)) set_default("UCX_TLS", "^posix");
+  const auto folder = PosixFolder::look();
+  if (folder && !folder->suffices(options)) leave_posix_out();
 }
 
 /// For the error of a UCX that did not start.
 std::string shared_memory_hint(const UcxOptions& options) {
-  struct statvfs folder {};
-  if (!is_allowed("posix", {"all", "sm", "shm", "mm"}) || ::statvfs(posix_folder.c_str(), &folder) != 0) return {};
-  const std::size_t free = folder.f_bavail * folder.f_frsize, size = folder.f_blocks * folder.f_frsize;
-  if (free >= options.ranks * posix_need(options)) return {};
+  const auto folder = PosixFolder::look();
+  if (!ucx_tries_posix() || !folder || folder->suffices(options)) return {};
+  if (folder->unwritable != 0) {
+    return fmt::format(
+        "; {} cannot be written ({}), and POSIX shared memory lies there: make it writable, or leave it "
+        "out by UCX_TLS=^posix",
+        posix_folder, std::strerror(folder->unwritable));
+  }
   return fmt::format(
       "; {} has {:.1f} MB free of {:.1f} MB, and POSIX shared memory needs {:.1f} MB of it for each of "
       "the {} ranks: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
-      posix_folder, 1e-6 * static_cast<double>(free), 1e-6 * static_cast<double>(size),
+      posix_folder, 1e-6 * static_cast<double>(folder->free), 1e-6 * static_cast<double>(folder->size),
       1e-6 * static_cast<double>(posix_need(options)), options.ranks);
 }
 
@@ -134,7 +164,17 @@ Status read_attributes(UcxWorker& ucx, const UcxOptions&) {
                                        ucx.largest_fragment, max_header_bytes + 64)};
 }
 
+Result<UcxWorker> start(const UcxOptions& options) {
+  UcxWorker ucx;
+  for (const auto step : {start_context, start_worker, read_attributes}) {
+    if (Status status = step(ucx, options); !status) return status;
+  }
+  return ucx;
+}
+
 }  // namespace
+
+bool ucx_tries_posix() { return is_allowed("posix", {"all", "sm", "shm", "mm"}); }
 
 void ReleaseUcx::operator()(ucp_context* context) const { ucp_cleanup(context); }
 
@@ -142,11 +182,11 @@ void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worke
 
 Result<UcxWorker> start_ucx(const UcxOptions& options) {
   set_defaults(options);
-  UcxWorker ucx;
-  for (const auto step : {start_context, start_worker, read_attributes}) {
-    if (Status status = step(ucx, options); !status) return status;
-  }
-  return ucx;
+  Result<UcxWorker> ucx = start(options);
+  if (ucx || std::getenv("UCX_TLS")) return ucx;
+  // Others may have taken the room in /dev/shm that was free a moment ago.
+  leave_posix_out();
+  return start(options);
 }
 
 }  // namespace lacuna

@@ -11,15 +11,18 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 
 #include "bindings/cli/child.hpp"
 #include "bindings/cli/deaths.hpp"
+#include "bindings/cli/segment_folder.hpp"
 #include "bindings/cli/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
+#include "transports/ucx.hpp"
 
 namespace lacuna::cli {
 
@@ -28,6 +31,7 @@ namespace {
 using runtime::Clock;
 using runtime::poll_timeout;
 
+constexpr const char* segment_folder_variable = "UCX_POSIX_DIR";
 constexpr std::chrono::milliseconds longest_drain{200};  // for output of processes that the ranks left behind
 
 void say(const std::string& text) { fmt::print(stderr, "lacuna launch: {}\n", text); }
@@ -75,6 +79,9 @@ std::vector<std::string> environment_for(const LaunchOptions& options, int port,
   environment.push_back("LACUNA_KEY=" + key);
   return environment;
 }
+
+/// Will UCX make segments of POSIX shared memory, in a folder that the user has not chosen?
+bool takes_segments() { return std::getenv(segment_folder_variable) == nullptr && ucx_tries_posix(); }
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -261,9 +268,14 @@ int launch(const LaunchOptions& options) {
     say("this host has no free port on 127.0.0.1, or no random numbers");
     return 1;
   }
-  const Program program{
+  Program program{
       .command = options.command, .environment = environment_for(options, port.number, key), .prefix = options.prefix};
   const auto begin = std::filesystem::file_time_type::clock::now();
+  std::optional<SegmentFolder> segments;
+  if (takes_segments()) segments.emplace("/dev/shm");
+  if (segments && !segments->path().empty()) {
+    program.environment.push_back(fmt::format("{}={}", segment_folder_variable, segments->path().string()));
+  }
   Session session(options);
   if (const int failed = session.start(program); failed != 0) return failed;
   const int result = session.run();

@@ -22,6 +22,9 @@ struct LaunchOptions {
 /// SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup; a second one ends them with SIGKILL.
 /// If this process dies, its ranks are killed.
 ///
+/// Ranks that are killed while they start leave nothing in /dev/shm: UCX makes its segments in a folder there that is
+/// the job's own (UCX_POSIX_DIR, unless that is set) and is removed at the end.
+///
 /// Where LACUNA_TRACE is set, the traces that the ranks leave are merged at the end.
 ///
 /// Returns 0, or how the first failing rank ended: its exit code, or 128 + its signal; 2 for invalid options, 126 or

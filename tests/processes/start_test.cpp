@@ -100,6 +100,57 @@ TEST(Start, RanksStartWhereSharedMemoryHasLittleRoom) {
   EXPECT_EQ(job.output().find("UCX  ERROR"), std::string::npos) << job.output();
 }
 
+TEST(Start, ReadOnlySharedMemoryIsLeftOut) {
+  Executed job = with_shared_memory("64m,ro", three_ranks, {});
+  const int ended = job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_EQ(ended, 0) << job.output();
+  EXPECT_EQ(job.output().find("UCX  ERROR"), std::string::npos) << job.output();
+}
+
+TEST(Start, ReadOnlySharedMemoryThatIsAskedForIsNamed) {
+  Executed job = with_shared_memory("64m,ro", three_ranks, {{"UCX_TLS", "posix,self"}});
+  const int ended = job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_NE(ended, 0);
+  if (job.says("transport 'posix' is not available")) GTEST_SKIP() << "this UCX sees by itself that it cannot be";
+  EXPECT_TRUE(job.says("/dev/shm cannot be written (Read-only file system)")) << job.output();
+}
+
+/// Each of the jobs alone would find room for its ranks.
+TEST(Start, JobsThatTakeTheSameRoomOfSharedMemoryAtTheSameTimeAllStart) {
+  const std::string six = "sh -c 'for job in 1 2 3 4 5 6; do " + std::string(LACUNA_COMMAND) + " launch -n 4 -- " +
+                          LACUNA_WORKER + " size=4 || echo job $job has not started & done; wait'";
+  Executed jobs = with_shared_memory("64m", six, {});
+  jobs.wait();
+  if (!jobs.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << jobs.output();
+  EXPECT_EQ(jobs.output().find("has not started"), std::string::npos) << jobs.output();
+}
+
+/// A limit of 50 KB for files ends a rank in the middle of writing its first large segment.
+TEST(Start, RanksThatDieWhileTheyMakeTheirSegmentsLeaveNothingInSharedMemory) {
+  const std::string dying =
+      std::string(LACUNA_COMMAND) + " launch -n 3 -- sh -c \"ulimit -f 100; exec " + LACUNA_WORKER + " size=3\"";
+  Executed job = with_shared_memory("64m", "sh -c '" + dying + "; find /dev/shm -mindepth 1; echo looked'", {});
+  job.wait();
+  if (!job.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << job.output();
+  EXPECT_TRUE(job.says("was killed by signal 25")) << job.output();
+  EXPECT_TRUE(job.says("looked")) << job.output();
+  EXPECT_EQ(job.output().find("/dev/shm/"), std::string::npos) << job.output();
+}
+
+TEST(Start, KillsAtAnyMomentOfTheStartLeaveNothingInSharedMemory) {
+  const std::string job = std::string(LACUNA_COMMAND) +
+                          " launch -n 3 -- sh -c \"(sleep 0.0$i; kill -9 \\$\\$) & exec " + LACUNA_WORKER + " size=3\"";
+  const std::string kills = "for i in 0 1 2 3 4 5 6 7 8 9; do for j in 1 2; do " + job + "; done; done";
+  Executed jobs = with_shared_memory("64m", "sh -c '" + kills + "; find /dev/shm -mindepth 1; echo looked'", {});
+  jobs.wait();
+  if (!jobs.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << jobs.output();
+  EXPECT_TRUE(jobs.says("was killed by signal 9")) << jobs.output();
+  EXPECT_TRUE(jobs.says("looked")) << jobs.output();
+  EXPECT_EQ(jobs.output().find("/dev/shm/"), std::string::npos) << jobs.output();
+}
+
 TEST(Start, TooLittleSharedMemoryIsNamedWithWhatIsNeeded) {
   Executed job = with_shared_memory("8m", three_ranks, {{"UCX_TLS", "posix,self"}});
   const int ended = job.wait();
