@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,9 +27,11 @@
 /// tells the others the step; every rank calls read_rank_file().
 ///
 /// Every file appears under its name only when it is complete and on the disk, and is for its owner and group at most
-/// (0640 under the umask). What is read is checked before use; links, pipes and devices are not read.
-/// The functions may be called from any thread, one at a time per directory and rank. Errors are Status values of code
-/// Io, or InvalidArgument where the arguments and the file disagree; they name the path.
+/// (0640 under the umask). What is read is checked before use; links, pipes and devices are not read. The directory is
+/// the caller's to make; where it is gone, writing is an error.
+/// The functions may be called from any thread, one at a time per directory and rank. Where HDF5 was built without
+/// thread safety they wait for each other; a program that calls such an HDF5 itself must not do so meanwhile. Errors
+/// are Status values of code Io, or InvalidArgument where the arguments and the file disagree; they name the path.
 namespace lacuna::checkpoint {
 
 /// Which rank's file of which set. 0 <= step, 0 <= rank < size.
@@ -77,7 +78,8 @@ Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateIte
 Status write_manifest(const std::filesystem::path& directory, const Manifest& manifest);
 
 /// The newest set of which every file exists and has the length and checksum of the manifest and opens; damaged ones
-/// are passed over with a reason. A newest set of a job of another size is InvalidArgument. No directory: no set.
+/// are passed over with a reason. A newest set of a job of another size is InvalidArgument. Io where something else
+/// than a regular file (a link, a folder, a pipe ...) has the name of a manifest or rank file. No directory: no set.
 /// Reads every byte of the set.
 Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size);
 
@@ -87,10 +89,9 @@ Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size);
 /// may be writing them. Other files in the directory are never touched.
 Status prune(const std::filesystem::path& directory, std::int64_t newest, std::size_t keep = 2);
 
-/// Removes all sets and their left-overs, to start anew. No rank may be writing.
-inline Status remove_sets(const std::filesystem::path& directory) {
-  return prune(directory, std::numeric_limits<std::int64_t>::max(), 0);
-}
+/// Removes all sets and their left-overs, to start anew. No rank may be writing. Io, and nothing is removed, where
+/// something else than a regular file has the name of a manifest or rank file.
+Status remove_sets(const std::filesystem::path& directory);
 
 /// The version of the HDF5 library that is loaded, such as "1.10.8".
 std::string hdf5_version();

@@ -54,8 +54,7 @@ Result<std::vector<SetFileName>> list_set_files(const std::filesystem::path& dir
   if (error == std::errc::no_such_file_or_directory) return found;
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::optional<SetFileName> file = parse_set_file_name(entries->path().filename().string());
-    std::error_code unknown;
-    if (file && entries->symlink_status(unknown).type() == std::filesystem::file_type::regular) found.push_back(*file);
+    if (file) found.push_back(*file);
   }
   if (error) {
     return Status(Code::Io, fmt::format("{}: cannot list the directory: {}", directory.string(), error.message()));

@@ -24,6 +24,14 @@ struct GradientFile::Body {
     bool complete = true;
   };
 
+  Body() = default;
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+  ~Body() {
+    const hdf5::Turn turn;
+    file = hdf5::File();
+  }
+
   Status load();
   /// Null: there is no such step.
   const Step* find(std::int64_t step) const;

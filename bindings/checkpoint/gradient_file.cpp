@@ -6,8 +6,8 @@
 #include <charconv>
 #include <optional>
 
-#include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/gradient_body.hpp"
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::checkpoint {
 namespace {
@@ -180,8 +180,8 @@ Result<StateItem> GradientFile::Body::describe(const std::string& group, const s
 }
 
 Result<GradientFile> GradientFile::open(std::filesystem::path path) {
-  const hdf5::QuietErrors quiet;
-  const Result<runtime::Fd> regular = open_regular(path);
+  const hdf5::Turn turn;
+  const Result<runtime::Fd> regular = open_regular(path, Links::Refused);
   if (!regular) return regular.status();
   const std::string same_file = fmt::format("/proc/self/fd/{}", regular->get());  // HDF5 would wait for a pipe
   const auto body = std::make_shared<GradientFile::Body>();
@@ -201,7 +201,7 @@ std::vector<std::int64_t> GradientFile::steps() const {
 }
 
 Result<Rank> GradientFile::ranks(std::int64_t step) const {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Body::Step* found = body_->find(step);
   if (found == nullptr) return body_->group_of(step, 0).status();
   const Result<std::vector<std::string>> names = body_->names(found->name);
@@ -215,7 +215,7 @@ Result<Rank> GradientFile::ranks(std::int64_t step) const {
 }
 
 Result<std::vector<StateItem>> GradientFile::tensors(std::int64_t step, Rank rank) const {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Result<std::string> group = body_->group_of(step, rank);
   if (!group) return group.status();
   const Result<std::vector<std::string>> names = body_->names(*group);
@@ -230,7 +230,7 @@ Result<std::vector<StateItem>> GradientFile::tensors(std::int64_t step, Rank ran
 }
 
 Status GradientFile::read(std::int64_t step, Rank rank, const StateItem& tensor) const {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   if (tensor.count == 0) return Status::ok();
   const Result<std::string> group = body_->group_of(step, rank);
   if (!group) return group.status();

@@ -159,7 +159,7 @@ Status make_step(hid_t file, const std::filesystem::path& path, const GradientLa
 }
 
 Status lay_out(const std::string& where, const std::filesystem::path& path, const GradientLayout& layout) {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const hdf5::File file = make_file(where);
   if (!file) return failure(path, "make the file");
   for (const Attribute& attribute : with_schema(layout.attributes)) {
@@ -189,7 +189,7 @@ Status make_gradient_file(const std::filesystem::path& path, const GradientLayou
 }
 
 Status check_gradient_file(const std::filesystem::path& path, const Attributes& attributes) {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Result<hdf5::Input> input = hdf5::Input::open(path);
   if (!input) return input.status();
   const Result<Attributes> found = input->attributes("/");
@@ -206,7 +206,7 @@ Status check_gradient_file(const std::filesystem::path& path, const Attributes& 
 
 Status write_gradients(const std::filesystem::path& path, std::int64_t step, Rank rank,
                        std::span<const StateItem> tensors) {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   Result<GradientRoom> room = GradientRoom::open(path);
   if (!room) return room.status();
   for (const StateItem& tensor : tensors) {
@@ -216,7 +216,7 @@ Status write_gradients(const std::filesystem::path& path, std::int64_t step, Ran
 }
 
 Status mark_recorded(const std::filesystem::path& path, std::int64_t step) {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   Result<GradientRoom> room = GradientRoom::open(path);
   if (!room) return room.status();
   const Status marked = room->mark(step);

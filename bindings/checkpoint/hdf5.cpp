@@ -4,12 +4,31 @@
 
 namespace lacuna::checkpoint::hdf5 {
 
-QuietErrors::QuietErrors() {
+namespace {
+
+/// One for the process, as HDF5's own state is.
+std::recursive_mutex& turns() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+bool is_thread_safe() {
+  static const bool answer = [] {
+    hbool_t safe = false;
+    return H5is_library_threadsafe(&safe) >= 0 && safe;
+  }();
+  return answer;
+}
+
+}  // namespace
+
+Turn::Turn() : lock_(turns(), std::defer_lock) {
+  if (!is_thread_safe()) lock_.lock();
   H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-QuietErrors::~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+Turn::~Turn() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 Status failure(const std::filesystem::path& path, std::string_view attempt) {
   std::string reason;

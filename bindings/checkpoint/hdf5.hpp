@@ -3,6 +3,7 @@
 #include <hdf5.h>
 
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,16 +51,18 @@ using Type = Handle<H5Tclose>;
 using AttributeHandle = Handle<H5Aclose>;
 using PropertyList = Handle<H5Pclose>;
 
-/// While it lives HDF5 prints no errors in this thread. The program's own setting returns with its end, so it must be
-/// a local variable.
-class QuietErrors {
+/// All that calls HDF5 does so while it has one of these, a local variable. Where the library was built without thread
+/// safety, only one thread of this process has its turn at a time; a thread may have several at once. HDF5 prints no
+/// errors in this thread meanwhile; the program's own setting returns with the end.
+class Turn {
  public:
-  QuietErrors();
-  QuietErrors(const QuietErrors&) = delete;
-  QuietErrors& operator=(const QuietErrors&) = delete;
-  ~QuietErrors();
+  Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn();
 
  private:
+  std::unique_lock<std::recursive_mutex> lock_;
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "bindings/checkpoint/files.hpp"
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::checkpoint::hdf5 {
 
@@ -29,7 +29,7 @@ bool read_text(hid_t attribute, std::string& value) {
 }  // namespace
 
 Result<Input> Input::open(std::filesystem::path path) {
-  const Result<runtime::Fd> regular = open_regular(path);
+  const Result<runtime::Fd> regular = open_regular(path, Links::Refused);
   if (!regular) return regular.status();
   const std::string same_file = fmt::format("/proc/self/fd/{}", regular->get());  // HDF5 would wait for a pipe
   File file(H5Fopen(same_file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));

@@ -82,7 +82,7 @@ Status check_items(const hdf5::Input& input, const RankFile& file, std::span<con
 
 Result<FileSum> write_rank_file(const RankFile& file, std::span<const StateItem> items, const Attributes& attributes) {
   if (const Status valid = check_arguments(file); !valid) return valid;
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   std::size_t bytes = 0;
   for (const StateItem& item : items) bytes += item.count * size_of(item.dtype);
   for (const Attribute& attribute : attributes) {
@@ -108,14 +108,14 @@ Result<FileSum> write_rank_file(const RankFile& file, std::span<const StateItem>
 }
 
 Status check_rank_file(const RankFile& file) {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Result<hdf5::Input> input = hdf5::Input::open(path_of(file));
   return input ? check_identity(*input, file) : input.status();
 }
 
 Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateItem> items) {
   if (const Status valid = check_arguments(file); !valid) return valid;
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Result<hdf5::Input> input = hdf5::Input::open(path_of(file));
   if (!input) return input.status();
   Status status = check_identity(*input, file);
@@ -128,6 +128,7 @@ Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateIte
 }
 
 std::string hdf5_version() {
+  const hdf5::Turn turn;
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
   return fmt::format("{}.{}.{}", major, minor, release);

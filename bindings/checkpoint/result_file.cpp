@@ -150,7 +150,7 @@ Status ResultFile::check(const std::vector<Metric>& metrics, const std::vector<M
 }
 
 Status ResultFile::save() const {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   hdf5::Output output(path_, 0);
   output.attributes("/", schema());
   output.attributes("/", provenance_);
@@ -161,7 +161,7 @@ Status ResultFile::save() const {
 }
 
 Status ResultFile::load() {
-  const hdf5::QuietErrors quiet;
+  const hdf5::Turn turn;
   const Result<hdf5::Input> input = hdf5::Input::open(path_);
   if (!input) return input.status();
   Result<Attributes> attributes = input->attributes("/");

@@ -13,6 +13,7 @@
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/rank_file.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -61,7 +62,7 @@ Status check_names(const std::filesystem::path& path, const Manifest& manifest) 
 /// A manifest whose own checksum holds.
 Result<Manifest> load_manifest(const std::filesystem::path& directory, std::int64_t step) {
   const std::filesystem::path path = directory / manifest_name(step);
-  const Result<std::string> text = read_text_file(path);
+  const Result<std::string> text = read_regular(path, Links::Refused);
   if (!text) return text.status();
   const auto damaged = [&](std::string_view why) {
     return Status(Code::Io, fmt::format("{}: the manifest is damaged: {}", path.string(), why));
@@ -114,6 +115,20 @@ std::vector<std::int64_t> steps_of(const std::vector<SetFileName>& files) {
   return steps;
 }
 
+/// Ok, or what has the name of a manifest or rank file and is none. Who put it there does not want that it is passed
+/// over, and none could be written under that name.
+Status check_plain(const std::filesystem::path& directory, const std::vector<SetFileName>& files) {
+  for (const SetFileName& file : files) {
+    if (file.temporary) continue;
+    if (Status plain = check_regular(directory / file.name, Links::Refused); !plain) {
+      return {plain.code(), fmt::format("{}; it has the name of a checkpoint's file: remove it, or put the file itself "
+                                        "there",
+                                        plain.message())};
+    }
+  }
+  return Status::ok();
+}
+
 Status remove_file(const std::filesystem::path& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return Status::ok();
   const std::string why = std::generic_category().message(errno);
@@ -141,6 +156,7 @@ Status write_manifest(const std::filesystem::path& directory, const Manifest& ma
 Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size) {
   const Result<std::vector<SetFileName>> files = list_set_files(directory);
   if (!files) return files.status();
+  if (Status plain = check_plain(directory, *files); !plain) return plain;
   SetSearch search;
   for (const std::int64_t step : steps_of(*files)) {
     Result<Manifest> manifest = load_manifest(directory, step);
@@ -158,6 +174,13 @@ Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size) 
     search.passed_over.push_back(fmt::format("step {}: {}", step, verified.message()));
   }
   return search;
+}
+
+Status remove_sets(const std::filesystem::path& directory) {
+  const Result<std::vector<SetFileName>> files = list_set_files(directory);
+  if (!files) return files.status();
+  const Status plain = check_plain(directory, *files);
+  return plain ? prune(directory, std::numeric_limits<std::int64_t>::max(), 0) : plain;
 }
 
 Status prune(const std::filesystem::path& directory, std::int64_t newest, std::size_t keep) {

@@ -4,12 +4,13 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -34,9 +35,10 @@ struct File {
 };
 
 File read(const std::string& path) {
-  std::ifstream stream(path);
+  const Result<std::string> text = read_regular(path, Links::Followed);
+  if (!text) throw std::runtime_error(std::string(text.status().message()));
   try {
-    const Json json = Json::parse(stream);
+    const Json json = Json::parse(*text);
     File file{
         .title = fmt::format("{} on {} ranks", json.at("collective").get<std::string>(), json.at("ranks").get<int>()),
         .config = json.value("config", Json::object()),

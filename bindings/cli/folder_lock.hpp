@@ -20,9 +20,13 @@ class FolderLock {
   /// goes on.
   static Result<FolderLock> take(const std::filesystem::path& folder, std::string_view host);
 
- private:
-  explicit FolderLock(runtime::Fd file) : file_(std::move(file)) {}
+  /// Of a lock that is held: Io if its file is no longer in the folder, because somebody has removed or replaced it.
+  Status check() const;
 
+ private:
+  FolderLock(std::filesystem::path path, runtime::Fd file) : path_(std::move(path)), file_(std::move(file)) {}
+
+  std::filesystem::path path_;
   runtime::Fd file_;
 };
 

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "bindings/cli/agree.hpp"
 #include "bindings/cli/run_session.hpp"
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -19,14 +16,10 @@ Result<RunConfig> shared_config(Communicator& communicator, const std::filesyste
   ConfigSource source{.file = path.string(), .text = "", .hosts = Hosts(communicator.hosts())};
   Status read;
   if (communicator.rank() == 0) {
-    errno = 0;
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf())) {
-      const char* why = errno == 0 ? "it is empty" : std::strerror(errno);
-      read = Status(Code::Io, fmt::format("cannot read the config {}: {}", path.string(), why));
-    }
-    source.text = text.str();
+    Result<std::string> text = read_regular(path, Links::Followed);
+    if (text && text->empty()) text = Status(Code::Io, fmt::format("{} cannot be read: it is empty", path.string()));
+    if (!text) read = Status(Code::Io, fmt::format("the config {}", text.status().message()));
+    if (text) source.text = *std::move(text);
   }
   if (Status agreed = agree(communicator, read); !agreed) return agreed;
   if (Status shared = share_text(communicator, source.text); !shared) return shared;

@@ -88,9 +88,14 @@ Status RunSession::save() {
   const Attributes attributes = {
       {"method", current().label}, {"method_step", static_cast<std::int64_t>(step_)}, {"record", to_json(record_)}};
   const std::vector<StateItem> items = config_.workload->state();
-  const Result<checkpoint::FileSum> sum =
-      checkpoint::write_rank_file({config_.output, set, communicator_.rank(), communicator_.size()}, items, attributes);
-  return write_manifest(set, sum.status(), sum ? *sum : checkpoint::FileSum{});
+  const checkpoint::RankFile mine{config_.output, set, communicator_.rank(), communicator_.size()};
+  checkpoint::FileSum sum;
+  const auto write = [&]() -> Status {
+    Result<checkpoint::FileSum> written = checkpoint::write_rank_file(mine, items, attributes);
+    if (written) sum = *std::move(written);
+    return written.status();
+  };
+  return write_manifest(set, first_rank() ? write_in_folder(write) : write(), sum);
 }
 
 Status RunSession::write_manifest(std::int64_t set, const Status& written, const checkpoint::FileSum& sum) {
@@ -117,7 +122,7 @@ Status RunSession::write_manifest(std::int64_t set, const Status& written, const
     if (Status done = checkpoint::write_manifest(config_.output, manifest); !done) return done;
     return checkpoint::prune(config_.output, set);
   };
-  return agree(communicator_, first_rank() ? complete() : Status::ok());
+  return agree(communicator_, first_rank() ? write_in_folder(complete) : Status::ok());
 }
 
 }  // namespace lacuna::cli

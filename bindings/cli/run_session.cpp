@@ -174,7 +174,20 @@ Status RunSession::evaluate() {
   display_.line(fmt::format("{}: epoch {:.2f}: {}, fingerprint {:016x}", current().label, epochs, to_text(*metrics),
                             metrics->fingerprint));
   current().evaluations.push_back({.steps = step_, .epochs = epochs, .cost = *cost, .metrics = *metrics});
-  return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
+  return save_results();
+}
+
+Status RunSession::save_results() {
+  const auto write = [&] { return write_results(config_, provenance_, record_); };
+  return agree(communicator_, first_rank() ? write_in_folder(write) : Status::ok());
+}
+
+Status RunSession::write_in_folder(const std::function<Status()>& write) const {
+  if (Status held = lock_.check(); !held) return held;
+  const Status written = write();
+  if (written) return written;
+  const Status held = lock_.check();  // it may have gone meanwhile
+  return held ? written : held;
 }
 
 Result<Cost> RunSession::mean_cost() {
@@ -192,7 +205,7 @@ Result<Cost> RunSession::mean_cost() {
 Status RunSession::finish_method() {
   current().cost = current().evaluations.back().cost;
   current().finished = true;
-  return agree(communicator_, first_rank() ? write_results(config_, provenance_, record_) : Status::ok());
+  return save_results();
 }
 
 }  // namespace lacuna::cli

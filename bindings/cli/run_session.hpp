@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "bindings/checkpoint/checkpoint.hpp"
@@ -41,6 +42,9 @@ class RunSession {
   Status train_until(std::uint64_t stop);
   bool records() const { return recorder_ && record_.size() == 1; }
   Status evaluate();
+  Status save_results();
+  /// Only the first rank's: what it writes goes into the folder that it has locked, or it is an error.
+  Status write_in_folder(const std::function<Status()>& write) const;
   Result<Cost> mean_cost();
   Status finish_method();
   Status save();

@@ -11,6 +11,7 @@
 
 #include "bindings/cli/join.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "bindings/job/regular_file.hpp"
 #include "runtime/job/names.hpp"
 
 namespace lacuna::cli {
@@ -61,8 +62,7 @@ Result<std::vector<RankTrace>> find_traces(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (!name.starts_with("rank-") || !name.ends_with(ending)) continue;
-    std::error_code unknown;
-    if (!entry->is_regular_file(unknown)) return unusable(entry->path(), "it is no regular file");
+    if (Status plain = check_regular(entry->path(), Links::Followed); !plain) return plain;
     auto trace = open_trace(entry->path());
     if (!trace) return trace.status();
     traces.push_back(*std::move(trace));

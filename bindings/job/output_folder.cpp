@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bindings/job/regular_file.hpp"
 #include "runtime/job/socket.hpp"
 
 namespace lacuna {
@@ -69,10 +70,10 @@ class Unfinished {
 };
 
 Status check_replaceable(const fs::path& path) {
-  std::error_code error;
-  const fs::file_type there = fs::status(path, error).type();
-  const bool replaceable = there == fs::file_type::not_found || there == fs::file_type::regular;
-  return replaceable || error ? Status::ok() : unwritable(path, "it is no regular file");
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return Status::ok();  // nothing is there, or making the file says why not
+  const std::string why = why_not_regular(info);
+  return why.empty() ? Status::ok() : unwritable(path, why);
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #include "examples/workloads/fashion_mnist/idx.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
 #include <span>
+
+#include "bindings/job/regular_file.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -64,11 +65,13 @@ Result<std::vector<std::size_t>> read_shape(gzFile file, const std::filesystem::
 }  // namespace
 
 Result<IdxArray> read_idx(const std::filesystem::path& path, std::size_t dimensions) {
-  errno = 0;
-  const GzipFile file(gzopen(path.c_str(), "rb"));
+  const Result<runtime::Fd> regular = open_regular(path, Links::Followed);
+  if (!regular) return regular.status();
+  const int descriptor = ::dup(regular->get());  // which zlib closes
+  const GzipFile file(descriptor < 0 ? nullptr : gzdopen(descriptor, "rb"));
   if (!file) {
-    const char* why = errno == 0 ? "out of memory" : std::strerror(errno);
-    return Status(Code::Io, fmt::format("cannot open {}: {}", path.string(), why));
+    if (descriptor >= 0) ::close(descriptor);
+    return Status(Code::Io, fmt::format("{} cannot be read: no memory or descriptors for it", path.string()));
   }
   Result<std::vector<std::size_t>> shape = read_shape(file.get(), path, dimensions);
   if (!shape) return shape.status();

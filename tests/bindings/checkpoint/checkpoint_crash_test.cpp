@@ -119,7 +119,7 @@ TEST_F(CheckpointCrashTest, APlaceThatCannotBeWrittenIsAnErrorThatNamesIt) {
 
   std::filesystem::create_directory(directory_ / "ckpt-1-rank0.h5");
   const Status occupied = write_set(directory_, 1);
-  EXPECT_TRUE(holds(occupied.message(), "ckpt-1-rank0.h5 could not be written: it is no regular file"));
+  EXPECT_TRUE(holds(occupied.message(), "ckpt-1-rank0.h5 could not be written: it is a folder, not a regular file"));
 }
 
 TEST_F(CheckpointCrashTest, AFileThatIsNotHdf5IsAnErrorAndPrintsNothing) {

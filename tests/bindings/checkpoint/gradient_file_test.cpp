@@ -249,7 +249,7 @@ TEST_F(Gradients, WhatIsNoFileIsAnErrorAtOnce) {
   const auto said = [&] { return std::string(read_all().message()); };
   EXPECT_TRUE(holds(said(), "No such file"));
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_TRUE(holds(said(), "it is a link or no regular file"));
+  EXPECT_TRUE(holds(said(), "it is a pipe, not a regular file"));
 }
 
 TEST_F(Gradients, AFileThatIsCutOffIsAnErrorAndNothingWorse) {

@@ -28,6 +28,11 @@ const std::map<std::string, std::function<bool(const Path&)>> no_files = {
     {"link to a device", [](const Path& path) { return ::symlink("/dev/zero", path.c_str()) == 0; }},
     {"folder", [](const Path& path) { return std::filesystem::create_directory(path); }}};
 
+/// What a text calls it, where links are refused.
+std::string name_of(const std::string& kind) { return kind.starts_with("link") ? "link" : kind; }
+/// Where they are followed.
+std::string followed(const std::string& kind) { return kind.starts_with("link") ? "device" : kind; }
+
 /// What this says in a process of its own, which may wait forever.
 std::string said_in_time(const std::function<std::string()>& body) {
   test::Process process([&](const test::Process::Say& say) { say(body()); });
@@ -48,19 +53,40 @@ class HostileFiles : public CheckpointTest {
   }
 };
 
-TEST_F(HostileFiles, ARankFileThatIsNoFileIsPassedOverAtOnce) {
+TEST_F(HostileFiles, WhatHasTheNameOfASetsFileAndIsNoneIsToldAtOnceWhenASetIsLookedForOrRemoved) {
+  ASSERT_TRUE(write_set(directory_, 1) && write_set(directory_, 2));
+  for (const char* name : {"manifest-2.json", "ckpt-2-rank1.h5", "manifest-9.json", "ckpt-9-rank0.h5"}) {
+    const Path path = directory_ / name, beside = directory_ / "beside";
+    const bool was_there = std::filesystem::exists(path);
+    if (was_there) std::filesystem::rename(path, beside);
+    for (const auto& [kind, make] : no_files) {
+      if (!make(path)) continue;  // not every user may make a device
+      const std::string expected = path.string() + ": it is a " + name_of(kind) + ", not a regular file; ";
+      EXPECT_TRUE(holds(said_in_time([this] { return newest(); }), expected));
+      EXPECT_TRUE(holds(said_in_time([this] { return std::string(remove_sets(directory_).message()); }), expected));
+      EXPECT_TRUE(std::filesystem::exists(directory_ / "manifest-1.json")) << "nothing is removed";
+      std::filesystem::remove(path);
+    }
+    if (was_there) std::filesystem::rename(beside, path);
+  }
+  EXPECT_EQ(newest(), "step 2");
+}
+
+TEST_F(HostileFiles, ALinkToAManifestIsToldAndNotTakenForNone) {
+  ASSERT_TRUE(write_set(directory_, 1));
+  std::filesystem::rename(directory_ / "manifest-1.json", directory_ / "elsewhere");
+  std::filesystem::create_symlink(directory_ / "elsewhere", directory_ / "manifest-1.json");
+  EXPECT_TRUE(holds(newest(), "manifest-1.json: it is a link, not a regular file; "));
+}
+
+TEST_F(HostileFiles, ARankFileThatIsNoFileIsNotReadAndNotWaitedFor) {
   for (const auto& [kind, make] : no_files) {
-    ASSERT_TRUE(write_set(directory_, 1) && write_set(directory_, 2));
     const Path path = directory_ / "ckpt-2-rank1.h5";
-    std::filesystem::remove(path);
-    if (!make(path)) continue;  // not every user may make a device
-    const std::string found = said_in_time([this] { return newest(); });
-    EXPECT_TRUE(holds(found, "step 1; step 2: ")) << kind;
-    EXPECT_TRUE(holds(found, path.string() + ": cannot open the file: it is a link or no regular file")) << kind;
+    if (!make(path)) continue;
     const std::string read = said_in_time([this] {
       return std::string(read_rank_file({directory_, 2, 1, ranks}, {}).status().message());
     });
-    EXPECT_TRUE(holds(read, path.string() + ": cannot open the file: it is a link or no regular file")) << kind;
+    EXPECT_EQ(read, path.string() + " cannot be read: it is a " + name_of(kind) + ", not a regular file");
     std::filesystem::remove(path);
   }
 }
@@ -70,7 +96,7 @@ TEST_F(HostileFiles, AResultFileThatIsNoFileIsAnErrorAtOnce) {
     const Path path = directory_ / "run.h5";
     if (!make(path)) continue;
     const std::string read = said_in_time([&] { return std::string(ResultFile::open(path).status().message()); });
-    EXPECT_TRUE(holds(read, "run.h5: cannot open the file: it is a link or no regular file")) << kind;
+    EXPECT_EQ(read, path.string() + " cannot be read: it is a " + name_of(kind) + ", not a regular file");
     std::filesystem::remove(path);
   }
 }
@@ -81,7 +107,46 @@ TEST_F(HostileFiles, ATraceThatIsNoFileIsAnErrorAtOnce) {
     if (!no_files.at(kind)(path)) continue;
     const std::string merged =
         said_in_time([this] { return std::string(cli::merge_traces(directory_).status().message()); });
-    EXPECT_TRUE(holds(merged, "rank-0.trace.json is no trace of a rank: it is no regular file")) << kind;
+    EXPECT_TRUE(holds(merged, "rank-0.trace.json: it is a " + std::string(kind) + ", not a regular file"));
+    std::filesystem::remove(path);
+  }
+}
+
+TEST_F(HostileFiles, AConfigThatIsNoFileIsAnErrorAtOnce) {
+  for (const auto& [kind, make] : no_files) {
+    const Path path = directory_ / "config.toml";
+    if (!make(path)) continue;
+    test::Executed run({LACUNA_COMMAND, "run", path.string()}, {});
+    EXPECT_EQ(run.wait(std::chrono::seconds(20)), 1) << kind;
+    EXPECT_TRUE(holds(run.output(), "the config " + path.string() + " cannot be read: it is a " + followed(kind) +
+                                        ", not a regular file"));
+    std::filesystem::remove(path);
+  }
+}
+
+TEST_F(HostileFiles, ADataSetThatIsNoFileIsAnErrorAtOnce) {
+  const Path images = directory_ / "train-images-idx3-ubyte.gz", config = directory_ / "config.toml";
+  std::ofstream(config) << "[run]\nname = \"few\"\noutput = \"" << (directory_ / "out").string()
+                        << "\"\nsteps = 1\n[workload]\nkind = \"fashion_mnist\"\npath = \"" << directory_.string()
+                        << "\"\n[[method]]\nalgorithm = \"ring\"\n";
+  for (const auto& [kind, make] : no_files) {
+    if (!make(images)) continue;
+    test::Executed run({LACUNA_COMMAND, "run", config.string()}, {});
+    EXPECT_EQ(run.wait(std::chrono::seconds(20)), 1) << kind;
+    EXPECT_TRUE(
+        holds(run.output(), images.string() + " cannot be read: it is a " + followed(kind) + ", not a regular file"));
+    std::filesystem::remove(images);
+  }
+}
+
+TEST_F(HostileFiles, AResultToCompareThatIsNoFileIsAnErrorAtOnce) {
+  for (const auto& [kind, make] : no_files) {
+    const Path path = directory_ / "before.json";
+    if (kind == "folder" || !make(path)) continue;  // the command line itself refuses a folder
+    test::Executed compare({LACUNA_COMMAND, "compare", path.string(), path.string()}, {});
+    EXPECT_NE(compare.wait(std::chrono::seconds(20)), 0) << kind;
+    EXPECT_TRUE(
+        holds(compare.output(), path.string() + " cannot be read: it is a " + followed(kind) + ", not a regular file"));
     std::filesystem::remove(path);
   }
 }

@@ -84,7 +84,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{"perf", "allreduce", "--algorithm", "ring,rings"}, "there are: ring, recursive_doubling"},
       {{"perf", "allreduce", "--algorithm", "skip_ring", "--method", "skip:steps=1"},
        "skip.steps is 1, must be 0 .. 0"},
-      {{"perf", "allreduce", "-e", "8", "-J", "/tmp"}, "/tmp could not be written: it is no regular file"},
+      {{"perf", "allreduce", "-e", "8", "-J", "/tmp"}, "/tmp could not be written: it is a folder, not a regular file"},
       {{"perf", "allreduce", "--method", "skip:steps=1"}, "skip.steps is 1, must be 0 .. 0 on 1 ranks"},
       {{"perf", "allreduce", "--method", "skip:steps=1", "--algorithm", "recursive_doubling"},
        "none of the algorithms serves skip"},

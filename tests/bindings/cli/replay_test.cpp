@@ -251,7 +251,7 @@ TEST_F(Replay, WhatCannotBeWrittenIsToldBeforeTheWork) {
   write_integers(2, 1);
   const Outcome outcome = replay(2, {"--method", "dense", "--json", folder_.path()});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(count(outcome.output, "could not be written: it is no regular file"), 1u) << outcome.output;
+  EXPECT_EQ(count(outcome.output, "could not be written: it is a folder, not a regular file"), 1u) << outcome.output;
   EXPECT_EQ(count(outcome.output, "steps of"), 0u) << outcome.output;
 }
 

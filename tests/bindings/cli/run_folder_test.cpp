@@ -120,8 +120,43 @@ TEST_F(RunFolder, AResultFileThatCannotBeReplacedIsToldBeforeTheFirstStep) {
   std::filesystem::create_directories(out() / "few.h5");
   Executed run({LACUNA_COMMAND, "run", config("3")}, {});
   EXPECT_EQ(run.wait(), 1);
-  expect_holds(run.output(), (out() / "few.h5").string() + " could not be written: it is no regular file");
+  expect_holds(run.output(), (out() / "few.h5").string() + " could not be written: it is a folder, not a regular file");
   EXPECT_EQ(run.output().find("epoch"), std::string::npos) << run.output();
+}
+
+TEST_F(RunFolder, AFolderThatIsRemovedInMidRunIsAnErrorThatNamesIt) {
+  Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
+  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  std::filesystem::rename(out(), folder_ / "moved");
+  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  expect_holds(run.output(), (out() / "lacuna.lock").string() + " is not the file that this run has locked");
+  EXPECT_FALSE(std::filesystem::exists(out())) << "it is not made anew";
+}
+
+TEST_F(RunFolder, AFolderThatIsReplacedInMidRunIsAnError) {
+  Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
+  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  ASSERT_TRUE(std::filesystem::create_directory(folder_ / "other"));
+  std::filesystem::rename(out(), folder_ / "moved");
+  std::filesystem::rename(folder_ / "other", out());
+  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  expect_holds(run.output(), "the folder was removed or replaced while the run was using it");
+}
+
+TEST_F(RunFolder, AFinishedRunWhoseManifestIsALinkDoesNotBeginAgain) {
+  const std::string path = config("3");
+  Executed first({LACUNA_COMMAND, "run", path}, {});
+  ASSERT_EQ(first.wait(), 0) << first.output();
+  for (const char* name : {"manifest-2.json", "manifest-3.json"}) {
+    std::filesystem::rename(out() / name, folder_ / name);
+    std::filesystem::create_symlink(folder_ / name, out() / name);
+  }
+  for (const std::string option : {"--quiet", "--fresh"}) {
+    Executed second({LACUNA_COMMAND, "run", path, option}, {});
+    EXPECT_EQ(second.wait(), 1) << second.output();
+    expect_holds(second.output(), ".json: it is a link, not a regular file; ");
+    EXPECT_EQ(second.output().find("epoch"), std::string::npos) << second.output();
+  }
 }
 
 TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
