@@ -7,10 +7,11 @@
 namespace lacuna::runtime {
 namespace {
 
+/// Compares distances: the end of a buffer may lie behind the last address.
 bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
-  const auto* first = static_cast<const std::byte*>(a);
-  const auto* second = static_cast<const std::byte*>(b);
-  return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
+  const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
+  if (a_bytes == 0 || b_bytes == 0) return false;
+  return first < second ? second - first < a_bytes : first - second < b_bytes;
 }
 
 /// Do the blocks of two tables lie at the same places?

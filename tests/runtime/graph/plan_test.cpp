@@ -1,0 +1,83 @@
+#include "runtime/graph/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/graph/algorithm.hpp"
+
+namespace lacuna {
+namespace {
+
+/// What ranks may have planned otherwise, so that they must notice it.
+struct Change {
+  std::string what;
+  std::function<void(Plan&)> make;
+};
+
+const Algorithm one = {
+    .collective = Collective::Allreduce, .name = "one", .summary = "a test's", .symmetric = true, .build = nullptr};
+const Algorithm two = {
+    .collective = Collective::Allreduce, .name = "two", .summary = "a test's", .symmetric = true, .build = nullptr};
+
+const std::vector<Change> changes = {
+    {"nothing", [](Plan&) {}},
+    {"kept memory", [](Plan& plan) { plan.kept = 1; }},
+    {"another part", [](Plan& plan) { plan.parts.push_back({}); }},
+    {"the order of parts", [](Plan& plan) { std::swap(plan.parts[0], plan.parts[1]); }},
+    {"offset", [](Plan& plan) { ++plan.parts[1].data.offset; }},
+    {"count", [](Plan& plan) { ++plan.parts[1].data.count; }},
+    {"data", [](Plan& plan) { plan.parts[1].structure.data = Data::Packed; }},
+    {"other data", [](Plan& plan) { plan.parts[1].structure.data = Data::Kept; }},
+    {"feedback", [](Plan& plan) { plan.parts[1].structure.feedback = true; }},
+    {"the first number", [](Plan& plan) { plan.parts[1].structure.numbers[0] = 1; }},
+    {"the last number", [](Plan& plan) { plan.parts[1].structure.numbers[3] = 1; }},
+    {"beside", [](Plan& plan) { plan.parts[1].beside = true; }},
+    {"waits", [](Plan& plan) { plan.parts[1].waits = true; }},
+    {"entries", [](Plan& plan) { plan.parts[1].entries = 1; }},
+    {"more entries", [](Plan& plan) { plan.parts[1].entries = std::uint64_t{1} << 40; }},
+    {"draw", [](Plan& plan) { plan.parts[1].draw = 7; }},
+    {"program", [](Plan& plan) { plan.parts[1].program = &one; }},
+    {"another program", [](Plan& plan) { plan.parts[1].program = &two; }},
+    {"number of stretches", [](Plan& plan) { plan.parts[1].stretches = 1; }},
+    {"stretches",
+     [](Plan& plan) {
+       plan.stretches = {{0, 8}};
+     }},
+    {"where a stretch begins",
+     [](Plan& plan) {
+       plan.stretches = {{1, 8}};
+     }},
+    {"how long a stretch is",
+     [](Plan& plan) {
+       plan.stretches = {{0, 9}};
+     }},
+};
+
+TEST(PlanDigest, TellsApartAllThatRanksMustHaveAlike) {
+  std::vector<std::uint64_t> digests;
+  for (const Change& change : changes) {
+    Plan plan;
+    plan.parts = {{.data = {0, 8}, .draw = 1}, {.data = {8, 8}, .draw = 2}};
+    change.make(plan);
+    digests.push_back(plan.digest());
+    for (std::size_t i = 0; i + 1 < digests.size(); ++i) {
+      EXPECT_NE(digests[i], digests.back()) << changes[i].what << " and " << change.what;
+    }
+  }
+}
+
+TEST(PlanDigest, OfAPartThatFollowsTellsApartTheSame) {
+  const PartPlan part{.data = {0, 8}};
+  PartPlan more = part, other = part;
+  more.entries = 1;
+  other.draw = 1;
+  EXPECT_EQ(digest_of(part), digest_of(PartPlan{.data = {0, 8}}));
+  EXPECT_NE(digest_of(part), digest_of(more));
+  EXPECT_NE(digest_of(part), digest_of(other));
+}
+
+}  // namespace
+}  // namespace lacuna

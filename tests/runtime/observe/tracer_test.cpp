@@ -1,0 +1,61 @@
+#include "runtime/observe/tracer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/calls.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using runtime::Tracer;
+
+RanksOptions traced(std::size_t events) {
+  RanksOptions options{.network = {}, .executor = quick_executor()};
+  options.executor.trace_events = events;
+  return options;
+}
+
+/// Bytes of the steps of one kind that have ended on a rank, in their order.
+std::vector<std::uint64_t> bytes_of(Ranks& ranks, Rank rank, StepKind kind) {
+  std::vector<std::uint64_t> bytes;
+  for (const Tracer::Event& event : ranks.executor(rank).tracer()->events()) {
+    if (event.kind == Tracer::Kind::StepEnded && event.step_kind == kind) bytes.push_back(event.bytes);
+  }
+  return bytes;
+}
+
+TEST(Tracer, ACopyHasTheBytesThatItCopies) {
+  const std::vector<std::size_t> given = {3, 3}, most = {1000, 900};
+  std::vector<std::size_t> received(2);
+  std::vector<float> input(6), output(1900);
+  Call call;
+  call.collective = Collective::Alltoallv;
+  call.input = input.data();
+  call.output = output.data();
+  call.input_blocks = {.counts = given};
+  call.output_blocks = {.counts = most, .received = received};
+  Ranks ranks(2, traced(1000));
+  for (const Status& status : ranks.run({call, call})) EXPECT_TRUE(status) << status.to_string();
+  for (Rank rank : {0, 1}) EXPECT_EQ(bytes_of(ranks, rank, StepKind::Copy), std::vector<std::uint64_t>{12});
+}
+
+TEST(Tracer, KeepsAsManyEventsAsItHasRoomForAndCountsTheOthers) {
+  std::vector<float> input(8), output(8);
+  const auto run = [&](std::size_t room) {
+    auto ranks = std::make_unique<Ranks>(2, traced(room));
+    for (const Status& status : ranks->run({allreduce_call(input, output), allreduce_call(input, output)})) {
+      EXPECT_TRUE(status) << status.to_string();
+    }
+    return std::pair(ranks->executor(0).tracer()->events().size(), ranks->executor(0).tracer()->dropped());
+  };
+  const std::size_t all = run(100'000).first;
+  ASSERT_GT(all, 4u);
+  EXPECT_EQ(run(all), std::pair(all, std::uint64_t{0}));
+  EXPECT_EQ(run(all - 1), std::pair(all - 1, std::uint64_t{1}));
+  EXPECT_EQ(run(1), std::pair(std::size_t{1}, static_cast<std::uint64_t>(all - 1)));
+}
+
+}  // namespace
+}  // namespace lacuna::test
