@@ -147,6 +147,10 @@ class Node final : public Receiver {
   }
   void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override {
     check_callback();
+    if (discards_at_once) {
+      ++discarded;
+      return transport_->discard(descriptor);
+    }
     waiting.push_back({from, {header.begin(), header.end()}, descriptor});
   }
   void on_complete(Token token, const Status& status) override {
@@ -171,6 +175,8 @@ class Node final : public Receiver {
   std::vector<Waiting> waiting;  ///< descriptors that are neither fetched nor discarded
   std::vector<Status> failures;  ///< of completions
   bool fetches = true;
+  bool discards_at_once = false;  ///< descriptors, inside the handler that they come to
+  std::size_t discarded = 0;      ///< in this way
 
  private:
   struct Operation {

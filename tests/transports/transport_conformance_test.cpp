@@ -117,6 +117,24 @@ TEST_P(TransportConformance, DiscardingCompletesTheSenderWithoutAnError) {
   EXPECT_TRUE(fleet[1].arrived.empty());
 }
 
+TEST_P(TransportConformance, ADescriptorMayBeDiscardedByTheHandlerThatItComesTo) {
+  Fleet fleet(GetParam(), 2);
+  fleet[1].discards_at_once = true;
+  constexpr std::size_t messages = 50;
+  for (std::size_t i = 0; i < messages; ++i) {
+    for (const std::size_t bytes : {std::size_t{64}, std::size_t{100'000}}) {
+      fleet[0].send(1, header_for(i), pattern(bytes, i), Delivery::Descriptor);
+    }
+  }
+  fleet.drive_until([&] { return fleet[1].discarded == 2 * messages && fleet[0].pending() == 0; });
+  EXPECT_TRUE(fleet[0].failures.empty());
+  fleet[1].discards_at_once = false;
+  fleet[0].send(1, {}, pattern(100'000, 3), Delivery::Descriptor);
+  fleet.drive_until([&] { return fleet[1].arrived.size() == 1; });
+  ASSERT_EQ(fleet[1].arrived.size(), 1u);
+  EXPECT_EQ(fleet[1].arrived[0].bytes, pattern(100'000, 3));
+}
+
 TEST_P(TransportConformance, ARankReachesItself) {
   Fleet fleet(GetParam(), 2);
   fleet[1].send(1, header_for(64), pattern(64, 64));

@@ -129,6 +129,17 @@ TEST_P(TransportConformance, AMessageThatCameBeforeArmingIsNoticed) {
   EXPECT_TRUE(!fleet[1].arm() || readable(fleet[1].transport().event_fd(), 10s));
 }
 
+TEST_P(TransportConformance, WhoHasSentToItselfDoesNotSleepOverIt) {
+  for (const Delivery delivery : {Delivery::Eager, Delivery::Descriptor}) {
+    Fleet fleet(GetParam(), 1);
+    while (fleet[0].progress() || !fleet[0].arm()) {
+    }
+    fleet[0].send(0, {}, pattern(64, 1), delivery);
+    EXPECT_TRUE(!fleet[0].arm() || readable(fleet[0].transport().event_fd(), 2s));
+    fleet.drive_until([&] { return fleet[0].arrived.size() == 1; });
+  }
+}
+
 TEST_P(TransportConformance, AFetchWakesTheSenderThatWaitsForIt) {
   Fleet fleet(GetParam(), 2);
   fleet[0].send(1, {}, pattern(1 << 20, 1), Delivery::Descriptor);
