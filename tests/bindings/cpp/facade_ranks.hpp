@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,39 @@ inline void on_each(std::vector<Communicator>& ranks, const std::function<void(C
   std::vector<std::thread> threads;
   for (Communicator& rank : ranks) threads.emplace_back([&] { body(rank); });
   for (std::thread& thread : threads) thread.join();
+}
+
+/// Where the communicators of a test come from: they are all ranks of a job, or a part of a part of them, in an order
+/// of its own, whose other ranks have left.
+enum class Origin : std::uint8_t { World, GroupOfAGroup };
+
+/// For the names of tests.
+inline std::string to_string(Origin origin) { return origin == Origin::World ? "world" : "group_of_a_group"; }
+
+/// So many ranks in this process, by number.
+inline std::vector<Communicator> local(Rank size, Progress progress, Origin origin) {
+  if (origin == Origin::World) return local(size, progress);
+  std::vector<Communicator> world = local(2 * size + 2, progress);
+  std::vector<std::optional<Communicator>> parts(static_cast<std::size_t>(size));
+  on_each(world, [&](Communicator& rank) {
+    auto odd = rank.split(rank.rank() % 2 == 1 ? 5 : Communicator::no_group, -rank.rank());
+    ASSERT_TRUE(odd) << odd.status().to_string();
+    if (!*odd) return;
+    const bool stays = (*odd)->rank() > 0;
+    auto part = (*odd)->split(stays ? 3 : Communicator::no_group, ((*odd)->rank() + 2) % size);
+    ASSERT_TRUE(part) << part.status().to_string();
+    if (stays) parts[static_cast<std::size_t>((*part)->rank())] = **std::move(part);
+  });
+  std::vector<Communicator> ranks;
+  for (auto& part : parts) ranks.push_back(*std::move(part));
+  return ranks;
+}
+
+/// Which ranks of the job these ranks of a communicator are.
+inline std::vector<Rank> in_job(const Communicator& communicator, const std::vector<Rank>& ranks) {
+  std::vector<Rank> found;
+  for (Rank rank : ranks) found.push_back(communicator.job_ranks()[static_cast<std::size_t>(rank)]);
+  return found;
 }
 
 /// Tests all requests in turn until all have ended.

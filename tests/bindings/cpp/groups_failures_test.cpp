@@ -1,7 +1,10 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <barrier>
+#include <tuple>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
@@ -12,9 +15,20 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-class GroupFailures : public testing::TestWithParam<Progress> {};
-INSTANTIATE_TEST_SUITE_P(, GroupFailures, testing::Values(Progress::Caller, Progress::Thread),
-                         [](const auto& given) { return std::string(to_string(given.param)); });
+/// Each test runs on the ranks of a job, and on those of a group of a group.
+class GroupFailures : public testing::TestWithParam<std::tuple<Progress, Origin>> {
+ protected:
+  static std::vector<Communicator> ranks_of(Rank size) {
+    return local(size, std::get<Progress>(GetParam()), std::get<Origin>(GetParam()));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, GroupFailures,
+                         testing::Combine(testing::Values(Progress::Caller, Progress::Thread),
+                                          testing::Values(Origin::World, Origin::GroupOfAGroup)),
+                         [](const auto& given) {
+                           return std::string(to_string(std::get<Progress>(given.param))) + "_" +
+                                  to_string(std::get<Origin>(given.param));
+                         });
 
 void expect_sum(Communicator& communicator, std::size_t count) {
   std::vector<std::int32_t> data(count, communicator.rank() + 1);
@@ -22,12 +36,14 @@ void expect_sum(Communicator& communicator, std::size_t count) {
   EXPECT_EQ(data, std::vector<std::int32_t>(count, communicator.size() * (communicator.size() + 1) / 2));
 }
 
-/// On each of four ranks: fails a call of the odd half, and sees that the even half and the world go on.
-void expect_only_the_odd_half_to_fail(Progress progress, Code code, const std::string& text,
+/// On each of four ranks: fails a call of the odd half, and sees that the even half and the world go on. `text` is of
+/// the numbers of that half's ranks in the job.
+void expect_only_the_odd_half_to_fail(std::vector<Communicator> ranks, Code code,
+                                      const std::function<std::string(Rank first, Rank second)>& text_of,
                                       const std::function<Status(Communicator& half)>& fails) {
-  auto ranks = local(4, progress);
   std::barrier all(4);
   on_each(ranks, [&](Communicator& world) {
+    const std::string text = text_of(world.job_ranks()[1], world.job_ranks()[3]);
     auto half = **world.split(world.rank() % 2);
     const auto in_the_midst = world.start(barrier());
     all.arrive_and_wait();
@@ -45,39 +61,53 @@ void expect_only_the_odd_half_to_fail(Progress progress, Code code, const std::s
 }
 
 TEST_P(GroupFailures, AMismatchNamesBothSidesOnItsGroupAndTheOthersGoOn) {
-  expect_only_the_odd_half_to_fail(GetParam(), Code::Mismatch, "call 0 of ranks 1, 3 differs: rank 1 posted",
-                                   [](Communicator& half) {
-                                     std::vector<float> data(half.rank() == 1 ? 99 : 100);
-                                     return half.call(allreduce<float>(data, data));
-                                   });
+  expect_only_the_odd_half_to_fail(
+      ranks_of(4), Code::Mismatch,
+      [](Rank first, Rank second) {
+        const auto [low, high] = std::minmax(first, second);
+        return fmt::format("call 0 of ranks {}, {} differs: rank {} posted", low, high, low);
+      },
+      [](Communicator& half) {
+        std::vector<float> data(half.rank() == 1 ? 99 : 100);
+        return half.call(allreduce<float>(data, data));
+      });
 }
 
 TEST_P(GroupFailures, ADeadlineEndsItsGroupAndTheOthersGoOn) {
-  expect_only_the_odd_half_to_fail(GetParam(), Code::TimedOut, "call 0 of ranks 1, 3 ran out of time on rank 1",
-                                   [](Communicator& half) {
-                                     if (half.rank() == 0) return half.call(barrier({.deadline = 100ms}));
-                                     const auto until = Clock::now() + 10s;
-                                     while (half.status() && Clock::now() < until) half.progress();
-                                     return half.status();
-                                   });
+  expect_only_the_odd_half_to_fail(
+      ranks_of(4), Code::TimedOut,
+      [](Rank first, Rank second) {
+        const auto [low, high] = std::minmax(first, second);
+        return fmt::format("call 0 of ranks {}, {} ran out of time on rank {}", low, high, first);
+      },
+      [](Communicator& half) {
+        if (half.rank() == 0) return half.call(barrier({.deadline = 100ms}));
+        const auto until = Clock::now() + 10s;
+        while (half.status() && Clock::now() < until) half.progress();
+        return half.status();
+      });
 }
 
 TEST_P(GroupFailures, AMessageThatIsNeverTakenEndsItsGroupAndTheOthersGoOn) {
   const Variable fetched("LACUNA_EAGER", "0");
-  expect_only_the_odd_half_to_fail(GetParam(), Code::TimedOut, "a message with tag 5 between ranks 1 and 3 ran out",
-                                   [](Communicator& half) {
-                                     const std::vector<float> data(1000, 1);
-                                     if (half.rank() == 0) return half.send<float>(data, 1, 5, {.deadline = 100ms});
-                                     const auto until = Clock::now() + 10s;
-                                     while (half.status() && Clock::now() < until) half.progress();
-                                     return half.status();
-                                   });
+  expect_only_the_odd_half_to_fail(
+      ranks_of(4), Code::TimedOut,
+      [](Rank first, Rank second) {
+        return fmt::format("a message with tag 5 between ranks {} and {} ran out", first, second);
+      },
+      [](Communicator& half) {
+        const std::vector<float> data(1000, 1);
+        if (half.rank() == 0) return half.send<float>(data, 1, 5, {.deadline = 100ms});
+        const auto until = Clock::now() + 10s;
+        while (half.status() && Clock::now() < until) half.progress();
+        return half.status();
+      });
 }
 
 // Each names another root, so that rank 0 waits for two ranks that have ended and freed the part.
 TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedThePart) {
   const Variable soon("LACUNA_STALL", "0.1");
-  auto ranks = local(3, GetParam());
+  auto ranks = ranks_of(3);
   std::barrier parted(3), posted(3);
   on_each(ranks, [&](Communicator& world) {
     std::optional<Communicator> part = **world.split(0);
@@ -100,8 +130,25 @@ TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedTheP
     posted.arrive_and_wait();
     if (me != 0) return;
     const Status ended = sent->wait();
-    expect_error(ended, Code::Mismatch, "differs: rank 0 posted gather");
-    expect_error(ended, Code::Mismatch, "root 0; rank ");
+    expect_error(ended, Code::Mismatch,
+                 fmt::format("rank {} posted gather linear f32 count 2 root 0", world.job_ranks()[0]));
+  });
+}
+
+TEST_P(GroupFailures, RanksWhoseGroupHasFailedMayMakeAnotherOneOfTheSameRanks) {
+  auto ranks = ranks_of(4);
+  std::barrier all(4);
+  on_each(ranks, [&](Communicator& world) {
+    for (int time = 0; time < 3; ++time) {
+      Communicator half = **world.split(world.rank() % 2);
+      expect_sum(half, 100);
+      std::vector<float> data(static_cast<std::size_t>(world.rank()) + 1);
+      expect_error(half.call(allreduce<float>(data, data)), Code::Mismatch, "call 1 of ranks ");
+      expect_error(half.split(0).status(), Code::Mismatch, "call 1 of ranks ");
+      expect_error(half.send<float>(data, 0, 1), Code::Mismatch, "call 1 of ranks ");
+      all.arrive_and_wait();
+      expect_sum(world, 1000);
+    }
   });
 }
 

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <mutex>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
@@ -12,9 +15,20 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-class Groups : public testing::TestWithParam<Progress> {};
-INSTANTIATE_TEST_SUITE_P(, Groups, testing::Values(Progress::Caller, Progress::Thread),
-                         [](const auto& given) { return std::string(to_string(given.param)); });
+/// Each test runs on the ranks of a job, and on those of a group of a group.
+class Groups : public testing::TestWithParam<std::tuple<Progress, Origin>> {
+ protected:
+  static std::vector<Communicator> ranks_of(Rank size) {
+    return local(size, std::get<Progress>(GetParam()), std::get<Origin>(GetParam()));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Groups,
+                         testing::Combine(testing::Values(Progress::Caller, Progress::Thread),
+                                          testing::Values(Origin::World, Origin::GroupOfAGroup)),
+                         [](const auto& given) {
+                           return std::string(to_string(std::get<Progress>(given.param))) + "_" +
+                                  to_string(std::get<Origin>(given.param));
+                         });
 
 Communicator must_split(Communicator& from, int colour, int key = 0) {
   auto made = from.split(colour, key);
@@ -23,20 +37,20 @@ Communicator must_split(Communicator& from, int colour, int key = 0) {
   return **std::move(made);
 }
 
-/// The ranks of a communicator as their numbers in the job, gathered by a collective of it.
-std::vector<std::int32_t> members_heard(Communicator& communicator, Rank job_rank) {
+/// The ranks of a communicator as their numbers in the world of the test, gathered by a collective of it.
+std::vector<std::int32_t> members_heard(Communicator& communicator, Rank world_rank) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(communicator.size()));
-  const std::array<std::int32_t, 1> mine = {job_rank};
+  const std::array<std::int32_t, 1> mine = {world_rank};
   EXPECT_EQ(communicator.call(allgather<std::int32_t>(mine, all)).to_string(), "ok");
   return all;
 }
 
 TEST_P(Groups, RanksOfOneColourAreTogetherInTheOrderOfTheirKeys) {
-  auto ranks = local(6, GetParam());
+  auto ranks = ranks_of(6);
   on_each(ranks, [](Communicator& world) {
     Communicator half = must_split(world, world.rank() % 2, world.rank() < 2 ? 1 : 0);
     const std::vector<Rank> expected = world.rank() % 2 == 0 ? std::vector<Rank>{2, 4, 0} : std::vector<Rank>{3, 5, 1};
-    EXPECT_EQ(half.job_ranks(), expected);
+    EXPECT_EQ(half.job_ranks(), in_job(world, expected));
     EXPECT_EQ(half.size(), 3);
     EXPECT_EQ(expected[static_cast<std::size_t>(half.rank())], world.rank());
     EXPECT_EQ(half.hosts().size(), 3u);
@@ -49,7 +63,7 @@ TEST_P(Groups, RanksOfOneColourAreTogetherInTheOrderOfTheirKeys) {
 }
 
 TEST_P(Groups, DataTensorAndPipelineGroupsOfOneWorldRunBesideEachOther) {
-  auto ranks = local(8, GetParam());
+  auto ranks = ranks_of(8);
   on_each(ranks, [](Communicator& world) {
     const int tensor = world.rank() % 2, pipeline = world.rank() / 2 % 2, data = world.rank() / 4;
     Communicator groups[] = {must_split(world, 2 * pipeline + data), must_split(world, 2 * tensor + data),
@@ -72,19 +86,19 @@ TEST_P(Groups, DataTensorAndPipelineGroupsOfOneWorldRunBesideEachOther) {
 }
 
 TEST_P(Groups, ARankWithoutAColourGetsNoCommunicator) {
-  auto ranks = local(3, GetParam());
+  auto ranks = ranks_of(3);
   on_each(ranks, [](Communicator& world) {
     auto made = world.split(world.rank() == 1 ? Communicator::no_group : 7);
     ASSERT_TRUE(made) << made.status().to_string();
     EXPECT_EQ(made->has_value(), world.rank() != 1);
     if (*made) {
-      EXPECT_EQ((*made)->job_ranks(), (std::vector<Rank>{0, 2}));
+      EXPECT_EQ((*made)->job_ranks(), in_job(world, {0, 2}));
     }
   });
 }
 
 TEST_P(Groups, ASubgroupHasTheRanksOfItsListInTheirOrder) {
-  auto ranks = local(4, GetParam());
+  auto ranks = ranks_of(4);
   on_each(ranks, [](Communicator& world) {
     const std::vector<Rank> list = {3, 0, 2};
     auto made = world.subgroup(list);
@@ -101,7 +115,7 @@ TEST_P(Groups, ASubgroupHasTheRanksOfItsListInTheirOrder) {
 }
 
 TEST_P(Groups, AGroupOutlivesTheCommunicatorThatItCameFrom) {
-  auto ranks = local(4, GetParam());
+  auto ranks = ranks_of(4);
   on_each(ranks, [](Communicator& world) {
     const Rank me = world.rank();
     Communicator half = must_split(world, me / 2);
@@ -112,7 +126,7 @@ TEST_P(Groups, AGroupOutlivesTheCommunicatorThatItCameFrom) {
 
 TEST_P(Groups, ARankOutsideMayLeaveWhileAGroupGoesOn) {
   const test::Variable changed("LACUNA_STALL", "0.05");
-  auto ranks = local(3, GetParam());
+  auto ranks = ranks_of(3);
   on_each(ranks, [](Communicator& world) {
     const Rank me = world.rank();
     auto made = world.subgroup(std::array{0, 1});
@@ -124,6 +138,71 @@ TEST_P(Groups, ARankOutsideMayLeaveWhileAGroupGoesOn) {
     if (me == 1) std::this_thread::sleep_for(300ms);  // long enough to be taken for stalled
     EXPECT_EQ(members_heard(**made, me), (std::vector<Rank>{0, 1}));
   });
+}
+
+TEST_P(Groups, MessagesGoToTheRanksOfTheirGroupAndAProbeSeesThoseOfItsRank) {
+  auto ranks = ranks_of(6);
+  on_each(ranks, [](Communicator& world) {
+    Communicator half = must_split(world, world.rank() % 2, -world.rank());
+    const Rank next = (half.rank() + 1) % 3, before = (half.rank() + 2) % 3;
+    const std::vector<std::int32_t> mine(static_cast<std::size_t>(half.rank()) + 1, world.rank());
+    std::vector<std::int32_t> theirs(static_cast<std::size_t>(before) + 1);
+    ASSERT_TRUE(half.send<std::int32_t>(mine, next, 4));
+    const auto until = Clock::now() + 10s;
+    auto waiting = half.probe(before, 4);
+    while (waiting && !*waiting && Clock::now() < until) waiting = half.probe(before, 4);
+    ASSERT_TRUE(waiting) << waiting.status().to_string();
+    EXPECT_EQ(*waiting, std::optional(4 * theirs.size()));
+    for (Rank silent : {half.rank(), next}) EXPECT_EQ(*half.probe(silent, 4), std::nullopt) << silent;
+    const auto received = half.receive<std::int32_t>(theirs, before, 4);
+    EXPECT_TRUE(received) << received.status().to_string();
+    EXPECT_EQ(theirs, std::vector<std::int32_t>(theirs.size(), (world.rank() + 2) % 6));
+    expect_error(half.probe(3, 4).status(), Code::InvalidArgument, "probe of rank 3, must be 0 .. 2");
+  });
+}
+
+/// Whose terms are missing where on rank 0.
+using Missing = std::vector<std::pair<Rank, std::size_t>>;
+
+/// After calls that leave out terms by a draw.
+Missing missing_in_calls(Communicator& communicator) {
+  Missing missing;
+  for (int i = 0; i < 8; ++i) {
+    std::vector<float> data(64, 1);
+    auto request = communicator.start(allreduce<float>(
+        data, data, Reduction::Sum, {.algorithm = "ring", .method = skip({.steps = 1, .mode = SkipMode::Random})}));
+    EXPECT_TRUE(request) << request.status().to_string();
+    EXPECT_TRUE(request->wait());
+    const auto gaps = request->gaps(0);
+    EXPECT_TRUE(gaps) << gaps.status().to_string();
+    for (const Gap& gap : *gaps) missing.emplace_back(gap.from, gap.offset);
+  }
+  EXPECT_GE(missing.size(), 8u) << "nothing was left out";
+  return missing;
+}
+
+TEST_P(Groups, PartsOfSuccessiveSplitsOfAllColoursDrawDifferently) {
+  std::vector<Missing> of_job[2];
+  for (auto& drawn : of_job) {
+    auto ranks = ranks_of(6);
+    std::mutex mutex;
+    on_each(ranks, [&](Communicator& world) {
+      std::vector<Missing> mine = {missing_in_calls(world)};
+      for (int time = 0; time < 3; ++time) {
+        Communicator all = must_split(world, 0);
+        mine.push_back(missing_in_calls(all));
+        Communicator again = must_split(all, 0);
+        mine.push_back(missing_in_calls(again));
+      }
+      Communicator other = must_split(world, 1);
+      mine.push_back(missing_in_calls(other));
+      const std::lock_guard lock(mutex);
+      if (world.rank() == 0) drawn = mine;
+    });
+    EXPECT_EQ(drawn.size(), 8u);
+    EXPECT_EQ(std::set(drawn.begin(), drawn.end()).size(), drawn.size()) << "two communicators draw alike";
+  }
+  EXPECT_EQ(of_job[0], of_job[1]) << "two jobs that do the same draw alike";
 }
 
 }  // namespace
