@@ -1,0 +1,75 @@
+// Times and rooms that a C program gives, at their limits.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tests/bindings/c/c_given.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna {
+namespace {
+
+using test::Given;
+
+class CRooms : public test::OneCRank {};
+
+TEST(CDeadlines, BelowAMillisecondAreDeadlinesToo) {
+  const test::Variable far("LACUNA_DEADLINE", "1000");
+  for (const double seconds : {1e-9, 0.0004, 0.0015}) {
+    lacuna_communicator* rank = nullptr;
+    ASSERT_EQ(lacuna_join(nullptr, &rank), LACUNA_OK);
+    Given given;
+    given.options.deadline = seconds;
+    lacuna_request* request = nullptr;
+    ASSERT_EQ(lacuna_receive(rank, &given.output, 0, 0, &given.options, nullptr, &request), LACUNA_OK);
+    EXPECT_EQ(lacuna_wait(request, 5), LACUNA_TIMED_OUT);
+    EXPECT_NE(std::string(lacuna_last_error()).find("the deadline has passed on rank 0"), std::string::npos)
+        << seconds << " s: " << lacuna_last_error();
+    lacuna_request_free(request);
+    lacuna_communicator_free(rank);
+  }
+}
+
+/// An allreduce of entries by one rank, into so much room for entries.
+lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std::size_t room, std::size_t& found) {
+  lacuna_method* method = nullptr;
+  EXPECT_EQ(lacuna_method_create("topk", "density=1,feedback=0", &method), LACUNA_OK) << lacuna_last_error();
+  std::array<std::uint32_t, 3> places = {1, 5, 7};
+  std::array<float, 3> values = {1, 2, 3};
+  std::vector<std::uint32_t> sum_places(room + 1);
+  std::vector<float> sums(room + 1);
+  Given given;
+  given.options.method = method;
+  given.input.data = values.data();
+  given.input.count = values.size();
+  given.input.places = places.data();
+  given.input.length = length;
+  given.output.data = sums.data();
+  given.output.count = room;
+  given.output.places = sum_places.data();
+  given.output.length = length;
+  given.output.entries = &found;
+  const lacuna_status status = lacuna_allreduce(rank, &given.input, &given.output, LACUNA_SUM, &given.options, nullptr);
+  lacuna_method_free(method);
+  return status;
+}
+
+TEST_F(CRooms, RoomForEntriesIsNotTheLengthOfTheData) {
+  for (const std::size_t room : {std::size_t{3}, std::size_t{4}, std::size_t{19}, std::size_t{20}, std::size_t{30}}) {
+    std::size_t found = 99;
+    EXPECT_EQ(reduce_entries(rank_, 20, room, found), LACUNA_OK) << lacuna_last_error();
+    EXPECT_EQ(found, 3u) << "in room for " << room;
+  }
+}
+
+TEST_F(CRooms, EntriesThatDoNotFitIntoTheirRoomAreAnError) {
+  std::size_t found = 99;
+  EXPECT_NE(reduce_entries(rank_, 20, 2, found), LACUNA_OK);
+  EXPECT_NE(std::string(lacuna_last_error()).find("3 entries, the output has room for 2"), std::string::npos)
+      << lacuna_last_error();
+}
+
+}  // namespace
+}  // namespace lacuna

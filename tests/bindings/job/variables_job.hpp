@@ -1,0 +1,125 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/bindings/cpp/facade_ranks.hpp"
+#include "tests/processes/executed.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna::test {
+
+using namespace std::chrono_literals;
+
+/// What each rank of a job of processes says of its world: `body`'s line, or why it did not join. Each rank has
+/// variables of its own beside rank, size, store and key; none is said by the `silent` one, which is killed in the end.
+inline std::vector<std::string> said_by_job(Rank size, const std::vector<Environment>& by_rank,
+                                            const std::function<std::string(Communicator&)>& body,
+                                            std::optional<Rank> silent = {}) {
+  const ReservedPort port;
+  std::vector<Process> ranks;
+  for (Rank rank = 0; rank < size; ++rank) {
+    Environment environment = {{"LACUNA_RANK", std::to_string(rank)},
+                               {"LACUNA_SIZE", std::to_string(size)},
+                               {"LACUNA_STORE", port.store()},
+                               {"LACUNA_KEY", "the key"}};
+    if (!by_rank.empty()) {
+      for (const auto& [name, value] : by_rank[static_cast<std::size_t>(rank)]) environment[name] = value;
+    }
+    ranks.emplace_back([&, environment](const Process::Say& say) {
+      for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+      auto world = Communicator::world();
+      say(world ? body(*world) : world.status().to_string());
+    });
+  }
+  std::vector<std::string> said;
+  for (Rank rank = 0; rank < size; ++rank) {
+    said.push_back(rank == silent ? "" : ranks[static_cast<std::size_t>(rank)].line(60s));
+  }
+  for (Rank rank = 0; rank < size; ++rank) {
+    if (rank != silent) ranks[static_cast<std::size_t>(rank)].wait();
+  }
+  return said;
+}
+
+/// The rows of variables that only a job of processes shows.
+namespace variable_rows {
+
+inline void rank_and_size() {
+  const auto said = said_by_job(3, {}, [](Communicator& world) {
+    std::vector<std::int32_t> all(static_cast<std::size_t>(world.size()));
+    const std::int32_t mine = world.rank();
+    const Status status = world.call(allgather<std::int32_t>(std::span(&mine, 1), all));
+    return fmt::format("{} of {}: {} {}", world.rank(), world.size(), status.to_string(), fmt::join(all, " "));
+  });
+  EXPECT_EQ(said, (std::vector<std::string>{"0 of 3: ok 0 1 2", "1 of 3: ok 0 1 2", "2 of 3: ok 0 1 2"}));
+}
+
+inline void store() {
+  const ReservedPort nobody;
+  const Variable soon("LACUNA_BOOTSTRAP_TIMEOUT", "0.2");
+  for (const auto& one : said_by_job(2, {{}, {{"LACUNA_STORE", nobody.store()}}}, [](Communicator&) { return ""; })) {
+    EXPECT_NE(one.find("timed out"), std::string::npos) << one;
+  }
+}
+
+inline void key() {
+  const Variable soon("LACUNA_BOOTSTRAP_TIMEOUT", "0.5");
+  const auto said = said_by_job(2, {{}, {{"LACUNA_KEY", "another"}}}, [](Communicator&) { return ""; });
+  EXPECT_NE(said[1].find("wrong key"), std::string::npos) << said[1];
+}
+
+inline void host() {
+  const auto said = said_by_job(3, {{{"LACUNA_HOST", "alpha"}}, {{"LACUNA_HOST", "beta"}}, {{"LACUNA_HOST", "alpha"}}},
+                                [](Communicator& world) { return fmt::format("{}", fmt::join(world.hosts(), " ")); });
+  EXPECT_EQ(said, std::vector<std::string>(3, "alpha beta alpha"));
+}
+
+inline void watch_timeout() {
+  // A rank that is killed leaves shared memory of UCX behind: this job does without.
+  const Environment environment = {{"LACUNA_WATCH_TIMEOUT", "0.3"}, {"UCX_TLS", "tcp,self"}};
+  const auto said = said_by_job(
+      2, {environment, environment},
+      [](Communicator& world) -> std::string {
+        if (!world.call(barrier())) return "no barrier";
+        if (world.rank() == 1) std::raise(SIGSTOP);
+        return world.call(barrier()).to_string();
+      },
+      1);
+  EXPECT_NE(said[0].find("rank 1"), std::string::npos) << said[0];
+  EXPECT_NE(said[0].find("300 ms"), std::string::npos) << said[0];
+}
+
+/// Does a call end that its rank only looks at?
+inline bool ends_by_itself(Communicator& world, std::chrono::milliseconds within) {
+  auto held = std::make_shared<int>(0);
+  const std::weak_ptr<int> watched = held;
+  auto request = world.start(barrier({.keep_alive = std::move(held)}));
+  const auto until = Clock::now() + within;
+  while (!watched.expired() && Clock::now() < until) std::this_thread::sleep_for(1ms);
+  const bool ended = watched.expired();
+  EXPECT_TRUE(request->wait());
+  return ended;
+}
+
+inline void progress() {
+  for (const std::string mode : {"caller", "thread"}) {
+    const Environment environment = {{"LACUNA_PROGRESS", mode}};
+    const auto said = said_by_job(2, {environment, environment}, [&](Communicator& world) {
+      return std::string(ends_by_itself(world, mode == "thread" ? 10s : 200ms) ? "ended" : "waits");
+    });
+    EXPECT_EQ(said, std::vector<std::string>(2, mode == "thread" ? "ended" : "waits")) << mode;
+  }
+}
+
+}  // namespace variable_rows
+
+}  // namespace lacuna::test
