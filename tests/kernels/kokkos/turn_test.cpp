@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -34,32 +38,54 @@ int not_done(Turn& turn, const Work& work) {
   return all;
 }
 
+/// What `body` returns; nothing where that takes too long. Then it goes on, so that it owns all that it refers to.
+template <class Body>
+std::optional<int> in_time(Body body) {
+  std::packaged_task<int()> task(std::move(body));
+  std::future<int> result = task.get_future();
+  std::thread(std::move(task)).detach();
+  if (result.wait_for(std::chrono::seconds(60)) != std::future_status::ready) return std::nullopt;
+  return result.get();
+}
+
 TEST(Turn, OneRunsAtATime) {
-  Turn turn;
-  int sum = 0;
-  const auto add_slowly = [&sum] {
-    const int before = sum;
-    std::this_thread::yield();
-    sum = before + 1;
+  struct Shared {
+    Turn turn;
+    int sum = 0;
   };
-  EXPECT_EQ(not_done(turn, add_slowly), 0);
-  EXPECT_EQ(sum, callers * rounds);
+  const auto shared = std::make_shared<Shared>();
+  EXPECT_EQ(in_time([shared] {
+              return not_done(shared->turn, [&sum = shared->sum] {
+                const int before = sum;
+                std::this_thread::yield();
+                sum = before + 1;
+              });
+            }),
+            0);
+  EXPECT_EQ(shared->sum, callers * rounds);
 }
 
 TEST(Turn, AThreadOfItsOwnRunsAll) {
-  OwnThread thread;
-  Turn turn;
-  turn.set_thread(&thread);
-  int sum = 0;
-  std::set<std::thread::id> ids;
-  const auto work = [&] {
-    ++sum;
-    ids.insert(std::this_thread::get_id());
+  struct Shared {
+    Shared() { turn.set_thread(&thread); }
+
+    OwnThread thread;
+    Turn turn;
+    int sum = 0;
+    std::set<std::thread::id> ids;
   };
-  EXPECT_EQ(not_done(turn, work), 0);
-  EXPECT_EQ(sum, callers * rounds);
-  EXPECT_EQ(ids.size(), 1u);
-  EXPECT_FALSE(ids.contains(std::this_thread::get_id()));
+  const auto shared = std::make_shared<Shared>();
+  ASSERT_EQ(in_time([shared] {
+              return not_done(shared->turn, [&all = *shared] {
+                ++all.sum;
+                all.ids.insert(std::this_thread::get_id());
+              });
+            }),
+            0)
+      << "nothing: a work has not ended in time";
+  EXPECT_EQ(shared->sum, callers * rounds);
+  EXPECT_EQ(shared->ids.size(), 1u);
+  EXPECT_FALSE(shared->ids.contains(std::this_thread::get_id()));
 }
 
 }  // namespace
