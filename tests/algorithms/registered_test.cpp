@@ -213,5 +213,28 @@ TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   EXPECT_NE(select_algorithm(call, 19).status().message().find("does not serve the method skip"), std::string::npos);
 }
 
+/// On one host it is not served, on two it is wrong: the last rank sends what nobody takes.
+void wrong_on_two_hosts(GraphBuilder& g) {
+  star(g);
+  if (g.hosts().count() == 2 && g.position() + 1 == g.size()) g.send(g.input(), 0);
+}
+
+TEST(RegisteredAlgorithms, AreVerifiedOnTheHostsThatTheyServeAlsoBehindSomeThatTheyDoNot) {
+  static const Algorithm mine = {
+      .collective = Collective::Allreduce,
+      .name = "several_hosts",
+      .summary = "a test's",
+      .symmetric = false,
+      .by_hosts = true,
+      .supports = [](const Call&, const Hosts& hosts) -> Status {
+        if (hosts.count() > 1) return {};
+        return {Code::InvalidArgument, "several_hosts is of several hosts"};
+      },
+      .build = wrong_on_two_hosts,
+  };
+  EXPECT_EQ(refusal(mine),
+            "allreduce several_hosts on 2 ranks of 2 hosts: position 1 step 2: send 1 to position 0 meets no receive");
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -35,6 +35,29 @@ void expect_refused(const Call& like, const std::vector<Refusal>& refusals, cons
   }
 }
 
+TEST(SkipRefusals, SegmentsCoverTheCallExactlyAlsoWhereTheirLengthsWrap) {
+  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+  const std::vector<std::pair<std::vector<SkipSegment>, bool>> cases = {
+      {{{.offset = 0, .count = 100}}, true},
+      {{{.offset = 0, .count = 99}}, false},
+      {{{.offset = 0, .count = 101}}, false},
+      {{{.offset = 0, .count = 4}, {.offset = 4, .count = 96}}, true},
+      {{{.offset = 0, .count = 4}, {.offset = 4, .count = 97}}, false},
+      {{{.offset = 0, .count = all}}, false},
+      {{{.offset = 0, .count = 4}, {.offset = 4, .count = all - 3}, {.offset = 0, .count = 100}}, false},
+      {{{.offset = 0, .count = 4}, {.offset = 4, .count = all}, {.offset = 3, .count = 97}}, false},
+  };
+  for (const auto& [segments, allowed] : cases) {
+    Call call = ring_call();
+    skip_in(call)->segments = segments;
+    const Status status = select_algorithm(call, 4).status();
+    EXPECT_EQ(status.is_ok(), allowed) << segments.back().count << ": " << status.to_string();
+    if (!allowed) {
+      EXPECT_NE(status.message().find("cover exactly the 100 elements"), std::string::npos) << status.to_string();
+    }
+  }
+}
+
 TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
   static MethodState state;
   static const std::vector<SkipStage> falling = {{.from_run = 5, .steps = 1}, {.from_run = 5, .steps = 2}};
