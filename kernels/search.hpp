@@ -204,12 +204,14 @@ struct NarrowKernel {
     enter(bin, wanted, local[bin]);
   }
 
-  /// The one that is looked for is the wanted one of `count` in this bin.
+  /// The one that is looked for is the wanted one of `count` in this bin. The last bin ends with the bounds: what lies
+  /// behind them has been counted as beyond.
   KOKKOS_INLINE_FUNCTION void enter(std::uint64_t bin, std::uint64_t wanted, std::uint64_t count) const {
     const std::uint64_t low = search->low + (bin << search->shift);
     if (wanted == count) return search->end({.above = low - 1, .ties = 0});
     if (search->shift == 0) return search->end({.above = low, .ties = wanted});
-    search->bound(low, std::uint64_t{1} << search->shift, wanted);
+    const std::uint64_t width = std::uint64_t{1} << search->shift, left = search->low + search->span - low;
+    search->bound(low, width < left ? width : left, wanted);
   }
 };
 
