@@ -239,7 +239,7 @@ TEST_F(Replay, WhatCannotBeReadIsAnErrorOfAllRanks) {
     EXPECT_EQ(outcome.exit_code, 1) << expected;
     EXPECT_EQ(count(outcome.output, expected), 1u) << outcome.output;
   };
-  said("cannot open the file: No such file");
+  said("g.h5 cannot be read: No such file");
   std::ofstream(path()) << "no HDF5";
   said("cannot open the file");
   write_integers(2, 2);
