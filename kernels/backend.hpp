@@ -35,9 +35,10 @@ struct Cut {
   std::uint64_t ties = 0;   ///< and the first so many of those whose magnitude is just this
 };
 
-/// What takes part in momentum correction; see Backend::feed_back.
+/// By what the input and the velocity are multiplied; see Backend::feed_back.
 struct FeedBack {
   double factor = 1;    ///< of the input: clipping
+  double second = 1;    ///< a second factor of the input: the product of both may be too small for any number
   double momentum = 0;  ///< with a velocity
 };
 
@@ -60,12 +61,12 @@ class Backend {
   /// out[i] = round(in[i] scaled), in the accumulation type; with a scale of one, and for integers, a copy. `out` and
   /// `in` are the same or disjoint; for a copy they may also overlap.
   virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
-  /// *sum = the sum of all elements to this power, 1 or 2, in f64. The order of the additions depends on the count
-  /// only.
-  virtual void sum_of_powers(Source from, int power, double* sum) const = 0;
-  /// residual[i] += factor * input[i]; with a velocity velocity[i] = momentum * velocity[i] + factor * input[i], and
-  /// the residual adds that instead (Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018, equations 4 and 5).
-  /// Each is rounded to the dtype. `velocity` may be null.
+  /// *sum = the sum of all elements, each times `scale`, to this power, 1 or 2, in f64. The order of the additions
+  /// depends on the count only.
+  virtual void sum_of_powers(Source from, int power, double scale, double* sum) const = 0;
+  /// residual[i] += added[i], where added[i] = second * (factor * input[i]). With a velocity, velocity[i] = momentum *
+  /// velocity[i] + added[i], and the residual adds that instead (Lin, Han, Mao, Wang, Dally: Deep gradient compression,
+  /// 2018, equations 4 and 5). Residual and velocity are rounded to the dtype. `velocity` may be null.
   virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
 
   // Selection, in arrays of fewer than 2^32 elements. `workspace` has workspace_bytes(), and is aligned as a u64.

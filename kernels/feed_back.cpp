@@ -5,11 +5,12 @@
 namespace lacuna::kernels {
 namespace {
 
-/// The elements of a stretch, or their squares, in lanes that are added up at its end.
+/// Adds the scaled elements of a stretch, or their squares, in lanes that are added up at its end.
 template <class T, bool squared>
 struct PowersKernel {
   const std::byte* from;
   std::size_t count;
+  double scale;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, double& sum) const {
     constexpr std::size_t lanes = 16;
@@ -26,7 +27,7 @@ struct PowersKernel {
   }
 
   KOKKOS_INLINE_FUNCTION double power(std::size_t i) const {
-    const double value = widen(load<T>(from, i));
+    const double value = scale * widen(load<T>(from, i));
     return squared ? value * value : value;
   }
 };
@@ -37,13 +38,14 @@ struct FeedBackKernel {
   using Wide = WideOf<T>;
 
   Wide factor;
+  Wide second;
   Wide momentum;
   std::byte* residual;
   std::byte* velocity;
   const std::byte* input;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    Wide added = factor * widen(load<T>(input, i));
+    Wide added = second * (factor * widen(load<T>(input, i)));
     if constexpr (has_velocity) {
       const T moved = narrow<T>(momentum * widen(load<T>(velocity, i)) + added);
       store<T>(velocity, i, moved);
@@ -55,22 +57,24 @@ struct FeedBackKernel {
 
 template <class T>
 void feed_back_as(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) {
-  const auto factor = static_cast<WideOf<T>>(by.factor), momentum = static_cast<WideOf<T>>(by.momentum);
+  using Wide = WideOf<T>;
+  const auto factor = static_cast<Wide>(by.factor), second = static_cast<Wide>(by.second),
+             momentum = static_cast<Wide>(by.momentum);
   if (velocity == nullptr) {
-    Space::for_each(residual.count, FeedBackKernel<T, false>{factor, momentum, residual.data, velocity, input});
+    Space::for_each(residual.count, FeedBackKernel<T, false>{factor, second, momentum, residual.data, velocity, input});
   } else {
-    Space::for_each(residual.count, FeedBackKernel<T, true>{factor, momentum, residual.data, velocity, input});
+    Space::for_each(residual.count, FeedBackKernel<T, true>{factor, second, momentum, residual.data, velocity, input});
   }
 }
 
 }  // namespace
 
-void SpaceBackend::sum_of_powers(Source from, int power, double* sum) const {
+void SpaceBackend::sum_of_powers(Source from, int power, double scale, double* sum) const {
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
     if (power == 1) {
-      Space::reduce(stretches_of(from.count), PowersKernel<T, false>{from.data, from.count}, sum);
+      Space::reduce(stretches_of(from.count), PowersKernel<T, false>{from.data, from.count, scale}, sum);
     } else {
-      Space::reduce(stretches_of(from.count), PowersKernel<T, true>{from.data, from.count}, sum);
+      Space::reduce(stretches_of(from.count), PowersKernel<T, true>{from.data, from.count, scale}, sum);
     }
   });
 }

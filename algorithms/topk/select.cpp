@@ -37,13 +37,41 @@ struct Given {
   kernels::EntriesList to() const { return {list.places, list.values, room}; }
 };
 
-/// The norm to which an input is scaled down is that of a mean of P ranks' (Deep gradient compression, section 3.2).
-double clipping(const KernelCall& call) {
+/// The sum of the squares of elements that were multiplied by `scale` first.
+struct Squares {
+  double sum = 0, scale = 1;
+};
+
+/// Most arrays are summed in one pass. Where squares overflow, or are so small that they may have underflowed, the
+/// second pass multiplies the elements by a power of two first. The sum is infinite only if an element is.
+Squares squares_of(const kernels::Source& from) {
+  constexpr double least = 0x1p-900;
+  Squares squares;
+  backend().sum_of_powers(from, 2, squares.scale, &squares.sum);
+  const bool overflowed = std::isinf(squares.sum);
+  if (!overflowed && !(squares.sum < least)) return squares;
+  squares.scale = overflowed ? 0x1p-600 : 0x1p600;
+  backend().sum_of_powers(from, 2, squares.scale, &squares.sum);
+  return squares;
+}
+
+/// Each of P ranks scales its input down to an L2 norm of `clip` over the root of P (Deep gradient compression, section
+/// 3.2). An input with an infinity or a NaN has no norm and is not scaled, so that all ranks see what is wrong with it.
+kernels::FeedBack feed_back_by(const KernelCall& call) {
   const Topk& asked = topk_of(call.part.call);
-  if (call.uses.empty()) return 1;
-  const double norm = std::sqrt(std::bit_cast<double>(call.uses[0]));
+  kernels::FeedBack by{.momentum = asked.momentum};
+  if (call.uses.empty()) return by;
+  const double root = std::sqrt(std::bit_cast<double>(call.uses[0])), scale = std::bit_cast<double>(call.uses[1]);
   const double most = asked.clip / std::sqrt(static_cast<double>(call.part.size));
-  return norm > most ? most / norm : 1;
+  if (!std::isfinite(root) || !(root / scale > most)) return by;
+  int of_most = 0, of_root = 0;
+  const double factor = std::frexp(most, &of_most) / std::frexp(root, &of_root);
+  const int exponent = of_most - of_root + std::ilogb(scale);
+  constexpr int held_by_all = -100;  // 2 to this power is a number of all types that factors are rounded to
+  const int second = exponent < held_by_all ? exponent / 2 : 0;
+  by.factor = std::ldexp(factor, exponent - second);
+  by.second = std::ldexp(1, second);
+  return by;
 }
 
 Sampler sampler_of(const PartView& part) {
@@ -72,11 +100,11 @@ Cut gaussian_cut(const Topk& asked, const Given& given) {
   const kernels::Source from = given.from.all();
   if (given.wanted >= from.count) return exact_cut(given);
   const double count = static_cast<double>(from.count), wanted = static_cast<double>(given.wanted);
-  double sum = 0, squares = 0;
-  backend().sum_of_powers(from, 1, &sum);
-  backend().sum_of_powers(from, 2, &squares);
-  const double mean = sum / count, deviation = std::sqrt(std::max(squares / count - mean * mean, 0.0));
-  double threshold = std::abs(mean) + deviation * normal_quantile(wanted / count);
+  const Squares squares = squares_of(from);
+  double sum = 0;
+  backend().sum_of_powers(from, 1, squares.scale, &sum);
+  const double mean = sum / count, deviation = std::sqrt(std::max(squares.sum / count - mean * mean, 0.0));
+  double threshold = (std::abs(mean) + deviation * normal_quantile(wanted / count)) / squares.scale;
   if (!std::isfinite(threshold)) return exact_cut(given);
   Cut cut{.above = kernels::magnitude_of(from.dtype, threshold)};
   for (int step = 0; step < asked.steps; ++step) {
@@ -155,7 +183,7 @@ Status select_entries(const KernelCall& call) {
     }
     given.from.add(*sorted);
   } else if (given.from.feeds_back()) {
-    given.from.feed_back({.factor = clipping(call), .momentum = asked.momentum}, sparse::all_places(call.part));
+    given.from.feed_back(feed_back_by(call), sparse::all_places(call.part));
   }
   Cut cut = cut_of(call, given);
   const std::uint64_t taken = take(given, cut);
@@ -166,9 +194,9 @@ Status select_entries(const KernelCall& call) {
 
 Status sum_squares(const KernelCall& call) {
   const kernels::Target input = sparse::all_of(call.reads);
-  double sum = 0;
-  backend().sum_of_powers({input.dtype, input.data, input.count}, 2, &sum);
-  call.defines[0] = std::bit_cast<std::uint64_t>(sum);
+  const Squares squares = squares_of({input.dtype, input.data, input.count});
+  call.defines[0] = std::bit_cast<std::uint64_t>(squares.sum);
+  call.defines[1] = std::bit_cast<std::uint64_t>(squares.scale);
   return {};
 }
 
@@ -184,7 +212,7 @@ sparse::Selection select(GraphBuilder& g) {
   writes = sparse::joined(std::move(writes), sparse::entry_rooms(g));
   std::vector<Value> uses;
   if (sparse::has(g, sparse::clipped)) {
-    uses.push_back(g.value());
+    uses = {g.value(), g.value()};
     g.kernel(sum_squares_kernel, {.reads = input, .defines = uses});
   }
   g.kernel(select_kernel, {.reads = input, .writes = writes, .uses = uses, .defines = {mine.count}});

@@ -45,7 +45,7 @@ TEST(Allocations, SelectionMakesNone) {
                 tested().count(from, &cut, &taken);
                 taken = 0;
                 tested().compact(from, &cut, list, &taken);
-                tested().sum_of_powers(from, 2, &sum);
+                tested().sum_of_powers(from, 2, 1, &sum);
                 tested().feed_back({}, {dtype, rest.data(), count}, nullptr, block.data());
               }),
               0u)

@@ -40,7 +40,7 @@ class FeedBack : public ::testing::TestWithParam<Dtype> {
         tested().feed_back(by, {dtype(), residuals.data(), count}, has_velocity ? velocities.data() : nullptr,
                            inputs.data());
         for (std::size_t i = 0; i < count; ++i) {
-          std::uint64_t added = times(by.factor, input[i]);
+          std::uint64_t added = times(by.second, times(by.factor, input[i]));
           if (has_velocity) added = velocity[i] = plus(times(by.momentum, velocity[i]), added);
           residual[i] = plus(residual[i], added);
           ASSERT_TRUE(oracle::same(dtype(), element(dtype(), residuals.data(), i), residual[i]))
@@ -57,6 +57,23 @@ TEST_P(FeedBack, TheResidualAddsTheInput) { expect({}, draw_bits, false); }
 
 TEST_P(FeedBack, TheInputIsMultipliedByTheFactor) { expect({.factor = 0.5}, draw_small_integer, false); }
 
+TEST_P(FeedBack, TheInputIsMultipliedByBothFactors) {
+  expect({.factor = 0.5, .second = 0.25}, draw_small_integer, false);
+  expect({.factor = 0.5, .second = 0.25, .momentum = 1}, draw_small_integer, true);
+}
+
+/// Each product is held by the type, that of the factors is not.
+TEST_P(FeedBack, FactorsWhoseProductIsBelowAllNumbersScaleALargeInput) {
+  const int exponent = dtype() == Dtype::F64 ? 600 : dtype() == Dtype::F16 ? 12 : 90;
+  const double small = std::ldexp(1, -exponent);
+  Elements input(100, oracle::encode(dtype(), 1 / small)), residual(100, 0);
+  Block inputs = block_of(dtype(), input, 0), residuals = block_of(dtype(), residual, 0);
+  tested().feed_back({.factor = small, .second = small}, {dtype(), residuals.data(), 100}, nullptr, inputs.data());
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(oracle::decode(dtype(), element(dtype(), residuals.data(), i)), small) << i;
+  }
+}
+
 TEST_P(FeedBack, WithAVelocityTheResidualAddsThatRounded) { expect({.momentum = 1}, draw_bits, true); }
 
 TEST_P(FeedBack, TheVelocityIsMultipliedByTheMomentum) {
@@ -67,10 +84,10 @@ TEST_P(FeedBack, AMomentumOfZeroForgetsTheVelocity) { expect({.momentum = 0}, dr
 
 class SumOfPowers : public FeedBack {
  protected:
-  double sum(const Elements& elements, int power = 2, std::size_t offset = 0) {
+  double sum(const Elements& elements, int power = 2, std::size_t offset = 0, double scale = 1) {
     Block block = block_of(dtype(), elements, offset);
     double result = -1;
-    tested().sum_of_powers({dtype(), block.data(), elements.size()}, power, &result);
+    tested().sum_of_powers({dtype(), block.data(), elements.size()}, power, scale, &result);
     return result;
   }
 };
@@ -84,6 +101,16 @@ TEST_P(SumOfPowers, IsExactForIntegers) {
       EXPECT_EQ(sum(elements, power), expected) << count << " to the power " << power;
     }
   }
+}
+
+TEST_P(SumOfPowers, ScalesEachElementBeforeItIsSquared) {
+  const Elements elements = {oracle::encode(dtype(), 3), oracle::encode(dtype(), -4)};
+  EXPECT_EQ(sum(elements, 2, 0, 0x1p-400), 25 * 0x1p-800);
+  EXPECT_EQ(sum(elements, 1, 0, 0x1p-400), -0x1p-400);
+  if (dtype() != Dtype::F64) return;
+  const Elements large = {oracle::encode(dtype(), 3 * 0x1p1000), oracle::encode(dtype(), -4 * 0x1p1000)};
+  EXPECT_EQ(sum(large), HUGE_VAL);
+  EXPECT_EQ(sum(large, 2, 0, 0x1p-600), 25 * 0x1p800);
 }
 
 TEST_P(SumOfPowers, HasTheSameBitsAtAnyAddress) {

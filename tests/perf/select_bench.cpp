@@ -129,7 +129,7 @@ void estimate(benchmark::State& state, Dtype dtype) {
 void sum_of_squares(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   double sum = 0;
-  for (auto _ : state) backend().sum_of_powers(data.source(), 2, &sum);
+  for (auto _ : state) backend().sum_of_powers(data.source(), 2, 1, &sum);
   report(state, data);
 }
 
