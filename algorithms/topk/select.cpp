@@ -13,8 +13,15 @@ using kernels::backend;
 using kernels::Cut;
 using sparse::List;
 
+/// To draw a sample of fewer elements than that for each of its own takes longer than to look at all.
+constexpr std::size_t least_elements_of_sample = 16;
+
+/// How many elements a rank draws: none where it looks at all.
 std::size_t samples(const PartView& part) {
-  return topk_of(part.call).selection == TopkSelection::Sampled ? topk_of(part.call).samples : 0;
+  const Topk& asked = topk_of(part.call);
+  const bool samples_some =
+      asked.selection == TopkSelection::Sampled && sparse::places_of(part) >= least_elements_of_sample * asked.samples;
+  return samples_some ? asked.samples : 0;
 }
 
 /// What a select step is given.
@@ -126,7 +133,8 @@ Cut cut_of(const KernelCall& call, const Given& given) {
       cut.above = kernels::magnitude_of(given.list.dtype, asked.threshold);
       break;
     case TopkSelection::Sampled:
-      backend().estimate(given.from.all(), given.wanted, asked.samples, sampler_of(call.part), given.sampled.data,
+      if (given.sampled.count == 0) return exact_cut(given);
+      backend().estimate(given.from.all(), given.wanted, given.sampled.count, sampler_of(call.part), given.sampled.data,
                          given.workspace().data, &cut);
       break;
     case TopkSelection::Gaussian:
@@ -139,11 +147,13 @@ Cut cut_of(const KernelCall& call, const Given& given) {
   return cut;
 }
 
-/// What the cut takes; where a sample has told more than there is room for, exactly as many as are wanted.
-std::uint64_t take(const Given& given, Cut& cut) {
+/// What the cut takes. Exactly as many as are wanted where it takes more than there is room for, as a sample may have
+/// it, or nothing although some are wanted and there may be some, as mean and deviation may have it.
+std::uint64_t take(const KernelCall& call, const Given& given, Cut& cut) {
   std::uint64_t taken = 0;
   backend().compact(given.from.all(), &cut, given.to(), &taken);
-  if (taken <= given.room) return taken;
+  const bool wants_some = topk_of(call.part.call).selection != TopkSelection::Threshold, takes_all = cut.above == 0;
+  if (taken <= given.room && (taken > 0 || takes_all || !wants_some)) return taken;
   cut = exact_cut(given);
   taken = 0;
   backend().compact(given.from.all(), &cut, given.to(), &taken);
@@ -186,7 +196,7 @@ Status select_entries(const KernelCall& call) {
     given.from.feed_back(feed_back_by(call), sparse::all_places(call.part));
   }
   Cut cut = cut_of(call, given);
-  const std::uint64_t taken = take(given, cut);
+  const std::uint64_t taken = take(call, given, cut);
   given.from.clear_at({given.list.places, taken}, asked.masking);
   count(call, taken, given.from.count() - taken, cut);
   return {};

@@ -1,5 +1,6 @@
 // Selecting one element in a hundred from 64 Mi of them, on one thread; in front the limit, a plain sum that reads the
-// array once. --benchmark_filter=f32 for one element type. select_peer.py puts PyTorch's topk beside it.
+// array once. --benchmark_filter=f32 for one element type, --benchmark_filter=of_ for selections from arrays of 10^4 to
+// 10^7 elements, exactly and by a sample of 65536. select_peer.py puts PyTorch's topk beside it.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -140,6 +141,38 @@ void feed_back(benchmark::State& state, Dtype dtype) {
   report(state, data);
 }
 
+/// Selects one in a hundred of the first `length` elements of f32 by the cut that `find` makes, as topk does.
+void select_of(benchmark::State& state, std::size_t length, auto find) {
+  Data& data = data_of(Dtype::F32);
+  const Source from{Dtype::F32, data.elements.data(), length};
+  Cut cut;
+  std::uint64_t taken = 0;
+  for (auto _ : state) {
+    taken = 0;
+    find(data, from, &cut);
+    backend().compact(from, &cut, data.list(), &taken);
+  }
+  state.counters["taken"] = static_cast<double>(taken);
+}
+
+void register_lengths() {
+  for (std::size_t length : {10'000, 30'000, 100'000, 300'000, 1'000'000, 3'000'000, 10'000'000}) {
+    const std::string name = "f32/of_" + std::to_string(length);
+    benchmark::RegisterBenchmark((name + "/exact").c_str(), [length](benchmark::State& state) {
+      select_of(state, length, [](Data& data, const Source& from, Cut* cut) {
+        backend().largest(from, from.count / 100, data.scratch(), cut);
+      });
+    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((name + "/sampled").c_str(), [length](benchmark::State& state) {
+      constexpr std::size_t samples = 65536;
+      std::vector<std::byte> room(samples * sizeof(float));
+      select_of(state, length, [&room](Data& data, const Source& from, Cut* cut) {
+        backend().estimate(from, from.count / 100, samples, {1, 2, 3}, room.data(), data.scratch(), cut);
+      });
+    })->Unit(benchmark::kMillisecond);
+  }
+}
+
 void register_all() {
   constexpr std::array<std::pair<const char*, void (*)(benchmark::State&, Dtype)>, 8> kernels = {{
       {"read_limit", read_limit},
@@ -164,6 +197,7 @@ void register_all() {
 
 int main(int argc, char** argv) {
   lacuna::kernels::register_all();
+  lacuna::kernels::register_lengths();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();
