@@ -9,6 +9,7 @@ bool by_threshold(const void* options) { return as_topk(options).selection == To
 bool by_sample(const void* options) { return as_topk(options).selection == TopkSelection::Sampled; }
 bool by_gaussian(const void* options) { return as_topk(options).selection == TopkSelection::Gaussian; }
 bool has_momentum(const void* options) { return as_topk(options).momentum > 0; }
+bool is_chunked(const void* options) { return !as_topk(options).capped; }
 bool warms_up(const void* options) { return as_topk(options).warm_up > 0; }
 
 constexpr auto most_places = Topk::most_places, most_runs = Topk::most_runs, most_factor = Topk::most_factor;

@@ -95,13 +95,9 @@ int flags_of(const Call& call, const Algorithm& algorithm, Rank size) {
   return flags;
 }
 
-/// A capped ring has no more messages of a range than that may hold entries, of k that are asked for.
-int chunks_of(const Topk& asked, const Algorithm& algorithm, std::size_t entries, Rank size) {
-  if (&algorithm != &sparse_ring) return 1;
-  const std::size_t ranks = static_cast<std::size_t>(size),
-                    of_range = std::max<std::size_t>((entries + ranks - 1) / ranks, 1);
-  return asked.capped ? static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(asked.chunks), of_range))
-                      : asked.chunks;
+/// A range that is capped is capped as a whole.
+int chunks_of(const Topk& asked, const Algorithm& algorithm) {
+  return &algorithm == &sparse_ring && !asked.capped ? asked.chunks : 1;
 }
 
 }  // namespace
@@ -147,8 +143,7 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
   part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm, size);
-  part.structure.numbers[sparse::chunks] =
-      chunks_of(asked, request.algorithm, entries_asked(asked, places, next_run(call)), size);
+  part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm);
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
   const bool balanced = &request.algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced;
   if (balanced) part.structure.numbers[sparse::bins] = sparse::bins_for(entries, size);

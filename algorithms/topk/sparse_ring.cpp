@@ -7,16 +7,12 @@ namespace {
 using sparse::List;
 using sparse::Range;
 
-/// Entries that a message of this piece may hold: where they are capped, all chunks of a range together the P-th part
-/// of all.
+/// Entries that a message of this piece may hold. Where sums are capped a piece is a range, which holds at most the
+/// P-th part of what a rank is asked for.
 std::size_t cap_of(const PartView& part, const Range& piece) {
   if (!sparse::has(part, sparse::capped)) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
-  const auto chunks = static_cast<std::size_t>(part.part.structure.numbers[sparse::chunks]);
-  const std::size_t of_range =
-      (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
-  const std::size_t chunk = static_cast<std::size_t>(piece.number) % chunks;
-  return boundary(chunk + 1, of_range, chunks) - boundary(chunk, of_range, chunks);
+  return (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
 }
 
 /// What has been dropped was in the range that this rank added to: its own entries there did not get on.
@@ -149,9 +145,9 @@ void build(GraphBuilder& g) {
 // The ring allreduce with messages of entries: each range's sum grows on its way around the ring, in the shortest
 // format of each hop, then goes around once more as it is. Ranks talk to their two neighbours only. Ranges travel in
 // chunks, so that one with many entries delays the others little. 2(P-1) steps; each rank sends the entries of the sums
-// of 1 .. P-1 ranks, and those of the result P-1 times, of a P-th of the places. Capped, no message holds more than k/P
-// entries: 2(P-1)/P of k entries, and residuals keep the rest (capped.hpp). Source: the dense ring of Patarasuk and
-// Yuan (2009).
+// of 1 .. P-1 ranks, and those of the result P-1 times, of a P-th of the places. Capped, no range holds more than the
+// k/P largest entries of its sum: 2(P-1)/P of k entries, and residuals keep the rest (capped.hpp). Such a range travels
+// in one message, as what it keeps depends on all of it. Source: the dense ring of Patarasuk and Yuan (2009).
 constexpr Algorithm sparse_ring = {
     .collective = Collective::Allreduce,
     .name = "sparse_ring",

@@ -155,14 +155,14 @@ TEST(SparseTraffic, CappedRingSendsTheSameWhateverThePlacesHaveInCommon) {
     const std::size_t p = rig.states.size(), k = 12 * p;
     rig.sent();
     ASSERT_EQ(rig.run(sparse_inputs(Pattern::Full, p, count, 3), "sparse_ring",
-                      fmt::format("k={},capped=1,chunks=4,format=coordinates", k)),
+                      fmt::format("k={},capped=1,format=coordinates", k)),
               "");
-    for (std::uint64_t sent : rig.sent()) EXPECT_LE(sent, 2 * (p - 1) * (4 * header + 8 * (k / p)));
+    for (std::uint64_t sent : rig.sent()) EXPECT_LE(sent, 2 * (p - 1) * (header + 8 * (k / p)));
     rig.sent();
     const Vectors same(p, std::vector<float>(count, 1));
-    ASSERT_EQ(rig.run(same, "sparse_ring", fmt::format("density=1,capped=1,chunks=4,format=coordinates")), "");
+    ASSERT_EQ(rig.run(same, "sparse_ring", "density=1,capped=1,format=coordinates"), "");
     const std::size_t share = (count + p - 1) / p;
-    for (std::uint64_t sent : rig.sent()) EXPECT_LE(sent, 2 * (p - 1) * (4 * header + 8 * share));
+    for (std::uint64_t sent : rig.sent()) EXPECT_LE(sent, 2 * (p - 1) * (header + 8 * share));
   }
 }
 
