@@ -98,9 +98,11 @@ class Backend {
   // Lists of places.
 
   /// bins[places[i] * bins / length] += 1, in 64-bit arithmetic: bin b of B holds the places from ceil(b length / B)
-  /// on. Places are strictly increasing.
-  virtual void histogram(std::span<const std::uint32_t> places, std::size_t length,
-                         std::span<std::int64_t> bins) const = 0;
+  /// on. Places are strictly increasing. skews[b] += by how many, rounded up, the entries of bin b that lie before any
+  /// border within it differ at most from what lay there if they were evenly spread. There are as many skews as bins,
+  /// and a bin has at most 2^31 places.
+  virtual void histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
+                         std::span<std::int64_t> skews) const = 0;
   /// to[places[i]] = 0. Places are different and below to.count, here and below.
   virtual void clear_at(std::span<const std::uint32_t> places, Target to) const = 0;
   /// to[places[i]] += values[i], rounded to the dtype.

@@ -11,15 +11,34 @@ struct BinKernel {
   std::size_t count;
   std::size_t length;
   std::int64_t* bins;
+  std::int64_t* skews;
   std::size_t number;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    bins[i] += static_cast<std::int64_t>(before(i + 1) - before(i));
+    const std::size_t first = before(border(i)), last = before(border(i + 1));
+    bins[i] += static_cast<std::int64_t>(last - first);
+    skews[i] += skew(border(i), border(i + 1), first, last);
   }
 
-  /// How many places lie before bin i.
-  KOKKOS_INLINE_FUNCTION std::size_t before(std::size_t i) const {
-    const std::size_t begin = (i * length + number - 1) / number;
+  KOKKOS_INLINE_FUNCTION std::size_t border(std::size_t i) const { return (i * length + number - 1) / number; }
+
+  /// Of a bin with the places from `begin` to `end`, which has the entries from `first` to `last`. The difference is
+  /// largest just before an entry or just behind one.
+  KOKKOS_INLINE_FUNCTION std::int64_t skew(std::size_t begin, std::size_t end, std::size_t first,
+                                           std::size_t last) const {
+    const auto width = static_cast<std::int64_t>(end - begin), all = static_cast<std::int64_t>(last - first);
+    std::int64_t most = 0;  // times the width
+    for (std::int64_t i = 0; i < all; ++i) {
+      const auto at = static_cast<std::int64_t>(places[first + static_cast<std::size_t>(i)] - begin);
+      const std::int64_t less = all * at - i * width, more = (i + 1) * width - all * (at + 1);
+      most = less > most ? less : most;
+      most = more > most ? more : most;
+    }
+    return most == 0 ? 0 : (most + width - 1) / width;
+  }
+
+  /// How many places lie before this one.
+  KOKKOS_INLINE_FUNCTION std::size_t before(std::size_t begin) const {
     std::size_t low = 0, high = count;
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
@@ -62,9 +81,9 @@ struct GatherKernel {
 
 }  // namespace
 
-void SpaceBackend::histogram(std::span<const std::uint32_t> places, std::size_t length,
-                             std::span<std::int64_t> bins) const {
-  Space::for_each(bins.size(), BinKernel{places.data(), places.size(), length, bins.data(), bins.size()});
+void SpaceBackend::histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
+                             std::span<std::int64_t> skews) const {
+  Space::for_each(bins.size(), BinKernel{places.data(), places.size(), length, bins.data(), skews.data(), bins.size()});
 }
 
 void SpaceBackend::clear_at(std::span<const std::uint32_t> places, Target to) const {

@@ -25,8 +25,8 @@ class SpaceBackend final : public Backend {
   void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const override;
   void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
             std::uint64_t* taken) const override;
-  void histogram(std::span<const std::uint32_t> places, std::size_t length,
-                 std::span<std::int64_t> bins) const override;
+  void histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
+                 std::span<std::int64_t> skews) const override;
   void clear_at(std::span<const std::uint32_t> places, Target to) const override;
   void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const override;
   void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const override;

@@ -19,12 +19,11 @@ double expected_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, range = part.places / part.size;
   const auto message = [&](double entries) { return sparse::expected_message_bytes(part, entries / part.size, range); };
   const double tau = static_cast<double>(asked.tau), tau_prime = static_cast<double>(asked.tau_prime);
-  const double bins =
-      2 * others / part.size * part.plan.structure.numbers[sparse::bins] * static_cast<double>(sizeof(std::int64_t));
   const double sizes = part.size > asked.trigger ? others * static_cast<double>(sizeof(std::int64_t)) : 0;
   const double result = others * message(result_entries(part)) + sizes;
   const double sums = others * message(part.entries_of(part.size));
-  return others * message(part.entries) + ((tau_prime - 1) * result + sums) / tau_prime + bins / tau;
+  return others * message(part.entries) + ((tau_prime - 1) * result + sums) / tau_prime +
+         sparse::histogram_bytes(part) / tau;
 }
 
 }  // namespace lacuna::ok

@@ -50,7 +50,7 @@ void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodStat
   if (asked.momentum > 0) state.array(sparse::velocity_array, dtype, elements, true);
   state.array(ok::local_threshold, Dtype::F64, ok::threshold_words, true);
   state.array(ok::global_threshold, Dtype::F64, ok::threshold_words, false);
-  state.array(ok::histogram, Dtype::I64, static_cast<std::size_t>(ok::bins_of(elements)), false);
+  state.array(ok::partition, Dtype::I64, ok::words_of_partition(elements), false);
 }
 
 }  // namespace

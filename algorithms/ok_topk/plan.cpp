@@ -23,7 +23,7 @@ int flags_of(const Call& call, Rank size) {
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
   if (state.runs % asked.tau_prime == 0 || !has_threshold(call, size)) flags |= reevaluates;
-  if (state.runs % asked.tau == 0 || !state.find(histogram)) flags |= repartitions;
+  if (state.runs % asked.tau == 0 || !state.find(partition)) flags |= repartitions;
   return flags;
 }
 
@@ -54,7 +54,7 @@ Status check_state(const Call& call, Rank size) {
   for (std::string_view name : {local_threshold, global_threshold}) {
     if (Status fits = check_array(state, name, Dtype::F64, threshold_words); !fits) return fits;
   }
-  return check_array(state, histogram, Dtype::I64, static_cast<std::size_t>(bins_of(input_length(call, size))));
+  return check_array(state, partition, Dtype::I64, words_of_partition(input_length(call, size)));
 }
 
 }  // namespace

@@ -8,12 +8,12 @@ namespace {
 
 constexpr int stage_bit = 12;
 
-Region histogram_of(GraphBuilder& g) {
-  BufferInfo info = sparse::histogram_room;
-  info.role = Role::State;
-  info.name = histogram;
-  info.own = false;
-  return g.buffer(info);
+Region partition_of(GraphBuilder& g) {
+  return g.buffer({.role = Role::State,
+                   .element = Dtype::I64,
+                   .capacity = [](const PartView& part) { return words_of_partition(sparse::places_of(part)); },
+                   .name = partition,
+                   .own = false});
 }
 
 }  // namespace
@@ -27,9 +27,11 @@ Stage stage_of(const Structure& structure) {
 Stage stage_of(const GraphBuilder& g) { return static_cast<Stage>(g.number(sparse::flags) >> stage_bit & 3); }
 
 int bins_of(std::size_t places) {
-  constexpr std::size_t least = 64, most = 4096, places_of_bin = 1024;
+  constexpr std::size_t least = 32, most = 2048, places_of_bin = 2048;
   return static_cast<int>(std::clamp(std::bit_floor(places / places_of_bin), least, most));
 }
+
+std::size_t words_of_partition(std::size_t places) { return 2 * static_cast<std::size_t>(bins_of(places)); }
 
 std::size_t entries_asked(const Call& call, Rank size) {
   const OkTopk& asked = options_of(call);
@@ -37,10 +39,10 @@ std::size_t entries_asked(const Call& call, Rank size) {
 }
 
 Region repartition(GraphBuilder& g, const sparse::Selection& mine) {
-  sparse::reduce_histogram(g, mine, histogram_of(g));
-  return sparse::ranges_by(g, histogram_of(g), true);
+  sparse::partition_by_load(g, mine, partition_of(g));
+  return last_ranges(g);
 }
 
-Region last_ranges(GraphBuilder& g) { return sparse::ranges_by(g, histogram_of(g), false); }
+Region last_ranges(GraphBuilder& g) { return sparse::ranges_by(g, partition_of(g)); }
 
 }  // namespace lacuna::ok

@@ -28,10 +28,11 @@ inline constexpr std::size_t bucket = sparse::chunks;
 /// Arrays of the state.
 inline constexpr std::string_view local_threshold = "local_threshold";    ///< own, of what a rank selects
 inline constexpr std::string_view global_threshold = "global_threshold";  ///< equal, of what gets into the result
-inline constexpr std::string_view histogram = "histogram";                ///< equal, by which ranges are cut
+inline constexpr std::string_view partition = "partition";                ///< equal, by which ranges are laid
 inline constexpr std::size_t threshold_words = 6;
-/// Counts of the histogram, whatever the options and the ranks.
+/// Bins of the histogram, and words of the partition, whatever the options and the ranks.
 int bins_of(std::size_t places);
+std::size_t words_of_partition(std::size_t places);
 
 /// Elements that each rank is to send.
 std::size_t entries_asked(const Call& call, Rank size);

@@ -73,19 +73,21 @@ std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>&
 /// One of so many pieces of a buffer.
 Region piece_of(const Region& all, Rank piece, Rank of);
 
-/// Counts, of 8 bytes each, by which the selections of ranks that send at most so many entries are cut into balanced
+/// Bins, of 16 bytes each, by which the selections of ranks that send at most so many entries are cut into balanced
 /// ranges: so few that they cost about a tenth of what the entries do. 0: too few to tell.
 int bins_for(std::size_t entries, Rank size);
 
 /// A table of the ranges of all ranks: of equal length, or the blocks.
 Region even_ranges(GraphBuilder& g);
-/// A histogram of `bins` counts.
-extern const BufferInfo histogram_room;
-/// It becomes that of the entries that all ranks have selected: a ring allreduce of whole numbers of 64 bits.
-void reduce_histogram(GraphBuilder& g, const Selection& mine, const Region& counts);
-/// A table of ranges that all hold about as many of the entries that a histogram counts: of this call or an earlier
-/// one, maybe of another number of ranks. Of equal length where it counts none.
-Region ranges_by(GraphBuilder& g, const Region& counts, bool of_this_call);
+/// Writes a partition of the places into stretches that hold as many of the entries each that all ranks have selected:
+/// a buffer of whole numbers of 64 bits, as many as the method likes. Where these are P or more, and ranks select 10
+/// (P-1) entries or more on average, a range holds at most 1.1 times the mean (sparse_histogram.hpp says how exactly).
+/// What travels is a ring allreduce of 2 words for each of `bins` bins and, where entries lie unevenly within a bin
+/// that must be cut, the samples of each rank once around the ring.
+void partition_by_load(GraphBuilder& g, const Selection& mine, const Region& partition);
+/// A table of ranges by a partition of this call or of an earlier one, maybe of another number of ranks: then they are
+/// about as even. A partition of zeros, which no call has written, gives ranges of equal length.
+Region ranges_by(GraphBuilder& g, const Region& partition);
 /// Both.
 Region balanced_ranges(GraphBuilder& g, const Selection& mine);
 

@@ -19,4 +19,9 @@ double expected_message_bytes(const ExpectedPart& part, double entries, double p
   return std::lerp(bytes(below), bytes(below + 1), entries - below);
 }
 
+double histogram_bytes(const ExpectedPart& part) {
+  const double words = 2.0 * part.plan.structure.numbers[bins], rounds = 2.0 * (part.size - 1);
+  return rounds / part.size * words * static_cast<double>(sizeof(std::int64_t));
+}
+
 }  // namespace lacuna::sparse

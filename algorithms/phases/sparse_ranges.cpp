@@ -5,76 +5,164 @@
 #include <cstring>
 
 #include "algorithms/phases/ring_phases.hpp"
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/sparse_histogram.hpp"
 
 namespace lacuna::sparse {
 namespace {
 
 constexpr std::size_t range_words = sizeof(Range) / sizeof(std::int64_t);
 
-std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(part.part.structure.numbers[bins]); }
-std::size_t words_of_ranges(const PartView& part) { return range_words * static_cast<std::size_t>(part.size); }
+std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+std::size_t words_of_ranges(const PartView& part) { return range_words * ranks_of(part); }
 
-void write_ranges(const KernelCall& call, auto boundary_of) {
-  const auto ranges = static_cast<std::size_t>(call.part.size);
+void write_ranges(const KernelCall& call, auto end_of_range) {
+  const std::size_t ranges = ranks_of(call.part);
   Range range;
   for (std::size_t i = 0; i < ranges; ++i) {
-    const std::size_t end = i + 1 == ranges ? places_of(call.part) : boundary_of(i + 1);
+    const std::size_t end = i + 1 == ranges ? places_of(call.part) : end_of_range(i + 1);
     range = {range.end, static_cast<std::int64_t>(end), static_cast<std::int64_t>(i)};
     std::memcpy(call.writes[0].data + i * sizeof(Range), &range, sizeof(Range));
   }
 }
 
 Status cut_evenly(const KernelCall& call) {
-  const auto ranges = static_cast<std::size_t>(call.part.size);
-  write_ranges(call, [&](std::size_t i) { return boundary(i, places_of(call.part), ranges); });
+  write_ranges(call, [&](std::size_t i) { return boundary(i, places_of(call.part), ranks_of(call.part)); });
   return {};
+}
+
+std::span<const std::uint32_t> selected_places(const KernelCall& call, const Extent& places) {
+  return {reinterpret_cast<const std::uint32_t*>(places.data), call.uses[0]};
 }
 
 Status count_places(const KernelCall& call) {
-  const auto* places = reinterpret_cast<const std::uint32_t*>(call.reads[0].data);
-  auto* counts = reinterpret_cast<std::int64_t*>(call.writes[0].data);
-  std::memset(counts, 0, call.writes[0].bytes());
-  kernels::backend().histogram({places, call.uses[0]}, places_of(call.part), {counts, bins_of(call.part)});
+  auto* words = reinterpret_cast<std::int64_t*>(call.writes[0].data);
+  const std::size_t all_bins = call.writes[0].count / 2;
+  std::memset(words, 0, call.writes[0].bytes());
+  kernels::backend().histogram(selected_places(call, call.reads[0]), places_of(call.part), {words, all_bins},
+                               {words + all_bins, all_bins});
   return {};
 }
 
-/// Entries that so many ranks may have in each place of a histogram of earlier calls: those of another job's ranks.
-constexpr std::size_t most_terms = 65536;
+/// Defines how many words of samples each rank tells the others.
+Status weigh_bins(const KernelCall& call) {
+  const Histogram histogram(call.reads[0], call.part);
+  if (Status sound = histogram.check(); !sound) return sound;
+  histogram.each_sampled([&](const Histogram::Bin&, std::size_t samples) { call.defines[0] += 1 + samples; });
+  return {};
+}
 
-/// Within a bin entries count as evenly spread. Whole numbers only: all ranks cut alike. given[0]: has it just been
-/// reduced, by these ranks?
-Status cut_by_histogram(const KernelCall& call) {
-  const auto* counts = reinterpret_cast<const std::int64_t*>(call.reads[0].data);
-  const auto count = [&](std::size_t bin) { return static_cast<std::uint64_t>(counts[bin]); };
-  const std::size_t places = places_of(call.part), ranges = static_cast<std::size_t>(call.part.size),
-                    all_bins = bins_of(call.part), terms = call.given[0] ? ranges : most_terms;
-  std::uint64_t all = 0, before = 0;
-  for (std::size_t bin = 0; bin < all_bins; ++bin) {
-    const std::size_t width = boundary(bin + 1, places, all_bins) - boundary(bin, places, all_bins);
-    if (count(bin) > (width + 1) * terms) {  // its borders are rounded up
-      const auto said = static_cast<std::int64_t>(count(bin));
-      if (!call.given[0]) {
-        return {Code::Mismatch, fmt::format("the state's histogram counts {} entries of {} places", said, width)};
-      }
-      return {Code::Mismatch, fmt::format("{} ranks say that they have selected {} of {} places", ranges, said, width)};
+Status sample_places(const KernelCall& call) {
+  const Histogram histogram(call.reads[0], call.part);
+  auto* words = reinterpret_cast<std::uint32_t*>(call.writes[0].data);
+  histogram.each_sampled([&](const Histogram::Bin& bin, std::size_t samples) {
+    BinSamples::take(bin, samples, selected_places(call, call.reads[1]), call.part, words);
+    words += 1 + samples;
+  });
+  return {};
+}
+
+/// How many stretches a partition in so many words has: where possible each rank's range is a whole number of them.
+std::size_t stretches_for(std::size_t words, std::size_t ranks) {
+  return words < ranks ? words : words / ranks * ranks;
+}
+
+/// Writes the number of stretches, then where each of them ends but the last. Whole numbers only, so that all ranks do
+/// so alike.
+Status partition_by_load(const KernelCall& call) {
+  const Histogram histogram(call.reads[0], call.part);
+  auto* const ends = reinterpret_cast<std::int64_t*>(call.writes[0].data);
+  const std::size_t stretches = stretches_for(call.writes[0].count, ranks_of(call.part));
+  std::fill_n(ends, call.writes[0].count, 0);
+  ends[0] = static_cast<std::int64_t>(stretches);
+  std::size_t next = 1;
+  // Places the ends before which at most so many entries lie.
+  const auto place_up_to = [&](std::uint64_t most, const auto& place_after) {
+    for (; next < stretches; ++next) {
+      const std::uint64_t wanted = boundary(next, histogram.entries(), stretches);
+      if (wanted > most) return;
+      ends[next] = static_cast<std::int64_t>(place_after(wanted));
     }
-    all += count(bin);
+  };
+  Histogram::Bin last = histogram.first();
+  const auto as_if_even = [&](std::uint64_t wanted) {
+    if (histogram.entries() == 0) return boundary(next, places_of(call.part), stretches);
+    last = histogram.with(last, wanted);
+    return last.begin + (last.entries == 0 ? 0 : boundary(wanted - last.before, last.length(), last.entries));
+  };
+  std::size_t word = 0;
+  Status sound;
+  histogram.each_sampled([&](const Histogram::Bin& bin, std::size_t count) {
+    const BinSamples samples(bin, count, call.reads.subspan(1), word, call.part);
+    if (sound) sound = samples.check();
+    if (!sound) return;
+    place_up_to(bin.before, as_if_even);
+    place_up_to(bin.before + bin.entries - 1,
+                [&](std::uint64_t wanted) { return samples.place_after(wanted - bin.before); });
+    word += 1 + count;
+  });
+  place_up_to(histogram.entries(), as_if_even);
+  return sound;
+}
+
+/// A range ends where a stretch does, or between two such ends where there are other stretches than ranges.
+Status lay_ranges(const KernelCall& call) {
+  const auto* ends = reinterpret_cast<const std::int64_t*>(call.reads[0].data);
+  const std::size_t places = places_of(call.part), ranges = ranks_of(call.part);
+  const auto stretches = static_cast<std::size_t>(ends[0]);
+  const auto end_of = [&](std::size_t i) { return static_cast<std::size_t>(i == 0 ? 0 : ends[i]); };
+  if (ends[0] < 0 || stretches > call.reads[0].count) {
+    return {Code::Mismatch,
+            fmt::format("the state's partition has {} stretches, must be 0 .. {}", ends[0], call.reads[0].count)};
   }
-  std::size_t bin = 0;
+  for (std::size_t i = 1; i < stretches; ++i) {
+    if (end_of(i) >= end_of(i - 1) && end_of(i) <= places) continue;
+    return {Code::Mismatch,
+            fmt::format("the state's partition of {} places ends stretch {} at {}, the one before it at {}", places, i,
+                        ends[i], end_of(i - 1))};
+  }
   write_ranges(call, [&](std::size_t i) {
-    const std::uint64_t wanted = boundary(i, all, ranges);
-    if (all == 0) return boundary(i, places, ranges);
-    while (before + count(bin) < wanted) before += count(bin++);
-    const std::size_t begin = boundary(bin, places, all_bins), end = boundary(bin + 1, places, all_bins);
-    return begin + (count(bin) == 0 ? 0 : boundary(wanted - before, end - begin, count(bin)));
+    if (stretches == 0) return boundary(i, places, ranges);
+    const std::size_t stretch = i * stretches / ranges, rest = i * stretches % ranges;
+    const std::size_t end = stretch + 1 == stretches ? places : end_of(stretch + 1);
+    return end_of(stretch) + (rest == 0 ? 0 : boundary(rest, end - end_of(stretch), ranges));
   });
   return {};
 }
 
 constexpr Kernel cut_evenly_kernel = {"cut evenly", cut_evenly}, count_places_kernel = {"count places", count_places},
-                 cut_by_histogram_kernel = {"cut by histogram", cut_by_histogram};
-constexpr BufferInfo table_of_ranges = {.element = Dtype::I64, .capacity = words_of_ranges};
+                 weigh_bins_kernel = {"weigh bins", weigh_bins},
+                 sample_places_kernel = {"sample places", sample_places},
+                 partition_kernel = {"partition by load", partition_by_load},
+                 lay_ranges_kernel = {"lay ranges", lay_ranges};
+constexpr BufferInfo table_of_ranges = {.element = Dtype::I64, .capacity = words_of_ranges},
+                     histogram_room = {.element = Dtype::I64, .capacity = words_of_histogram},
+                     samples_room = {.element = Dtype::I32, .capacity = most_words_of_samples},
+                     ends_of_ranges = {.element = Dtype::I64, .capacity = ranks_of};
+
+/// The histogram of the entries that all ranks have selected: a ring allreduce of whole numbers of 64 bits.
+Region reduce_histogram(GraphBuilder& g, const Selection& mine) {
+  const Region words = g.buffer(histogram_room);
+  g.kernel(count_places_kernel, {.reads = {mine.places}, .writes = {words}, .uses = {mine.count}});
+  const Line ring = whole_ring(g);
+  const auto piece = [&](Rank i) { return piece_of(words, i, g.size()); };
+  const auto partial = [&](Rank, Rank i) { return piece(i); };
+  if (g.size() > 1) ring_reduce_scatter(g, ring, piece, partial);
+  ring_allgather(g, ring, piece);
+  return words;
+}
+
+/// The samples of all ranks, by rank, which go around the ring. Where none are needed nothing is sent.
+std::vector<Region> gather_samples(GraphBuilder& g, const Selection& mine, const Region& histogram) {
+  const Value length = g.agreed();
+  g.kernel(weigh_bins_kernel, {.reads = {histogram}, .defines = {length}});
+  std::vector<Region> samples;
+  for (Rank rank = 0; rank < g.size(); ++rank) samples.push_back(GraphBuilder::counted(g.buffer(samples_room), length));
+  const auto samples_of = [&](Rank rank) { return samples[static_cast<std::size_t>(rank)]; };
+  g.kernel(sample_places_kernel,
+           {.reads = {histogram, mine.places}, .writes = {samples_of(g.position())}, .uses = {mine.count}});
+  ring_allgather(g, whole_ring(g), samples_of);
+  return samples;
+}
 
 }  // namespace
 
@@ -85,7 +173,7 @@ Range range_of(const Extent& table, Rank rank) {
 }
 
 int bins_for(std::size_t entries, Rank size) {
-  constexpr std::size_t most = 4096, entries_of_bin = 16, bins_of_range = 4;
+  constexpr std::size_t most = 2048, entries_of_bin = 32, bins_of_range = 2;
   const std::size_t bins = std::bit_floor(std::min(most, entries / entries_of_bin));
   return bins < bins_of_range * static_cast<std::size_t>(size) || size == 1 ? 0 : static_cast<int>(bins);
 }
@@ -96,27 +184,21 @@ Region even_ranges(GraphBuilder& g) {
   return table;
 }
 
-const BufferInfo histogram_room = {.element = Dtype::I64, .capacity = bins_of};
-
-void reduce_histogram(GraphBuilder& g, const Selection& mine, const Region& counts) {
-  g.kernel(count_places_kernel, {.reads = {mine.places}, .writes = {counts}, .uses = {mine.count}});
-  const Line ring = whole_ring(g);
-  const auto piece = [&](Rank i) { return piece_of(counts, i, g.size()); };
-  const auto partial = [&](Rank, Rank i) { return piece(i); };
-  if (g.size() > 1) ring_reduce_scatter(g, ring, piece, partial);
-  ring_allgather(g, ring, piece);
+void partition_by_load(GraphBuilder& g, const Selection& mine, const Region& partition) {
+  const Region histogram = reduce_histogram(g, mine);
+  g.kernel(partition_kernel, {.reads = joined({histogram}, gather_samples(g, mine, histogram)), .writes = {partition}});
 }
 
-Region ranges_by(GraphBuilder& g, const Region& counts, bool of_this_call) {
+Region ranges_by(GraphBuilder& g, const Region& partition) {
   const Region table = g.buffer(table_of_ranges);
-  g.kernel(cut_by_histogram_kernel, {.reads = {counts}, .writes = {table}, .given = {of_this_call}});
+  g.kernel(lay_ranges_kernel, {.reads = {partition}, .writes = {table}});
   return table;
 }
 
 Region balanced_ranges(GraphBuilder& g, const Selection& mine) {
-  const Region counts = g.buffer(histogram_room);
-  reduce_histogram(g, mine, counts);
-  return ranges_by(g, counts, true);
+  const Region partition = g.buffer(ends_of_ranges);
+  partition_by_load(g, mine, partition);
+  return ranges_by(g, partition);
 }
 
 }  // namespace lacuna::sparse

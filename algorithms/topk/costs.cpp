@@ -26,8 +26,7 @@ double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
 /// Histograms that are reduced so that ranges are balanced come before.
 double sparse_split_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
-  const double histograms = 2 * others / part.size * part.plan.structure.numbers[sparse::bins] * sizeof(std::int64_t);
-  return histograms + sparse_reduce_scatter_bytes(part) +
+  return sparse::histogram_bytes(part) + sparse_reduce_scatter_bytes(part) +
          others * expected_message_bytes(part, all, part.places / part.size);
 }
 

@@ -79,13 +79,13 @@ TEST(Allocations, KernelsOfListsMakeNone) {
     const std::vector<std::uint32_t> places = {1, 5, 70, 99};
     Block to = block_of(dtype, drawn(draw_normal, dtype, 100), 0), values(4 * size_of(dtype), 0), kept(32, 0);
     std::vector<std::uint32_t> kept_places(4);
-    std::vector<std::int64_t> bins(10);
+    std::vector<std::int64_t> bins(10), skews(10);
     const kernels::EntriesView view{
         .entries = 4, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
     const kernels::Cut cut;
     std::uint64_t taken = 0;
     EXPECT_EQ(allocations_of([&] {
-                tested().histogram(places, 100, bins);
+                tested().histogram(places, 100, bins, skews);
                 tested().gather(places, {dtype, to.data(), 100}, values.data());
                 tested().add_at(places, values.data(), {dtype, to.data(), 100});
                 tested().clear_at(places, {dtype, to.data(), 100});

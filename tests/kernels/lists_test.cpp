@@ -24,14 +24,47 @@ Places some_places(std::size_t length, std::size_t step) {
   return places;
 }
 
+/// How far the number of places in [begin, border) is at most from an even share of those in [begin, end), rounded up.
+std::int64_t skew_of(const Places& places, std::size_t begin, std::size_t end) {
+  const auto within = [&](std::size_t from, std::size_t to) {
+    return std::count_if(places.begin(), places.end(), [&](std::size_t place) { return place >= from && place < to; });
+  };
+  double most = 0;
+  for (std::size_t border = begin; border <= end && begin < end; ++border) {
+    const double even = static_cast<double>(within(begin, end)) * static_cast<double>(border - begin) /
+                        static_cast<double>(end - begin);
+    most = std::max(most, std::abs(static_cast<double>(within(begin, border)) - even));
+  }
+  return static_cast<std::int64_t>(std::ceil(most - 1e-9));
+}
+
+TEST(PlacesHistogram, SkewsAreHowFarPlacesAreFromEvenlySpreadInTheirBin) {
+  for (std::size_t length : {1u, 7u, 64u, 300u}) {
+    for (std::size_t number : {1u, 3u, 8u}) {
+      std::vector<Places> all = {some_places(length, 1), some_places(length, 2), some_places(length, 9), {}};
+      for (std::size_t i = 0; i < length / 3; ++i)
+        all.back().push_back(static_cast<std::uint32_t>(length - length / 3 + i));
+      for (const Places& places : all) {
+        std::vector<std::int64_t> expected(number, 7), bins(number), skews(number, 7);
+        for (std::size_t bin = 0; bin < number; ++bin) {
+          const auto border = [&](std::size_t i) { return (i * length + number - 1) / number; };
+          expected[bin] += skew_of(places, border(bin), border(bin + 1));
+        }
+        tested().histogram(places, length, bins, skews);
+        ASSERT_EQ(skews, expected) << length << " in " << number;
+      }
+    }
+  }
+}
+
 TEST(PlacesHistogram, PutsEachPlaceIntoTheBinThatItsShareOfTheLengthNames) {
   for (std::size_t length : {1u, 2u, 7u, 1000u, 4097u}) {
     for (std::size_t number : {1u, 2u, 3u, 8u, 4096u}) {
       for (std::size_t step : {1u, 3u, 50u}) {
         const Places places = some_places(length, step);
-        std::vector<std::int64_t> expected(number, 5), bins(number, 5);
+        std::vector<std::int64_t> expected(number, 5), bins(number, 5), skews(number);
         for (std::uint64_t place : places) ++expected[place * number / length];
-        tested().histogram(places, length, bins);
+        tested().histogram(places, length, bins, skews);
         ASSERT_EQ(bins, expected) << length << " in " << number;
       }
     }
@@ -48,16 +81,17 @@ TEST(PlacesHistogram, BinsStartAtTheCeilingOfTheirShareUpTo32Bits) {
     }
   }
   places.push_back(0xfffffffeu);
-  std::vector<std::int64_t> expected(number, 0), bins(number, 0);
+  std::vector<std::int64_t> expected(number, 0), bins(number, 0), skews(number);
   for (std::uint64_t place : places) ++expected[place * number / length];
-  tested().histogram(places, length, bins);
+  tested().histogram(places, length, bins, skews);
   EXPECT_EQ(bins, expected);
 }
 
 TEST(PlacesHistogram, OfNoPlacesAddsNothing) {
-  std::vector<std::int64_t> bins(4, 3);
-  tested().histogram({}, 100, bins);
+  std::vector<std::int64_t> bins(4, 3), skews(4, 2);
+  tested().histogram({}, 100, bins, skews);
   EXPECT_EQ(bins, (std::vector<std::int64_t>{3, 3, 3, 3}));
+  EXPECT_EQ(skews, (std::vector<std::int64_t>{2, 2, 2, 2}));
 }
 
 class AtPlaces : public ::testing::TestWithParam<Dtype> {

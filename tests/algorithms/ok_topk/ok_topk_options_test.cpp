@@ -60,10 +60,10 @@ TEST(OkOptions, AStateOfAnotherTensorIsRefusedBeforeAnythingIsSent) {
   MethodState state;
   Call call{.count = 1 << 20};
   call.options.state = &state;
-  state.array("histogram", Dtype::I64, 64, false);
+  state.array("partition", Dtype::I64, 64, false);
   EXPECT_EQ(
       refusal(call, "k=3"),
-      "invalid argument: the histogram of this state has 512 bytes of i64, this call needs 8192 of i64: give each "
+      "invalid argument: the partition of this state has 512 bytes of i64, this call needs 8192 of i64: give each "
       "tensor a state of its own");
   call.count = 1000;
   EXPECT_EQ(refusal(call, "k=3"), "");
@@ -173,20 +173,24 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
 }
 
 /// As one that was saved and damaged since may hold it.
-TEST(OkOptions, AHistogramThatNoRanksCanHaveLeftIsAnError) {
-  for (std::int64_t count : {std::int64_t{32 * 65536 + 65537}, std::int64_t{-1}}) {
+TEST(OkOptions, APartitionThatNoRanksCanHaveLeftIsAnError) {
+  const std::tuple<std::size_t, std::int64_t, std::string> changes[] = {
+      {0, 65, "has 65 stretches, must be 0 .. 64"},
+      {0, -1, "has -1 stretches, must be 0 .. 64"},
+      {2, 2001, "of 2000 places ends stretch 2 at 2001, "},
+      {2, -1, "of 2000 places ends stretch 2 at -1, "},
+      {63, 0, "of 2000 places ends stretch 63 at 0, "}};
+  for (const auto& [word, value, text] : changes) {
     OkRig rig(2, 20, 100);
     ASSERT_EQ(rig.run_next(gradients(2, 2000, 1)), "");
     for (MethodState& state : rig.states) {
       for (StateArray& array : state.arrays) {
-        if (array.name == "histogram") std::memcpy(array.bytes.data() + 16, &count, sizeof(count));
+        if (array.name == "partition") std::memcpy(array.bytes.data() + 8 * word, &value, sizeof(value));
       }
     }
     for (const Status& end : rig.post(gradients(2, 2000, 2), "ok_topk", "k=20,tau_prime=100")) {
       EXPECT_EQ(end.code(), Code::Mismatch);
-      EXPECT_NE(end.message().find(fmt::format("the state's histogram counts {} entries of 3", count)),
-                std::string::npos)
-          << end.to_string();
+      EXPECT_NE(end.message().find("the state's partition " + text), std::string::npos) << end.to_string();
     }
   }
 }
@@ -226,9 +230,26 @@ TEST(OkOptions, NoRunLacksWhatOthersGet) {
   }
 }
 
-/// The kernel that cuts ranges, on counts of data that no test has memory for: by a definition in wider numbers.
+/// Runs the kernel of this name in a graph of one position, on this memory.
+Status run_kernel(const Graph& graph, const PartView& view, std::string_view name, std::span<const Extent> reads,
+                  std::span<const Extent> writes) {
+  for (const KernelStep& step : graph.tables().kernels) {
+    if (step.kernel->name != name) continue;
+    Counted counted;
+    return step.kernel->run({.part = view,
+                             .reads = reads,
+                             .writes = writes,
+                             .uses = {},
+                             .defines = {},
+                             .given = step.given,
+                             .counted = counted});
+  }
+  return {Code::Internal, fmt::format("no kernel {}", name)};
+}
+
+/// The kernels that lay ranges, on counts of data that no test has memory for: by a definition in wider numbers.
 TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
-  constexpr std::size_t count = 4294967295, bins = 4096;
+  constexpr std::size_t count = 4294967295, bins = 2048;
   MethodState state;
   Call call{.collective = Collective::Allreduce, .count = count};
   call.options.algorithm = "ok_topk";
@@ -241,27 +262,20 @@ TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
     const PartPlan& part = plan.parts.front();
     const Graphs graphs = *graphs_of(program, size, {.structure = part.structure});
     const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 0, .count = count};
-    std::vector<std::int64_t> counts(bins);
+    std::vector<std::int64_t> counts(2 * bins), ends(2 * bins);  // nothing is uneven within a bin
     std::mt19937_64 random(3);
-    for (auto& one : counts) one = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2) * size;
-    std::vector<std::int64_t> table(3 * static_cast<std::size_t>(size));
-    std::size_t cuts = 0;
-    for (const KernelStep& step : graphs.at(0).tables().kernels) {
-      if (step.kernel->name != "cut by histogram") continue;
-      ++cuts;
-      const Extent reads[] = {{reinterpret_cast<std::byte*>(counts.data()), bins, Dtype::I64}};
-      const Extent writes[] = {{reinterpret_cast<std::byte*>(table.data()), table.size(), Dtype::I64}};
-      Counted counted;
-      const Status cut = step.kernel->run({.part = view,
-                                           .reads = reads,
-                                           .writes = writes,
-                                           .uses = {},
-                                           .defines = {},
-                                           .given = step.given,
-                                           .counted = counted});
-      ASSERT_TRUE(cut) << cut.to_string();
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+      counts[bin] = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2) * size;
     }
-    ASSERT_GT(cuts, 0u);
+    std::vector<std::int64_t> table(3 * static_cast<std::size_t>(size));
+    const auto extent = [](std::vector<std::int64_t>& words) {
+      return Extent{reinterpret_cast<std::byte*>(words.data()), words.size(), Dtype::I64};
+    };
+    const Extent histogram[] = {extent(counts)}, partition[] = {extent(ends)}, ranges[] = {extent(table)};
+    const Status parted = run_kernel(graphs.at(0), view, "partition by load", histogram, partition);
+    ASSERT_TRUE(parted) << parted.to_string();
+    const Status laid = run_kernel(graphs.at(0), view, "lay ranges", partition, ranges);
+    ASSERT_TRUE(laid) << laid.to_string();
     const auto all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     std::int64_t end = 0;
     for (std::int64_t i = 0; i < size; ++i) {

@@ -60,7 +60,8 @@ class OkRig : public SparseRig {
   /// The next run, which must leave that; empty, or what it did else.
   std::string run_as_expected(const Vectors& inputs) {
     const OkExpected expected = this->expected(inputs);
-    const std::vector<std::int64_t> bins = repartitions() ? histogram(expected, inputs[0].size()) : kept_histogram(0);
+    const bool cut_anew = repartitions();
+    const std::vector<std::int64_t> last = partition(0);
     const std::string ended = run_next(inputs);
     if (!ended.empty()) return ended;
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -68,51 +69,93 @@ class OkRig : public SparseRig {
       if (residual(rank) != expected.residuals[rank]) return fmt::format("rank {}: another residual", rank);
       if (!same(number(rank, "global_threshold"), global()))
         return fmt::format("rank {}: a threshold of its own", rank);
-      if (kept_histogram(rank) != bins) return fmt::format("rank {}: another histogram", rank);
+      if (partition(rank) != partition(0)) return fmt::format("rank {}: a partition of its own", rank);
     }
-    return {};
+    if (cut_anew) return uneven_ranges(expected);
+    return partition(0) == last ? "" : "another partition, before its time";
   }
   std::string run_next(const Vectors& inputs) {
     return run(inputs, "ok_topk", fmt::format("k={},tau_prime={}{}", k_, tau_prime_, options_));
   }
 
-  /// Counts of all ranks' selections, in as many bins as the state's array has.
-  std::vector<std::int64_t> histogram(const OkExpected& run, std::size_t count) const {
-    std::vector<std::int64_t> bins(64);
-    for (const auto& places : run.selected) {
-      for (std::size_t place : places) ++bins[place * bins.size() / count];
-    }
-    return bins;
+  /// The state's: how many stretches there are, then where each of them ends but the last.
+  std::vector<std::int64_t> partition(std::size_t rank) const {
+    const StateArray* array = states[rank].find("partition");
+    std::vector<std::int64_t> words(array ? array->count() : 0);
+    if (array) std::memcpy(words.data(), array->bytes.data(), array->bytes.size());
+    return words;
   }
-  std::vector<std::int64_t> kept_histogram(std::size_t rank) const {
-    const StateArray* array = states[rank].find("histogram");
-    std::vector<std::int64_t> bins(array ? array->count() : 0);
-    if (array) std::memcpy(bins.data(), array->bytes.data(), array->bytes.size());
-    return bins;
-  }
-  /// Where the range of each rank begins, and the last one ends: as many entries in each, if they are spread evenly in
-  /// their bin.
+  /// Where the range of each rank begins, and the last one ends: as many stretches in each, a share of one where they
+  /// are not a multiple of the ranks.
   std::vector<std::size_t> ranges(std::size_t count) const {
-    const std::vector<std::int64_t> bins = kept_histogram(0);
-    const auto all = static_cast<std::size_t>(std::accumulate(bins.begin(), bins.end(), std::int64_t{0}));
-    const std::size_t parts = states.size();
-    std::vector<std::size_t> begins = {0};
-    for (std::size_t i = 1; i < parts; ++i) {
-      const std::size_t wanted = i * all / parts;
-      std::size_t passed = 0, bin = 0;
-      while (passed + static_cast<std::size_t>(bins[bin]) < wanted) passed += static_cast<std::size_t>(bins[bin++]);
-      const std::size_t begin = bin * count / bins.size(), end = (bin + 1) * count / bins.size();
-      const auto here = static_cast<std::size_t>(bins[bin]);
-      begins.push_back(all == 0 ? i * count / parts : begin + (here ? (wanted - passed) * (end - begin) / here : 0));
+    std::vector<std::int64_t> ends = partition(0);
+    const std::size_t parts = states.size(), stretches = ends.empty() ? 0 : static_cast<std::size_t>(ends[0]);
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < parts; ++i) {
+      const auto end = [&](std::size_t at) {
+        return at == 0 ? 0 : at == stretches ? count : static_cast<std::size_t>(ends[at]);
+      };
+      const std::size_t at = i * stretches / parts, rest = i * stretches % parts;
+      const std::size_t more = rest == 0 ? 0 : (end(at + 1) - end(at)) * rest / parts;
+      begins.push_back(stretches == 0 ? i * count / parts : end(at) + more);
     }
     begins.push_back(count);
     return begins;
   }
+  /// Empty, or which range holds more than a tenth above the mean of what all ranks have selected, beside what stands
+  /// in one place. Of fewer entries than ranks nothing is promised.
+  std::string uneven_ranges(const OkExpected& run) const {
+    const std::size_t p = states.size();
+    std::size_t all = 0;
+    for (const auto& places : run.selected) all += places.size();
+    if (all < 10 * p * (p - 1)) return {};
+    const std::vector<std::size_t> begins = ranges(run.result.size());
+    for (std::size_t owner = 0; owner < p; ++owner) {
+      std::size_t load = 0;
+      for (const auto& places : run.selected) load += within(places, begins, owner);
+      if (10 * p * load > 11 * all + 10 * p * p)
+        return fmt::format("range {} holds {} of {} entries", owner, load, all);
+    }
+    return {};
+  }
+  /// By the definition of phases/sparse_histogram.hpp: 32 bins, in which a range that ends within them may be off by a
+  /// 20th of what it holds.
+  std::size_t words_of_samples(const OkExpected& run) const {
+    const std::size_t p = states.size(), count = run.result.size(), bins = 32;
+    std::vector<std::size_t> entries(bins), skews(bins);
+    std::size_t all = 0, words = 0, passed = 0;
+    const auto border = [&](std::size_t bin) { return (bin * count + bins - 1) / bins; };
+    for (const auto& places : run.selected) {
+      for (std::size_t bin = 0; bin < bins; ++bin) {
+        const auto share = static_cast<double>(border(bin + 1) - border(bin));
+        const double here = static_cast<double>(between(places, border(bin), border(bin + 1)));
+        double most = 0;
+        for (std::size_t at = border(bin); at <= border(bin + 1) && share > 0; ++at) {
+          const double even = here * static_cast<double>(at - border(bin)) / share;
+          most = std::max(most, std::abs(static_cast<double>(between(places, border(bin), at)) - even));
+        }
+        entries[bin] += static_cast<std::size_t>(here);
+        skews[bin] += static_cast<std::size_t>(std::ceil(most - 1e-9));
+        all += static_cast<std::size_t>(here);
+      }
+    }
+    for (std::size_t bin = 0; bin < bins && all >= 10 * p * (p - 1); passed += entries[bin++]) {
+      bool ends_here = false;
+      for (std::size_t i = 1; i < p; ++i) {
+        ends_here = ends_here || (i * all / p > passed && i * all / p < passed + entries[bin]);
+      }
+      if (!ends_here || 20 * p * skews[bin] <= all) continue;
+      words += 1 + std::min((20 * p * entries[bin] + all - 1) / all, border(bin + 1) - border(bin));
+    }
+    return words;
+  }
   /// What of these places lies in the range of a rank.
   static std::size_t within(const std::set<std::size_t>& places, const std::vector<std::size_t>& begins,
                             std::size_t rank) {
-    return static_cast<std::size_t>(
-        std::distance(places.lower_bound(begins[rank]), places.lower_bound(begins[rank + 1])));
+    return between(places, begins[rank], begins[rank + 1]);
+  }
+  static std::size_t between(const std::set<std::size_t>& places, std::size_t begin, std::size_t end) {
+    return static_cast<std::size_t>(std::distance(places.lower_bound(begin), places.lower_bound(end)));
   }
   /// Bytes of payload that each rank has sent in a run by coordinates, which has ended.
   std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew, bool weighs,
@@ -123,14 +166,18 @@ class OkRig : public SparseRig {
     std::vector<std::size_t> before_range = {0};
     for (std::size_t i = 0; i < p; ++i) before_range.push_back(before_range.back() + within(result, begins, i));
     const auto share = [&](std::size_t i) { return exact_boundary(i, result.size(), p); };
-    const auto bins = [&](std::size_t i) { return 8 * (exact_boundary(i + 1, 64, p) - exact_boundary(i, 64, p)); };
+    constexpr std::size_t words = 2 * 32;  // of the histogram
+    const auto bins = [&](std::size_t i) {
+      return 8 * (exact_boundary(i + 1, words, p) - exact_boundary(i, words, p));
+    };
+    const std::size_t samples = cut_anew ? 4 * words_of_samples(run) : 0;
     std::vector<std::uint64_t> all;
     for (std::size_t rank = 0; rank < p; ++rank) {
-      std::uint64_t bytes = cut_anew && p > 1 ? 2 * 8 * 64 - bins(rank) - bins((rank + 1) % p) : 0;
+      std::uint64_t bytes = cut_anew && p > 1 ? 2 * 8 * words - bins(rank) - bins((rank + 1) % p) : 0;
       for (std::size_t other = 0; other < p; ++other) {
         if (other == rank) continue;
         bytes += message(within(run.selected[rank], begins, other));
-        if (weighs) bytes += 8;
+        bytes += samples + (weighs ? 8 : 0);
         const std::size_t first = std::max(before_range[rank], share(other)),
                           last = std::min(before_range[rank + 1], share(other + 1));
         if (balances && last > first) bytes += message(last - first);
@@ -142,7 +189,7 @@ class OkRig : public SparseRig {
   }
   static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
 
-  bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("histogram"); }
+  bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("partition"); }
   std::size_t room() const { return k_ + std::max<std::size_t>(k_ / 3, 1); }
 
   /// What a rank selects between exact selections: first of the range of the rank behind it, at last of its own. It has

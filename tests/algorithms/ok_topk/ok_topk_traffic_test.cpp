@@ -91,17 +91,17 @@ TEST(OkTraffic, ReceivesTwoWordsForEachEntryOfTheSplitAndOfTheResult) {
   }
 }
 
-/// By the histogram of earlier calls: what is selected now is spread as evenly as then.
+/// By the partition of an earlier call: what is selected now is spread as evenly as then.
 TEST(OkTraffic, RangesStayBalancedForDataThatStayAlikeAlsoWhereRanksDiffer) {
   constexpr std::size_t count = 1 << 17;
   for (Pattern pattern : {Pattern::Clustered, Pattern::Bimodal, Pattern::Uniform}) {
     OkRig rig(8, count / 16, 100, "feedback=0,gain=0");
-    std::vector<std::int64_t> bins;
+    std::vector<std::int64_t> partition;
     for (unsigned run = 1; run < 4; ++run) {
       const Vectors inputs = sparse_inputs(pattern, 8, count, run);
       ASSERT_EQ(rig.run_next(inputs), "");
-      if (run == 1) bins = rig.kept_histogram(0);
-      EXPECT_EQ(rig.kept_histogram(7), bins) << "cut once in tau runs";
+      if (run == 1) partition = rig.partition(0);
+      EXPECT_EQ(rig.partition(7), partition) << "cut once in tau runs";
       const std::vector<std::size_t> begins = rig.ranges(count);
       double most = 0, all = 0;
       for (std::size_t owner = 0; owner < 8; ++owner) {
@@ -143,7 +143,7 @@ Structure structure_of(Rank size, const std::string& options, std::optional<doub
   const std::array<double, 6> words = {1, 1000, static_cast<double>(size), 0, 1, 1};  // as a run has left it
   std::memcpy(state.array("global_threshold", Dtype::F64, words.size(), false).bytes.data(), words.data(),
               sizeof(words));
-  state.array("histogram", Dtype::I64, 64, false);
+  state.array("partition", Dtype::I64, 64, false);
   const Algorithm& program = **select_algorithm(call, size);
   const Hosts hosts = size;
   Plan plan;

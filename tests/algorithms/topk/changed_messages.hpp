@@ -30,17 +30,18 @@ inline void pass_changed(Meddler& between, const Change& change) {
   while (!between.held.empty()) between.pass(0);
 }
 
-/// Runs of one state, in the last of which messages to rank 0 are changed. How that ends there.
+/// Runs of one state, in the last of which messages to rank 0 are changed: they come whole. How that ends there.
 inline Status run_changed(const Vectors& inputs, const std::string& algorithm, const std::string& method, int runs,
                           const Change& change) {
   Meddler* between = nullptr;
-  SparseRig rig(static_cast<Rank>(inputs.size()),
-                {.executor = quick_executor(), .wrap = [&](Rank rank, std::unique_ptr<Transport> transport) {
-                   if (rank != 0) return transport;
-                   auto meddler = std::make_unique<Meddler>(std::move(transport));
-                   between = meddler.get();
-                   return std::unique_ptr<Transport>(std::move(meddler));
-                 }});
+  SparseRig rig(static_cast<Rank>(inputs.size()), {.network = {.eager_limit = 1 << 20},
+                                                   .executor = quick_executor(),
+                                                   .wrap = [&](Rank rank, std::unique_ptr<Transport> transport) {
+                                                     if (rank != 0) return transport;
+                                                     auto meddler = std::make_unique<Meddler>(std::move(transport));
+                                                     between = meddler.get();
+                                                     return std::unique_ptr<Transport>(std::move(meddler));
+                                                   }});
   for (int run = 1;; ++run) {
     std::vector<runtime::Run*> posted;
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
