@@ -117,6 +117,24 @@ TEST(OkTraffic, RangesStayBalancedForDataThatStayAlikeAlsoWhereRanksDiffer) {
   }
 }
 
+TEST(OkTraffic, OtherNumbersOfRanksGoOnByAPartitionUntilItIsMadeAnew) {
+  constexpr std::size_t k = 400, count = 4000;
+  for (Rank size : {1, 3, 5, 12}) {
+    OkRig before(8, k, 100), rig(size, k, 100, "format=coordinates");
+    ASSERT_EQ(before.run_next(sparse_inputs(Pattern::Clustered, 8, count, 1)), "");
+    for (MethodState& state : rig.states) {
+      state.runs = 1;
+      state.arrays.push_back(*before.states[0].find("partition"));
+    }
+    const Vectors inputs = sparse_inputs(Pattern::Clustered, rig.states.size(), count, 2);
+    const OkExpected expected = rig.expected(inputs);
+    rig.sent();
+    ASSERT_EQ(rig.run_as_expected(inputs), "") << "P=" << size;
+    EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, true, false, false, false)) << "P=" << size;
+    EXPECT_EQ(rig.uneven_ranges(expected), "") << "P=" << size << ": they are alike";
+  }
+}
+
 /// Does `later` start only after `earlier` has ended?
 bool follows(const Graph& graph, StepId later, StepId earlier) {
   std::vector<StepId> open = {earlier};
