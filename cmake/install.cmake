@@ -1,5 +1,6 @@
-# What a consumer gets: three shared libraries, their headers under include/lacuna, the command, a CMake package and
-# pkg-config files, all relative to wherever the tree lies. UCX, Kokkos, fmt, libcrypto and HDF5 stay out of it.
+# What a consumer gets: three shared libraries, those of kernels that the core loads (kernels/CMakeLists.txt installs
+# these), headers under include/lacuna, the command, a CMake package and pkg-config files, all relative to wherever the
+# tree lies. UCX, Kokkos, fmt, libcrypto and HDF5 stay out of it.
 include(CMakePackageConfigHelpers)
 
 set(lacuna_libraries lacuna_core lacuna_checkpoint lacuna_c)
@@ -9,9 +10,6 @@ set_target_properties(lacuna PROPERTIES INSTALL_RPATH "$ORIGIN/${lacuna_bin_to_l
 
 install(TARGETS ${lacuna_libraries} EXPORT lacuna-targets)
 install(TARGETS lacuna)
-if(LACUNA_KOKKOS)
-  install(TARGETS lacuna_kokkos LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})  # the core loads it, nobody links it
-endif()
 
 # The headers keep their places in the tree, so that they find each other; each library adds its folder to the path.
 # These folders hold nothing but what a program may include, and what the sparse phases are made of.

@@ -4,7 +4,7 @@ include(CheckCXXCompilerFlag)
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(LACUNA_KOKKOS "Build the library that runs the kernels by Kokkos too (LACUNA_KERNELS=kokkos)" OFF)
 option(LACUNA_WERROR "Treat warnings as errors" OFF)
-set(LACUNA_ARCH "" CACHE STRING "Value of -march for all but the kernels; empty for the compiler's default")
+set(LACUNA_ARCH "" CACHE STRING "Value of -march for all but the loops that are built for several instruction sets; empty for the compiler's default")
 set(LACUNA_SANITIZE "" CACHE STRING "Value of -fsanitize: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -35,7 +35,8 @@ if(LACUNA_WERROR)
   target_compile_options(lacuna_options INTERFACE -Werror)
 endif()
 if(LACUNA_ARCH)
-  target_compile_options(lacuna_options INTERFACE -march=${LACUNA_ARCH})
+  set(of_a_set $<BOOL:$<TARGET_PROPERTY:LACUNA_INSTRUCTION_SET>>)  # cmake/instruction_sets.cmake
+  target_compile_options(lacuna_options INTERFACE $<$<NOT:${of_a_set}>:-march=${LACUNA_ARCH}>)
 endif()
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer

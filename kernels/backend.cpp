@@ -2,67 +2,144 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 
-#include "kernels/kokkos/entry.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/processor.hpp"
 #include "kernels/space_backend.hpp"
 
 namespace lacuna::kernels {
+
+#if defined(__x86_64__)
+constexpr std::string_view baseline_name = "x86-64";
+/// The instruction sets whose kernels lie in libraries of their own, the best first.
+constexpr std::array<std::string_view, 2> levels = {"x86-64-v4", "x86-64-v3"};
+#else
+constexpr std::string_view baseline_name = "host";
+constexpr std::array<std::string_view, 0> levels = {};
+#endif
+constexpr std::string_view best_name = "host", kokkos_name = "kokkos";
+
+std::string_view SpaceBackend::name() const { return baseline_name; }
+
 namespace {
 
-constinit const SpaceBackend host;
-constinit std::atomic<const Backend*> serving = &host;
+constinit const SpaceBackend baseline;
+constinit std::atomic<const Backend*> serving = nullptr;
 
-constexpr const char* library_name = "liblacuna_kokkos.so";
-
-/// Its symbols are its own: it sees its Kokkos before any of the application's, which sees none of it.
+/// Symbols of a library are its own: the application sees none of them. That of the Kokkos backend sees its Kokkos
+/// before any of the application's, but where sanitizers must see all symbols first.
+int binding_of(std::string_view name) {
 #ifdef LACUNA_SANITIZED
-constexpr int binding = RTLD_NOW | RTLD_LOCAL;  // sanitizers must see all first
+  return RTLD_NOW | RTLD_LOCAL;
 #else
-constexpr int binding = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+  return RTLD_NOW | RTLD_LOCAL | (name == kokkos_name ? RTLD_DEEPBIND : 0);
 #endif
-
-/// The library beside the one that holds this function, or else wherever the loader finds it. It stays loaded.
-void* load() {
-  Dl_info here{};
-  if (::dladdr(&serving, &here) != 0) {
-    const auto beside = std::filesystem::path(here.dli_fname).parent_path() / library_name;
-    std::error_code ignored;
-    if (std::filesystem::exists(beside, ignored)) return ::dlopen(beside.c_str(), binding);
-  }
-  return ::dlopen(library_name, binding);
 }
 
-/// It is asked each time, as what it has may have gone: an application may end its Kokkos.
-Result<const Backend*> open_kokkos() {
-  const auto missing = [](std::string_view why) {
-    return Status(Code::Unsupported, fmt::format("no kernels by kokkos: {}; allowed: host, or kokkos where lacuna was "
-                                                 "built with LACUNA_KOKKOS=ON and {} lies beside its core",
-                                                 why, library_name));
+std::string library_of(std::string_view name) {
+  return name == kokkos_name ? "liblacuna_kokkos.so" : fmt::format("liblacuna_kernels_{}.so", name);
+}
+
+/// The library that lies beside the one that holds this function; empty if there is none. No other is taken: it would
+/// be of another lacuna.
+std::filesystem::path path_of(std::string_view name) {
+  Dl_info here{};
+  if (::dladdr(&serving, &here) == 0) return {};
+  std::error_code none;
+  for (const auto& core : {std::filesystem::path(here.dli_fname), std::filesystem::canonical(here.dli_fname, none)}) {
+    auto beside = core.parent_path() / library_of(name);
+    if (std::filesystem::exists(beside, none)) return beside;
+  }
+  return {};
+}
+
+/// Why this processor, or this installation, has no such kernels; empty if it may have them.
+std::string problem_of(std::string_view name) {
+  if (name == best_name || name == baseline_name) return {};
+  if (name != kokkos_name && !runs(this_processor(), name)) return "this processor does not run them";
+  if (!path_of(name).empty()) return {};
+  return fmt::format("{} does not lie beside the core{}", library_of(name),
+                     name == kokkos_name ? " (it is built with LACUNA_KOKKOS=ON)" : "");
+}
+
+/// Asks each time, as what a library has may have gone: an application may end its Kokkos. The library stays loaded.
+Result<const Backend*> open(std::string_view name) {
+  const auto missing = [&](std::string_view why) {
+    std::vector<std::string> allowed;
+    for (const KernelsHere& kernels : kernels_here()) {
+      if (kernels.problem.empty() && kernels.name != name) allowed.push_back(kernels.name);
+    }
+    return Status(Code::Unsupported,
+                  fmt::format("no kernels by {}: {}; allowed here: {}", name, why, fmt::join(allowed, ", ")));
   };
-  void* library = load();
+  if (const std::string problem = problem_of(name); !problem.empty()) return missing(problem);
+  void* library = ::dlopen(path_of(name).c_str(), binding_of(name));
   if (library == nullptr) {
     const char* error = ::dlerror();
-    return missing(error != nullptr ? error : "it can't be loaded");
+    return missing(error != nullptr ? error : "their library can't be loaded");
   }
-  const auto open = reinterpret_cast<BackendEntry*>(::dlsym(library, backend_entry_name));
-  if (open == nullptr) return missing(fmt::format("{} is of another lacuna", library_name));
-  const OpenedBackend opened = open(LACUNA_VERSION, MemoryKind::Host);
-  if (opened.backend == nullptr) return missing(fmt::format("{}: {}", library_name, opened.problem));
+  const auto entry = reinterpret_cast<BackendEntry*>(::dlsym(library, backend_entry_name));
+  if (entry == nullptr) return missing(fmt::format("{} is of another lacuna", library_of(name)));
+  const OpenedBackend opened = entry(LACUNA_VERSION, MemoryKind::Host);
+  if (opened.backend == nullptr) return missing(fmt::format("{}: {}", library_of(name), opened.problem));
   return opened.backend;
+}
+
+struct Best {
+  const Backend* backend;
+  std::string missing;  ///< see better_but_missing()
+};
+
+Best best() {
+  std::string missing;
+  for (std::string_view level : levels) {
+    if (!runs(this_processor(), level)) continue;
+    const auto opened = open(level);
+    if (opened) return {*opened, std::move(missing)};
+    if (missing.empty()) missing = opened.status().message();
+  }
+  return {&baseline, std::move(missing)};
 }
 
 }  // namespace
 
-const Backend& backend() { return *serving.load(std::memory_order_relaxed); }
+std::vector<KernelsHere> kernels_here() {
+  std::vector<KernelsHere> all = {{std::string(best_name), {}}};
+  if (baseline_name != best_name) all.push_back({std::string(baseline_name), {}});
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
+    all.push_back({std::string(*level), problem_of(*level)});
+  }
+  all.push_back({std::string(kokkos_name), problem_of(kokkos_name)});
+  return all;
+}
+
+const Backend& backend() {
+  const Backend* chosen = serving.load(std::memory_order_acquire);
+  if (chosen == nullptr) {
+    const Backend* const found = best().backend;
+    if (serving.compare_exchange_strong(chosen, found)) chosen = found;
+  }
+  return *chosen;
+}
 
 Result<const Backend*> backend_named(std::string_view name) {
-  if (name == host.name()) return &host;
-  if (name == "kokkos") return open_kokkos();
-  return Status(Code::InvalidArgument, fmt::format("no kernels by \"{}\"; allowed: host, kokkos", name));
+  if (name == best_name) return best().backend;
+  if (name == baseline_name) return &baseline;
+  std::vector<std::string> known;
+  for (const KernelsHere& kernels : kernels_here()) {
+    if (kernels.name == name) return open(name);
+    if (kernels.problem.empty()) known.push_back(kernels.name);
+  }
+  return Status(Code::InvalidArgument,
+                fmt::format("no kernels by \"{}\"; allowed here: {}", name, fmt::join(known, ", ")));
 }
+
+std::string better_but_missing() { return best().missing; }
 
 Status serve_by(std::string_view name) {
   const auto named = backend_named(name);

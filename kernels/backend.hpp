@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/entries.hpp"
 #include "runtime/values/dtype.hpp"
@@ -48,7 +50,8 @@ struct FeedBack {
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// "host", or "kokkos" with its version and execution space.
+  /// The instruction set, such as "x86-64-v3" ("host" where there is one only), or "kokkos" with its version and
+  /// execution space.
   virtual std::string_view name() const = 0;
 
   // Whole arrays.
@@ -155,12 +158,26 @@ class Backend {
   static constexpr std::size_t merge_places = 16 * block_places;
 };
 
-/// The one that computes for all of this process; the host's unless serve_by() chose another.
+/// The one that computes for all of this process: the best that this processor runs, unless serve_by() chose another.
+/// The first call may load a library. Any thread.
 const Backend& backend();
 
-/// "host", or "kokkos", of the library liblacuna_kokkos, which is loaded. An error says why it can't be had. Any
-/// thread.
+/// Kernels by a name that LACUNA_KERNELS may give, and a few words that say why they can't be had here; empty if they
+/// can.
+struct KernelsHere {
+  std::string name;
+  std::string problem;
+};
+
+/// All kernels that lacuna knows on this architecture. Nothing is loaded. Any thread.
+std::vector<KernelsHere> kernels_here();
+
+/// Those of a name, whose library is loaded: "host", the best that this processor runs; "x86-64", "x86-64-v3" or
+/// "x86-64-v4", those of that instruction set; or "kokkos". An error says why they can't be had. Any thread.
 Result<const Backend*> backend_named(std::string_view name);
+
+/// Why the best kernels that this processor could run are not those of "host"; empty if they are. Any thread.
+std::string better_but_missing();
 
 /// From now on it computes for all of this process; steps under way end where they began. Any thread.
 Status serve_by(std::string_view name);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
 
 namespace lacuna::kernels {
 
@@ -49,7 +48,6 @@ class HostTeam {
 /// several threads and, in a scan, twice.
 struct HostSpace {
   using Team = HostTeam;
-  static constexpr std::string_view name() { return "host"; }
   /// Bytes that the scratch of a team may have.
   static constexpr std::size_t most_scratch = 32 * 1024;
   /// Elements that one call of a body may well take, a multiple of 8 and at most 2048: many where the calls follow one

@@ -9,10 +9,11 @@ inline namespace on_device {  // the library of the Kokkos backend holds one for
 #endif
 
 /// The kernels by the loops of Space. Each file that includes this defines a few of them, and nothing else that other
-/// files see: the core and the library of the Kokkos backend compile it with spaces of their own.
+/// files see. The core compiles these files, and so does each library of kernels, for an instruction set or for a space
+/// of its own. Each of them says what its own is called.
 class SpaceBackend final : public Backend {
  public:
-  std::string_view name() const override { return Space::name(); }
+  std::string_view name() const override;
   std::size_t elements_in_cache() const override { return Space::elements_in_cache; }
   void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
   void copy(Scale scale, Target out, const std::byte* in) const override;

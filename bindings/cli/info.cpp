@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bindings/cpp/lacuna.hpp"
 #include "kernels/backend.hpp"
@@ -44,6 +45,19 @@ std::string kernels_of(const runtime::Config& config) {
   return backend ? std::string((*backend)->name()) : std::string(backend.status().message());
 }
 
+/// What LACUNA_KERNELS may name here, and why not the rest.
+std::string choice_of_kernels() {
+  std::vector<std::string> names, others;
+  for (const kernels::KernelsHere& kernels : kernels::kernels_here()) {
+    if (kernels.problem.empty()) {
+      names.push_back(kernels.name);
+    } else {
+      others.push_back(fmt::format("; not {}: {}", kernels.name, kernels.problem));
+    }
+  }
+  return fmt::format("{}{}", fmt::join(names, ", "), fmt::join(others, ""));
+}
+
 }  // namespace
 
 int info(bool markdown) {
@@ -59,6 +73,7 @@ int info(bool markdown) {
   fmt::print("lacuna {}, built by {} {}\n", version(), LACUNA_COMPILER, LACUNA_BUILD_TYPE);
   fmt::print("UCX {}, {} processors, host {}\n", ucx_version(), std::thread::hardware_concurrency(), config->host);
   fmt::print("kernels: {}\n", kernels_of(*config));
+  fmt::print("kernels to choose from: {}\n", choice_of_kernels());
   fmt::print("memory: host (device memory is not served)\n");
   fmt::print("listens: {}\n\n", listeners(*config));
   fmt::print("{:<26} {:<16} {:<16} {}\n", "variable", "value", "default", "");

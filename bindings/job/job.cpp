@@ -70,7 +70,12 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
 /// Lets LACUNA_KERNELS compute from now on.
 Status take_kernels(const runtime::Config& config) {
   Status served = kernels::serve_by(config.kernels);
-  if (served) return served;
+  if (served) {
+    if (const std::string missing = kernels::better_but_missing(); config.kernels == "host" && !missing.empty()) {
+      runtime::log_warning(Subsystem::Job, "{} serve: {}", kernels::backend().name(), missing);
+    }
+    return served;
+  }
   return {served.code(), fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, served.message())};
 }
 

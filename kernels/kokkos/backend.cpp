@@ -2,7 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/kokkos/entry.hpp"
+#include "kernels/entry.hpp"
+#include "kernels/kokkos/device.hpp"
 #include "kernels/kokkos/session.hpp"
 #include "kernels/space_backend.hpp"
 
@@ -12,10 +13,12 @@ namespace {
 constinit const SpaceBackend on_host;
 
 }  // namespace
+
+std::string_view SpaceBackend::name() const { return Space::name(); }
+
 }  // namespace lacuna::kernels
 
-extern "C" __attribute__((visibility("default"))) lacuna::kernels::OpenedBackend lacuna_kokkos_backend(
-    const char* core_version, lacuna::MemoryKind memory) {
+lacuna::kernels::OpenedBackend lacuna_kernels(const char* core_version, lacuna::MemoryKind memory) {
   using namespace lacuna::kernels;
   if (std::string_view(core_version) != LACUNA_VERSION) return {.problem = "it belongs to lacuna " LACUNA_VERSION};
   static const Session session;

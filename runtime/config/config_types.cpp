@@ -155,10 +155,12 @@ std::string Levels::allowed() {
 }
 
 std::optional<std::string> KernelBackend::parse(std::string_view text) {
-  if (text != "host" && text != "kokkos") return std::nullopt;
-  return std::string(text);
+  for (std::string_view name : {"host", "x86-64", "x86-64-v3", "x86-64-v4", "kokkos"}) {
+    if (text == name) return std::string(text);
+  }
+  return std::nullopt;
 }
-std::string KernelBackend::allowed() { return "host or kokkos"; }
+std::string KernelBackend::allowed() { return "host, x86-64, x86-64-v3, x86-64-v4 or kokkos"; }
 
 std::string ProgressMode::allowed() { return "caller or thread"; }
 

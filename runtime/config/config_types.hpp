@@ -119,7 +119,7 @@ struct Levels {
   static std::string allowed();
 };
 
-/// A name that kernels::serve_by() knows.
+/// A name that kernels::serve_by() knows on one architecture at least.
 struct KernelBackend {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,15 @@
 
 namespace lacuna::kernels {
 
-/// The names of the backends of this build: the host's always, Kokkos' where its library was built.
+/// The names of all backends that this build has and this processor runs, by which each serves itself.
 inline std::vector<std::string> backend_names() {
-  if (LACUNA_BUILT_KOKKOS) return {"host", "kokkos"};
-  return {"host"};
+  const std::vector<KernelsHere> all = kernels_here();
+  std::vector<std::string> names;
+  for (const KernelsHere& kernels : all) {
+    const bool best_of_several = kernels.name == "host" && all[1].name.starts_with("x86-64");
+    if (kernels.problem.empty() && !best_of_several) names.push_back(kernels.name);
+  }
+  return names;
 }
 
 /// One of them. Ends the tests if it can't be had.
@@ -23,20 +29,17 @@ inline const Backend& backend_to_test(std::string_view name) {
   return **named;
 }
 
-/// Each of them.
-inline std::vector<const Backend*> backends_to_test() {
-  std::vector<const Backend*> all;
-  for (const std::string& name : backend_names()) all.push_back(&backend_to_test(name));
-  return all;
-}
-
-/// A test for each of them: `class MyKernel : public EachBackend`, with
+/// A test for each backend: `class MyKernel : public EachBackend`, with
 /// `INSTANTIATE_TEST_SUITE_P(, MyKernel, testing::ValuesIn(backend_names()), name_of_backend)`.
 class EachBackend : public testing::TestWithParam<std::string> {
  protected:
   const Backend& backend() const { return backend_to_test(GetParam()); }
 };
 
-inline std::string name_of_backend(const testing::TestParamInfo<std::string>& info) { return info.param; }
+inline std::string name_of_backend(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 }  // namespace lacuna::kernels

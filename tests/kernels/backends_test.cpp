@@ -3,10 +3,17 @@
 #include <array>
 #include <thread>
 
+#include "kernels/processor.hpp"
 #include "runtime/config/config.hpp"
 
 namespace lacuna::kernels {
 namespace {
+
+#if defined(__x86_64__)
+constexpr bool has_levels = true;
+#else
+constexpr bool has_levels = false;
+#endif
 
 /// Kernels that are tested through backend() are those of LACUNA_KERNELS.
 class Configured : public testing::Environment {
@@ -42,8 +49,31 @@ TEST_F(ServeBy, AnotherNameIsAnErrorThatSaysWhatIsAllowedAndChangesNothing) {
   const Backend* before = &backend();
   const Status status = serve_by("cuda");
   EXPECT_EQ(status.code(), Code::InvalidArgument);
-  EXPECT_EQ(status.message(), "no kernels by \"cuda\"; allowed: host, kokkos");
+  EXPECT_TRUE(status.message().starts_with("no kernels by \"cuda\"; allowed here: host, ")) << status.message();
   EXPECT_EQ(&backend(), before);
+}
+
+TEST_F(ServeBy, HostNamesTheBestThatThisProcessorRuns) {
+  ASSERT_TRUE(serve_by("host"));
+  std::string_view best = has_levels ? "x86-64" : "host";
+  for (std::string_view level : {"x86-64-v3", "x86-64-v4"}) {
+    if (runs(this_processor(), level)) best = level;
+  }
+  EXPECT_EQ(backend().name(), best);
+  EXPECT_EQ(better_but_missing(), "");
+}
+
+TEST(Backends, AnInstructionSetThatThisProcessorDoesNotRunIsRefused) {
+  if (!has_levels) GTEST_SKIP() << "this architecture has one set";
+  for (std::string_view level : {"x86-64-v3", "x86-64-v4"}) {
+    const auto named = backend_named(level);
+    ASSERT_EQ(bool(named), runs(this_processor(), level));
+    if (named) continue;
+    EXPECT_EQ(named.status().code(), Code::Unsupported);
+    EXPECT_TRUE(named.status().message().starts_with("no kernels by " + std::string(level) +
+                                                     ": this processor does not run them; allowed here: host, x86-64"))
+        << named.status().message();
+  }
 }
 
 TEST(Backends, KokkosIsRefusedWithTheWayToGetItWhereItsLibraryIsNot) {

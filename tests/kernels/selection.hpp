@@ -15,11 +15,10 @@
 #include "kernels/backend.hpp"
 #include "runtime/values/dtype.hpp"
 #include "tests/kernels/oracle.hpp"
+#include "tests/support/messages.hpp"
 
 /// Arrays to select from, as the bits of their elements, and which of them should be selected.
 namespace lacuna::test {
-
-inline constexpr std::array float_dtypes = {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16};
 
 /// The backend whose kernels are tested.
 inline const kernels::Backend& tested() { return kernels::backend(); }

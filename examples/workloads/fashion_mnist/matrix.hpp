@@ -2,32 +2,24 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
+#include <string_view>
+
+#include "examples/workloads/fashion_mnist/matrix_loops.hpp"
 
 namespace lacuna::workloads {
 
-/// Element (i, j) lies at data[i * row_stride + j * column_stride], so that a transposed matrix is a view too.
-struct Strided {
-  const float* data = nullptr;
-  std::size_t row_stride = 0;
-  std::size_t column_stride = 0;
+/// Loops that this processor runs, and the instruction set that they are compiled for.
+struct MatrixLoops {
+  std::string_view instruction_set;
+  MultiplyRows* multiply;
 };
 
-/// C = A B, where A has rows x depth elements, B depth x columns and C rows x columns. B and C are stored by rows
-/// without gaps.
-struct Product {
-  Strided a;
-  const float* b = nullptr;
-  float* c = nullptr;
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::size_t depth = 0;
-};
-
-/// Rows of C that are computed together.
-inline constexpr std::size_t row_tile = 8;
+/// All that this processor runs, the best last; multiply() takes that.
+std::span<const MatrixLoops> matrix_loops();
 
 /// Computes rows [begin, end) of C, best in multiples of row_tile. Each element is summed over the depth in ascending
-/// order, whatever the range.
+/// order, whatever the range and the processor.
 void multiply(const Product& product, std::size_t begin, std::size_t end);
 
 /// Called between pieces of work of some ten microseconds.

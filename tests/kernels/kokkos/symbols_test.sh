@@ -23,7 +23,7 @@ if found=$(ldd "$core" | grep -i kokkos); then
 fi
 
 offered=$(nm -D -C --defined-only "$backend" | cut -d' ' -f3-)
-[[ $offered == lacuna_kokkos_backend ]] || fail "$backend offers:" "$offered"
+[[ $offered == lacuna_kernels ]] || fail "$backend offers:" "$offered"
 if found=$(nm -D "$backend" | grep ' u '); then
   fail "$backend has symbols that are one for the whole process:" "$found"
 fi

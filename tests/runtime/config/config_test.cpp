@@ -140,7 +140,7 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_DEADLINE", "5s", "a number of seconds above 0"},
       {"LACUNA_LOG", "Debug", "error, warning, info or debug"},
       {"LACUNA_PROGRESS", "both", "caller or thread"},
-      {"LACUNA_KERNELS", "Kokkos", "host or kokkos"},
+      {"LACUNA_KERNELS", "Kokkos", "host, x86-64, x86-64-v3, x86-64-v4 or kokkos"},
       {"LACUNA_CHUNK", "0", "a number of bytes, such as 4096, 256K, 1M or 2G, more than 0"},
       {"LACUNA_CHUNK", "K", "a number of bytes"},
       {"LACUNA_CHUNK", "1KB", "a number of bytes"},

@@ -11,12 +11,11 @@ struct OpenedBackend {
   const char* problem = nullptr;  ///< a few words, where there is no backend
 };
 
-/// The one symbol that the library of the Kokkos backend exports. The core of this version asks it for what computes on
-/// such memory. Initialises Kokkos if nobody has. Any thread.
+/// The one symbol that each library of kernels exports. The core of this version asks it for what computes on such
+/// memory. The library of the Kokkos backend initialises Kokkos if nobody has. Any thread.
 using BackendEntry = OpenedBackend(const char* core_version, MemoryKind memory);
-inline constexpr const char* backend_entry_name = "lacuna_kokkos_backend";
-
-/// What computes on the memory of Kokkos' device, in a library that has one.
-const Backend& device_backend();
+inline constexpr const char* backend_entry_name = "lacuna_kernels";
 
 }  // namespace lacuna::kernels
+
+extern "C" __attribute__((visibility("default"))) lacuna::kernels::BackendEntry lacuna_kernels;

@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/kernels/backends.hpp"
+#include "tests/kernels/block.hpp"
+#include "tests/kernels/selection.hpp"
+#include "tests/support/messages.hpp"
+
+/// Whatever a kernel is compiled for, it gives the bits of the baseline: those of NaNs excepted, of which the standard
+/// leaves open which one comes out.
+namespace lacuna::kernels {
+namespace {
+
+using test::Block;
+using test::block_of;
+using test::draw_bits;
+using test::drawn;
+using test::Elements;
+using test::elements_of;
+
+/// What kernels have computed, as bits, step by step.
+using Results = std::vector<std::pair<std::string, Elements>>;
+
+/// One array of each kind of numbers that kernels treat in ways of their own, at an odd address.
+struct Given {
+  Dtype dtype;
+  std::size_t count;
+  test::Draw draw;
+
+  Elements elements(std::size_t seed) const {
+    test::Random random(count + 7919 * seed);
+    Elements drawn(count);
+    for (std::size_t i = 0; i < count; ++i) drawn[i] = draw(dtype, i, count, random);
+    return drawn;
+  }
+  Block block(std::size_t seed) const { return block_of(dtype, elements(seed), 1 + seed); }
+};
+
+/// All NaNs as one.
+Elements comparable(Dtype dtype, const std::byte* array, std::size_t count) {
+  Elements elements = elements_of(dtype, array, count);
+  if (is_integer(dtype)) return elements;
+  for (std::uint64_t& bits : elements) {
+    if (std::isnan(oracle::decode(dtype, bits))) bits = ~std::uint64_t{0};
+  }
+  return elements;
+}
+
+void reduce_all(const Backend& on, const Given& given, Results& results) {
+  Block a = given.block(0), b = given.block(1), out(given.count * size_of(given.dtype), 3);
+  const auto add = [&](std::string_view name) {
+    results.emplace_back(name, comparable(given.dtype, out.data(), given.count));
+  };
+  for (Reduction reduction : all_reductions) {
+    for (const Scale scale : {Scale{}, Scale{.multiplier = 5, .divisor = 3}}) {
+      on.reduce(reduction, scale, {given.dtype, out.data(), given.count}, a.data(), b.data());
+      add(to_string(reduction));
+    }
+  }
+  on.copy({.divisor = 7}, {given.dtype, out.data(), given.count}, a.data());
+  add("copy");
+}
+
+void feed_back_all(const Backend& on, const Given& given, Results& results) {
+  for (bool has_velocity : {false, true}) {
+    Block residual = given.block(0), velocity = given.block(1), input = given.block(2);
+    on.feed_back({.factor = 0.3, .momentum = 0.9}, {given.dtype, residual.data(), given.count},
+                 has_velocity ? velocity.data() : nullptr, input.data());
+    results.emplace_back("residual", comparable(given.dtype, residual.data(), given.count));
+    results.emplace_back("velocity", comparable(given.dtype, velocity.data(), given.count));
+  }
+  Block from = given.block(0);
+  for (int power : {1, 2}) {
+    double sum = 0;
+    on.sum_of_powers({given.dtype, from.data(), given.count}, power, 0.7, &sum);
+    results.emplace_back("sum of powers", comparable(Dtype::F64, reinterpret_cast<const std::byte*>(&sum), 1));
+  }
+}
+
+void select_all(const Backend& on, const Given& given, Results& results) {
+  Block from = given.block(0), workspace(Backend::workspace_bytes(), 0), values(given.count * size_of(given.dtype), 1);
+  Block samples(4096 * size_of(given.dtype), 0), rest = given.block(1);
+  const Source source{given.dtype, from.data(), given.count};
+  std::vector<std::uint32_t> places(given.count);
+  Cut cut, estimated;
+  on.largest(source, given.count / 10, workspace.data(), &cut);
+  on.estimate(source, given.count / 10, 4096, {.seed = 3}, samples.data(), workspace.data(), &estimated);
+  std::uint64_t counted = 0, taken = 0, kept = 0;
+  on.count(source, &estimated, &counted);
+  on.compact(source, &cut, {places.data(), values.data(), given.count, 5}, &taken);
+  const Elements list = comparable(given.dtype, values.data(), taken);
+  const EntriesView view{Format::Coordinates, static_cast<std::uint32_t>(taken), 5,
+                         reinterpret_cast<const std::byte*>(places.data()), values.data()};
+  std::vector<std::uint32_t> kept_places(taken);
+  Block kept_values(taken * size_of(given.dtype), 3);
+  const Cut higher{.above = cut.above + cut.above / 100, .ties = 1};
+  on.keep(view, &higher, {kept_places.data(), kept_values.data(), taken / 2, 0},
+          {given.dtype, rest.data(), given.count}, &kept);
+  results.emplace_back("cuts", Elements{cut.above, cut.ties, estimated.above, estimated.ties, counted, taken, kept});
+  results.emplace_back("places", Elements(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(taken)));
+  results.emplace_back("values", list);
+  results.emplace_back("kept places", Elements(kept_places.begin(), kept_places.end()));
+  results.emplace_back("rest", comparable(given.dtype, rest.data(), given.count));
+}
+
+void place_all(const Backend& on, const Given& given, Results& results) {
+  test::Random random(given.count);
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = random() % 3; i < given.count; i += 1 + random() % 3) {
+    places.push_back(static_cast<std::uint32_t>(i));
+  }
+  Block to = given.block(0), values = given.block(1), gathered(places.size() * size_of(given.dtype), 1);
+  std::vector<std::int64_t> bins(64), skews(64);
+  on.histogram(places, given.count, bins, skews);
+  on.gather(places, {given.dtype, values.data(), given.count}, gathered.data());
+  on.add_at(places, gathered.data(), {given.dtype, to.data(), given.count});
+  results.emplace_back("histogram", Elements(bins.begin(), bins.end()));
+  results.emplace_back("skews", Elements(skews.begin(), skews.end()));
+  results.emplace_back("add_at", comparable(given.dtype, to.data(), given.count));
+  std::vector<std::uint32_t> shuffled = places, sorted(places.size()), spare(places.size());
+  std::shuffle(shuffled.begin(), shuffled.end(), random);
+  for (std::size_t i = 1; i < shuffled.size(); i += 5) shuffled[i] = shuffled[i - 1];
+  Block sorted_values(gathered), spare_values(gathered), workspace(Backend::workspace_bytes(), 0);
+  std::uint64_t taken = 0, sound = 0;
+  on.sort(given.dtype,
+          {Format::Coordinates, static_cast<std::uint32_t>(shuffled.size()), 0,
+           reinterpret_cast<const std::byte*>(shuffled.data()), gathered.data()},
+          given.count, {sorted.data(), sorted_values.data(), sorted.size()},
+          {spare.data(), spare_values.data(), spare.size()}, workspace.data(), &taken, &sound);
+  results.emplace_back("sorted", Elements(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(taken)));
+  results.emplace_back("sorted values", comparable(given.dtype, sorted_values.data(), taken));
+}
+
+/// Messages of three arrays in each format, their sum and the entries of it.
+void add_messages(const Backend& on, const Given& given, Results& results) {
+  std::vector<test::Indexed> messages;
+  test::Random random(given.count);
+  for (Format format : all_formats) {
+    test::Sparse sparse = test::drawn_sparse(given.dtype, given.count, 0.3, random);
+    for (std::uint64_t& value : sparse.values) value = given.draw(given.dtype, 1, 2, random) | 1;  // not zero
+    const test::Bytes message = test::encoded(on, sparse, format, 0);
+    results.emplace_back("message", elements_of(Dtype::U8, message.data(), message.size()));
+    if (auto found = test::indexed(on, message, given.dtype, 0, given.count)) messages.push_back(*std::move(found));
+  }
+  ASSERT_EQ(messages.size(), all_formats.size());
+  const Scale scale{.multiplier = 3, .divisor = 7};
+  const test::Summed sum = test::summed(on, messages, scale, given.dtype, given.count);
+  const test::Merged entries = test::merged(on, messages, scale, given.dtype, given.count, given.count);
+  const Block sums = block_of(given.dtype, sum.elements, 0), merged = block_of(given.dtype, entries.sparse.values, 0);
+  results.emplace_back("sum", comparable(given.dtype, Block(sums).data(), sum.elements.size()));
+  results.emplace_back("merged", comparable(given.dtype, Block(merged).data(), entries.sparse.values.size()));
+  results.emplace_back("merged places", Elements(entries.sparse.places.begin(), entries.sparse.places.end()));
+  results.emplace_back("counted", Elements{sum.entries, entries.taken});
+}
+
+/// The instruction sets, whose loops are the same source; Kokkos may add in another order.
+std::vector<std::string> instruction_sets() {
+  std::vector<std::string> names = backend_names();
+  std::erase(names, "kokkos");
+  return names;
+}
+
+class BitsOf : public EachBackend {
+ protected:
+  using Compute = void (*)(const Backend& on, const Given& given, Results& results);
+
+  /// Compares what `compute` makes of arrays of all kinds with what the baseline makes of them.
+  void expect_those_of_the_baseline(std::span<const Dtype> dtypes, Compute compute) const {
+    const Backend& baseline = backend_to_test(backend_names().front());
+    for (Dtype dtype : dtypes) {
+      for (std::size_t count : {1u, 7u, 255u, 1000u, 20011u}) {
+        for (const auto& [kind, draw] : test::inputs) {
+          Results expected, found;
+          const Given given{dtype, count, draw};
+          ASSERT_NO_FATAL_FAILURE(compute(baseline, given, expected));
+          ASSERT_NO_FATAL_FAILURE(compute(backend(), given, found));
+          expect_equal(found, expected, std::string(to_string(dtype)) + ", " + std::to_string(count) + " " + kind);
+        }
+      }
+    }
+  }
+
+ private:
+  static void expect_equal(const Results& found, const Results& expected, const std::string& of) {
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_TRUE(found[i].second == expected[i].second) << found[i].first << " of " << of;
+    }
+  }
+};
+
+TEST_P(BitsOf, ReductionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, reduce_all); }
+TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, feed_back_all); }
+TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
+TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
+TEST_P(BitsOf, MessagesAndTheirSumsAreThoseOfTheBaseline) {
+  expect_those_of_the_baseline(test::float_dtypes, add_messages);
+}
+
+INSTANTIATE_TEST_SUITE_P(, BitsOf, testing::ValuesIn(instruction_sets()), name_of_backend);
+
+}  // namespace
+}  // namespace lacuna::kernels
