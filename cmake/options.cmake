@@ -16,6 +16,10 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+# Programs and libraries find those of lacuna beside them or in their build tree, before any that LD_LIBRARY_PATH names
+# (DT_RPATH, not DT_RUNPATH). The system's libraries, UCX among them, stand under neither: there LD_LIBRARY_PATH decides.
+add_link_options(-Wl,--disable-new-dtags)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
