@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -20,6 +21,13 @@ float draw_normal(Random& random) { return std::normal_distribution<float>()(ran
 float draw_wide(Random& random) { return std::ldexp(draw_normal(random), static_cast<int>(random() % 120) - 100); }
 /// Any bits: NaNs, infinities and denormal numbers too.
 float draw_bits(Random& random) { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); }
+
+/// Sums of these lie so close to the middle between two floats that a double is just that.
+float draw_middles(Random& random) {
+  constexpr float last = 0x1p-23F, half = 0x1p-24F;
+  constexpr float values[] = {1, -1, 1 + last, -1 - last, 1 - last, half * (1 + last), half * (1 - last), -half};
+  return values[random() % std::size(values)];
+}
 
 std::uint32_t bits_of(float value) {
   return std::isnan(value) ? ~std::uint32_t{0} : std::bit_cast<std::uint32_t>(value);
@@ -62,7 +70,7 @@ void expect_fused_sums(const MatrixLoops& loops, const Matrices& matrices) {
 
 TEST(Matrix, EachInstructionSetAddsEachProductWithOneRounding) {
   Random random(1);
-  for (auto draw : {draw_normal, draw_wide, draw_bits}) {
+  for (auto draw : {draw_normal, draw_wide, draw_bits, draw_middles}) {
     for (int trial = 0; trial < 100; ++trial) {
       const Matrices matrices(random, draw);
       for (const MatrixLoops& loops : matrix_loops()) ASSERT_NO_FATAL_FAILURE(expect_fused_sums(loops, matrices));
