@@ -8,9 +8,18 @@ namespace lacuna::ok {
 double result_entries(const ExpectedPart& part) { return std::min(part.entries, part.entries_of(part.size)); }
 
 /// Of most runs: selections, sizes where blocks may be balanced, and blocks.
-int rounds(const ExpectedPart& part) {
+int expected_rounds(const ExpectedPart& part) {
   if (part.size == 1) return 0;
   return part.size > options_of(part.call).trigger ? 3 : 2;
+}
+
+/// A selection comes in one round, and one more tells sizes or brings blocks. Blocks of equal length take two.
+int rounds(const PartPlan& part, Rank size) {
+  if (size == 1) return 0;
+  const Stage stage = stage_of(part.structure);
+  if (stage == Stage::Gather) return 1;
+  const bool repartitioned = stage != Stage::Balance && (part.structure.numbers[sparse::flags] & repartitions) != 0;
+  return 2 + (repartitioned ? sparse::partition_rounds(size) : 0);
 }
 
 /// The mean over runs with and without an exact selection, and with and without a histogram.

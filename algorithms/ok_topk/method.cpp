@@ -41,7 +41,7 @@ constexpr std::string_view examples[] = {"density=0.1",
                                          "density=1,tau_prime=4,format=coordinates"};
 constexpr MethodAlgorithm algorithms[] = {
     {&ok::allreduce, "ok_topk", "2 to 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
-     &allreduce_ring, ok::expected_bytes, nullptr, ok::result_entries, ok::rounds},
+     &allreduce_ring, ok::expected_bytes, nullptr, ok::result_entries, ok::rounds, ok::expected_rounds},
 };
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {

@@ -107,7 +107,8 @@ void plan(const PlanRequest& request, Plan& plan);
 std::optional<PartPlan> follow(const Followed& part);
 double expected_bytes(const ExpectedPart& part);
 double result_entries(const ExpectedPart& part);
-int rounds(const ExpectedPart& part);
+int rounds(const PartPlan& part, Rank size);
+int expected_rounds(const ExpectedPart& part);
 
 extern const Algorithm allreduce;
 

@@ -85,6 +85,8 @@ Region even_ranges(GraphBuilder& g);
 /// What travels is a ring allreduce of 2 words for each of `bins` bins and, where entries lie unevenly within a bin
 /// that must be cut, the samples of each rank once around the ring.
 void partition_by_load(GraphBuilder& g, const Selection& mine, const Region& partition);
+/// The rounds of its messages on so many ranks.
+constexpr int partition_rounds(Rank size) { return 3 * (size - 1); }
 /// A table of ranges by a partition of this call or of an earlier one, maybe of another number of ranks: then they are
 /// about as even. A partition of zeros, which no call has written, gives ranges of equal length.
 Region ranges_by(GraphBuilder& g, const Region& partition);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "algorithms/phases/sparse_costs.hpp"
@@ -12,6 +13,11 @@ using sparse::expected_message_bytes;
 bool has(const ExpectedPart& part, sparse::Flag flag) {
   return (part.plan.structure.numbers[sparse::flags] & flag) != 0;
 }
+
+/// The largest power of two that is at most `size`.
+Rank largest_cube(Rank size) { return static_cast<Rank>(std::bit_floor(static_cast<unsigned>(size))); }
+/// Its logarithm.
+int dimensions_of_cube(Rank size) { return std::bit_width(static_cast<unsigned>(size)) - 1; }
 
 }  // namespace
 
@@ -61,8 +67,7 @@ double capped_entries(const ExpectedPart& part) {
 
 /// In the hypercube sums double; a rank outside of it brings its own to one inside, and gets the result.
 double sparse_doubling_bytes(const ExpectedPart& part) {
-  Rank cube = 1;
-  while (2 * cube <= part.size) cube *= 2;
+  const Rank cube = largest_cube(part.size);
   const auto message = [&](double ranks) { return expected_message_bytes(part, part.entries_of(ranks), part.places); };
   double bytes = (part.size - cube) * (message(1) + message(part.size));
   for (Rank ranks = 1; ranks < cube; ranks *= 2) {
@@ -70,5 +75,24 @@ double sparse_doubling_bytes(const ExpectedPart& part) {
   }
   return bytes / part.size;
 }
+
+/// All messages of an exchange are sent at once.
+int exchange_rounds(const PartPlan&, Rank size) { return size > 1 ? 1 : 0; }
+
+/// The sums of ranges are exchanged after the selections.
+int sparse_split_rounds(const PartPlan& part, Rank size) {
+  const bool balanced = part.structure.numbers[sparse::bins] > 0;
+  return 2 * exchange_rounds(part, size) + (balanced ? sparse::partition_rounds(size) : 0);
+}
+
+int sparse_ring_rounds(const PartPlan&, Rank size) { return 2 * (size - 1); }
+
+/// Ranks outside of the hypercube send before the first of its rounds, and receive after the last.
+int sparse_doubling_rounds(const PartPlan&, Rank size) {
+  return dimensions_of_cube(size) + (largest_cube(size) < size ? 2 : 0);
+}
+
+/// The longest way to the root of a binomial tree is as long as the dimensions of the largest hypercube in it.
+int gtopk_rounds(const PartPlan&, Rank size) { return 2 * dimensions_of_cube(size); }
 
 }  // namespace lacuna

@@ -38,4 +38,11 @@ double gtopk_path_bytes(const ExpectedPart& part);
 double capped_entries(const ExpectedPart& part);
 double sparse_reduce_scatter_bytes(const ExpectedPart& part);
 
+/// The rounds of their messages (MethodAlgorithm::rounds).
+int exchange_rounds(const PartPlan& part, Rank size);
+int sparse_split_rounds(const PartPlan& part, Rank size);
+int sparse_ring_rounds(const PartPlan& part, Rank size);
+int sparse_doubling_rounds(const PartPlan& part, Rank size);
+int gtopk_rounds(const PartPlan& part, Rank size);
+
 }  // namespace lacuna

@@ -20,6 +20,14 @@ double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), do
   return high;
 }
 
+/// The rounds of most runs.
+int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& hosts) {
+  if (one.expected_rounds) return one.expected_rounds(part);
+  if (one.rounds) return one.rounds(part.plan, part.size);
+  const Call& call = part.call;
+  return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.numbers = part.plan.structure.numbers}).steps;
+}
+
 /// Ranks that share hosts send some of it over no link.
 std::string predicted(const ExplainOptions& options, const SparseCost& cost) {
   if (options.hosts.count() < options.hosts.size()) return "-";
@@ -85,14 +93,13 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
                           .places = places,
                           .entries = std::min(static_cast<double>(plan.entries), options.density * places),
                           .growth = options.fill_in};
-  const Cost graphs = cost_of(*one.algorithm, hosts, call.count, call.dtype, {.numbers = plan.structure.numbers});
   const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
   SparseCost cost{.entries = part.entries,
                   .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
                   .bytes = one.expected_bytes(part),
                   .path_bytes = one.path_bytes ? one.path_bytes(part) : one.expected_bytes(part),
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
-                  .steps = one.rounds ? one.rounds(part) : graphs.steps,
+                  .steps = steps_of(one, part, hosts),
                   .dense_steps = dense.steps};
   if (one.result_entries) {
     const double all = std::exchange(cost.result, one.result_entries(part));

@@ -170,7 +170,7 @@ class Communicator {
   void begin_method(CollectiveRun& run);
   void end_method(CollectiveRun& run);
   void count_report(const CollectiveRun& run);
-  const PartCost& cost(const ActivePart& part, const Structure& structure, const Order& order);
+  PartCost cost(const ActivePart& part);
   const PartCost& dense_cost(const ActivePart& part);
 
   GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;

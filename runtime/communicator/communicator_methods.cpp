@@ -62,9 +62,14 @@ void Communicator::begin_method(CollectiveRun& run) {
   if (run.method->begun) run.method->begun(run.call, &run);
 }
 
-const PartCost& Communicator::cost(const ActivePart& part, const Structure& structure, const Order& order) {
-  const Algorithm& program = program_of(collective_of(part), *part.plan);
-  const GraphShape whole = graph_shape(program, structure, order);
+/// What a part has cost. Where its method states the rounds, all else is counted as it happens. Otherwise the graphs of
+/// all positions tell it.
+PartCost Communicator::cost(const ActivePart& part) {
+  const CollectiveRun& run = collective_of(part);
+  const auto stated = run.method->find(*run.algorithm)->rounds;
+  if (stated && !part.plan->program) return {.rounds = stated(*part.plan, size())};
+  const Algorithm& program = program_of(run, *part.plan);
+  const GraphShape whole = graph_shape(program, part.plan->structure, part.order);
   return costs_.get(program, whole).of(whole.position, part.count);
 }
 
@@ -87,7 +92,7 @@ void Communicator::count(CollectiveRun& run, const Counted& counted) const {
 
 void Communicator::report(const ActivePart& part) {
   CollectiveRun& run = collective_of(part);
-  const PartCost there = cost(part, part.plan->structure, part.order);
+  const PartCost there = cost(part);
   Report& report = run.report;
   int rounds = there.rounds;
   if (!run.chains.empty()) rounds = run.chains[part.number % run.parts].rounds += there.rounds;

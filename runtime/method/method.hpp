@@ -42,8 +42,12 @@ struct MethodAlgorithm {
   double (*path_bytes)(const ExpectedPart& part) = nullptr;
   /// Of the result, where it does not have those of all ranks together.
   double (*result_entries)(const ExpectedPart& part) = nullptr;
-  /// Messages that wait for each other, where that is not what the graph of a state's first run says.
-  int (*rounds)(const ExpectedPart& part) = nullptr;
+  /// The number of messages in the longest chain of which each waits for the one before, in one part of so many ranks.
+  /// A report then needs no graph but the rank's own, so a program whose kernels do all reductions must state it. Null:
+  /// reports and predictions find it, and whose contributions arrive, in the graphs of all positions.
+  int (*rounds)(const PartPlan& part, Rank size) = nullptr;
+  /// The same over all parts of most runs, where the first part of a state's first run differs from that.
+  int (*expected_rounds)(const ExpectedPart& part) = nullptr;
 };
 
 /// What a plan is made from: values equal on all ranks, of a call that check() has accepted.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algorithms/registry.hpp"
+#include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/support/drawn_options.hpp"
@@ -108,6 +109,52 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
         }
       }
     }
+  }
+}
+
+/// What the method states of a part, and of what follows it, against the graphs of all positions.
+void compare_rounds(const PlanRequest& request, const PartPlan& part, std::uint32_t length, const std::string& text) {
+  const Method& method = *request.call.options.method.method();
+  const MethodAlgorithm& serving = *method.find(request.algorithm);
+  const Rank size = request.hosts.size();
+  Graphs graphs = *graphs_of(request.algorithm, size, {.structure = part.structure});
+  const std::size_t decides = graphs.at(0).tables().decides.size();
+  EXPECT_EQ(serving.rounds(part, size), runtime::rounds_of(graphs.all())) << text;
+  const runtime::PartCost cost = runtime::GraphCost(std::move(graphs)).of(0, request.call.count);
+  EXPECT_EQ(cost.reduced, 0u) << text << ": a report would miss whose values arrive";
+  EXPECT_EQ(cost.lacking, 0u) << text << ": a report would miss what does not arrive";
+  if (!method.follow) return;
+  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 30}) {
+    const std::vector<std::uint64_t> values{value, std::min(value, std::uint64_t{1} << 20)};
+    if (decides != values.size()) return;
+    const auto next = method.follow({.request = request, .part = part, .length = length, .values = values});
+    if (next) compare_rounds(request, *next, length + 1, fmt::format("{}, what follows for {}", text, value));
+  }
+}
+
+TEST_P(Methods, StateTheRoundsThatTheirGraphsHave) {
+  for (Rank size = 1; size <= 17; ++size) {
+    MethodState state;
+    for (const Example& example : examples(size, state)) {
+      if (!GetParam()->find(*example.algorithm)->rounds) continue;
+      for (const std::size_t count : {100u, 100'000u}) {  // the longer one has ranges to balance
+        for (state.runs = 0; state.runs < 3; ++state.runs) {
+          Call call = call_of(example, state);
+          call.count = count;
+          const Hosts hosts = size;
+          const PlanRequest request{call, *example.algorithm, hosts, 256};
+          Plan plan;
+          make_plan(request, plan);
+          for (const PartPlan& part : plan.parts) compare_rounds(request, part, 1, example.text);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Methods, StateTheRoundsWhereTheyStateTheBytes) {
+  for (const MethodAlgorithm& one : GetParam()->algorithms) {
+    EXPECT_TRUE(one.rounds || !one.expected_bytes) << one.name << ": each report would build all positions' graphs";
   }
 }
 
