@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/values/extent.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -62,15 +65,33 @@ Status check_tables(const Call& call, Rank rank, Rank size) {
                                              traits.name, given, told ? "at most " : "", taken)};
 }
 
+/// Are there no more elements and entries than memory can hold? Then their bytes can be counted.
+Status check_counts(const Call& call, Rank size) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  const std::size_t most = most_elements(call.dtype) / static_cast<std::size_t>(size);
+  if (call.count > most) {
+    return {Code::InvalidArgument,
+            fmt::format("{} of {} elements of {}: no memory holds them, at most {} are allowed on {} ranks",
+                        traits.name, call.count, to_string(call.dtype), most, size)};
+  }
+  const std::size_t given = call.input_entries.places ? call.input_entries.count : 0;
+  const std::size_t asked = call.output_entries.places ? call.output_entries.room : 0;
+  const std::size_t entries = std::max(given, asked), most_entries = most_elements(call.dtype);
+  if (entries <= most_entries) return {};
+  return {Code::InvalidArgument, fmt::format("{} of {} entries of {}: no memory holds them, at most {} are allowed",
+                                             traits.name, entries, to_string(call.dtype), most_entries)};
+}
+
+Status check_place(std::string_view collective, std::string_view name, const void* data, std::size_t bytes) {
+  if (fits_in_memory(data, bytes)) return {};
+  return {Code::InvalidArgument,
+          fmt::format("{}: no memory holds the {}, {} bytes from address {} on", collective, name, bytes, data)};
+}
+
 Status check_buffers(const Call& call, Rank rank, Rank size) {
+  if (Status counts = check_counts(call, size); !counts) return counts;
   const CollectiveTraits& traits = traits_of(call.collective);
   const std::size_t width = size_of(call.dtype);
-  const std::size_t most = std::numeric_limits<std::size_t>::max() / width / static_cast<std::size_t>(size);
-  if (call.count > most) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements of {}: at most {} can be counted in bytes on {} "
-                                               "ranks",
-                                               traits.name, call.count, to_string(call.dtype), most, size)};
-  }
   const Has has = buffers_of(call, rank);
   const InputEntries& given = call.input_entries;
   const OutputEntries& asked = call.output_entries;
@@ -85,6 +106,8 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
     return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name,
                                                (lacks_output ? out : in) / width, lacks_output ? "output" : "input")};
   }
+  if (Status fits = check_place(traits.name, "input", call.input, in); !fits) return fits;
+  if (Status fits = check_place(traits.name, "output", call.output, out); !fits) return fits;
   if (has.input && has.output && !is_in_place(call, rank) && overlapping(call.input, in, call.output, out)) {
     return {Code::InvalidArgument, fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be "
                                                "disjoint, or in place",

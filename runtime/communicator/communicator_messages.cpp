@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/values/extent.hpp"
 
 namespace lacuna::runtime {
 
@@ -64,13 +63,15 @@ Status Communicator::check(const Message& message) const {
   const bool sends = message.kind == RunKind::Send;
   if (Status valid = check_name(sends ? "send to" : "receive from", message.peer, message.tag); !valid) return valid;
   if (Status valid = check_deadline(message.options.deadline); !valid) return valid;
-  if (message.count > std::numeric_limits<std::size_t>::max() / size_of(message.dtype)) {
-    return {Code::InvalidArgument,
-            fmt::format("{} elements of {} can't be counted in bytes", message.count, to_string(message.dtype))};
+  const std::string_view what = sends ? "send" : "receive";
+  const std::size_t most = most_elements(message.dtype);
+  if (message.count > most || !fits_in_memory(message.data, message.count * size_of(message.dtype))) {
+    return {Code::InvalidArgument, fmt::format("{} of {} elements of {} from address {} on: no memory holds them, at "
+                                               "most {} are allowed",
+                                               what, message.count, to_string(message.dtype), message.data, most)};
   }
   if (message.count > 0 && !message.data) {
-    return {Code::InvalidArgument,
-            fmt::format("{} of {} elements: the buffer is null", sends ? "send" : "receive", message.count)};
+    return {Code::InvalidArgument, fmt::format("{} of {} elements: the buffer is null", what, message.count)};
   }
   return {};
 }

@@ -24,6 +24,7 @@ struct StepState {
   bool ended = false;
   bool all_started = false;    ///< a send: nothing is left to hand to the transport
   bool told = false;           ///< a receive of at most `bytes`, until its first message tells
+  std::uint64_t given = 0;     ///< a send: bytes that the transport has been given
   std::uint64_t bytes = 0;     ///< of a receive, once started
   std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
   Arrived arrived;             ///< of these, in a collective: what lies there, or is being fetched

@@ -201,6 +201,8 @@ class Executor : public Watched, private Receiver {
   void start_sends(Rank peer);
   bool may_be_eager(const Link& to, std::size_t bytes) const;
   void send_message(ActivePart& part, StepId step);
+  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager);
+  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager);
   bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
   void end_send(Operation* operation, bool sent);
   void return_credit(Rank peer);
@@ -276,6 +278,7 @@ class Executor : public Watched, private Receiver {
   const ExecutorOptions options_;
   const std::size_t fragment_bytes_;
   const std::uint64_t credit_threshold_;
+  const std::uint32_t most_ranges_waiting_;
   const MessageGraphs message_graphs_;
   const std::unique_ptr<Compute> compute_;
 

@@ -15,7 +15,7 @@ namespace lacuna::runtime {
 namespace {
 
 constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
-constexpr std::size_t longest_offer = 1 << 20;          // descriptors of one message
+constexpr std::size_t least_offer = 1 << 20;            // descriptors that any peer may let wait here
 
 void watch_readable(int epoll, int fd) {
   epoll_event event{};
@@ -24,7 +24,7 @@ void watch_readable(int epoll, int fd) {
 }
 
 std::size_t most_descriptors(const ExecutorOptions& options) {
-  return std::max(longest_offer, std::size_t{64} * (options.max_runs + options.max_messages));
+  return std::max(least_offer, std::size_t{64} * (options.max_runs + options.max_messages));
 }
 
 std::size_t fragment_size(const Transport& transport) {
@@ -55,6 +55,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       options_(options),
       fragment_bytes_(fragment_size(*transport_)),
       credit_threshold_(credit_threshold(options.credit_bytes)),
+      most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
       compute_(options.compute ? options.compute() : host_compute()),
       links_(size, options.credit_bytes),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, blocks_,

@@ -49,6 +49,7 @@ bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
   return bytes <= options_.eager_bytes && charge <= to.credit;
 }
 
+/// Begins a message, or goes on with one of which some ranges have been taken.
 void Executor::send_message(ActivePart& part, StepId id) {
   serving_ = part.run->communicator;
   const Step& step = part.graph->steps()[id];
@@ -56,45 +57,52 @@ void Executor::send_message(ActivePart& part, StepId id) {
   const Extent extent = resolve(part, step.from);
   const std::size_t bytes = extent.bytes();
   if (bytes == 0 && !sent_when_empty(part, step, step.from)) return complete(part, id);
-
   const Rank peer = part.process_at(step.peer);
-  Link& to = links_[peer];
-  const bool eager = may_be_eager(to, bytes);
-  const std::size_t range = eager ? fragment_bytes_ : descriptor_range;
-  const Delivery delivery = eager ? Delivery::Eager : Delivery::Descriptor;
+  const bool eager = state.given == 0 && may_be_eager(links_[peer], bytes);
+  if (state.given == 0) note_sent(part, id, bytes, eager);
+  do {
+    const std::span<const std::byte> rest = {extent.data + state.given, bytes - state.given};
+    send_range({&part, id}, rest.first(std::min(rest.size(), eager ? fragment_bytes_ : descriptor_range)), bytes,
+               eager);
+  } while (state.given < bytes && (eager || state.operations < most_ranges_waiting_));
+  state.all_started = state.given == bytes;
+  if (state.all_started && state.operations == 0) complete(part, id);
+}
+
+void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool eager) {
   if (!eager) ++tally_.descriptor_messages;
   if (tracer_) tracer_->sent(part, id, bytes, eager);
   part.run->sent += bytes;
-
-  const MessageHeader header = header_of(part, step, bytes);
   record_.add({.bytes = bytes,
-               .run = header.run,
+               .run = number_or_tag(*part.run),
                .step = id,
-               .part = header.part,
-               .peer = static_cast<std::uint16_t>(peer),
+               .part = static_cast<std::uint16_t>(part.number),
+               .peer = static_cast<std::uint16_t>(part.process_at(part.graph->steps()[id].peer)),
                .kind = FlightRecord::Kind::Sent});
-  std::size_t offset = 0;
-  do {
-    const std::size_t length = std::min(range, bytes - offset);
-    Operation* operation = operations_.take();
-    operation->header = header;
-    operation->header.offset = offset;
-    operation->header.credits = to.tell();
-    operation->step = {};
-    operation->peer = peer;
-    operation->bytes = length;
-    operation->fetch = false;
-    operation->on_wire = eager ? length : 0;
-    if (eager) to.credit -= static_cast<std::int64_t>(length + fragment_charge);
-    if (!hand_over(operation, {extent.data + offset, length}, delivery)) {
-      operation->step = {&part, id};
-      ++state.operations;
-      ++part.run->operations;
-    }
-    offset += length;
-  } while (offset < bytes);
-  state.all_started = true;
-  if (state.operations == 0) complete(part, id);
+}
+
+/// The next range of a message of so many bytes.
+void Executor::send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager) {
+  ActivePart& part = *step.part;
+  StepState& state = part.states[step.step];
+  const Step& what = part.graph->steps()[step.step];
+  const Rank peer = part.process_at(what.peer);
+  Link& to = links_[peer];
+  Operation* operation = operations_.take();
+  operation->header = header_of(part, what, bytes);
+  operation->header.offset = state.given;
+  operation->header.credits = to.tell();
+  operation->step = {};
+  operation->peer = peer;
+  operation->bytes = range.size();
+  operation->fetch = false;
+  operation->on_wire = eager ? range.size() : 0;
+  if (eager) to.credit -= static_cast<std::int64_t>(range.size() + fragment_charge);
+  state.given += range.size();
+  if (hand_over(operation, range, eager ? Delivery::Eager : Delivery::Descriptor)) return;
+  operation->step = step;
+  ++state.operations;
+  ++part.run->operations;
 }
 
 bool Executor::hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery) {
@@ -110,10 +118,19 @@ bool Executor::hand_over(Operation* operation, std::span<const std::byte> bytes,
 
 void Executor::end_send(Operation* operation, bool sent) {
   const StepOf step = operation->step;
-  links_[operation->peer].on_wire -= operation->on_wire;
+  Link& to = links_[operation->peer];
+  to.on_wire -= operation->on_wire;
   if (!end_operation(operation, sent)) return;
   StepState& state = step.part->states[step.step];
-  if (--state.operations == 0 && state.all_started) complete(*step.part, step.step);
+  --state.operations;
+  if (!state.all_started) {
+    // As many ranges waited as may. The queue is looked at once the handlers have returned.
+    if (state.operations + 1 == most_ranges_waiting_) {
+      to.sends.push(step.part->run->call.options.priority, step);
+    }
+  } else if (state.operations == 0) {
+    complete(*step.part, step.step);
+  }
 }
 
 /// Common end of sends and fetches. True if the step goes on.

@@ -52,4 +52,11 @@ inline constexpr std::int32_t furthest_call = 1 << 24;
 /// Longest range of a message that waits at the sender as one descriptor; so also the size of a landing slot.
 inline constexpr std::size_t descriptor_range = 1 << 20;
 
+/// So many ranges of one message may wait at the sender at a time: more than the receiver fetches at once, which has a
+/// window of so many bytes. Further ones follow as these are taken, so that a long message costs no more memory than
+/// this.
+constexpr std::uint32_t most_ranges_waiting(std::size_t window_bytes) {
+  return static_cast<std::uint32_t>(64 + window_bytes / descriptor_range);
+}
+
 }  // namespace lacuna::runtime

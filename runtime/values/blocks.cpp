@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+
+#include "runtime/values/extent.hpp"
 
 namespace lacuna {
 
@@ -41,7 +42,7 @@ Status check_blocks(const Blocks& blocks, std::string_view name, Rank size, Dtyp
                                                          : "places for received counts",
                                                size)};
   }
-  const std::size_t most = std::numeric_limits<std::size_t>::max() / size_of(dtype);
+  const std::size_t most = most_elements(dtype);
   std::size_t end = 0;
   for (std::size_t i = 0; i < ranks; ++i) {
     if (blocks.counts[i] == 0) continue;
@@ -52,8 +53,8 @@ Status check_blocks(const Blocks& blocks, std::string_view name, Rank size, Dtyp
                                                  i, name, begin, end)};
     }
     if (begin > most || blocks.counts[i] > most - begin) {
-      return {Code::InvalidArgument, fmt::format("block {} of the {} has {} elements of {} from {} on: at most {} can "
-                                                 "be counted in bytes",
+      return {Code::InvalidArgument, fmt::format("block {} of the {} has {} elements of {} from {} on: no memory holds "
+                                                 "them, at most {} in all are allowed",
                                                  i, name, blocks.counts[i], to_string(dtype), begin, most)};
     }
     end = begin + blocks.counts[i];

@@ -29,7 +29,7 @@ std::size_t length_of(const Blocks& blocks);
 std::size_t longest_of(const Blocks& blocks);
 
 /// Ok, or why these are no blocks of `size` ranks in a buffer that messages call `name`: tables of another length,
-/// blocks that overlap or do not ascend, or more than can be counted in bytes.
+/// blocks that overlap or do not ascend, or more than memory can hold.
 Status check_blocks(const Blocks& blocks, std::string_view name, Rank size, Dtype dtype);
 
 }  // namespace lacuna
