@@ -329,8 +329,9 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * An error at the start means that nothing was sent and the communicator is as before. One at the end poisons the
  * communicator on all its ranks (once rank 0 of the job has left: on the rank that found it), and no other one:
  * LACUNA_MISMATCH where ranks asked for different things, LACUNA_TIMED_OUT at the deadline, LACUNA_TRANSPORT where a
- * connection broke, LACUNA_PEER_FAILED where a rank has left. LACUNA_PEER_FAILED of a rank that died or stopped ends
- * all communicators of the job.
+ * connection broke, LACUNA_PEER_FAILED where a rank has left, LACUNA_INVALID_ARGUMENT where the data of one rank were
+ * refused while the call ran (the text names the rank; with one rank only the call ends, and the communicator lives
+ * on). LACUNA_PEER_FAILED of a rank that died or stopped ends all communicators of the job.
  *
  * A call that waits for a rank, directly or through others, has been agreed on with it, and so have all before it. One
  * that waits for nobody (the root's broadcast, a reduce on a rank that only sends, the first ranks of a scan) may end

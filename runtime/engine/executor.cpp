@@ -201,7 +201,9 @@ void Executor::abandon(Run& run) {
   if (run.finished && run.operations == 0) let_go(run);
 }
 
+/// The transport and kernels have let go of the run's memory, and it has ended.
 void Executor::let_go(Run& run) {
+  lay_aside_parts(run);
   const bool is_call = run.kind == RunKind::Collective;
   if (is_call && std::exchange(as_collective(run).plan.writes_state, false)) run.call.options.state->in_use = false;
   if (is_call && as_collective(run).prepared && !run.abandoned) return;  // it may be started again
@@ -212,12 +214,16 @@ void Executor::let_go(Run& run) {
   if (run.abandoned) recycle(run);
 }
 
-void Executor::recycle(Run& run) {
+/// Those that a failed run has left.
+void Executor::lay_aside_parts(Run& run) {
   for (auto& part : run.active) {
     give_back_memory(*part);
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
+}
+
+void Executor::recycle(Run& run) {
   if (run.kind != RunKind::Collective) return messages_.give_back(&as_message(run));
   CollectiveRun& call = as_collective(run);
   call.prepared = false;

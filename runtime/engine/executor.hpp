@@ -171,6 +171,7 @@ class Executor : public Watched, private Receiver {
   bool follow(ActivePart& part);
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
+  void lay_aside_parts(Run& run);
   void recycle(Run& run);
 
   // Computing (executor_compute.cpp)
@@ -179,6 +180,7 @@ class Executor : public Watched, private Receiver {
   bool is_computing() const { return works_.in_use() > 0; }
   bool end_works();
   void end_work(Work& work);
+  void kernel_failed(CollectiveRun& call, const Work& work);
 
   // Messages (executor_messages.cpp)
   void begin_message(MessageRun& run);
@@ -191,7 +193,8 @@ class Executor : public Watched, private Receiver {
 
   // Failure (executor_failure.cpp)
   void end_calls(Communicator& communicator, const Status& status);
-  void purge(const Communicator& communicator);
+  void end_call(CollectiveRun& run, const Status& status);
+  void purge(const std::function<bool(const Run& run)>& belongs);
   void after_handlers();
   void end_operations();
   void leave_memory();

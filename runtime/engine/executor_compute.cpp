@@ -101,10 +101,7 @@ void Executor::end_work(Work& work) {
   }
   if (work.kind == StepKind::Kernel) {
     CollectiveRun& call = as_collective(run);
-    if (!work.status) {
-      return trouble(*run.communicator, Trouble::Kind::Mismatch, call.number,
-                     fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message()));
-    }
+    if (!work.status) return kernel_failed(call, work);
     const auto& defines = part->graph->kernel(part->graph->steps()[id]).defines;
     for (std::size_t i = 0; i < defines.size(); ++i) {
       part->values[static_cast<std::size_t>(defines[i])] = work.defines[i];
@@ -112,6 +109,16 @@ void Executor::end_work(Work& work) {
     run.communicator->count(call, work.counted);
   }
   complete(*part, id);
+}
+
+/// A kernel may refuse what this rank's own caller has given it. Other ranks are to know of it, as they wait for what
+/// the kernel would have made; where there are none, only the call ends.
+void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
+  const bool refused = work.status.code() == Code::InvalidArgument;
+  std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message());
+  Communicator& communicator = *call.communicator;
+  if (refused && communicator.size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
+  trouble(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number, std::move(text));
 }
 
 }  // namespace lacuna::runtime

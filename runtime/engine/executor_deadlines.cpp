@@ -86,12 +86,14 @@ void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint
 }
 
 void Executor::trouble(Communicator& communicator, Trouble report) {
-  if (report.kind == Trouble::Kind::Mismatch && !communicator.may_accuse()) return;
+  const bool refused = report.kind == Trouble::Kind::Refused;
+  if ((refused || report.kind == Trouble::Kind::Mismatch) && !communicator.may_accuse()) return;
   if (reporter_) {
     troubles_.push_back(std::move(report));
     deferred_.store(true, std::memory_order_relaxed);
   } else if (report.kind != Trouble::Kind::Stalled) {
     const auto code = [&] {
+      if (refused) return Code::InvalidArgument;
       if (report.kind == Trouble::Kind::Mismatch) return Code::Mismatch;
       return report.kind == Trouble::Kind::Broken ? Code::Transport : Code::TimedOut;
     };

@@ -133,7 +133,7 @@ void Executor::end_calls(Communicator& communicator, const Status& status) {
   const RunTable& runs = communicator.runs();
   if (!runs.empty()) ending_ = Ending::Leave;
   if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
-  purge(communicator);
+  purge([&](const Run& run) { return run.communicator == &communicator; });
   runs.each_call([&](CollectiveRun& run) {
     landings_.release_of(run);
     finish_run(run, status);
@@ -147,13 +147,21 @@ void Executor::end_calls(Communicator& communicator, const Status& status) {
   wake();
 }
 
-void Executor::purge(const Communicator& communicator) {
-  const auto belongs = [&](const StepOf& step) { return step.part->run->communicator == &communicator; };
-  ready_.remove_if(belongs);
+/// Only this one ends: no other rank waits for it.
+void Executor::end_call(CollectiveRun& run, const Status& status) {
+  purge([&](const Run& other) { return &other == &run; });
+  landings_.release_of(run);
+  finish_run(run, status);
+}
+
+/// Steps of the runs that are about to end do not start any more.
+void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
+  const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
+  ready_.remove_if(is_theirs);
   for (Link& peer : links_) {
-    peer.sends.remove_if(belongs);
+    peer.sends.remove_if(is_theirs);
     peer.fetches.remove_if([&](const Fetch& fetch) {
-      if (!belongs(fetch.step)) return false;
+      if (!is_theirs(fetch.step)) return false;
       discards_.push_back(fetch.descriptor);
       return true;
     });

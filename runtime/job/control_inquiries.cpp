@@ -39,6 +39,9 @@ bool Control::is_plausible(const Trouble& trouble) const {
 
 void Control::inquire(Rank reporter, Trouble trouble) {
   if (failed_ || member(0).has_left || is_poisoned(trouble.communicator)) return;
+  if (trouble.kind == Trouble::Kind::Refused) {  // what others have posted changes nothing
+    return poison({judge_alone(trouble, {}, ""), trouble.communicator, trouble.members}, rank_);
+  }
   const CallId call = call_of(trouble);
   const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
   for (Inquiry& open : inquiries_) {

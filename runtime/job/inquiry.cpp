@@ -59,6 +59,11 @@ std::optional<Status> difference_among(const Trouble& trouble, const std::vector
   return Status(Code::Mismatch, *std::move(differs));
 }
 
+/// The verdict where one rank, which the trouble's text names, can't do what its caller asks for.
+Status refusal(const Trouble& trouble) {
+  return {Code::InvalidArgument, fmt::format("{} was refused: {}", name_of(trouble), trouble.text)};
+}
+
 }  // namespace
 
 CallId call_of(const Trouble& trouble) {
@@ -84,6 +89,7 @@ Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reac
 }
 
 std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts) {
+  if (trouble.kind == Trouble::Kind::Refused) return refusal(trouble);
   for (std::size_t rank = 0; rank < accounts.size(); ++rank) {
     if (!trouble.may_be_due_to(static_cast<Rank>(rank)))
       accounts[rank] = {.state = Account::State::Stranger, .posted = {}};
@@ -102,6 +108,7 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
     case Trouble::Kind::Broken:
       return Status(Code::Transport, fmt::format("{} failed on rank {}: {}", call, reporter, trouble.text));
     case Trouble::Kind::Expired:
+    case Trouble::Kind::Refused:
       break;
   }
   return Status(Code::TimedOut, fmt::format("{} ran out of time on rank {}: {}{}", call, reporter, trouble.text,
@@ -109,6 +116,7 @@ std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<A
 }
 
 Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, std::string_view reason) {
+  if (trouble.kind == Trouble::Kind::Refused) return refusal(trouble);
   if (auto differs = difference_among(trouble, known)) return *std::move(differs);
   const auto [code, what] = [&]() -> std::pair<Code, std::string_view> {
     if (trouble.kind == Trouble::Kind::Mismatch) return {Code::Mismatch, "differs"};

@@ -59,6 +59,7 @@ struct Trouble {
     Mismatch,  ///< a peer's digest differs from ours
     Expired,   ///< the deadline has passed: find out who is late, then fail on all members
     Broken,    ///< a connection that it needs is broken
+    Refused,   ///< its rank can't do what its caller asks for: fail on all members, whatever they have posted
   };
   Kind kind = Kind::Stalled;
   std::uint64_t communicator = 0;  ///< which a verdict poisons
@@ -102,7 +103,8 @@ inline constexpr std::chrono::milliseconds longest_leave{5000};
 ///   for 10 s (stopped?)", or sent what is no message of the watch;
 /// - one communicator, on all its members, once: Mismatch, "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
 ///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, where a
-///   connection broke; PeerFailed, "rank 3 left the job before call 17".
+///   connection broke; PeerFailed, "rank 3 left the job before call 17"; InvalidArgument, "call 17 was refused:
+///   rank 2: ...", where one rank was asked for what it can't do.
 ///
 /// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. Two sleeping threads
 /// per rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides

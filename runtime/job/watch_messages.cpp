@@ -132,7 +132,7 @@ std::optional<Trouble> read_report(const Frame& frame) {
   Decoder body(frame.body);
   Trouble trouble;
   const auto kind = body.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(Trouble::Kind::Broken)) return std::nullopt;
+  if (kind > static_cast<std::uint8_t>(Trouble::Kind::Refused)) return std::nullopt;
   trouble.kind = static_cast<Trouble::Kind>(kind);
   trouble.communicator = body.get<std::uint64_t>();
   trouble.run = body.get<std::uint32_t>();

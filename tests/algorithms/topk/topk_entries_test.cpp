@@ -106,7 +106,7 @@ TEST_P(SparseEntries, APlaceBeyondTheDataIsRefused) {
   const std::vector<Entries> given = {{{1}, {2}}, {{50}, {1}}, {{}, {}}};
   const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 50);
   const Status end = rig.run(call, &given, {}, 50, 0)[1];
-  ASSERT_FALSE(end);
+  EXPECT_EQ(end.code(), Code::InvalidArgument) << end.to_string();
   EXPECT_NE(end.message().find("rank 1"), std::string_view::npos) << end.to_string();
   EXPECT_NE(end.message().find("not below its 50 elements"), std::string_view::npos) << end.to_string();
 }
@@ -116,7 +116,7 @@ TEST_P(SparseEntries, TooLittleRoomIsAnErrorThatSaysHowMuchIsNeeded) {
   const Vectors dense(2, std::vector<float>(20, 1));
   const Call call = rig.call_of(Collective::Allreduce, GetParam(), "density=1,feedback=0", 20);
   for (const Status& end : rig.run(call, nullptr, dense, 0, 19)) {
-    ASSERT_FALSE(end);
+    EXPECT_EQ(end.code(), Code::InvalidArgument) << end.to_string();
     EXPECT_NE(end.message().find("20 entries"), std::string_view::npos) << end.to_string();
     EXPECT_NE(end.message().find("room for 19"), std::string_view::npos) << end.to_string();
   }

@@ -1,8 +1,12 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
+#include "kernels/elements.hpp"
 #include "runtime/engine/wire.hpp"
+#include "runtime/job/local_watch.hpp"
 #include "tests/support/delayed_compute.hpp"
 #include "tests/support/lone_rank.hpp"
 #include "tests/support/sparse_sum.hpp"
@@ -307,6 +311,115 @@ TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
       << of_another;
   const std::string without = Alone(5).said(keeper);
   EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
+}
+
+/// Refuses a part that begins with a number below 0, which its caller must not give. Else it is a copy, of which each
+/// rank shows its own to the next.
+const Algorithm choosy = {
+    .collective = Collective::Allreduce,
+    .name = "choosy",
+    .summary = "a test's",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          static constexpr Kernel choose = {
+              "choose", [](const KernelCall& call) -> Status {
+                const auto first = kernels::load<std::int64_t>(call.reads[0].data, std::size_t{0});
+                if (first < 0) {
+                  return {Code::InvalidArgument, fmt::format("a number is {}, must be 0 or more", first)};
+                }
+                std::memcpy(call.writes[0].data, call.reads[0].data, call.reads[0].bytes());
+                return {};
+              }};
+          g.kernel(choose, {.reads = {g.input()}, .writes = {g.output()}});
+          if (g.size() == 1) return;
+          g.send(g.output(), g.position() + 1);
+          g.receive(g.scratch(3, g.input()), g.position() - 1);
+        },
+};
+
+Call choosy_call(const Numbers& input, Numbers& output) {
+  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data()};
+  call.count = input.size();
+  call.dtype = Dtype::I64;
+  return call;
+}
+
+constexpr const char* refused = "a number is -5, must be 0 or more";
+
+TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldWhichRankRefusedWhat) {
+  constexpr Rank size = 3;
+  Ranks ranks(size);
+  runtime::LocalWatch watch(size);
+  for (Rank rank = 0; rank < size; ++rank) {
+    watch.join(rank, ranks.executor(rank));
+    ranks.executor(rank).set_reporter([&, rank](const runtime::Trouble& trouble) { watch.report(rank, trouble); });
+  }
+  const std::vector<Numbers> inputs = {{1, 2}, {-5, 2}, {3, 4}};
+  std::vector<Numbers> outputs(3, Numbers(2));
+  std::vector<runtime::Run*> runs;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    runtime::Communicator& communicator = ranks.communicator(static_cast<Rank>(rank));
+    runs.push_back(*communicator.post(choosy_call(inputs[rank], outputs[rank]), choosy));
+  }
+  const auto have_ended = [&] { return runs[0]->finished && runs[1]->finished && runs[2]->finished; };
+  EXPECT_TRUE(ranks.sweep_until(have_ended)) << ranks.waiting_for(runs);
+  for (Rank rank = 0; rank < size; ++rank) {
+    const Status end = runs[static_cast<std::size_t>(rank)]->status;
+    EXPECT_EQ(end.to_string(), fmt::format("invalid argument: call 0 was refused: rank 1: choose: {}", refused));
+    EXPECT_EQ(ranks.communicator(rank).status().to_string(), end.to_string());
+    watch.leave(rank, {});
+  }
+}
+
+struct LoneChoice {
+  explicit LoneChoice(RanksOptions options) : ranks(1, options) {}
+
+  runtime::Communicator& communicator() { return ranks.communicator(0); }
+  Status end_of(runtime::Run& run) { return communicator().wait(run, std::nullopt); }
+
+  Numbers input = Numbers(64, -5), output = Numbers(64);
+  Ranks ranks;
+};
+
+/// So that many parts are in flight, all of which refuse; at once or later.
+std::vector<RanksOptions> lone_options() {
+  std::vector<RanksOptions> all(3, RanksOptions{.executor = quick_executor()});
+  all[1].executor.chunk_bytes = 64;
+  all[1].executor.parts_in_flight = 3;
+  all[2] = all[1];
+  all[2].executor.compute = delayed_compute;
+  return all;
+}
+
+TEST(Kernels, OnOneRankWhatMayNotBeGivenEndsTheCallOnly) {
+  for (const RanksOptions& options : lone_options()) {
+    LoneChoice one(options);
+    for (const bool again : {false, true}) {
+      runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
+      EXPECT_EQ(one.end_of(*run).to_string(), fmt::format("invalid argument: rank 0: choose: {}", refused)) << again;
+      EXPECT_TRUE(one.communicator().reclaimed(*run));
+      one.communicator().release(*run);
+    }
+    one.input.assign(64, 7);
+    runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
+    EXPECT_TRUE(one.end_of(*run));
+    EXPECT_EQ(one.output, one.input);
+  }
+}
+
+TEST(Kernels, APreparedCallThatWasRefusedOnOneRankCanBeStartedAgain) {
+  for (const RanksOptions& options : lone_options()) {
+    LoneChoice one(options);
+    runtime::Run* run = *one.communicator().prepare(choosy_call(one.input, one.output), choosy);
+    ASSERT_TRUE(one.communicator().start(*run));
+    EXPECT_EQ(one.end_of(*run).code(), Code::InvalidArgument);
+    one.input.assign(64, 7);
+    ASSERT_TRUE(one.communicator().start(*run));
+    EXPECT_TRUE(one.end_of(*run));
+    EXPECT_EQ(one.output, one.input);
+    one.communicator().release(*run);
+  }
 }
 
 }  // namespace

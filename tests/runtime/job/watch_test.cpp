@@ -61,6 +61,13 @@ TEST(WatchOfThreads, AMismatchThatNobodyElseSeesStillEndsInAVerdict) {
   job.expect_verdict_everywhere("mismatch: call 17 differs: rank 1 reports: digest 5, not 6, from rank 2");
 }
 
+TEST(WatchOfThreads, WhatOneRankRefusesIsToldToAllAtOnceThoughRanksPostedDifferentCallsOrNone) {
+  Local job(4, {.gather = 60s, .fallback = 60s});
+  for (std::size_t rank : {0, 1, 2}) job.clients[rank].post(17, 100 + rank, "allreduce");
+  job.watches[2]->report(trouble(Kind::Refused, 17, "rank 2: select: a place beyond the data"));
+  job.expect_verdict_everywhere("invalid argument: call 17 was refused: rank 2: select: a place beyond the data");
+}
+
 TEST(WatchOfThreads, AnExpiredCallNamesWhoIsLate) {
   Local job(4);
   for (std::size_t rank : {0, 2}) job.clients[rank].post(3, 9, "barrier");
