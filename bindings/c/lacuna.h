@@ -242,7 +242,9 @@ LACUNA_EXPORT const char* lacuna_status_text(lacuna_status status);
  */
 LACUNA_EXPORT const char* lacuna_last_error(void);
 /**
- * Receives a log line. Runs on any thread, lacuna's own too, and must not call lacuna.
+ * Receives a log line. Runs on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log
+ * it gets on a thread that does nothing else. So it may wait for a lock that another thread holds while that calls
+ * lacuna, such as the lock of an interpreter. It must not call lacuna.
  * @param level 0 error, 1 warning, 2 info, 3 debug
  * @param text  the line, led by its subsystem, without a line end; valid during the call
  * @param user  what was given to lacuna_set_log_callback()

@@ -51,7 +51,9 @@ class Error : public std::runtime_error {
 };
 
 /// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. The
-/// callback runs on any thread, lacuna's own too, and must not call lacuna.
+/// callback runs on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log it gets on
+/// a thread that does nothing else. So it may wait for a lock that another thread holds while that calls lacuna. It
+/// must not call lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE

@@ -20,6 +20,7 @@
 #include "runtime/engine/wire.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/observe/tracer.hpp"
 #include "runtime/values/job_counters.hpp"
 #include "transports/transport.hpp"
@@ -107,6 +108,7 @@ class Executor : public Watched, private Receiver {
     void lock();
 
    private:
+    const LogHold lines_;  // that are logged under it, until it is free
     const Executor& executor_;
     std::unique_lock<std::mutex> lock_;
   };

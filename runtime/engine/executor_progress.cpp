@@ -99,7 +99,10 @@ Status Executor::close(std::chrono::milliseconds deadline) {
     if (state_ == State::Running) state_ = State::Closing;
   }
   signal(wake_fd_);
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+    finish_log_lines();
+  }
   Lock lock(*this);
   if (state_ != State::Closing) return verdict_;
   const auto pause = [&] {

@@ -4,6 +4,7 @@
 
 #include "runtime/job/agreement.hpp"
 #include "runtime/job/inquiry.hpp"
+#include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -29,6 +30,7 @@ void LocalWatch::leave(Rank rank, std::vector<Reach> reached) {
 }
 
 void LocalWatch::report(Rank reporter, const Trouble& trouble) {
+  const LogHold lines;
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   std::vector<Account> accounts;

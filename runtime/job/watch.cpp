@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "runtime/job/control.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
@@ -38,6 +39,8 @@ Watch::~Watch() {
   control_->stop();
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) thread_.join();
+  control_.reset();  // whose other thread may log too
+  finish_log_lines();
 }
 
 void Watch::report(Trouble trouble) {

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <vector>
+
+#include "runtime/observe/log_writer.hpp"
+#include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -27,6 +31,45 @@ void write_to_stderr(LogLevel level, std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+struct Line {
+  LogLevel level;
+  std::string text;
+};
+
+Sink current_sink() {
+  const std::lock_guard lock(sink_mutex);
+  return sink;
+}
+
+void write(const Line& line) {
+  const Sink to = current_sink();
+  if (to.callback != nullptr) {
+    to.callback(line.level, line.text, to.user);
+  } else {
+    write_to_stderr(line.level, line.text);
+  }
+}
+
+/// Lives as long as the process, whose last thread may still write.
+LogWriter& writer() {
+  static auto* const one = new LogWriter();
+  return *one;
+}
+
+/// Of a thread that holds no lock.
+void write_or_give(Line line) {
+  const bool runs_callback = current_sink().callback != nullptr;
+  if (!runs_callback || !is_thread_of_library) return write(line);
+  writer().give([line = std::move(line)] { write(line); });
+}
+
+/// Lines that the calling thread keeps. The first ones may have been written already.
+struct KeptLines {
+  std::vector<Line> lines;
+  std::size_t written = 0;
+};
+thread_local KeptLines kept;
+
 }  // namespace
 
 void set_log_levels(const LogLevels& levels) {
@@ -43,6 +86,8 @@ void set_log_sink(LogCallback callback, void* user) {
   sink = {callback, user};
 }
 
+bool finish_log_lines(std::chrono::milliseconds longest) { return writer().finish(longest); }
+
 namespace detail {
 
 bool log_level_admits(Subsystem subsystem, LogLevel level) {
@@ -58,17 +103,24 @@ bool log_level_admits(Subsystem subsystem, LogLevel level) {
 }
 
 void log_line(Subsystem subsystem, LogLevel level, std::string_view message) {
-  const std::string text = fmt::format("{}: {}", to_string(subsystem), message);
-  Sink current;
-  {
-    const std::lock_guard lock(sink_mutex);
-    current = sink;
+  Line line{level, fmt::format("{}: {}", to_string(subsystem), message)};
+  if (held_lines.holds == 0) return write_or_give(std::move(line));
+  kept.lines.push_back(std::move(line));
+  held_lines.any = true;
+}
+
+/// A callback may log or end another hold, so that this is entered once more: what is left is written there.
+void write_held_lines() {
+  while (kept.written < kept.lines.size()) {
+    try {
+      write_or_give(std::move(kept.lines[kept.written++]));
+    } catch (...) {
+      // There is no memory for this line.
+    }
   }
-  if (current.callback != nullptr) {
-    current.callback(level, text, current.user);
-  } else {
-    write_to_stderr(level, text);
-  }
+  kept.lines.clear();
+  kept.written = 0;
+  held_lines.any = false;
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,10 @@
 /// The log of this process. A sink belongs to the process and not to a communicator: lines are written before the first
 /// communicator is made and after the last one is gone, so this state is static, unlike everything else in lacuna.
 /// All functions may be called from any thread.
+///
+/// A callback of the program may wait for a lock that another thread of the program holds, and that thread may wait for
+/// lacuna. So a callback never runs while a lock of lacuna is held (LogHold), and it runs on no thread on which others
+/// depend: what the library's own threads log is written by one that does nothing else.
 namespace lacuna::runtime {
 
 /// Lines above their subsystem's level are dropped. Until the first line is logged the levels are unknown; then they
@@ -26,7 +31,20 @@ void set_log_rank(Rank rank);
 /// A call of the previous callback may still be running on another thread when this returns. A callback may log.
 void set_log_sink(LogCallback callback, void* user);
 
+/// Waits until what the library's own threads have logged is written, for a second at most: a callback may be waiting
+/// for the caller. False if something is not written yet.
+bool finish_log_lines(std::chrono::milliseconds longest = std::chrono::seconds(1));
+
 namespace detail {
+
+/// What the calling thread must not write yet.
+struct HeldLines {
+  int holds = 0;  ///< LogHolds that stand
+  bool any = false;
+};
+inline constinit thread_local HeldLines held_lines;
+
+void write_held_lines();
 
 inline constexpr int log_level_unknown = static_cast<int>(LogLevel::Debug) + 1;
 
@@ -39,6 +57,19 @@ bool log_level_admits(Subsystem subsystem, LogLevel level);
 void log_line(Subsystem subsystem, LogLevel level, std::string_view text);
 
 }  // namespace detail
+
+/// While it stands, the lines that its thread logs are kept. When the thread's last one goes they are written, in the
+/// order in which they were logged. Whoever takes a lock that a callback might wait for declares one before it.
+class LogHold {
+ public:
+  LogHold() { ++detail::held_lines.holds; }
+  ~LogHold() {
+    detail::HeldLines& held = detail::held_lines;
+    if (--held.holds == 0 && held.any) detail::write_held_lines();
+  }
+  LogHold(const LogHold&) = delete;
+  LogHold& operator=(const LogHold&) = delete;
+};
 
 /// True if a line of this level would be written: one relaxed load.
 inline bool log_enabled(Subsystem subsystem, LogLevel level) {

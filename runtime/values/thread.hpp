@@ -23,12 +23,18 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+/// Does the calling thread belong to the library? Such a thread calls no function of the program.
+inline constinit thread_local bool is_thread_of_library = false;
+
 /// Starts a thread that runs `body` with all signals blocked. Every thread of the library starts here. Throws
 /// std::system_error if the system has no thread to give.
 template <class Body>
 std::thread start_thread(Body body) {
   const SignalsBlocked blocked;
-  return std::thread(std::move(body));
+  return std::thread([body = std::move(body)]() mutable {
+    is_thread_of_library = true;
+    body();
+  });
 }
 
 }  // namespace lacuna

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -73,6 +77,81 @@ TEST_F(LogTest, ACallbackMayLogAndReplaceItself) {
   log_warning(Subsystem::Job, "outer");
   const Lines expected = {{LogLevel::Warning, "job: nested"}, {LogLevel::Warning, "job: outer"}};
   EXPECT_EQ(lines_, expected);
+}
+
+TEST_F(LogTest, HeldLinesAreWrittenInOrderWhenTheThreadsLastHoldEnds) {
+  Lines before;
+  {
+    const LogHold outer;
+    {
+      const LogHold inner;
+      log_warning(Subsystem::Job, "one");
+    }
+    log_warning(Subsystem::Job, "two");
+    std::thread([] { log_warning(Subsystem::Job, "of another thread"); }).join();
+    before = lines_;
+  }
+  log_warning(Subsystem::Job, "three");
+  EXPECT_EQ(before, (Lines{{LogLevel::Warning, "job: of another thread"}}));
+  const Lines expected = {{LogLevel::Warning, "job: of another thread"},
+                          {LogLevel::Warning, "job: one"},
+                          {LogLevel::Warning, "job: two"},
+                          {LogLevel::Warning, "job: three"}};
+  EXPECT_EQ(lines_, expected);
+}
+
+TEST_F(LogTest, ACallbackThatHoldsAndLogsItselfLosesNoHeldLineAndKeepsTheirOrder) {
+  set_log_sink(
+      [](LogLevel level, std::string_view text, void* user) {
+        collect(level, text, user);
+        if (text != "job: one") return;
+        const LogHold hold;
+        log_warning(Subsystem::Job, "of the callback");
+      },
+      this);
+  {
+    const LogHold hold;
+    log_warning(Subsystem::Job, "one");
+    log_warning(Subsystem::Job, "two");
+  }
+  const Lines expected = {
+      {LogLevel::Warning, "job: one"}, {LogLevel::Warning, "job: two"}, {LogLevel::Warning, "job: of the callback"}};
+  EXPECT_EQ(lines_, expected);
+}
+
+/// A callback that waits for a mutex before it takes a line.
+struct PatientLog {
+  static void collect(LogLevel, std::string_view text, void* user) {
+    auto& log = *static_cast<PatientLog*>(user);
+    const std::lock_guard lock(log.mutex);
+    log.lines.emplace_back(text);
+  }
+
+  std::mutex mutex;
+  std::vector<std::string> lines;
+};
+
+TEST_F(LogTest, AThreadOfTheLibraryDoesNotWaitForTheCallbackAndItsLinesKeepTheirOrder) {
+  PatientLog log;
+  set_log_sink(&PatientLog::collect, &log);
+  {
+    const std::lock_guard blocked(log.mutex);
+    start_thread([] {
+      for (int i = 0; i < 100; ++i) log_warning(Subsystem::Job, "{}", i);
+    }).join();  // although no line can be written
+    EXPECT_FALSE(finish_log_lines(std::chrono::milliseconds(0)));
+  }
+  EXPECT_TRUE(finish_log_lines(std::chrono::seconds(20)));
+  std::vector<std::string> expected;
+  for (int i = 0; i < 100; ++i) expected.push_back("job: " + std::to_string(i));
+  EXPECT_EQ(log.lines, expected);
+}
+
+TEST_F(LogTest, WithoutACallbackAThreadOfTheLibraryWritesItsLinesItself) {
+  set_log_sink(nullptr, nullptr);
+  ::testing::internal::CaptureStderr();
+  start_thread([] { log_warning(Subsystem::Job, "mine"); }).join();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "lacuna warning: job: mine\n");
 }
 
 TEST_F(LogTest, LinesOfManyThreadsStayWholeOnStandardError) {
