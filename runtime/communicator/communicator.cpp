@@ -48,17 +48,18 @@ Status Communicator::status() const {
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
   CollectiveRun* run = nullptr;
-  Status ready;
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    run = &executor_.take_call();
-    fill(*run, call, algorithm);
-    ready = make_ready(*run, lock);
-    ready ? launch(*run) : give_back(*run);
+    Result<CollectiveRun*> filled = take_filled(call, algorithm);
+    if (!filled) return filled.status();
+    run = *filled;
+    if (Status started = try_to_start(*run, lock); !started) {
+      give_back(*run);
+      return started;
+    }
   }
   executor_.flush_deferred();
-  if (!ready) return ready;
   show_to_tools(*run);
   return run;
 }
@@ -78,9 +79,9 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  CollectiveRun* run = &executor_.take_call();
-  fill(*run, call, algorithm);
-  reset(*run);
+  Result<CollectiveRun*> filled = take_filled(call, algorithm);
+  if (!filled) return filled.status();
+  CollectiveRun* run = *filled;
   run->parts = 0;  // until it is started
   run->prepared = run->finished = true;
   run->section = kokkos_tools::no_section;
@@ -101,11 +102,10 @@ Status Communicator::start(Run& run) {
     const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored since
     if (Status valid = check ? check(call.call, *call.algorithm, hosts_) : Status(); !valid) return valid;
     run.finished = false;  // while the lock is free nobody else starts it
-    if (Status ready = make_ready(call, lock); !ready) {
+    if (Status started = try_to_start(call, lock); !started) {
       run.finished = true;
-      return ready;
+      return started;
     }
-    launch(call);
   }
   executor_.flush_deferred();
   kokkos_tools::stop_section(run.section);  // of the last time
@@ -150,25 +150,6 @@ void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& a
   run.call.options.notify = options.notify;
   run.call.options.keep_alive = options.keep_alive;
   run.in_place = is_in_place(run.call, rank());
-}
-
-/// Numbers the run, which is ready, and starts it.
-void Communicator::launch(CollectiveRun& run) {
-  run.next_part = run.parts_done = 0;
-  run.chains.clear();
-  if (run.method) begin_method(run);
-  tell_own_length(run, rank());
-  runs_.add_call(run);
-  reset(run);
-  ++tally(run).started;
-  executor_.begin(run);
-}
-
-/// The run does not start: its memory serves others.
-void Communicator::give_back(CollectiveRun& run) {
-  run.plan.clear();
-  run.finished = true;
-  executor_.abandon(run);
 }
 
 void Communicator::reset(Run& run) {

@@ -126,8 +126,8 @@ class Communicator {
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(MessageRun& run, const Message& message);
+  void add_numbered(MessageRun& run);
   static void reset(Run& run);
-  void give_back(CollectiveRun& run);
   /// What Kokkos' tools are to call the run; empty if there are none.
   static std::string name_for_tools(const Run& run);
   static void show_to_tools(Run& run);
@@ -150,9 +150,12 @@ class Communicator {
   /// Ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
-  void launch(CollectiveRun& run);
 
-  // What a run needs before it starts (communicator_ready.cpp)
+  // How a run starts (communicator_ready.cpp)
+  Result<CollectiveRun*> take_filled(const Call& call, const Algorithm& algorithm);
+  Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
+  void launch(CollectiveRun& run);
+  void give_back(Run& run);
   /// Plans the run, and makes what its plan needs and this rank lacks, while it lets go of the lock. Ok, or why the run
   /// can't start: nothing has been numbered or drawn.
   Status make_ready(CollectiveRun& run, Executor::Lock& lock);
@@ -166,7 +169,9 @@ class Communicator {
   // Calls with a method (communicator_methods.cpp)
   /// Ok, or why its method or its state do not allow it to start now.
   Status check_method(const Call& call, const Algorithm& algorithm) const;
-  /// The plan stands: draws, and takes what the run needs of its state.
+  /// The plan stands: makes what the run needs of its state, and its report.
+  void prepare_method(CollectiveRun& run);
+  /// The run has its number: draws, and takes its state.
   void begin_method(CollectiveRun& run);
   void end_method(CollectiveRun& run);
   void count_report(const CollectiveRun& run);

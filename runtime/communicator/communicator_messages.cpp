@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <new>
+
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/values/extent.hpp"
 
@@ -34,9 +36,15 @@ Result<Run*> Communicator::post_message(const Message& message) {
     Executor::Lock lock(executor_);
     if (!poison_.is_ok()) return told_poison();
     if (Status room = runs_.has_room_for_message(); !room) return room;
-    run = &executor_.take_message();
-    fill(*run, message);
-    runs_.add_message(*run);
+    try {
+      run = &executor_.take_message();
+      fill(*run, message);
+      executor_.prepare(*run);
+      add_numbered(*run);
+    } catch (const std::bad_alloc&) {
+      if (run) give_back(*run);
+      return executor_.out_of_memory();
+    }
     ++tally(*run).started;
     executor_.begin(*run);
   }
@@ -90,9 +98,21 @@ void Communicator::fill(MessageRun& run, const Message& message) {
   run.call.options.keep_alive = message.options.keep_alive;
   run.tag = static_cast<std::uint32_t>(message.tag);
   run.peer = group_.process_of(message.peer);
-  run.number = message.kind == RunKind::Send ? matching_.next_number(run.peer, run.tag) : 0;
+  run.number = 0;
   run.element = message.dtype;
   reset(run);
+}
+
+/// Puts a message into the table and numbers it if it is sent: last, as its receiver expects each number.
+void Communicator::add_numbered(MessageRun& run) {
+  runs_.add_message(run);
+  if (run.kind != RunKind::Send) return;
+  try {
+    run.number = matching_.next_number(run.peer, run.tag);
+  } catch (...) {
+    runs_.remove(run);
+    throw;
+  }
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {

@@ -34,32 +34,28 @@ Status Communicator::check_method(const Call& call, const Algorithm& algorithm) 
                                              residual->bytes.size(), bytes)};
 }
 
-void Communicator::begin_method(CollectiveRun& run) {
-  const Options& options = run.call.options;
+void Communicator::prepare_method(CollectiveRun& run) {
+  MethodState* state = run.call.options.state;
   const auto feeds_back = [](const PartPlan& part) { return part.structure.feedback; };
-  run.state_run = 0;
-  if (options.state) {
-    run.state_run = ++options.state->runs;
-    if (std::any_of(run.plan.parts.begin(), run.plan.parts.end(), feeds_back)) {
-      options.state->array(residual_array, run.call.dtype, input_length(run.call, size()), true);
-      run.plan.writes_state = true;
-    }
-    options.state->in_use = run.plan.writes_state;
-  } else {
+  run.state_run = state ? state->runs + 1 : 0;
+  if (!state) {
     run.plan.writes_state = false;
+  } else if (std::any_of(run.plan.parts.begin(), run.plan.parts.end(), feeds_back)) {
+    state->array(residual_array, run.call.dtype, input_length(run.call, size()), true);
+    run.plan.writes_state = true;
   }
-  if (run.plan.draws) {
-    Sampler& sampler = sampler_of(options);
-    run.sampler = sampler;
-    ++sampler.draw;
-  } else {
-    run.sampler = {};
-  }
-  if (run.method->follow) run.chains.assign(run.parts, {});
   std::vector<PartReport> parts = std::move(run.report.parts);
   parts.assign(run.plan.reports ? carrying(run.plan) : 0, {});
   run.report = {.method = run.method, .numbers = run.plan.numbers, .parts = std::move(parts)};
-  if (run.method->begun) run.method->begun(run.call, &run);
+}
+
+void Communicator::begin_method(CollectiveRun& run) {
+  const Options& options = run.call.options;
+  if (options.state) {
+    ++options.state->runs;
+    options.state->in_use = run.plan.writes_state;
+  }
+  if (run.plan.draws) ++sampler_of(options).draw;
 }
 
 /// What a part has cost. Where its method states the rounds, all else is counted as it happens. Otherwise the graphs of

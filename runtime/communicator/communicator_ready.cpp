@@ -1,11 +1,11 @@
-#include <fmt/format.h>
-
 #include <new>
 
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/tables.hpp"
 
-// Before a run starts: its plan, and what that needs and may take long to make. These are graphs, and arrays of the
-// state. They are made while the lock is free, so that the other calls of this rank go on.
+// How a run starts. First come its plan, and what that needs and may take long to make: graphs, and arrays of the
+// state. These are made while the lock is free, so that the other calls of this rank go on. Then comes all else that
+// needs memory, and at last what counts the run.
 namespace lacuna::runtime {
 namespace {
 
@@ -93,7 +93,7 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
     try {
       for (std::uint32_t number = 0; number < run.parts; ++number) make_part(run, number, made);
     } catch (const std::bad_alloc&) {
-      status = {Code::Internal, fmt::format("rank {} is out of memory", executor_.rank())};
+      status = executor_.out_of_memory();
     } catch (const std::exception&) {
       // What is wrong with the program or its arrays is told where the part begins: it concerns all ranks.
     }
@@ -102,6 +102,65 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
   if (status) status = may_start(run.call, *run.algorithm);
   if (status) plan(run);  // another call may have started meanwhile
   return status;
+}
+
+/// A run of this call, which is not started, or why there is none.
+Result<CollectiveRun*> Communicator::take_filled(const Call& call, const Algorithm& algorithm) {
+  CollectiveRun* run = nullptr;
+  try {
+    run = &executor_.take_call();
+    fill(*run, call, algorithm);
+    reset(*run);
+    return run;
+  } catch (const std::bad_alloc&) {
+    if (run) give_back(*run);
+    return executor_.out_of_memory();
+  }
+}
+
+/// Numbers a run and starts it. On an error nothing of this communicator or of the state has changed.
+Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
+  MethodState* state = run.call.options.state;
+  const std::size_t arrays = state ? state->arrays.size() : 0;
+  Status status;
+  try {
+    status = make_ready(run, lock);
+    if (status) launch(run);
+  } catch (const std::bad_alloc&) {
+    status = executor_.out_of_memory();
+  }
+  if (status) return status;
+  run.plan.writes_state = false;
+  if (state) state->arrays.erase(state->arrays.begin() + static_cast<std::ptrdiff_t>(arrays), state->arrays.end());
+  return status;
+}
+
+/// First all that needs memory, then all that counts: it throws std::bad_alloc before anything has been counted.
+void Communicator::launch(CollectiveRun& run) {
+  run.next_part = run.parts_done = 0;
+  run.chains.assign(run.method && run.method->follow ? run.parts : 0, {});
+  if (run.method) prepare_method(run);
+  executor_.prepare(run);
+  try {
+    if (run.method && run.method->begun) run.method->begun(run.call, &run);
+    runs_.add_call(run);
+  } catch (...) {
+    if (run.method && run.method->ended) run.method->ended({.call = run.call, .plan = run.plan, .run = &run});
+    executor_.lay_aside_parts(run);
+    throw;
+  }
+  if (run.method) begin_method(run);
+  tell_own_length(run, rank());
+  reset(run);
+  ++tally(run).started;
+  executor_.begin(run);
+}
+
+/// The run does not start: its memory serves others. Its caller keeps alive what it was to keep alive.
+void Communicator::give_back(Run& run) {
+  run.call.options.keep_alive.reset();
+  run.finished = true;
+  executor_.abandon(run);
 }
 
 }  // namespace lacuna::runtime

@@ -74,13 +74,11 @@ void RunTable::keep_record(CollectiveRun& run) {
   std::optional<AgreedMethod> method;
   if (run.method) add(digest, method.emplace(agreed_method(run)));
   record.digest = digest.value();
+  const std::lock_guard lock(told_);
+  if (method && methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());  // the last that needs memory
+  if (method) methods_asked_for_[slot_of(run.number)] = *std::move(method);
   record.history = history_.add(record.digest).value();
   run.digest = folded(record.history);
-  const std::lock_guard lock(told_);
-  if (method) {
-    if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
-    methods_asked_for_[slot_of(run.number)] = *std::move(method);
-  }
   records_[slot_of(run.number)] = record;
   next_run_ = run.number + 1;
 }

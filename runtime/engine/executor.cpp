@@ -4,30 +4,60 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <stdexcept>
 
 #include "runtime/communicator/communicator.hpp"
 
 namespace lacuna::runtime {
 
+void Executor::prepare(Run& run) {
+  try {
+    if (run.kind == RunKind::Send) make_message_part(as_message(run));
+    if (run.kind == RunKind::Collective) make_first_parts(as_collective(run));
+  } catch (...) {
+    lay_aside_parts(run);
+    throw;
+  }
+}
+
+/// What is wrong with a program or its arrays is told when the run begins: it concerns all ranks.
+void Executor::make_first_parts(CollectiveRun& run) {
+  run.flaw = nullptr;
+  std::size_t roots = 0;
+  try {
+    while (has_next_part(run)) roots += make_part(run).graph->roots().size();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    run.flaw = std::current_exception();
+  }
+  ready_.reserve(run.call.options.priority, roots);
+}
+
 void Executor::begin(Run& run) {
   start_clock(run);
   record_.tick();
   run.posted = record_.ticks();
   record_.add({.run = number_or_tag(run), .kind = FlightRecord::Kind::Posted});
-  if (tracer_) tracer_->call_posted(run);
   serving_ = run.communicator;
   guarded([&] {
-    if (run.kind != RunKind::Collective) return begin_message(as_message(run));
-    CollectiveRun& call = as_collective(run);
-    while (has_next_part(call)) activate_part(call);
+    if (tracer_) tracer_->call_posted(run);
+    run.kind == RunKind::Collective ? begin_call(as_collective(run)) : begin_message(as_message(run));
   });
   settle();
   after_handlers();
   wake();
 }
 
+void Executor::begin_call(CollectiveRun& run) {
+  if (run.flaw) std::rethrow_exception(std::exchange(run.flaw, nullptr));
+  const std::uint32_t made = run.next_part;  // more may follow where parts have no steps
+  for (std::uint32_t number = 0; number < made; ++number) start_part(*run.find(number));
+}
+
 ActivePart& Executor::add_part(Run& run) {
+  run.spare.reserve(run.active.size() + std::max<std::size_t>(run.spare.size(), 1));  // to lay all aside again
   if (run.spare.empty()) run.spare.push_back(std::make_unique<ActivePart>());
   run.active.push_back(std::move(run.spare.back()));
   run.spare.pop_back();
@@ -38,7 +68,7 @@ ActivePart& Executor::add_part(Run& run) {
 }
 
 /// What a part needs before its first step starts; its graph and its share of the data stand.
-void Executor::prepare(ActivePart& part) {
+void Executor::lay_out_part(ActivePart& part) {
   const Graph& graph = *part.graph;
   part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
   part.states.assign(graph.steps().size(), {});
@@ -66,26 +96,37 @@ bool Executor::has_next_part(const CollectiveRun& run) const {
          !(run.plan.parts[run.next_part].waits && run.parts_done < run.next_part);
 }
 
-void Executor::activate_part(CollectiveRun& run) {
+/// The next part of the plan, which is not to start yet.
+ActivePart& Executor::make_part(CollectiveRun& run) {
   ActivePart& part = add_part(run);
   part.number = run.next_part++;
-  part.digest = run.digest;
   part.plan = &run.plan.parts[part.number];
   part.greets = part.plan->draw == 0 && !part.plan->beside;
   ReadyPart& ready = run.ready[part.number];
   part.order = std::move(ready.order);
-  begin_part(part, ready.graph);
+  make_part(part, ready.graph);
+  return part;
 }
 
 /// Its plan and its order stand. `known`: its graph, or null.
-void Executor::begin_part(ActivePart& part, const std::shared_ptr<const Graph>& known) {
-  CollectiveRun& run = collective_of(part);
-  if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
-  part.position = part.order.position_of(run.communicator->rank());
-  const std::shared_ptr<const Graph>& graph = known ? known : run.communicator->graph(part);
+void Executor::make_part(ActivePart& part, const std::shared_ptr<const Graph>& known) {
+  const Communicator& communicator = *part.run->communicator;
+  part.position = part.order.position_of(communicator.rank());
+  const std::shared_ptr<const Graph>& graph = known ? known : part.run->communicator->graph(part);
   if (part.graph != graph) part.graph = graph;
   cut(part);
-  prepare(part);
+  lay_out_part(part);
+}
+
+/// A part of the plan starts: its run has its number by now.
+void Executor::start_part(ActivePart& part) {
+  part.digest = collective_of(part).digest;
+  start_steps(part);
+}
+
+void Executor::start_steps(ActivePart& part) {
+  CollectiveRun& run = collective_of(part);
+  if (!run.chains.empty()) ++run.chains[part.number % run.parts].length;
   adopt_early_messages(part);
   for (StepId root : part.graph->roots()) ready_.push(run.call.options.priority, {&part, root});
   if (part.remaining == 0) finish_part(part);
@@ -152,7 +193,7 @@ void Executor::finish_part(ActivePart& part) {
   if (!run.chains.empty() && follow(part)) return;
   run.lay_aside(part);
   if (++run.parts_done == run.parts) return finish_run(run, Status::ok());
-  while (has_next_part(run)) activate_part(run);
+  while (has_next_part(run)) start_part(make_part(run));
 }
 
 /// The part that follows this one takes its place. False: none does.
@@ -174,7 +215,8 @@ bool Executor::follow(ActivePart& part) {
   part.greets = false;
   part.digest = digest_after(part.digest, *part.plan);
   part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, *part.plan);
-  begin_part(part, nullptr);
+  make_part(part, nullptr);
+  start_steps(part);
   return true;
 }
 

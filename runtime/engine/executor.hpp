@@ -123,8 +123,13 @@ class Executor : public Watched, private Receiver {
   /// A run to be filled, until it is abandoned.
   CollectiveRun& take_call() { return *calls_.take(); }
   MessageRun& take_message() { return *messages_.take(); }
-  /// Starts a run that stands in its communicator's table: its deadline counts from now. It may end before this
-  /// returns. flush_deferred() is due once the lock is free.
+  /// Makes what a run needs to begin, so that it can be numbered then. Throws std::bad_alloc, and has changed nothing.
+  void prepare(Run& run);
+  /// Gives back what prepare() has made.
+  void lay_aside_parts(Run& run);
+  const Status& out_of_memory() const { return out_of_memory_; }
+  /// Starts a run that is prepared and stands in its communicator's table: its deadline counts from now. It may end
+  /// before this returns. flush_deferred() is due once the lock is free.
   void begin(Run& run);
   /// Nobody asks for the run any more: it is recycled once the transport has let go. flush_deferred() is due.
   void abandon(Run& run);
@@ -160,10 +165,14 @@ class Executor : public Watched, private Receiver {
 
   // Steps (executor.cpp)
   bool has_next_part(const CollectiveRun& run) const;
-  void activate_part(CollectiveRun& run);
+  void make_first_parts(CollectiveRun& run);
+  void begin_call(CollectiveRun& run);
   ActivePart& add_part(Run& run);
-  void begin_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
-  void prepare(ActivePart& part);
+  ActivePart& make_part(CollectiveRun& run);
+  void make_part(ActivePart& part, const std::shared_ptr<const Graph>& known);
+  void lay_out_part(ActivePart& part);
+  void start_part(ActivePart& part);
+  void start_steps(ActivePart& part);
   void give_back_memory(ActivePart& part);
   void release(PartBuffer& buffer);
   void settle();
@@ -173,7 +182,6 @@ class Executor : public Watched, private Receiver {
   bool follow(ActivePart& part);
   void finish_run(Run& run, const Status& status);
   void let_go(Run& run);
-  void lay_aside_parts(Run& run);
   void recycle(Run& run);
 
   // Computing (executor_compute.cpp)
@@ -186,7 +194,7 @@ class Executor : public Watched, private Receiver {
 
   // Messages (executor_messages.cpp)
   void begin_message(MessageRun& run);
-  ActivePart& activate_message(MessageRun& run);
+  ActivePart& make_message_part(MessageRun& run);
   void receive_landed(const Matching::Met& met);
   void receive_first(Place& place, const Arrival& message);
   void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);

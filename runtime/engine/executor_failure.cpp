@@ -63,7 +63,7 @@ void Executor::release(bool all_have_stopped) {
     Lock lock(*this);
     if (state_ != State::Failed) return;
     if (access_ == Access::Peers && all_have_stopped) end_operations();
-    keeps_memory_ = !operations_.taken().empty();
+    keeps_memory_ = operations_.in_use() > 0;
     if (options_.progress_thread) ended_.notify_all();
   }
   signal(attention_fd_);
@@ -73,9 +73,7 @@ void Executor::release(bool all_have_stopped) {
 
 /// Nobody touches their memory any more.
 void Executor::end_operations() {
-  for (Operation* operation : operations_.taken()) {
-    operation->fetch ? end_fetch(operation, false) : end_send(operation, false);
-  }
+  operations_.each_taken([&](Operation& one) { one.fetch ? end_fetch(&one, false) : end_send(&one, false); });
 }
 
 /// What others can still touch stays as it is until the process ends: the callers' memory that runs keep, and landing

@@ -12,14 +12,16 @@ const PartPlan whole_message;
 
 void Executor::begin_message(MessageRun& run) {
   if (run.kind == RunKind::Send) {
-    start(activate_message(run), 0);
+    ActivePart& part = *run.active.front();
+    part.digest = run.number;
+    start(part, 0);
   } else if (Landing* message = run.communicator->matching().expect(run)) {
     receive_landed({&run, message});
   }
 }
 
 /// The one part of a message, whose length is known by now.
-ActivePart& Executor::activate_message(MessageRun& run) {
+ActivePart& Executor::make_message_part(MessageRun& run) {
   ActivePart& part = add_part(run);
   part.order = {part.group->size(), part.group->rank_of(run.peer)};
   part.position = 0;
@@ -30,7 +32,7 @@ ActivePart& Executor::activate_message(MessageRun& run) {
   part.plan = &whole_message;
   part.offset = 0;
   part.count = run.call.count;
-  prepare(part);
+  lay_out_part(part);
   return part;
 }
 
@@ -45,7 +47,7 @@ void Executor::receive_landed(const Matching::Met& met) {
   run.call.count = message->bytes;
   run.number = message->digest;
   ActivePart* part = nullptr;
-  landings_.give(message, [&] { part = &activate_message(run); });
+  landings_.give(message, [&] { part = &make_message_part(run); });
   part->states[0].landing = message;
   start(*part, 0);
 }
@@ -59,7 +61,7 @@ void Executor::receive_first(Place& place, const Arrival& message) {
     if (fit) {
       receive->call.count = header.bytes;
       receive->number = header.digest;
-      place.part = &activate_message(*receive);
+      place.part = &make_message_part(*receive);
       start(*place.part, 0);
     } else {
       finish_run(*receive, fit);

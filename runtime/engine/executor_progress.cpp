@@ -114,7 +114,7 @@ Status Executor::close(std::chrono::milliseconds deadline) {
   const Status closed = transport_->close(deadline, pause, ending_);
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
-  keeps_memory_ = ending_ == Ending::Leave && !operations_.taken().empty();
+  keeps_memory_ = ending_ == Ending::Leave && operations_.in_use() > 0;
   log_debug(Subsystem::Transport, "{} has closed: {}", transport_->name(), closed.to_string());
   return closed;
 }

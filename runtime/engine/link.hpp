@@ -32,6 +32,8 @@ class Lanes {
  public:
   void push(Priority priority, T value) { lanes_[static_cast<std::size_t>(priority)].push(std::move(value)); }
 
+  void reserve(Priority priority, std::size_t more) { lanes_[static_cast<std::size_t>(priority)].reserve(more); }
+
   /// The lane that comes next; null when all are empty.
   Fifo<T>* next() {
     for (auto& lane : lanes_) {

@@ -26,6 +26,11 @@ class Fifo {
   }
   T pop() { return std::move(slot(head_++)); }
 
+  /// So that so many more can be pushed without memory.
+  void reserve(std::size_t more) {
+    while (ring_.size() - size() < more) grow();
+  }
+
   /// Takes out the first that matches; quick if it stands near the front.
   template <class Predicate>
   std::optional<T> take_first(Predicate matches) {
@@ -79,27 +84,36 @@ class ObjectPool {
   T* take() {
     if (free_.empty()) {
       if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that none is taken if this throws
-      all_.push_back(std::make_unique<T>());
-      return all_.back().get();
+      all_.push_back(std::make_unique<Slot>());
+      free_.push_back(all_.back().get());
     }
-    T* object = free_.back();
+    Slot* slot = free_.back();
     free_.pop_back();
-    return object;
+    slot->is_taken = true;
+    return slot;
   }
-  void give_back(T* object) { free_.push_back(object); }
+  void give_back(T* object) {
+    auto* const slot = static_cast<Slot*>(object);
+    slot->is_taken = false;
+    free_.push_back(slot);
+  }
   std::size_t in_use() const { return all_.size() - free_.size(); }
-  /// Those that are taken, in no order.
-  std::vector<T*> taken() const {
-    std::vector<T*> objects;
-    for (const auto& object : all_) {
-      if (std::find(free_.begin(), free_.end(), object.get()) == free_.end()) objects.push_back(object.get());
+  /// Visits those that are taken, in no order. The visitor may give back the one that it is given, and take others,
+  /// which are not visited.
+  template <class Visit>
+  void each_taken(Visit visit) {
+    for (std::size_t i = 0, count = all_.size(); i < count; ++i) {
+      if (all_[i]->is_taken) visit(*all_[i]);
     }
-    return objects;
   }
 
  private:
-  std::vector<std::unique_ptr<T>> all_;
-  std::vector<T*> free_;
+  struct Slot : T {
+    bool is_taken = false;
+  };
+
+  std::vector<std::unique_ptr<Slot>> all_;
+  std::vector<Slot*> free_;
 };
 
 /// Blocks of memory in powers of two, kept for reuse: fresh pages cost more than the work on them. All are freed with

@@ -164,6 +164,154 @@ TEST(OutOfMemory, ARepeatedCallNeedsNone) {
   }
 }
 
+/// Rank 0 starts something, and one allocation of that fails: with each number of good ones before it, until none does.
+class Starts {
+ public:
+  /// What counts the starts of rank 0, and what must be as it was where a start is refused.
+  struct Before {
+    std::uint64_t next_id;
+    std::vector<std::byte> state;
+    long owners;
+
+    bool operator==(const Before&) const = default;
+  };
+
+  Starts() : ranks_(2) {}
+
+  /// What the caller's call keeps alive.
+  std::shared_ptr<int> kept = std::make_shared<int>(0);
+  MethodState states[2];
+
+  Ranks& ranks() { return ranks_; }
+  Before before() { return {ranks_.communicator(0).next_id(0), states[0].save(), kept.use_count()}; }
+
+ private:
+  Ranks ranks_;
+};
+
+/// What a start does once an allocation has failed.
+enum class Outcome { Good, Refused, Failed };
+
+/// `start` gives Ok where it has started. A start that is refused has changed nothing.
+template <class Start>
+Outcome start_short(Starts& starts, std::size_t good, Start start) {
+  const Starts::Before before = starts.before();
+  was_short = false;
+  shortage = Shortage{.good = good};
+  const Status started = start();
+  shortage.reset();
+  if (!was_short) return Outcome::Good;
+  if (started) return Outcome::Failed;
+  EXPECT_EQ(started.to_string(), "internal error: rank 0 is out of memory") << good;
+  EXPECT_TRUE(starts.before() == before) << good << " allocations: a refused start has left something behind";
+  EXPECT_FALSE(starts.states[0].in_use) << good;
+  return Outcome::Refused;
+}
+
+struct ShortCall {
+  const char* name;
+  MethodOptions method;
+  const char* algorithm;
+};
+
+/// The calls of both ranks, with a state each.
+struct ShortCalls : Starts {
+  explicit ShortCalls(const ShortCall& asked) {
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      Call& call = calls[rank] = allreduce_call(inputs[rank], outputs[rank], asked.algorithm);
+      call.options.method = asked.method;
+      call.options.state = asked.method ? &states[rank] : nullptr;
+    }
+    calls[0].options.keep_alive = kept;
+    algorithm = *select_algorithm(calls[0], 2);
+  }
+  Result<runtime::Run*> post(Rank rank) {
+    return ranks().communicator(rank).post(calls[static_cast<std::size_t>(rank)], *algorithm);
+  }
+  /// All of both ranks' runs; then nothing of them is kept.
+  Status ends_of(const std::vector<runtime::Run*>& runs) {
+    ranks().sweep_until([&] { return runs[0]->finished && runs[1]->finished; });
+    return runs[0]->status ? runs[1]->status : runs[0]->status;
+  }
+
+  Floats inputs[2] = {Floats(600, 1), Floats(600, 2)}, outputs[2] = {Floats(600), Floats(600)};
+  Call calls[2];
+  const Algorithm* algorithm = nullptr;
+};
+
+class OutOfMemoryStarts : public testing::TestWithParam<ShortCall> {};
+
+TEST_P(OutOfMemoryStarts, AreRefusedChangeNothingAndTheNextOneHasTheRightResult) {
+  std::size_t refused = 0;
+  for (std::size_t good = 0; !HasFailure(); ++good) {
+    ShortCalls calls(GetParam());
+    Result<runtime::Run*> run = Status(Code::Internal, "");
+    const Outcome outcome = start_short(calls, good, [&] { return (run = calls.post(0)).status(); });
+    if (outcome == Outcome::Good) break;
+    if (outcome == Outcome::Failed) {
+      EXPECT_EQ((*run)->status.code(), Code::Internal) << good;
+      continue;
+    }
+    ++refused;
+    run = calls.post(0);
+    ASSERT_TRUE(run) << good << ": " << run.status().to_string();
+    EXPECT_TRUE(calls.ends_of({*run, *calls.post(1)})) << good;
+    if (!GetParam().method) {
+      EXPECT_EQ(calls.outputs[0], Floats(600, 3));
+    } else {
+      EXPECT_EQ(calls.outputs[0], calls.outputs[1]);
+      EXPECT_EQ(calls.states[0].runs, 1u);
+      EXPECT_EQ(calls.states[0].save().size(), calls.states[1].save().size());
+    }
+  }
+  EXPECT_GT(refused, 10u);
+}
+
+TEST_P(OutOfMemoryStarts, OfPreparedCallsAreRefusedChangeNothingAndTheNextOneWorks) {
+  std::size_t refused = 0;
+  for (std::size_t good = 0; !HasFailure(); ++good) {
+    ShortCalls calls(GetParam());
+    runtime::Communicator& communicator = calls.ranks().communicator(0);
+    runtime::Run* run = *communicator.prepare(calls.calls[0], *calls.algorithm);
+    const Outcome outcome = start_short(calls, good, [&] { return communicator.start(*run); });
+    if (outcome == Outcome::Good) break;
+    if (outcome == Outcome::Failed) continue;
+    ++refused;
+    ASSERT_TRUE(communicator.start(*run)) << good;
+    EXPECT_TRUE(calls.ends_of({run, *calls.post(1)})) << good;
+    EXPECT_EQ(calls.outputs[0], calls.outputs[1]) << good;
+  }
+  EXPECT_GT(refused, 5u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , OutOfMemoryStarts,
+    testing::Values(ShortCall{"Ring", {}, "ring"},
+                    ShortCall{"Skip", lacuna::skip({.steps = 1, .mode = SkipMode::Random, .feedback = true}), "ring"},
+                    ShortCall{"Topk", topk({.density = 0.5}), "sparse_split"}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(OutOfMemory, ASendThatIsRefusedTakesNoNumberFromItsReceiver) {
+  std::size_t refused = 0;
+  for (std::size_t good = 0; !HasFailure(); ++good) {
+    Starts starts;
+    const Floats data(10, 4);
+    Floats got(10);
+    Send message{.data = data.data(), .count = 10, .to = 1};
+    message.options.keep_alive = starts.kept;
+    runtime::Communicator& sender = starts.ranks().communicator(0);
+    const Outcome outcome = start_short(starts, good, [&] { return sender.post(message).status(); });
+    if (outcome == Outcome::Good) break;
+    if (outcome == Outcome::Failed) continue;
+    ++refused;
+    ASSERT_TRUE(sender.post(message)) << good;
+    const auto receives = starts.ranks().communicator(1).post(Receive{.data = got.data(), .count = 10, .from = 0});
+    EXPECT_TRUE(starts.ranks().sweep_until([&] { return (*receives)->finished; })) << good;
+    EXPECT_EQ(got, data);
+  }
+  EXPECT_GT(refused, 3u);
+}
+
 TEST(OutOfMemory, ACallWhoseOwnMemoryCanNotBeHadFailsAndAnotherCommunicatorGoesOn) {
   Ranks ranks(2);
   runtime::Communicator others[] = {{ranks.executor(0), 99}, {ranks.executor(1), 99}};
