@@ -29,9 +29,11 @@ struct UcxOptions {
 ///   that can fail without ending the process, as ours can;
 /// - UCX_SYSV_SEG_SIZE, UCX_POSIX_SEG_SIZE: options.shared_memory_segment; UCX_SYSV_RX_BUFS_GROW and
 ///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
+/// - UCX_SYSV_FIFO_SIZE and UCX_POSIX_FIFO_SIZE: 64, as in UCX 1.13; UCX 1.22 would take more than twice
+///   the memory, and crashes where there is less;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
 /// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
-/// - UCX_TLS=^posix, where /dev/shm cannot be written or has too little room for all ranks, also if others take that
+/// - UCX_TLS=^posix, where /dev/shm cannot be written or has too little room for this rank, also if others take that
 ///   room while UCX starts: SysV's shared memory serves then; UCX_POSIX_DIR, which nothing reads then, is removed;
 /// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
 /// All ranks of a job must see the same values. UCX's listeners are not authenticated: what can reach one can end the

@@ -1,18 +1,22 @@
 #include "transports/ucx_worker.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace lacuna {
 namespace {
@@ -36,7 +40,10 @@ bool is_allowed(std::string_view device, std::initializer_list<std::string_view>
   return listed_are_out;
 }
 
-constexpr std::size_t posix_buffers = 64;  // UCX_POSIX_RX_BUFS_GROW; a rank takes this many twice
+constexpr std::size_t posix_queue = 64;    // UCX_POSIX_FIFO_SIZE: a buffer for each place is taken, and one more
+constexpr std::size_t posix_buffers = 64;  // UCX_POSIX_RX_BUFS_GROW: that are made at once, so twice
+/// UCX 1.22 makes no segment where less is free (UCX_POSIX_SHM_MIN_SIZE), and crashes if that happens between two.
+constexpr std::size_t posix_reserve = 16 << 20;
 const std::string posix_folder = "/dev/shm";
 
 /// What POSIX shared memory takes of /dev/shm for each rank.
@@ -71,8 +78,34 @@ struct PosixFolder {
 /// Too small a /dev/shm, as containers have it, or one that is read-only, keeps UCX from starting.
 void avoid_small_folder(const UcxOptions& options) {
   const auto folder = PosixFolder::look();
-  if (folder && !folder->suffices(options)) leave_posix_out();
+  if (folder && (folder->unwritable != 0 || folder->free < posix_need(options) + posix_reserve)) leave_posix_out();
 }
+
+/// Where /dev/shm has little room, ranks that start at the same time, also of other jobs, start one after the other: so
+/// what one finds free is still free when UCX takes it. It waits for its turn for a while only, and goes on without.
+class StartTurn {
+ public:
+  explicit StartTurn(const UcxOptions& options) {
+    const auto folder = PosixFolder::look();
+    if (!ucx_tries_posix() || !folder || folder->unwritable != 0) return;
+    if (folder->free > plenty * options.ranks * posix_need(options)) return;
+    folder_ = ::open(posix_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const auto until = std::chrono::steady_clock::now() + longest_wait;
+    while (folder_ >= 0 && ::flock(folder_, LOCK_EX | LOCK_NB) != 0 && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  StartTurn(const StartTurn&) = delete;
+  StartTurn& operator=(const StartTurn&) = delete;
+  ~StartTurn() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+
+ private:
+  static constexpr std::size_t plenty = 16;
+  static constexpr std::chrono::seconds longest_wait{15};
+  int folder_ = -1;
+};
 
 /// For the error of a UCX that did not start.
 std::string shared_memory_hint(const UcxOptions& options) {
@@ -98,6 +131,7 @@ void set_defaults(const UcxOptions& options) {
     const std::string prefix = device == "sysv" ? "UCX_SYSV_" : "UCX_POSIX_";
     set_default(prefix + "ERROR_HANDLING", "y");
     set_default(prefix + "SEG_SIZE", std::to_string(options.shared_memory_segment));
+    set_default(prefix + "FIFO_SIZE", std::to_string(posix_queue));
     set_default(prefix + "RX_BUFS_GROW", std::to_string(posix_buffers));
   }
   if (is_allowed("tcp", {"all"})) set_default("UCX_TCP_CONN_NB", "y");
@@ -181,10 +215,11 @@ void ReleaseUcx::operator()(ucp_context* context) const { ucp_cleanup(context); 
 void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worker); }
 
 Result<UcxWorker> start_ucx(const UcxOptions& options) {
+  const StartTurn turn(options);
   set_defaults(options);
   Result<UcxWorker> ucx = start(options);
   if (ucx || std::getenv("UCX_TLS")) return ucx;
-  // Others may have taken the room in /dev/shm that was free a moment ago.
+  // Programs that take no turns may have taken the room in /dev/shm that was free a moment ago.
   leave_posix_out();
   return start(options);
 }

@@ -125,6 +125,8 @@ TEST(Start, JobsThatTakeTheSameRoomOfSharedMemoryAtTheSameTimeAllStart) {
   jobs.wait();
   if (!jobs.says("mounted")) GTEST_SKIP() << "no mount namespaces: " << jobs.output();
   EXPECT_EQ(jobs.output().find("has not started"), std::string::npos) << jobs.output();
+  EXPECT_EQ(jobs.output().find("UCX  ERROR"), std::string::npos)
+      << "none counts on room that another takes: " << jobs.output();
 }
 
 /// A limit of 50 KB for files ends a rank in the middle of writing its first large segment.
