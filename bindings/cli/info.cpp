@@ -24,7 +24,9 @@ namespace {
 /// Where the ranks of a job would listen that is started in this environment.
 std::string listeners(const runtime::Config& config) {
   const bool launched = config.store.empty();
-  const auto transport = make_ucx({.on_one_host = launched || runtime::is_on_one_host(config.store)});
+  const auto store = runtime::parse_endpoint(config.store);
+  const bool on_loopback = launched || (store && runtime::is_on_loopback(*store));
+  const auto transport = make_ucx({.on_one_host = on_loopback});
   if (!transport) return fmt::format("nowhere: {}", transport.status().message());
   std::set<std::string> hosts;
   for (const runtime::SocketAddress& address : runtime::listeners_of(::getpid())) {
@@ -32,11 +34,13 @@ std::string listeners(const runtime::Config& config) {
     hosts.insert(text.substr(0, text.rfind(':')));
   }
   const char* ports = std::getenv("UCX_TCP_PORT_RANGE");
-  return fmt::format(
-      "rank 0 at {}; UCX, on every rank, {}", launched ? "127.0.0.1, a free port (lacuna launch)" : config.store,
-      hosts.empty()
-          ? "nowhere"
-          : fmt::format("at {}, {}", fmt::join(hosts, " and "), ports ? fmt::format("ports {}", ports) : "free ports"));
+  std::string rank_zero = config.store;
+  if (launched) rank_zero = "127.0.0.1, a free port (lacuna launch)";
+  if (!on_loopback && store) rank_zero = fmt::format("all addresses of its host, port {}", store->port);
+  return fmt::format("rank 0 at {}; UCX, on every rank, {}", rank_zero,
+                     hosts.empty() ? "nowhere"
+                                   : fmt::format("at {}, {}", fmt::join(hosts, " and "),
+                                                 ports ? fmt::format("ports {}", ports) : "free ports"));
 }
 
 /// What would compute in this environment.

@@ -187,9 +187,13 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
   if (Status writable = prepare_folders(job->config); !writable) return writable;
   if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
-  auto transport =
-      make_ucx({.on_one_host = runtime::is_on_one_host(config.store), .ranks = static_cast<std::size_t>(size)});
-  if (!transport) return transport.status();
+  std::unique_ptr<Transport> transport;
+  const auto start_transport = [&](bool on_one_host) -> Result<std::vector<std::byte>> {
+    auto started = make_ucx({.on_one_host = on_one_host, .ranks = static_cast<std::size_t>(size)});
+    if (!started) return started.status();
+    transport = *std::move(started);
+    return transport->address();
+  };
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
                                    .store = config.store,
@@ -198,14 +202,14 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
                                    .machine = config.machine,
                                    .timeout = config.bootstrap_timeout,
                                    .silence = config.watch_timeout},
-                                  (*transport)->address());
+                                  start_transport);
   if (!membership) return membership.status();
 
   job->id = membership->nonce;
   job->host_names = membership->hosts;
   job->hosts = membership->grouping();
   const auto options = executor_options(config, crowded(job->hosts, rank));
-  job->executor = std::make_unique<runtime::Executor>(std::move(*transport), rank, size, options);
+  job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
   auto world = make_group(job, membership->nonce, world_key, Group(size));
   auto addresses = membership->addresses;
   auto watch = runtime::Watch::start(*membership, *job->executor);

@@ -79,18 +79,28 @@ void send(Channel& channel, const Status& refused) {
 
 void send(Channel& channel, const Card& card) {
   Encoder body;
-  body.put(std::string_view(card.host)).put(card.machine).put(std::span<const std::byte>(card.address));
+  body.put(std::string_view(card.host)).put(card.machine);
   body.put(static_cast<std::int64_t>(card.left.count()));
   send(channel, Say::Card, body);
 }
 
-void send(Channel& channel, const Table& table) {
+void send(Channel& channel, const Address& address) {
+  send(channel, Say::Address, Encoder().put(std::span<const std::byte>(address.bytes)));
+}
+
+SharedFrame share(const Roster& roster) {
   Encoder body;
-  body.put(table.nonce).put(static_cast<std::int64_t>(table.silence.count()));
-  for (const std::string& host : table.hosts) body.put(std::string_view(host));
-  for (std::uint64_t machine : table.machines) body.put(machine);
+  body.put(roster.nonce).put(static_cast<std::int64_t>(roster.silence.count()));
+  body.put(static_cast<std::uint8_t>(roster.on_one_host));
+  for (const std::string& host : roster.hosts) body.put(std::string_view(host));
+  for (std::uint64_t machine : roster.machines) body.put(machine);
+  return share_frame(static_cast<std::uint8_t>(Say::Roster), body.bytes());
+}
+
+SharedFrame share(const Table& table) {
+  Encoder body;
   for (const auto& address : table.addresses) body.put(std::span<const std::byte>(address));
-  send(channel, Say::Table, body);
+  return share_frame(static_cast<std::uint8_t>(Say::Table), body.bytes());
 }
 
 std::optional<Hello> read_hello(const Frame& frame) {
@@ -133,19 +143,33 @@ std::optional<Card> read_card(const Frame& frame) {
   Card card;
   card.host = body.text(longest_host);
   card.machine = body.get<std::uint64_t>();
-  card.address = body.bytes(longest_address);
   card.left = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 0, INT_MAX));
   if (!is(frame, Say::Card) || !body.complete()) return std::nullopt;
   return card;
 }
 
+std::optional<Roster> read_roster(const Frame& frame, Rank size) {
+  Decoder body(frame.body);
+  Roster roster;
+  roster.nonce = body.get<std::uint64_t>();
+  roster.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, INT_MAX));
+  roster.on_one_host = body.get<std::uint8_t>() != 0;
+  for (Rank rank = 0; rank < size; ++rank) roster.hosts.push_back(body.text(longest_host));
+  for (Rank rank = 0; rank < size; ++rank) roster.machines.push_back(body.get<std::uint64_t>());
+  if (!is(frame, Say::Roster) || !body.complete()) return std::nullopt;
+  return roster;
+}
+
+std::optional<Address> read_address(const Frame& frame) {
+  Decoder body(frame.body);
+  Address address{.bytes = body.bytes(longest_address)};
+  if (!is(frame, Say::Address) || !body.complete()) return std::nullopt;
+  return address;
+}
+
 std::optional<Table> read_table(const Frame& frame, Rank size) {
   Decoder body(frame.body);
   Table table;
-  table.nonce = body.get<std::uint64_t>();
-  table.silence = std::chrono::milliseconds(std::clamp<std::int64_t>(body.get<std::int64_t>(), 1, INT_MAX));
-  for (Rank rank = 0; rank < size; ++rank) table.hosts.push_back(body.text(longest_host));
-  for (Rank rank = 0; rank < size; ++rank) table.machines.push_back(body.get<std::uint64_t>());
   for (Rank rank = 0; rank < size; ++rank) table.addresses.push_back(body.bytes(longest_address));
   if (!is(frame, Say::Table) || !body.complete()) return std::nullopt;
   return table;

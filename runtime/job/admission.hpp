@@ -17,20 +17,22 @@
 ///   rank 0: Hello    its nonce
 ///   rank r: Claim    version, rank, size, its nonce and a proof that it holds the key
 ///   rank 0: Admitted its own proof, or Refused with the reason
-///   rank r: Card     host, machine, address, time that it has left
-///   rank 0: Table    everybody's host, machine and address, or Refused
+///   rank r: Card     host, machine, time that it has left
+///   rank 0: Roster   everybody's host and machine, and whether all are on one host; or Refused
+///   rank r: Address  its own, made for what the roster says; or Refused with the reason why it has none
+///   rank 0: Table    everybody's address, or Refused
 /// A proof is the HMAC-SHA256, under the job's key, of who speaks, both nonces, version, rank and size. It keeps others
 /// out of the job; the connection is neither encrypted nor protected afterwards.
 namespace lacuna::runtime::admission {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::size_t longest_greeting = 2048;  ///< of every frame before the Card
 inline constexpr std::size_t longest_text = 1500;
 inline constexpr std::size_t longest_host = 255;
 inline constexpr std::size_t longest_address = 1 << 16;
-inline constexpr std::size_t longest_card = longest_address + longest_host + 64;
+inline constexpr std::size_t longest_card = longest_host + 64;
 
-enum class Say : std::uint8_t { Hello = 1, Claim = 2, Admitted = 3, Refused = 4, Card = 5, Table = 6 };
+enum class Say : std::uint8_t { Hello = 1, Claim, Admitted, Refused, Card, Roster, Address, Table };
 
 using Nonce = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
@@ -60,15 +62,22 @@ bool matches(const Proof& a, const Proof& b);
 struct Card {
   std::string host;
   std::uint64_t machine = 0;
-  std::vector<std::byte> address;
   std::chrono::milliseconds left{0};  ///< until this rank gives up
 };
 
-struct Table {
+struct Roster {
   std::uint64_t nonce = 0;
   std::chrono::milliseconds silence{0};
+  bool on_one_host = false;
   std::vector<std::string> hosts;
   std::vector<std::uint64_t> machines;
+};
+
+struct Address {
+  std::vector<std::byte> bytes;
+};
+
+struct Table {
   std::vector<std::vector<std::byte>> addresses;
 };
 
@@ -77,7 +86,10 @@ void send(Channel& channel, const Claim& claim);
 void send(Channel& channel, const Proof& admitted);
 void send(Channel& channel, const Status& refused);
 void send(Channel& channel, const Card& card);
-void send(Channel& channel, const Table& table);
+void send(Channel& channel, const Address& address);
+/// These go to many.
+SharedFrame share(const Roster& roster);
+SharedFrame share(const Table& table);
 
 /// The inverse of send(); nothing if the frame is of another kind or not well-formed.
 std::optional<Hello> read_hello(const Frame& frame);
@@ -86,6 +98,8 @@ std::optional<Claim> read_claim(const Frame& frame);
 std::optional<Proof> read_admitted(const Frame& frame);
 std::optional<Status> read_refused(const Frame& frame);
 std::optional<Card> read_card(const Frame& frame);
+std::optional<Roster> read_roster(const Frame& frame, Rank size);
+std::optional<Address> read_address(const Frame& frame);
 std::optional<Table> read_table(const Frame& frame, Rank size);
 
 /// A code that came from the wire; Internal if it is none.

@@ -15,7 +15,7 @@ namespace lacuna::runtime {
 
 namespace {
 
-Status check(const Job& job, std::size_t address_bytes) {
+Status check(const Job& job) {
   const auto invalid = [](std::string text) { return Status(Code::InvalidArgument, std::move(text)); };
   if (job.size < 1) return invalid(fmt::format("the job has size {}; allowed are 1 and more", job.size));
   if (job.rank < 0 || job.rank >= job.size) {
@@ -25,39 +25,60 @@ Status check(const Job& job, std::size_t address_bytes) {
     return invalid(fmt::format("the timeouts of bootstrap and watch are {} and {}; both must be above 0",
                                name_duration(job.timeout), name_duration(job.silence)));
   }
-  if (address_bytes > admission::longest_address || job.host.size() > admission::longest_host) {
-    return invalid(fmt::format("an address of {} bytes on a host with a name of {}; allowed are {} and {}",
-                               address_bytes, job.host.size(), admission::longest_address, admission::longest_host));
+  if (job.host.size() > admission::longest_host) {
+    return invalid(fmt::format("the name of the host has {} bytes; allowed are {} at most", job.host.size(),
+                               admission::longest_host));
   }
   return Status::ok();
+}
+
+/// As the user's function, with what this module allows.
+MakeAddress checked(const MakeAddress& make_address) {
+  return [&make_address](bool on_one_host) -> Result<std::vector<std::byte>> {
+    if (!make_address) return std::vector<std::byte>();
+    Result<std::vector<std::byte>> address = make_address(on_one_host);
+    if (!address || address->size() <= admission::longest_address) return address;
+    return Status(Code::InvalidArgument, fmt::format("an address of {} bytes; allowed are {} at most", address->size(),
+                                                     admission::longest_address));
+  };
 }
 
 bool are_loopback(const std::vector<SocketAddress>& addresses) {
   return std::all_of(addresses.begin(), addresses.end(), [](const SocketAddress& one) { return one.is_loopback(); });
 }
 
-Status check_key(const Job& job, const std::vector<SocketAddress>& addresses) {
-  if (!job.key.empty() || are_loopback(addresses)) return Status::ok();
+Status check_key(const Job& job, bool on_loopback) {
+  if (!job.key.empty() || on_loopback) return Status::ok();
   return {Code::InvalidArgument,
           fmt::format("the store {} can be reached from other hosts and the job has no key: set LACUNA_KEY to the same "
                       "secret on all ranks, for instance from `openssl rand -hex 32`",
                       job.store)};
 }
 
-Result<Membership> alone(const Job& job, std::vector<std::byte> address) {
+Result<Membership> alone(const Job& job, const MakeAddress& make_address) {
+  Result<std::vector<std::byte>> address = make_address(true);
+  if (!address) return address.status();
   Membership membership;
+  membership.on_one_host = true;
   if (!admission::fill_random(std::as_writable_bytes(std::span(&membership.nonce, 1)))) {
     return Status(Code::Internal, "the system has no random numbers");
   }
   membership.silence = job.silence;
   membership.hosts = {job.host};
   membership.machines = {job.machine};
-  membership.addresses = {std::move(address)};
+  membership.addresses = {*std::move(address)};
   membership.star.resize(1);
   return membership;
 }
 
-Result<Membership> host(const Job& job, const std::vector<SocketAddress>& addresses, std::vector<std::byte> address,
+/// Where a job's ranks meet.
+struct Store {
+  Endpoint endpoint;
+  std::vector<SocketAddress> addresses;
+  bool on_loopback = false;
+};
+
+Result<Membership> host(const Job& job, const Store& store, const MakeAddress& make_address,
                         Clock::time_point deadline) {
   if (job.key.empty()) {
     log_warning(Subsystem::Job,
@@ -65,13 +86,13 @@ Result<Membership> host(const Job& job, const std::vector<SocketAddress>& addres
                 "all ranks, or start them by `lacuna launch`, which makes one",
                 job.store);
   }
-  Result<Fd> listener = listen_at(addresses);
+  Result<Fd> listener = store.on_loopback ? listen_at(store.addresses) : listen_everywhere(store.endpoint.port);
   if (!listener) {
     return Status(Code::Transport, fmt::format("rank 0 cannot listen at the store {}: {}; it must be a free port of "
                                                "rank 0's own host",
                                                job.store, listener.status().message()));
   }
-  return Rendezvous(job, *std::move(listener), std::move(address)).run(deadline);
+  return Rendezvous(job, *std::move(listener), store.on_loopback).run(make_address, deadline);
 }
 
 /// One attempt of a rank above 0 to enter through one connection.
@@ -81,23 +102,23 @@ class Visit {
       : job_(job), channel_(std::move(socket), admission::longest_greeting), deadline_(deadline) {}
 
   /// Busy: the connection ended before rank 0 had answered, so that another attempt may succeed.
-  Result<Membership> run(const std::vector<std::byte>& address) {
+  Result<Membership> run(const MakeAddress& make_address) {
     if (Status admitted = get_admitted(); !admitted) return admitted;
     const std::size_t entry = admission::longest_address + admission::longest_host + 24;
     channel_.set_limit(static_cast<std::size_t>(job_.size) * entry + 64);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
-    admission::send(channel_,
-                    admission::Card{.host = job_.host, .machine = job_.machine, .address = address, .left = left});
-    Result<Frame> frame = receive("the other ranks did not come in time");
-    if (!frame) {
-      if (frame.status().code() != Code::Busy) return frame.status();
-      return Status(Code::PeerFailed,
-                    fmt::format("rank 0 at the store {} died while the job came together", job_.store));
+    admission::send(channel_, admission::Card{.host = job_.host, .machine = job_.machine, .left = left});
+    Result<admission::Roster> roster = get_answer([&](const Frame& f) { return admission::read_roster(f, job_.size); });
+    if (!roster) return roster.status();
+    Result<std::vector<std::byte>> address = make_address(roster->on_one_host);
+    if (!address) {
+      admission::send(channel_, address.status());
+      return address.status();
     }
-    if (std::optional<Status> refused = admission::read_refused(*frame)) return *refused;
-    std::optional<admission::Table> table = admission::read_table(*frame, job_.size);
-    if (!table) return stranger();
-    return member(*std::move(table));
+    admission::send(channel_, admission::Address{*std::move(address)});
+    Result<admission::Table> table = get_answer([&](const Frame& f) { return admission::read_table(f, job_.size); });
+    if (!table) return table.status();
+    return member(*std::move(roster), *std::move(table));
   }
 
  private:
@@ -127,6 +148,21 @@ class Visit {
     return Status::ok();
   }
 
+  /// What rank 0 says once it has heard all ranks, if `read` understands it.
+  template <class Read, class Said = typename std::invoke_result_t<Read, const Frame&>::value_type>
+  Result<Said> get_answer(const Read& read) {
+    Result<Frame> frame = receive("the other ranks did not come in time");
+    if (!frame) {
+      if (frame.status().code() != Code::Busy) return frame.status();
+      return Status(Code::PeerFailed,
+                    fmt::format("rank 0 at the store {} died while the job came together", job_.store));
+    }
+    if (std::optional<Status> refused = admission::read_refused(*frame)) return *refused;
+    std::optional<Said> said = read(*frame);
+    if (!said) return stranger();
+    return *std::move(said);
+  }
+
   Result<Frame> receive(std::string_view complaint) {
     while (true) {
       if (std::optional<Frame> frame = channel_.next()) return *std::move(frame);
@@ -147,14 +183,15 @@ class Visit {
     return {Code::InvalidArgument, fmt::format("what listens at {} is not the store of a lacuna job", job_.store)};
   }
 
-  Membership member(admission::Table table) {
+  Membership member(admission::Roster roster, admission::Table table) {
     Membership membership;
     membership.rank = job_.rank;
     membership.size = job_.size;
-    membership.nonce = table.nonce;
-    membership.silence = table.silence;
-    membership.hosts = std::move(table.hosts);
-    membership.machines = std::move(table.machines);
+    membership.nonce = roster.nonce;
+    membership.silence = roster.silence;
+    membership.on_one_host = roster.on_one_host;
+    membership.hosts = std::move(roster.hosts);
+    membership.machines = std::move(roster.machines);
     membership.addresses = std::move(table.addresses);
     membership.star.resize(static_cast<std::size_t>(job_.size));
     membership.star[0] = std::move(channel_);
@@ -166,14 +203,14 @@ class Visit {
   const Clock::time_point deadline_;
 };
 
-Result<Membership> visit(const Job& job, const std::vector<SocketAddress>& addresses,
-                         const std::vector<std::byte>& address, Clock::time_point deadline) {
+Result<Membership> visit(const Job& job, const Store& store, const MakeAddress& make_address,
+                         Clock::time_point deadline) {
   auto pause = std::chrono::milliseconds(5);
   while (true) {
-    Result<Fd> socket = connect_to(addresses, deadline);
+    Result<Fd> socket = connect_to(store.addresses, deadline);
     Status last = socket.status();
     if (socket) {
-      Result<Membership> outcome = Visit(job, *std::move(socket), deadline).run(address);
+      Result<Membership> outcome = Visit(job, *std::move(socket), deadline).run(make_address);
       if (outcome || outcome.status().code() != Code::Busy) return outcome;
       last = outcome.status();
     }
@@ -194,17 +231,11 @@ Hosts Membership::grouping() const {
   return Hosts(names);
 }
 
-bool is_on_one_host(const std::string& store) {
-  const Result<Endpoint> endpoint = parse_endpoint(store);
-  if (!endpoint) return false;
-  const Result<std::vector<SocketAddress>> addresses = resolve(*endpoint);
-  return addresses && are_loopback(*addresses);
-}
-
-Result<Membership> join(const Job& job, std::vector<std::byte> address) {
+Result<Membership> join(const Job& job, const MakeAddress& make_address) {
   const Clock::time_point deadline = Clock::now() + job.timeout;
-  if (Status checked = check(job, address.size()); !checked) return checked;
-  if (job.size == 1) return alone(job, std::move(address));
+  if (Status valid = check(job); !valid) return valid;
+  const MakeAddress make = checked(make_address);
+  if (job.size == 1) return alone(job, make);
   const Result<Endpoint> endpoint = parse_endpoint(job.store);
   if (!endpoint) return endpoint.status();
   Result<std::vector<SocketAddress>> addresses = resolve(*endpoint);
@@ -213,9 +244,11 @@ Result<Membership> join(const Job& job, std::vector<std::byte> address) {
     addresses = resolve(*endpoint);
   }
   if (!addresses) return addresses.status();
-  if (Status keyed = check_key(job, *addresses); !keyed) return keyed;
-  return job.rank == 0 ? host(job, *addresses, std::move(address), deadline)
-                       : visit(job, *addresses, address, deadline);
+  // A resolver may be made to say anything of localhost.
+  const bool on_loopback = is_on_loopback(*endpoint) && are_loopback(*addresses);
+  if (Status keyed = check_key(job, on_loopback); !keyed) return keyed;
+  const Store store{*endpoint, *std::move(addresses), on_loopback};
+  return job.rank == 0 ? host(job, store, make, deadline) : visit(job, store, make, deadline);
 }
 
 }  // namespace lacuna::runtime

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct Job {
   Rank rank = 0;
   Rank size = 1;
   std::string store;          ///< host:port where rank 0 listens; unused in a job of one rank
-  std::string key;            ///< shared by all ranks; may be empty only if the store is a loopback address
+  std::string key;            ///< shared by all ranks; may be empty only if the store's text names loopback
   std::string host;           ///< this process's host name
   std::uint64_t machine = 0;  ///< tells apart hosts of one name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};
@@ -30,6 +31,7 @@ struct Membership {
   Rank size = 1;
   std::uint64_t nonce = 0;  ///< random, equal on all ranks, another one for each job
   std::chrono::milliseconds silence{0};
+  bool on_one_host = false;                       ///< as rank 0 has judged: equal on all ranks
   std::vector<std::string> hosts;                 ///< names by rank
   std::vector<std::uint64_t> machines;            ///< by rank
   std::vector<std::vector<std::byte>> addresses;  ///< by rank
@@ -39,20 +41,23 @@ struct Membership {
   Hosts grouping() const;
 };
 
-/// True if this store, host:port, has loopback addresses only, so that all of its job's ranks are on this host; false
-/// also if it has no address (join() then says why). Blocks as long as the resolver of host names does.
-bool is_on_one_host(const std::string& store);
+/// Makes what the others get to know about this rank, at most 64 KiB. Called once, by join() on its thread, when all
+/// ranks have come: they are on one host, where loopback serves, or may not be. No function stands for no bytes.
+using MakeAddress = std::function<Result<std::vector<std::byte>>(bool on_one_host)>;
 
-/// Joins the job: blocks until all ranks are there, at most `job.timeout` (and what the resolver of host names takes).
-/// `address` is what the others get to know about this rank, at most 64 KiB.
+/// Joins the job: blocks until all ranks are there, at most `job.timeout` (and what the resolver of host names and
+/// `make_address` take).
 ///
-/// Rank 0 listens at the store; the others may come earlier. Only holders of the key are admitted. Errors reach every
-/// rank that is connected at the time:
+/// Rank 0 listens at the store: on loopback if the store's text names that, else on all addresses of its host. The
+/// others may come earlier. Only holders of the key are admitted. All ranks are on one host if rank 0 listens on
+/// loopback, or if all have the same host name and the same known machine. Errors reach every rank that is connected at
+/// the time:
 /// - InvalidArgument: what was given can't work; a wrong key (rank 0 goes on waiting for the right one);
 /// - Mismatch: two processes with one rank, differing sizes, differing protocols;
 /// - TimedOut: the store or some ranks, named, did not come in time; the text lists who was refused meanwhile;
-/// - PeerFailed: rank 0 died; Transport: the store's address can't be used.
+/// - PeerFailed: a rank died, or could not make its address; Transport: the store's address can't be used;
+/// - that of make_address, on the rank where it failed.
 /// Thread rule: may be called from several threads, also for several ranks of one job in one process.
-Result<Membership> join(const Job& job, std::vector<std::byte> address);
+Result<Membership> join(const Job& job, const MakeAddress& make_address = {});
 
 }  // namespace lacuna::runtime

@@ -17,28 +17,44 @@ bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 }  // namespace
 
-void Channel::send(std::uint8_t kind, std::span<const std::byte> body) {
-  if (out_.size() > most_unsent) stuffed_ = true;
-  if (!is_open() || stuffed_) return;
+SharedFrame share_frame(std::uint8_t kind, std::span<const std::byte> body) {
   Encoder prefix;
   prefix.put(static_cast<std::uint32_t>(body.size())).put(kind);
-  out_.insert(out_.end(), prefix.bytes().begin(), prefix.bytes().end());
-  out_.insert(out_.end(), body.begin(), body.end());
+  std::vector<std::byte> bytes;
+  bytes.reserve(prefix_bytes + body.size());
+  bytes.insert(bytes.end(), prefix.bytes().begin(), prefix.bytes().end());
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+}
+
+void Channel::send(SharedFrame frame) {
+  if (unsent_ > most_unsent) stuffed_ = true;
+  if (!is_open() || stuffed_) return;
+  unsent_ += frame->size();
+  out_.push_back(std::move(frame));
   flush();
 }
 
 void Channel::flush() {
-  std::size_t sent = 0;
-  while (is_open() && sent < out_.size()) {
-    const ssize_t count = ::send(fd(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
-    if (count > 0) {
-      sent += static_cast<std::size_t>(count);
-    } else if (errno != EINTR) {
-      if (!would_block(errno)) sent = out_.size();
-      break;
-    }
+  std::size_t done = 0;  // frames
+  while (is_open() && done < out_.size()) {
+    const std::vector<std::byte>& frame = *out_[done];
+    const ssize_t count = ::send(fd(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && would_block(errno)) break;
+    if (count < 0) return drop_unsent();
+    sent_ += static_cast<std::size_t>(count);
+    unsent_ -= static_cast<std::size_t>(count);
+    if (sent_ < frame.size()) continue;
+    sent_ = 0;
+    ++done;
   }
-  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(sent));
+  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(done));
+}
+
+void Channel::drop_unsent() {
+  out_.clear();
+  sent_ = unsent_ = 0;
 }
 
 void Channel::finish() {

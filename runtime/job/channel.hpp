@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,10 @@ struct Frame {
   std::uint8_t kind = 0;
   std::vector<std::byte> body;
 };
+
+/// A frame as it travels, for several connections: its bytes are there once.
+using SharedFrame = std::shared_ptr<const std::vector<std::byte>>;
+SharedFrame share_frame(std::uint8_t kind, std::span<const std::byte> body);
 
 /// Frames over a connection that does not block. Memory grows with the bytes that have arrived, not with the lengths
 /// that the other end claims, and never beyond the limit for one frame.
@@ -36,7 +41,8 @@ class Channel {
 
   /// Sends a frame as far as the socket takes it; the rest waits for flush(). A broken connection swallows it: the
   /// reading side reports the break.
-  void send(std::uint8_t kind, std::span<const std::byte> body = {});
+  void send(std::uint8_t kind, std::span<const std::byte> body = {}) { send(share_frame(kind, body)); }
+  void send(SharedFrame frame);
   void flush();
   bool has_unsent() const { return !out_.empty(); }
   /// The other end takes nothing, and a frame was dropped: more than `most_unsent` bytes wait.
@@ -52,11 +58,15 @@ class Channel {
   bool is_malformed() const { return malformed_; }
 
  private:
+  void drop_unsent();
+
   Fd socket_;
   std::size_t limit_ = 0;
   std::vector<std::byte> in_;
-  std::size_t taken_ = 0;  // bytes at the front of in_ that next() has given away
-  std::vector<std::byte> out_;
+  std::size_t taken_ = 0;         // bytes at the front of in_ that next() has given away
+  std::vector<SharedFrame> out_;  // the oldest first
+  std::size_t sent_ = 0;          // bytes of the first of them
+  std::size_t unsent_ = 0;        // bytes of all of them
   bool malformed_ = false;
   bool stuffed_ = false;
 };

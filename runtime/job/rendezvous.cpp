@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "runtime/job/names.hpp"
+#include "runtime/job/watch_messages.hpp"
 #include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
@@ -13,7 +14,7 @@ namespace lacuna::runtime {
 namespace {
 
 constexpr std::size_t most_notes = 8;
-constexpr std::size_t most_strangers = 128;  // connections that have not proved anything yet
+constexpr std::size_t most_strangers = 128;  // connections that have proved nothing, beside one for each rank to come
 
 /// A guest is told of the failure shortly before it would give up without knowing why.
 std::chrono::milliseconds margin(std::chrono::milliseconds left) {
@@ -22,24 +23,58 @@ std::chrono::milliseconds margin(std::chrono::milliseconds left) {
 
 }  // namespace
 
-Rendezvous::Rendezvous(const Job& job, Fd listener, std::vector<std::byte> address)
-    : job_(job), listener_(std::move(listener)) {
+Rendezvous::Rendezvous(const Job& job, Fd listener, bool on_loopback) : job_(job), listener_(std::move(listener)) {
+  roster_.on_one_host = on_loopback;
   const auto size = static_cast<std::size_t>(job.size);
-  table_.silence = job.silence;
-  table_.hosts.resize(size);
-  table_.machines.resize(size);
+  roster_.silence = job.silence;
+  roster_.hosts.resize(size);
+  roster_.machines.resize(size);
+  roster_.hosts[0] = job.host;
+  roster_.machines[0] = job.machine;
   table_.addresses.resize(size);
-  table_.hosts[0] = job.host;
-  table_.machines[0] = job.machine;
-  table_.addresses[0] = std::move(address);
 }
 
-Result<Membership> Rendezvous::run(Clock::time_point deadline) {
+Result<Membership> Rendezvous::run(const MakeAddress& make_address, Clock::time_point deadline) {
   deadline_ = deadline;
-  if (!admission::fill_random(std::as_writable_bytes(std::span(&table_.nonce, 1)))) {
+  if (!admission::fill_random(std::as_writable_bytes(std::span(&roster_.nonce, 1)))) {
     return Status(Code::Internal, "the system has no random numbers");
   }
-  while (!is_complete()) {
+  if (Status come = serve_until_all(&Guest::has_card); !come) return come;
+  tell_roster();
+  if (Status made = make_own_address(make_address); !made) return made;
+  if (Status told = serve_until_all(&Guest::has_address); !told) return told;
+  return conclude();
+}
+
+/// Machines that are not known are told apart by their names only, which the user may have chosen alike.
+bool Rendezvous::are_all_on_one_machine() const {
+  const auto is_equal_to = [](const auto& first) { return [&](const auto& one) { return one == first; }; };
+  return job_.machine != 0 && std::ranges::all_of(roster_.machines, is_equal_to(job_.machine)) &&
+         std::ranges::all_of(roster_.hosts, is_equal_to(job_.host));
+}
+
+void Rendezvous::tell_roster() {
+  roster_.on_one_host = roster_.on_one_host || are_all_on_one_machine();
+  roster_is_told_ = true;
+  const SharedFrame roster = admission::share(roster_);
+  for (Guest& guest : guests_) {
+    if (guest.has_card) guest.channel.send(roster);
+  }
+}
+
+Status Rendezvous::make_own_address(const MakeAddress& make_address) {
+  Result<std::vector<std::byte>> address = make_address(roster_.on_one_host);
+  if (!address) {
+    static_cast<void>(tell_all({Code::PeerFailed, fmt::format("rank 0 at the store {} can't join: {}", job_.store,
+                                                              address.status().message())}));
+    return address.status();
+  }
+  table_.addresses[0] = *std::move(address);
+  return {};
+}
+
+Status Rendezvous::serve_until_all(bool Guest::*have) {
+  while (!all(have)) {
     std::vector<pollfd> waiting{{.fd = listener_.get(), .events = POLLIN, .revents = 0}};
     for (const Guest& guest : guests_) {
       const short events = guest.channel.has_unsent() ? POLLIN | POLLOUT : POLLIN;
@@ -53,9 +88,9 @@ Result<Membership> Rendezvous::run(Clock::time_point deadline) {
     }
     accept_guests();
     if (!failure_) return tell_all(failure_);
-    if (Clock::now() >= deadline_ && !is_complete()) return tell_all(Status(Code::TimedOut, absentees()));
+    if (Clock::now() >= deadline_ && !all(have)) return tell_all(Status(Code::TimedOut, absentees(have)));
   }
-  return conclude();
+  return {};
 }
 
 void Rendezvous::accept_guests() {
@@ -68,75 +103,45 @@ void Rendezvous::accept_guests() {
     if (!admission::fill_random(guest.nonce)) continue;
     admission::send(guest.channel, admission::Hello{guest.nonce});
     guests_.push_back(std::move(guest));
-    const auto is_stranger = [](const Guest& one) { return one.rank == 0; };
-    if (static_cast<std::size_t>(std::count_if(guests_.begin(), guests_.end(), is_stranger)) > most_strangers) {
-      guests_.erase(std::find_if(guests_.begin(), guests_.end(), is_stranger));
-    }
+    const auto to_come = static_cast<std::size_t>(job_.size - 1) - admitted();
+    limit_strangers(most_strangers + to_come);
   }
+}
+
+std::size_t Rendezvous::admitted() const {
+  const auto is_admitted = [](const Guest& one) { return one.rank > 0; };
+  return static_cast<std::size_t>(std::count_if(guests_.begin(), guests_.end(), is_admitted));
+}
+
+/// The oldest go first.
+void Rendezvous::limit_strangers(std::size_t most) {
+  if (guests_.size() - admitted() <= most) return;
+  guests_.erase(std::find_if(guests_.begin(), guests_.end(), [](const Guest& one) { return one.rank == 0; }));
 }
 
 bool Rendezvous::attend(Guest& guest) {
   guest.channel.flush();
   const bool alive = guest.channel.fill();
   while (const std::optional<Frame> frame = guest.channel.next()) {
-    const bool welcome = guest.rank == 0 ? take_claim(guest, *frame) : take_card(guest, *frame);
-    if (!welcome) return false;
+    if (!take(guest, *frame)) return false;
   }
   if (guest.channel.is_malformed()) {
     return refuse(guest, Status(Code::InvalidArgument, "this is the store of a lacuna job"),
                   fmt::format("refused a peer at {} that does not speak lacuna's protocol", guest.name));
   }
-  if (!alive && guest.rank > 0) note(fmt::format("rank {} at {} came and went", guest.rank, guest.name));
-  return alive;
+  if (alive || guest.rank == 0) return alive;
+  if (roster_is_told_) {
+    failure_ =
+        Status(Code::PeerFailed, fmt::format("rank {} at {} died while the job came together", guest.rank, guest.name));
+  } else {
+    note(fmt::format("rank {} at {} came and went", guest.rank, guest.name));
+  }
+  return false;
 }
 
-bool Rendezvous::take_claim(Guest& guest, const Frame& frame) {
-  const std::optional<admission::Claim> claim = admission::read_claim(frame);
-  if (!claim) {
-    return refuse(guest, Status(Code::InvalidArgument, "this is the store of a lacuna job"),
-                  fmt::format("refused a peer at {} that does not speak lacuna's protocol", guest.name));
-  }
-  if (claim->version != admission::protocol_version) {
-    const Status reason(Code::Mismatch,
-                        fmt::format("rank 0 speaks protocol {} and this rank {}: run the same lacuna on all ranks",
-                                    admission::protocol_version, claim->version));
-    return refuse(guest, reason,
-                  fmt::format("refused a peer at {} that speaks protocol {}, not {}", guest.name, claim->version,
-                              admission::protocol_version));
-  }
-  const auto expected = admission::prove(job_.key, admission::Speaker::Guest, guest.nonce, *claim);
-  const auto answer = admission::prove(job_.key, admission::Speaker::Store, guest.nonce, *claim);
-  if (!expected || !answer) return fail(guest, expected ? answer.status() : expected.status());
-  if (!admission::matches(*expected, claim->proof)) {
-    const Status reason(Code::InvalidArgument,
-                        fmt::format("rank 0 refused rank {}: wrong key; LACUNA_KEY must be equal "
-                                    "on all ranks",
-                                    claim->rank));
-    return refuse(guest, reason,
-                  fmt::format("refused a peer at {} that claimed rank {} with a wrong key", guest.name, claim->rank));
-  }
-  if (Status fits = check(guest, *claim); !fits) return fail(guest, std::move(fits));
-  guest.rank = claim->rank;
-  guest.channel.set_limit(admission::longest_card);
-  admission::send(guest.channel, *answer);
-  return true;
-}
-
-Status Rendezvous::check(const Guest& guest, const admission::Claim& claim) const {
-  if (claim.size != job_.size) {
-    return {Code::Mismatch, fmt::format("rank {} at {} was given size {}, rank 0 size {}: LACUNA_SIZE must be equal on "
-                                        "all ranks",
-                                        claim.rank, guest.name, claim.size, job_.size)};
-  }
-  if (claim.rank < 0 || claim.rank >= job_.size) {
-    return {Code::InvalidArgument, fmt::format("a peer at {} claimed rank {}; with size {} allowed are 0 to {}",
-                                               guest.name, claim.rank, job_.size, job_.size - 1)};
-  }
-  const Guest* other = find(claim.rank);
-  if (claim.rank > 0 && other == nullptr) return Status::ok();
-  const std::string first = other != nullptr ? other->name : fmt::format("the one that listens at {}", job_.store);
-  return {Code::Mismatch, fmt::format("two processes are rank {}: {} and {}; LACUNA_RANK must differ between all ranks",
-                                      claim.rank, first, guest.name)};
+bool Rendezvous::take(Guest& guest, const Frame& frame) {
+  if (guest.rank == 0) return take_claim(guest, frame);
+  return roster_is_told_ ? take_address(guest, frame) : take_card(guest, frame);
 }
 
 bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
@@ -147,22 +152,24 @@ bool Rendezvous::take_card(Guest& guest, const Frame& frame) {
   }
   guest.has_card = true;
   log_debug(Subsystem::Job, "rank {} joins from {}, host {}", guest.rank, guest.name, card->host);
-  table_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
-  table_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
-  table_.addresses[static_cast<std::size_t>(guest.rank)] = std::move(card->address);
+  roster_.hosts[static_cast<std::size_t>(guest.rank)] = std::move(card->host);
+  roster_.machines[static_cast<std::size_t>(guest.rank)] = card->machine;
   deadline_ = std::min(deadline_, Clock::now() + card->left - margin(card->left));
+  guest.channel.set_limit(admission::longest_address + sizeof(std::uint32_t));
   return true;
 }
 
-bool Rendezvous::refuse(Guest& guest, const Status& reason, std::string text) {
-  admission::send(guest.channel, reason);
-  note(std::move(text));
-  return false;
-}
-
-bool Rendezvous::fail(Guest& guest, Status reason) {
-  failure_ = std::move(reason);
-  admission::send(guest.channel, failure_);
+bool Rendezvous::take_address(Guest& guest, const Frame& frame) {
+  std::optional<admission::Address> address = admission::read_address(frame);
+  if (address && !guest.has_address) {
+    guest.has_address = true;
+    table_.addresses[static_cast<std::size_t>(guest.rank)] = std::move(address->bytes);
+    return true;
+  }
+  const std::optional<Status> refused = admission::read_refused(frame);
+  const std::string why = refused ? fmt::format("can't join: {}", refused->message()) : "sent a malformed message";
+  failure_ =
+      Status(refused ? Code::PeerFailed : Code::Internal, fmt::format("rank {} at {} {}", guest.rank, guest.name, why));
   return false;
 }
 
@@ -176,8 +183,8 @@ void Rendezvous::note(std::string text) {
   }
 }
 
-bool Rendezvous::is_complete() const {
-  const auto count = std::count_if(guests_.begin(), guests_.end(), [](const Guest& guest) { return guest.has_card; });
+bool Rendezvous::all(bool Guest::*have) const {
+  const auto count = std::count_if(guests_.begin(), guests_.end(), [&](const Guest& guest) { return guest.*have; });
   return count == job_.size - 1;
 }
 
@@ -187,11 +194,11 @@ const Rendezvous::Guest* Rendezvous::find(Rank rank) const {
   return guest == guests_.end() ? nullptr : &*guest;
 }
 
-std::string Rendezvous::absentees() const {
+std::string Rendezvous::absentees(bool Guest::*have) const {
   std::vector<Rank> missing;
   for (Rank rank = 1; rank < job_.size; ++rank) {
     const Guest* guest = find(rank);
-    if (guest == nullptr || !guest->has_card) missing.push_back(rank);
+    if (guest == nullptr || !(guest->*have)) missing.push_back(rank);
   }
   std::string text = fmt::format("{} did not come to the store {} in time; rank 0 waits for {} at most",
                                  name_ranks(missing), job_.store, name_duration(job_.timeout));
@@ -211,8 +218,10 @@ Status Rendezvous::tell_all(const Status& reason) {
 Result<Membership> Rendezvous::conclude() {
   Membership membership;
   membership.star.resize(static_cast<std::size_t>(job_.size));
-  std::erase_if(guests_, [](const Guest& guest) { return !guest.has_card; });
-  for (Guest& guest : guests_) admission::send(guest.channel, table_);
+  is_concluding_ = true;
+  std::erase_if(guests_, [](const Guest& guest) { return !guest.has_address; });
+  const SharedFrame table = admission::share(table_);
+  for (Guest& guest : guests_) guest.channel.send(table);
   flush_all(std::max(deadline_, Clock::now() + std::chrono::seconds(1)));
   for (Guest& guest : guests_) {
     if (guest.channel.has_unsent()) {
@@ -221,17 +230,38 @@ Result<Membership> Rendezvous::conclude() {
     membership.star[static_cast<std::size_t>(guest.rank)] = std::move(guest.channel);
   }
   membership.size = job_.size;
-  membership.nonce = table_.nonce;
-  membership.silence = table_.silence;
-  membership.hosts = std::move(table_.hosts);
-  membership.machines = std::move(table_.machines);
+  membership.nonce = roster_.nonce;
+  membership.silence = roster_.silence;
+  membership.on_one_host = roster_.on_one_host;
+  membership.hosts = std::move(roster_.hosts);
+  membership.machines = std::move(roster_.machines);
   membership.addresses = std::move(table_.addresses);
   return membership;
 }
 
+/// Sends to all at once, until everybody has taken what is for them.
 void Rendezvous::flush_all(Clock::time_point deadline) {
+  const Clock::duration interval = job_.silence / 8;
+  Clock::time_point next_beat = Clock::now() + interval;
+  std::vector<pollfd> waiting;
+  while (Clock::now() < deadline) {
+    waiting.clear();
+    for (Guest& guest : guests_) {
+      guest.channel.flush();
+      if (guest.channel.has_unsent()) waiting.push_back({.fd = guest.channel.fd(), .events = POLLOUT, .revents = 0});
+    }
+    if (waiting.empty()) return;
+    ::poll(waiting.data(), waiting.size(), poll_timeout(std::min(deadline, next_beat)));
+    if (!is_concluding_ || Clock::now() < next_beat) continue;
+    next_beat = Clock::now() + interval;
+    beat();
+  }
+}
+
+/// To those that have the whole table, whose watches expect to hear rank 0 while the others are still being told.
+void Rendezvous::beat() {
   for (Guest& guest : guests_) {
-    while (guest.channel.has_unsent() && wait_for(guest.channel.fd(), POLLOUT, deadline)) guest.channel.flush();
+    if (!guest.channel.has_unsent()) watch_messages::send(guest.channel, watch_messages::Say::Beat);
   }
 }
 

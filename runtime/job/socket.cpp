@@ -1,5 +1,6 @@
 #include "runtime/job/socket.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -47,6 +48,39 @@ bool is_connected_to_itself(const Fd& socket) {
   return own_bytes == other_bytes && std::memcmp(&own, &other, own_bytes) == 0;
 }
 
+template <class T>
+SocketAddress address_of(const T& sockaddr, int family) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&sockaddr);
+  return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
+}
+
+/// `error`: the errno of a listener that is not open.
+Fd listen_one(const SocketAddress& address, int& error) {
+  Fd fd = open_stream(address.family);
+  const int on = 1, off = 0;
+  if (address.family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (fd.is_open() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+      ::bind(fd.get(), as_sockaddr(address), static_cast<socklen_t>(address.bytes.size())) == 0 &&
+      ::listen(fd.get(), SOMAXCONN) == 0) {
+    return fd;
+  }
+  error = errno;
+  return {};
+}
+
+/// The IPv4 address that stands in an IPv6 one, which a socket for both families shows; else the address itself.
+SocketAddress unmapped(const SocketAddress& address) {
+  sockaddr_in6 six{};
+  if (address.family != AF_INET6 || address.bytes.size() < sizeof(six)) return address;
+  std::memcpy(&six, address.bytes.data(), sizeof(six));
+  if (!IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) return address;
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = six.sin6_port;
+  std::memcpy(&four.sin_addr, six.sin6_addr.s6_addr + 12, sizeof(four.sin_addr));
+  return address_of(four, AF_INET);
+}
+
 Result<Fd> connect_one(const SocketAddress& address, Clock::time_point deadline) {
   Fd fd = open_stream(address.family);
   if (!fd.is_open()) return Status(Code::Transport, error_text(errno));
@@ -90,6 +124,14 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   return endpoint;
 }
 
+bool is_on_loopback(const Endpoint& endpoint) {
+  if (endpoint.host == "localhost") return true;
+  in_addr four{};
+  if (::inet_pton(AF_INET, endpoint.host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, endpoint.host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
 bool SocketAddress::is_loopback() const {
   if (family == AF_INET && bytes.size() >= sizeof(sockaddr_in)) {
     sockaddr_in address{};
@@ -105,13 +147,14 @@ bool SocketAddress::is_loopback() const {
 }
 
 std::string SocketAddress::to_string() const {
+  const SocketAddress shown = unmapped(*this);
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
-  if (::getnameinfo(as_sockaddr(*this), static_cast<socklen_t>(bytes.size()), host, sizeof(host), port, sizeof(port),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+  if (::getnameinfo(as_sockaddr(shown), static_cast<socklen_t>(shown.bytes.size()), host, sizeof(host), port,
+                    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return "an unknown address";
   }
-  return family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+  return shown.family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
@@ -137,22 +180,33 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
 Result<Fd> listen_at(const std::vector<SocketAddress>& addresses) {
   int error = 0;
   for (const SocketAddress& address : addresses) {
-    Fd fd = open_stream(address.family);
-    const int on = 1;
-    if (fd.is_open() && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-        ::bind(fd.get(), as_sockaddr(address), static_cast<socklen_t>(address.bytes.size())) == 0 &&
-        ::listen(fd.get(), SOMAXCONN) == 0) {
-      return fd;
-    }
-    error = errno;
+    Fd listener = listen_one(address, error);
+    if (listener.is_open()) return listener;
   }
+  return Status(Code::Transport, error_text(error));
+}
+
+Result<Fd> listen_everywhere(std::uint16_t port) {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  int error = 0;
+  Fd listener = listen_one(address_of(six, AF_INET6), error);
+  const bool has_no_six = error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
+  if (has_no_six) listener = listen_one(address_of(four, AF_INET), error);
+  if (listener.is_open()) return listener;
   return Status(Code::Transport, error_text(error));
 }
 
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline) {
   Status last(Code::Transport, "no address");
+  auto others = static_cast<int>(addresses.size());
   for (const SocketAddress& address : addresses) {
-    Result<Fd> fd = connect_one(address, deadline);
+    const auto now = Clock::now();
+    Result<Fd> fd = connect_one(address, now + (deadline - now) / others--);
     if (fd) return fd;
     last = fd.status();
   }

@@ -40,6 +40,10 @@ struct Endpoint {
   std::uint16_t port = 0;
 };
 
+/// Does the text itself say that the endpoint is on loopback: is its host localhost or a loopback address? Nothing is
+/// looked up: what other names stand for may differ between the hosts of a job.
+bool is_on_loopback(const Endpoint& endpoint);
+
 /// InvalidArgument, with what is allowed, if the text is not an endpoint or its port is 0.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
@@ -49,7 +53,7 @@ struct SocketAddress {
   std::vector<std::byte> bytes;
 
   bool is_loopback() const;
-  /// "127.0.0.1:4242", "[::1]:4242".
+  /// "127.0.0.1:4242", "[::1]:4242". An IPv4 address that a socket for both families shows is written as IPv4.
   std::string to_string() const;
 };
 
@@ -60,7 +64,10 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
 /// All sockets do not block and are closed in programs that the process executes.
 /// Listens at the first of the addresses that belongs to this host.
 Result<Fd> listen_at(const std::vector<SocketAddress>& addresses);
-/// Connects to the first of the addresses that answers before the deadline.
+/// Listens on all addresses of this host: of both families if it has both.
+Result<Fd> listen_everywhere(std::uint16_t port);
+/// Connects to the first of the addresses that answers before the deadline. Each has an equal share of the time that is
+/// left when its turn comes, so that one which never answers leaves some to the others.
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);
 /// The next connection that waits at a listening socket; not open if there is none.
 Fd accept_from(const Fd& listener);

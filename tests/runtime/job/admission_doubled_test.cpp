@@ -27,7 +27,7 @@ struct Guest {
 };
 
 admission::Card card(std::string host = "host1") {
-  return {.host = std::move(host), .machine = 1, .address = address_of(1), .left = std::chrono::seconds(10)};
+  return {.host = std::move(host), .machine = 1, .left = std::chrono::seconds(10)};
 }
 
 TEST(AdmissionDoubled, ASecondCardOfARankFailsTheJobByItsName) {
@@ -71,6 +71,30 @@ TEST(AdmissionDoubled, WhatARankSaysAfterItsCardFailsTheJob) {
   }
 }
 
+TEST(AdmissionDoubled, ASecondAddressOfARankFailsTheJobByItsName) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Guest guest(port, 1, 3), other(port, 2, 3);
+  ASSERT_TRUE(guest.admitted && other.admitted);
+  for (Guest* one : {&guest, &other}) admission::send(one->channel, card());
+  EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 3));
+  for (int i = 0; i < 2; ++i) admission::send(guest.channel, admission::Address{bytes_of(1)});
+  expect_contains(first.line(), "rank 1 at 127.0.0.1:");
+}
+
+TEST(AdmissionDoubled, ARankThatDiesBeforeItHasToldItsAddressFailsTheJobByItsName) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Guest guest(port, 1, 3), other(port, 2, 3);
+  ASSERT_TRUE(guest.admitted && other.admitted);
+  for (Guest* one : {&guest, &other}) admission::send(one->channel, card());
+  EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 3));
+  guest.channel.close();
+  const std::string said = first.line();
+  expect_contains(said, "peer failed: rank 1 at 127.0.0.1:");
+  expect_contains(said, "died while the job came together");
+}
+
 TEST(AdmissionDoubled, ACardIsTakenWithItsLongestNameAndNotWithALongerOne) {
   for (const std::size_t length : {admission::longest_host, admission::longest_host + 1}) {
     const ReservedPort port;
@@ -78,12 +102,12 @@ TEST(AdmissionDoubled, ACardIsTakenWithItsLongestNameAndNotWithALongerOne) {
     Guest guest(port, 1, 2);
     ASSERT_TRUE(guest.admitted);
     admission::send(guest.channel, card(std::string(length, 'h')));
-    const std::string said = first.line();
     if (length == admission::longest_host) {
-      expect_contains(said, "ok ");
-      EXPECT_TRUE(admission::read_table(next_frame(guest.channel), 2));
+      EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 2));
+      admission::send(guest.channel, admission::Address{bytes_of(1)});
+      expect_contains(first.line(), "ok ");
     } else {
-      expect_contains(said, "rank 1 at 127.0.0.1:");
+      expect_contains(first.line(), "rank 1 at 127.0.0.1:");
     }
   }
 }

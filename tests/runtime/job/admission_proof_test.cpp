@@ -103,7 +103,11 @@ Frame sent(const Message& message) {
   int ends[2];
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
   Channel to{Fd(ends[0]), 4096}, from{Fd(ends[1]), 4096};
-  admission::send(to, message);
+  if constexpr (std::is_same_v<Message, SharedFrame>) {
+    to.send(message);
+  } else {
+    admission::send(to, message);
+  }
   return next_frame(from);
 }
 
@@ -119,9 +123,11 @@ TEST(AdmissionProof, MessagesOneByteTooLongOrTooShortAreNone) {
       {"claim", sent(Claim{}), [](const Frame& frame) { return read_claim(frame).has_value(); }},
       {"admitted", sent(Proof{}), [](const Frame& frame) { return read_admitted(frame).has_value(); }},
       {"refused", sent(Status(Code::Mismatch, "text")), [](const Frame& f) { return read_refused(f).has_value(); }},
-      {"card", sent(Card{.host = "here", .address = address_of(1)}), [](const Frame& f) { return !!read_card(f); }},
-      {"table", sent(Table{.hosts = {"here"}, .machines = {1}, .addresses = {address_of(1)}}),
-       [](const Frame& frame) { return read_table(frame, 1).has_value(); }},
+      {"card", sent(Card{.host = "here"}), [](const Frame& f) { return !!read_card(f); }},
+      {"roster", sent(share(Roster{.hosts = {"here"}, .machines = {1}})),
+       [](const Frame& f) { return !!read_roster(f, 1); }},
+      {"address", sent(Address{bytes_of(1)}), [](const Frame& f) { return !!read_address(f); }},
+      {"table", sent(share(Table{{bytes_of(1)}})), [](const Frame& f) { return !!read_table(f, 1); }},
   };
   for (const Message& message : messages) {
     EXPECT_TRUE(message.is_read(message.frame)) << message.name;

@@ -35,14 +35,36 @@ TEST(Admission, ManyStrangersDoNotKeepARankOut) {
   expect_contains(other.line(), "ok ");
 }
 
+// As when all ranks of a large job start at once, and each takes its time to prove that it holds the key.
+TEST(Admission, RanksThatComeTogetherAreAllKept) {
+  const ReservedPort port;
+  constexpr Rank size = 301;
+  Process first = start(job(0, size, port.store()));
+  std::vector<Channel> guests;
+  std::vector<admission::Nonce> nonces;
+  for (Rank rank = 1; rank < size; ++rank) {
+    guests.push_back(connect_raw(port));
+    const auto hello = admission::read_hello(next_frame(guests.back()));
+    ASSERT_TRUE(hello) << "rank " << rank;
+    nonces.push_back(hello->nonce);
+  }
+  for (Rank rank = 1; rank < size; ++rank) {
+    const auto i = static_cast<std::size_t>(rank - 1);
+    admission::Claim claim{.rank = rank, .size = size};
+    claim.proof = *admission::prove("the right key", admission::Speaker::Guest, nonces[i], claim);
+    admission::send(guests[i], claim);
+    ASSERT_TRUE(admission::read_admitted(next_frame(guests[i]))) << "rank " << rank;
+  }
+}
+
 TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   const ReservedPort port;
   Process first = start(job(0, 2, port.store(), 500ms));
   Channel stranger = connect_raw(port);
   admission::send(stranger, admission::Claim{.version = 99, .rank = 1, .size = 2});
   next_frame(stranger);
-  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 2 and this rank 99");
-  expect_contains(first.line(), "that speaks protocol 99, not 2");
+  expect_contains(refusal(stranger), "mismatch: rank 0 speaks protocol 3 and this rank 99");
+  expect_contains(first.line(), "that speaks protocol 99, not 3");
 }
 
 TEST(Admission, AProofMadeForAnotherConnectionIsRefused) {

@@ -23,15 +23,18 @@ inline Job job(Rank rank, Rank size, const std::string& store,
           .silence = std::chrono::seconds(10)};
 }
 
-inline std::vector<std::byte> address_of(Rank rank) {
+inline std::vector<std::byte> bytes_of(Rank rank) {
   return std::vector<std::byte>(3 + static_cast<std::size_t>(rank) * 100, std::byte(rank));
+}
+inline MakeAddress address_of(Rank rank) {
+  return [rank](bool) { return bytes_of(rank); };
 }
 
 /// "ok 1234567 host0 host1 ..." if all is as address_of() says, or the error.
 inline std::string outcome(const Result<Membership>& membership) {
   if (!membership) return membership.status().to_string();
   for (Rank rank = 0; rank < membership->size; ++rank) {
-    if (membership->addresses[static_cast<std::size_t>(rank)] != address_of(rank)) return "wrong address";
+    if (membership->addresses[static_cast<std::size_t>(rank)] != bytes_of(rank)) return "wrong address";
     const bool connected = membership->star[static_cast<std::size_t>(rank)].is_open();
     if (connected != (rank != membership->rank && (membership->rank == 0 || rank == 0))) return "no star";
   }

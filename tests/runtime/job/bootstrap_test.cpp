@@ -62,6 +62,70 @@ TEST(Bootstrap, RanksOfOneNameOnOneMachineShareAHost) {
   for (const Hosts& hosts : seen) EXPECT_EQ(hosts, Hosts(std::vector<Rank>{0, 1, 2, 0, 2}));
 }
 
+/// Where the ranks of a job are, and what that makes of it.
+struct Places {
+  std::string host_of_store;
+  std::vector<std::pair<std::string, std::uint64_t>> places;
+  bool are_one_host;
+};
+
+TEST(Bootstrap, AllRanksAreToldAlikeWhetherTheyAreOnOneHost) {
+  const std::vector<Places> cases = {{"127.0.0.1", {{"a", 1}, {"b", 2}, {"c", 0}}, true},
+                                     {"localhost", {{"a", 0}, {"b", 0}}, true},
+                                     {"0.0.0.0", {{"a", 1}, {"a", 1}, {"a", 1}}, true},
+                                     {"0.0.0.0", {{"a", 1}, {"a", 1}, {"a", 2}}, false},
+                                     {"0.0.0.0", {{"a", 1}, {"b", 1}}, false},
+                                     {"0.0.0.0", {{"a", 0}, {"a", 0}}, false}};
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    const auto& [host, places, are_one_host] = cases[number];
+    const ReservedPort port;
+    std::vector<std::string> told(places.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      threads.emplace_back([&, i] {
+        Job mine =
+            job(static_cast<Rank>(i), static_cast<Rank>(places.size()), host + ":" + std::to_string(port.number()));
+        std::tie(mine.host, mine.machine) = places[i];
+        const auto membership = join(mine, [&](bool on_one_host) {
+          told[i] = on_one_host ? "one" : "several";
+          return std::vector<std::byte>();
+        });
+        ASSERT_TRUE(membership) << membership.status().to_string();
+        EXPECT_EQ(membership->on_one_host, are_one_host) << "case " << number << " rank " << i;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(told, std::vector<std::string>(places.size(), are_one_host ? "one" : "several")) << "case " << number;
+  }
+}
+
+TEST(Bootstrap, ARankThatCannotMakeItsAddressEndsTheJobOnAllRanksAtOnce) {
+  for (const Rank broken : {0, 2}) {
+    const ReservedPort port;
+    std::vector<Status> ends(4);
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < 4; ++rank) {
+      threads.emplace_back([&, rank] {
+        const MakeAddress fails = [](bool) -> Result<std::vector<std::byte>> {
+          return Status(Code::Internal, "no room");
+        };
+        ends[static_cast<std::size_t>(rank)] =
+            join(job(rank, 4, port.store()), rank == broken ? fails : address_of(rank)).status();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (Rank rank = 0; rank < 4; ++rank) {
+      const std::string text = ends[static_cast<std::size_t>(rank)].to_string();
+      if (rank == broken) {
+        EXPECT_EQ(text, "internal error: no room");
+      } else {
+        expect_contains(text, "peer failed: rank " + std::to_string(broken) + " at ");
+        expect_contains(text, "can't join: no room");
+      }
+    }
+  }
+}
+
 TEST(Bootstrap, RanksAsThreadsOfOneProcessJoin) {
   const ReservedPort port;
   std::vector<std::string> outcomes(4);
@@ -210,7 +274,8 @@ TEST(Bootstrap, RanksSizesAndTimesThatCannotBeAreRefused) {
   for (const Job& bad : {bad_rank, bad_size, bad_time}) {
     EXPECT_EQ(join(bad, {}).status().code(), Code::InvalidArgument);
   }
-  EXPECT_EQ(join(job(1, 2, "localhost:29500"), std::vector<std::byte>(1 << 17)).status().code(), Code::InvalidArgument);
+  const auto too_long = [](bool) { return std::vector<std::byte>((1 << 16) + 1); };
+  EXPECT_EQ(join(job(0, 1, ""), too_long).status().code(), Code::InvalidArgument);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "runtime/job/listeners.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/runtime/job/bootstrap_job.hpp"
@@ -44,13 +45,54 @@ TEST(Listeners, HaveAddressesOfBothFamilies) {
 
 TEST(Listeners, OfNoProcessAreNone) { EXPECT_TRUE(listeners_of(-1).empty()); }
 
-TEST(Bootstrap, OnlyAStoreOnLoopbackKeepsAJobToOneHost) {
+TEST(Endpoints, AreOnLoopbackIfTheirTextSaysSo) {
   for (const char* store : {"127.0.0.1:29500", "127.8.9.1:29500", "[::1]:29500", "localhost:29500"}) {
-    EXPECT_TRUE(is_on_one_host(store)) << store;
+    EXPECT_TRUE(is_on_loopback(*parse_endpoint(store))) << store;
   }
-  for (const char* store : {"0.0.0.0:29500", "192.0.2.1:29500", "[2001:db8::1]:29500", "no.such.host.invalid:1", ""}) {
-    EXPECT_FALSE(is_on_one_host(store)) << store;
+  for (const char* store : {"0.0.0.0:29500", "126.0.0.1:29500", "128.0.0.1:29500", "[::]:29500", "[2001:db8::1]:29500",
+                            "no.such.host.invalid:1", "127.0.0.1.example.org:1", "localhost.example.org:1"}) {
+    EXPECT_FALSE(is_on_loopback(*parse_endpoint(store))) << store;
   }
+}
+
+// Debian's /etc/hosts gives the machine's own name the address 127.0.1.1, which no other machine reaches.
+TEST(Listeners, OfAStoreThatIsNotOnLoopbackAreOnAllAddresses) {
+  char name[256] = {};
+  ASSERT_EQ(::gethostname(name, sizeof(name) - 1), 0);
+  const test::ReservedPort port;
+  const std::string store = name + std::string(":") + std::to_string(port.number());
+  if (!resolve(*parse_endpoint(store))) GTEST_SKIP() << name << " has no address";
+  const test::Process first = start(job(0, 2, store));
+  const auto until = Clock::now() + std::chrono::seconds(10);
+  std::string where;
+  while (where.empty() && Clock::now() < until) {
+    for (const SocketAddress& one : listeners_of(first.pid())) {
+      const std::string text = one.to_string();
+      if (text.ends_with(std::to_string(port.number()))) where = text.substr(0, text.rfind(':'));
+    }
+  }
+  EXPECT_TRUE(where == "[::]" || where == "0.0.0.0") << where;
+}
+
+TEST(Connections, AnAddressThatDoesNotAnswerLeavesTimeToTheNext) {
+  const test::ReservedPort first, second;
+  const Result<Fd> mute = listen_at(*resolve(*parse_endpoint(first.store())));
+  const Result<Fd> open = listen_at(*resolve(*parse_endpoint(second.store())));
+  ASSERT_TRUE(mute && open);
+  ASSERT_EQ(::listen(mute->get(), 0), 0);  // whoever comes when its queue is full hears nothing
+  const auto silent = *resolve(*parse_endpoint(first.store()));
+  std::vector<Fd> queue;
+  for (bool full = false; !full;) {
+    Result<Fd> next = connect_to(silent, Clock::now() + std::chrono::milliseconds(200));
+    full = !next;
+    if (next) queue.push_back(*std::move(next));
+    ASSERT_LT(queue.size(), 100u);
+  }
+  std::vector<SocketAddress> both = silent;
+  both.push_back(resolve(*parse_endpoint(second.store()))->front());
+  const Result<Fd> reached = connect_to(both, Clock::now() + std::chrono::seconds(1));
+  ASSERT_TRUE(reached) << reached.status().to_string();
+  EXPECT_EQ(peer_name(*reached), second.store());
 }
 
 }  // namespace
