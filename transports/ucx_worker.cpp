@@ -18,6 +18,8 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/values/thread.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -217,6 +219,7 @@ void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worke
 Result<UcxWorker> start_ucx(const UcxOptions& options) {
   const StartTurn turn(options);
   set_defaults(options);
+  const SignalsBlocked blocked;  // also in the thread that UCX starts
   Result<UcxWorker> ucx = start(options);
   if (ucx || std::getenv("UCX_TLS")) return ucx;
   // Programs that take no turns may have taken the room in /dev/shm that was free a moment ago.

@@ -4,12 +4,14 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/values/thread.hpp"
+
 namespace lacuna::kernels {
 
 /// A thread that does what others ask it for, one after another, while they wait.
 class OwnThread {
  public:
-  OwnThread() : thread_([this] { serve(); }) {}
+  OwnThread() : thread_(start_thread([this] { serve(); })) {}
   OwnThread(const OwnThread&) = delete;
   OwnThread& operator=(const OwnThread&) = delete;
   ~OwnThread();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
@@ -88,7 +89,12 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
               fragment_bytes_);
   }
-  if (options_.progress_thread) thread_ = start_thread([this] { progress_loop(); });
+  if (!options_.progress_thread) return {};
+  try {
+    thread_ = start_thread([this] { progress_loop(); });
+  } catch (const std::system_error& error) {
+    return {Code::Internal, fmt::format("the thread that makes progress can't be started: {}", error.what())};
+  }
   return {};
 }
 

@@ -47,6 +47,16 @@ TEST(Start, AJobWhoseStoreIsOnLoopbackListensNowhereElse) {
   }
 }
 
+// A signal that the program blocks in all of its own threads, to take it by sigwait() say, stays with the program.
+TEST(Start, NoThreadOfTheLibraryTakesSignals) {
+  const Words looks = {LACUNA_WORKER, "size=2",
+                       "signals=4"};  // the watch's two, UCX's, and the one that makes progress
+  Job ranks({looks, looks}, {{"LACUNA_PROGRESS", "thread"}, {"UCX_TLS", "tcp,self"}});
+  for (std::size_t rank : {0, 1}) {
+    EXPECT_TRUE(ranks[rank].says("signals: ok", to_start)) << ranks[rank].output();
+  }
+}
+
 TEST(Start, NetworkDevicesOfTheUsersChoiceAreTaken) {
   const std::string device = outward_device();
   if (device.empty()) GTEST_SKIP() << "this host has the loopback device only";

@@ -19,6 +19,7 @@
 #include "tests/processes/worker_conformance.hpp"
 #include "tests/processes/worker_fork.hpp"
 #include "tests/processes/worker_loop.hpp"
+#include "tests/processes/worker_signals.hpp"
 #include "tests/processes/worker_soak.hpp"
 #include "tests/processes/worker_storm.hpp"
 #include "tests/support/event_loop.hpp"
@@ -106,6 +107,13 @@ class Worker {
   bool orphan(const std::string&) {
     leave_a_child();
     return true;
+  }
+
+  /// signals=N: the N threads of the library block all signals.
+  bool signals(const std::string& threads) {
+    const Status status = find_signals_blocked(std::stoul(threads));
+    fmt::print("signals: {}\n", status.to_string());
+    return status.is_ok();
   }
 
   /// draws: prints whose terms random calls without a sampler have, piece by piece.
@@ -260,7 +268,7 @@ int work(const std::vector<std::string>& arguments) {
       {"talk", &Worker::talk},         {"posts", &Worker::posts},
       {"child", &Worker::child},       {"orphan", &Worker::orphan},
       {"soak", &Worker::soak},         {"draws", &Worker::draws},
-      {"outer", &Worker::outer}};
+      {"outer", &Worker::outer},       {"signals", &Worker::signals}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

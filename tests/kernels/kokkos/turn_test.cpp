@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
@@ -86,6 +87,17 @@ TEST(Turn, AThreadOfItsOwnRunsAll) {
   EXPECT_EQ(shared->sum, callers * rounds);
   EXPECT_EQ(shared->ids.size(), 1u);
   EXPECT_FALSE(shared->ids.contains(std::this_thread::get_id()));
+}
+
+TEST(Turn, AThreadOfItsOwnTakesNoSignalOfTheProgram) {
+  OwnThread thread;
+  Turn turn;
+  turn.set_thread(&thread);
+  sigset_t blocked;
+  turn.run([&] { ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked); });
+  for (const int number : {SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGTERM, SIGCHLD, SIGALRM, SIGPROF}) {
+    EXPECT_EQ(sigismember(&blocked, number), 1) << "signal " << number;
+  }
 }
 
 }  // namespace
