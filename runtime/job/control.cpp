@@ -1,7 +1,7 @@
 #include "runtime/job/control.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,21 +17,16 @@ namespace {
 
 using watch_messages::Say;
 
-constexpr std::chrono::milliseconds longest_farewell{200};
-constexpr std::chrono::milliseconds help_interval{1};
-constexpr std::chrono::milliseconds slow_help_interval{10};
-
-short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
-
 }  // namespace
 
-Control::Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake)
+Control::Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller)
     : rank_(membership.rank),
       silence_(membership.silence),
       period_(std::max<Clock::duration>(membership.silence / 4, std::chrono::milliseconds(1))),
       times_(times),
       watched_(watched),
       wake_(std::move(wake)),
+      poller_(std::move(poller)),
       submitted_(times.throttle),
       looked_at_(times.throttle),
       attendant_(watched) {
@@ -43,12 +38,17 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
     members_.push_back(std::move(one));
   }
   membership.star.clear();
+  left_.resize(members_.size());
+  epoll_event woken{.events = EPOLLIN, .data = {.u32 = static_cast<std::uint32_t>(size())}};
+  ::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, wake_.get(), &woken);
 }
 
 bool Control::submit(Trouble trouble) {
   {
     const std::lock_guard lock(mutex_);
-    if (trouble.kind == Trouble::Kind::Stalled && !submitted_.admit(call_of(trouble), Clock::now())) return false;
+    const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
+    if (can_wait && trouble.peer >= 0 && !left_[static_cast<std::size_t>(trouble.peer)]) return false;
+    if (can_wait && !submitted_.admit(call_of(trouble), Clock::now())) return false;
     orders_.troubles.push_back(std::move(trouble));
   }
   wake();
@@ -88,6 +88,8 @@ Control::Orders Control::take_orders() {
 void Control::run() {
   next_beat_ = now_ = Clock::now();
   for (Member& one : members_) one.heard = now_;
+  // What came with the last words of the bootstrap has been read already.
+  for (Rank rank = 0; rank < size(); ++rank) attend(rank);
   while (true) {
     sleep();
     const Clock::time_point last = std::exchange(now_, Clock::now());
@@ -95,7 +97,7 @@ void Control::run() {
       // This thread did not run for a while, so it could not hear the others.
       for (Member& one : members_) one.heard = now_;
     }
-    for (Rank rank = 0; rank < size(); ++rank) attend(rank);
+    for (Rank rank : ready_) attend(rank);
     Orders orders = take_orders();
     for (Trouble& trouble : orders.troubles) raise(std::move(trouble));
     if (orders.compare_clocks) {
@@ -114,34 +116,6 @@ void Control::run() {
       return compare_goodbyes();
     }
   }
-}
-
-void Control::sleep() {
-  std::vector<pollfd> waiting{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
-  for (const Member& one : members_) {
-    if (one.channel.is_open()) {
-      waiting.push_back({.fd = one.channel.fd(), .events = events_of(one.channel), .revents = 0});
-    }
-  }
-  const Clock::time_point until = next_duty();
-  ::poll(waiting.data(), waiting.size(), until == Clock::time_point::max() ? -1 : poll_timeout(until));
-  eventfd_t count = 0;
-  if (waiting.front().revents != 0) ::eventfd_read(wake_.get(), &count);
-}
-
-Clock::time_point Control::next_duty() const {
-  const auto is_open = [](const Member& one) { return one.channel.is_open(); };
-  const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
-  Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
-  for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
-  if (now_ < help_until_)
-    next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
-  if (failed_ && !released_ && member(rank_).has_stopped) next = std::min(next, stop_until_);
-  for (const Fallback& one : fallbacks_) next = std::min(next, one.until);
-  for (const Member& one : members_) {
-    if (!failed_ && !one.has_left && one.channel.is_open()) next = std::min(next, missed_at(one));
-  }
-  return next;
 }
 
 void Control::attend(Rank rank) {
@@ -170,13 +144,16 @@ void Control::take(Rank rank, const Frame& frame) {
       log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {
-        tell_all(Say::Leaving);
+        for (Member& one : members_) {
+          if (one.channel.is_open()) watch_messages::send_leaving(one.channel, rank);
+        }
       } else {
         hub_leaves();
       }
       break;
     case Say::Leaving:
       help_until_ = now_ + longest_leave;
+      if (const auto leaver = watch_messages::read_leaving(frame)) note_leaver(*leaver);
       break;
     case Say::Report:
       if (auto trouble = watch_messages::read_report(frame); trouble && is_plausible(*trouble)) {
@@ -215,11 +192,17 @@ void Control::note_goodbye(Rank rank, const Frame& frame) {
   from.reached = watch_messages::read_goodbye(frame).value_or(std::vector<Reach>());
   from.has_left = true;
   from.left_at = now_;
+  note_leaver(rank);
+}
+
+void Control::note_leaver(Rank rank) {
+  const std::lock_guard lock(mutex_);
+  if (rank >= 0 && rank < size()) left_[static_cast<std::size_t>(rank)] = true;
 }
 
 void Control::lose(Rank rank, std::string_view how) {
   Member& lost = member(rank);
-  lost.channel.close();
+  forget(lost);
   if (!lost.has_left) conclude({Code::PeerFailed, fmt::format("{} {}", name_rank(rank, lost.host), how)});
 }
 
@@ -309,26 +292,6 @@ void Control::say_goodbye(std::vector<Reach> reached) {
 
 void Control::help_leavers() {
   if (now_ < help_until_) attendant_.help();
-}
-
-void Control::farewell() {
-  const Clock::time_point until = Clock::now() + longest_farewell;
-  std::vector<pollfd> waiting;
-  do {
-    waiting.clear();
-    for (Rank rank = 0; rank < size(); ++rank) {
-      Channel& channel = member(rank).channel;
-      channel.flush();
-      if (channel.is_open() && !channel.has_unsent()) channel.finish();
-      const bool ended = !channel.fill();
-      while (const std::optional<Frame> frame = channel.next()) {
-        if (static_cast<Say>(frame->kind) == Say::Goodbye) note_goodbye(rank, *frame);
-      }
-      if (ended) channel.close();
-      if (channel.is_open()) waiting.push_back({.fd = channel.fd(), .events = events_of(channel), .revents = 0});
-    }
-    ::poll(waiting.data(), waiting.size(), waiting.empty() ? 0 : poll_timeout(until));
-  } while (!waiting.empty() && Clock::now() < until);
 }
 
 void Control::compare_goodbyes() const {

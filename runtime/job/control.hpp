@@ -19,11 +19,12 @@ namespace lacuna::runtime {
 /// run() waits for nothing but its connections: an attendant does what may take the process long.
 class Control {
  public:
-  /// `wake`: an eventfd that does not block.
-  Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake);
+  /// `wake`: an eventfd that does not block. `poller`: an epoll.
+  Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller);
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
-  /// True if the trouble is news; it waits for run() then.
+  /// True if the trouble is news; it waits for run() then. A message that stalls is none while its peer is there: peers
+  /// may wait for messages for as long as they like.
   bool submit(Trouble trouble);
   void leave(std::vector<Reach> reached);
   void stop();
@@ -41,6 +42,7 @@ class Control {
   struct Member {
     std::string host;
     Channel channel;
+    std::uint32_t awaited = 0;  // what the poller is to wake us for
     Clock::time_point heard;
     bool has_left = false;     // it has said goodbye
     bool has_stopped = false;  // it has heard the verdict on the job, or is gone
@@ -67,20 +69,25 @@ class Control {
     Clock::time_point until;
   };
 
-  // The loop and the connections (control.cpp)
+  // Sleeping (control_poll.cpp)
+  void await(Rank rank);
+  void forget(Member& one);
   void sleep();
   Clock::time_point next_duty() const;
+  void farewell();
+
+  // The loop and the connections (control.cpp)
   void wake() const;
   void close_in_child() const;
   Orders take_orders();
   void attend(Rank rank);
   void take(Rank rank, const Frame& frame);
   void note_goodbye(Rank rank, const Frame& frame);
+  void note_leaver(Rank rank);
   void lose(Rank rank, std::string_view how);
   void keep_time();
   void say_goodbye(std::vector<Reach> reached);
   void help_leavers();
-  void farewell();
   void compare_goodbyes() const;
   void conclude(const Status& verdict);
   void tell_stopped();
@@ -106,6 +113,7 @@ class Control {
   bool is_plausible(const Trouble& trouble) const;
   bool is_poisoned(std::uint64_t communicator) const;
   void inquire(Rank reporter, Trouble trouble);
+  void judge_message(Rank reporter, const Trouble& trouble);
   void take_answer(Rank rank, const Frame& frame);
   void settle();
   bool is_settled(const Inquiry& inquiry) const;
@@ -118,17 +126,19 @@ class Control {
   const Clock::duration period_;  // in which a rank that runs is heard, which beats twice in it
   const WatchTimes times_;
   Watched& watched_;
-  const Fd wake_;
+  const Fd wake_, poller_;
 
-  mutable std::mutex mutex_;  // of the next five
+  mutable std::mutex mutex_;  // of the next six
   Orders orders_;
+  std::vector<bool> left_;  // by rank: it has said goodbye, as far as this rank knows
   Throttle submitted_;
   ClockComparison clocks_;
   int clock_answers_ = 0;
   std::condition_variable clock_answered_;
 
   std::vector<Member> members_;
-  Clock::time_point now_;  // read once in a round: a rank that is suspended in the midst of one blames nobody
+  std::vector<Rank> ready_;  // whose connections are to be looked at in this round
+  Clock::time_point now_;    // read once in a round: a rank that is suspended in the midst of one blames nobody
   Clock::time_point next_beat_;
   Clock::time_point help_until_;  // leavers to be heard
   Clock::time_point stop_until_;  // after a verdict, others to stop

@@ -52,6 +52,10 @@ void Control::inquire(Rank reporter, Trouble trouble) {
     }
     return;
   }
+  if (trouble.peer >= 0) {
+    if (!can_wait || looked_at_.admit(call, now_)) judge_message(reporter, trouble);
+    return;
+  }
   const auto is_theirs = [&](const Inquiry& open) {
     return open.reporter == reporter && reporter != rank_ && (open.trouble.kind == Trouble::Kind::Stalled) == can_wait;
   };
@@ -73,6 +77,18 @@ void Control::inquire(Rank reporter, Trouble trouble) {
     if (one.channel.is_open()) watch_messages::send_ask(one.channel, {.inquiry = inquiry.id, .call = call});
   }
   inquiries_.push_back(std::move(inquiry));
+}
+
+/// Only its peer can be the reason, by having left; so nobody is asked.
+void Control::judge_message(Rank reporter, const Trouble& trouble) {
+  std::vector<Account> accounts(members_.size());
+  const Member& peer = member(trouble.peer);
+  if (peer.has_left) {
+    accounts[static_cast<std::size_t>(trouble.peer)] = account_of_leaver(trouble, peer.reached, now_ - peer.left_at);
+  }
+  if (auto reason = judge(trouble, reporter, accounts)) {
+    poison({*std::move(reason), trouble.communicator, trouble.members}, rank_);
+  }
 }
 
 void Control::take_answer(Rank rank, const Frame& frame) {

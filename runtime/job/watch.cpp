@@ -1,6 +1,7 @@
 #include "runtime/job/watch.hpp"
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <system_error>
@@ -14,9 +15,10 @@ namespace lacuna::runtime {
 Watch::Watch(std::unique_ptr<Control> control) : control_(std::move(control)) {}
 
 Result<std::unique_ptr<Watch>> Watch::start(Membership& membership, Watched& watched, const WatchTimes& times) {
-  Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (!wake.is_open()) return Status(Code::Internal, "the watch gets no file descriptor");
-  std::unique_ptr<Watch> watch(new Watch(std::make_unique<Control>(membership, watched, times, std::move(wake))));
+  Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!wake.is_open() || !poller.is_open()) return Status(Code::Internal, "the watch gets no file descriptor");
+  std::unique_ptr<Watch> watch(
+      new Watch(std::make_unique<Control>(membership, watched, times, std::move(wake), std::move(poller))));
   if (watch->control_->size() > 1) {
     if (Status started = watch->start_thread(); !started) return started;
   }

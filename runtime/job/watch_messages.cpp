@@ -66,6 +66,10 @@ std::optional<T> complete(const Decoder& body, T value) {
 
 void send(Channel& channel, Say kind) { send(channel, kind, Encoder()); }
 
+void send_leaving(Channel& channel, Rank rank) {
+  send(channel, Say::Leaving, Encoder().put(static_cast<std::int32_t>(rank)));
+}
+
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
   Encoder body;
   const std::size_t count = std::min(reached.size(), most_reaches);
@@ -110,6 +114,12 @@ void send_time(Channel& channel, Say kind, const Time& time) {
   Encoder body;
   for (Clock::time_point one : {time.asked, time.theirs}) body.put(std::int64_t{one.time_since_epoch().count()});
   send(channel, kind, body);
+}
+
+std::optional<Rank> read_leaving(const Frame& frame) {
+  Decoder body(frame.body);
+  const Rank rank = body.get<std::int32_t>();
+  return complete(body, rank);
 }
 
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame) {

@@ -24,7 +24,7 @@ enum class Say : std::uint8_t {
   Verdict,    ///< the job, or a communicator, has failed
   Stopped,    ///< to rank 0: this rank has heard the verdict on the job and moves no data any more
   Released,   ///< from rank 0: all have stopped
-  Leaving,    ///< from rank 0: some rank waits until it has been heard
+  Leaving,    ///< from rank 0: this rank has said goodbye, and waits until it has been heard
   AskTime,    ///< to rank 0: what does your clock say?
   Time,       ///< from rank 0
 };
@@ -54,6 +54,7 @@ struct Time {
 
 /// Any that says no more than its kind.
 void send(Channel& channel, Say kind);
+void send_leaving(Channel& channel, Rank rank);
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
 void send_report(Channel& channel, const Trouble& trouble);
 void send_ask(Channel& channel, const Ask& ask);
@@ -62,6 +63,7 @@ void send_verdict(Channel& channel, const Verdict& verdict);
 void send_time(Channel& channel, Say kind, const Time& time);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
+std::optional<Rank> read_leaving(const Frame& frame);
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame);
 std::optional<Trouble> read_report(const Frame& frame);
 std::optional<Ask> read_ask(const Frame& frame);

@@ -338,6 +338,45 @@ TEST(Judge, ALeaverThatNeverCalledOnACommunicatorLeftBefore) {
   EXPECT_EQ(state_for(1, 8), Account::State::Left);
 }
 
+/// As a rank reports that waits for a message of rank `peer`.
+Trouble message_trouble(Kind kind, Rank peer) {
+  Trouble missing = trouble(kind, 2, "receive");
+  missing.name = "a message with tag 2 between ranks 1 and " + std::to_string(peer);
+  missing.peer = peer;
+  return missing;
+}
+
+TEST(WatchOfThreads, AMessageThatStallsIsNobodysTroubleWhileItsPeerIsThere) {
+  Local job(4);
+  for (const Rank peer : {0, 2, 3}) {
+    for (std::size_t rank : {0, 1}) job.watches[rank]->report(message_trouble(Kind::Stalled, peer));
+  }
+  job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
+  job.expect_verdict_everywhere("timed out: call 3 ran out of time on rank 1: barrier; ranks 0-3 have not posted it");
+  for (const Client& client : job.clients) EXPECT_EQ(client.questions(), 1);  // about the call
+}
+
+TEST(WatchOfThreads, NobodyIsAskedAboutAMessageThatExpires) {
+  Local job(3, {.gather = 60s, .fallback = 60s});
+  job.clients[2].answer(false);
+  job.watches[1]->report(message_trouble(Kind::Expired, 2));
+  job.expect_verdict_everywhere(
+      "timed out: a message with tag 2 between ranks 1 and 2 ran out of time on rank 1: receive");
+  job.clients[2].answer(true);
+}
+
+TEST(WatchOfThreads, AMessageOfARankThatHasLeftFailsOnceItCanNoLongerCome) {
+  Local job(3, {.throttle = 10ms});
+  job.leave(2, 0);
+  const auto until = Clock::now() + 30s;
+  while (job.clients[1].verdicts() == 0 && Clock::now() < until) {
+    job.watches[1]->report(message_trouble(Kind::Stalled, 2));
+    std::this_thread::sleep_for(50ms);
+  }
+  job.expect_verdict_everywhere_but(
+      2, "peer failed: rank 2 left the job before a message with tag 2 between ranks 1 and 2");
+}
+
 TEST(Judge, WhatALeaverHasSentMayStillComeForAWhile) {
   Trouble missing = trouble(Kind::Stalled, 1);
   missing.name = "a message with tag 2 between ranks 0 and 1";

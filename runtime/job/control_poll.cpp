@@ -1,0 +1,92 @@
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/job/control.hpp"
+
+// When the watch's thread sleeps, and what wakes it.
+namespace lacuna::runtime {
+namespace {
+
+using watch_messages::Say;
+
+constexpr std::chrono::milliseconds longest_farewell{200};
+constexpr std::chrono::milliseconds help_interval{1};
+constexpr std::chrono::milliseconds slow_help_interval{10};
+constexpr std::size_t most_ready = 64;  // connections that one round serves; the next serves the others
+
+short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
+
+}  // namespace
+
+/// Lets the poller wake us for what the connection now waits for.
+void Control::await(Rank rank) {
+  Member& one = member(rank);
+  if (!one.channel.is_open()) return;
+  const std::uint32_t wanted = one.channel.has_unsent() ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  if (wanted == one.awaited) return;
+  epoll_event event{.events = wanted, .data = {.u32 = static_cast<std::uint32_t>(rank)}};
+  ::epoll_ctl(poller_.get(), one.awaited == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, one.channel.fd(), &event);
+  one.awaited = wanted;
+}
+
+void Control::forget(Member& one) {
+  if (one.awaited != 0) ::epoll_ctl(poller_.get(), EPOLL_CTL_DEL, one.channel.fd(), nullptr);
+  one.awaited = 0;
+  one.channel.close();
+}
+
+/// Until something is to be done; `ready_` are those whose connections may have something for us.
+void Control::sleep() {
+  for (Rank rank = 0; rank < size(); ++rank) await(rank);
+  const Clock::time_point until = next_duty();
+  std::array<epoll_event, most_ready> events;
+  const int timeout = until == Clock::time_point::max() ? -1 : poll_timeout(until);
+  const int count = ::epoll_wait(poller_.get(), events.data(), static_cast<int>(events.size()), timeout);
+  ready_.clear();
+  for (int i = 0; i < count; ++i) {
+    const auto rank = static_cast<Rank>(events[static_cast<std::size_t>(i)].data.u32);
+    eventfd_t wakes = 0;
+    rank < size() ? ready_.push_back(rank) : static_cast<void>(::eventfd_read(wake_.get(), &wakes));
+  }
+}
+
+Clock::time_point Control::next_duty() const {
+  const auto is_open = [](const Member& one) { return one.channel.is_open(); };
+  const bool beats = std::any_of(members_.begin(), members_.end(), is_open);
+  Clock::time_point next = beats ? next_beat_ : Clock::time_point::max();
+  for (const Inquiry& inquiry : inquiries_) next = std::min(next, inquiry.until);
+  if (now_ < help_until_)
+    next = std::min(next, now_ + (members_.front().has_left ? slow_help_interval : help_interval));
+  if (failed_ && !released_ && member(rank_).has_stopped) next = std::min(next, stop_until_);
+  for (const Fallback& one : fallbacks_) next = std::min(next, one.until);
+  for (const Member& one : members_) {
+    if (!failed_ && !one.has_left && one.channel.is_open()) next = std::min(next, missed_at(one));
+  }
+  return next;
+}
+
+void Control::farewell() {
+  const Clock::time_point until = Clock::now() + longest_farewell;
+  std::vector<pollfd> waiting;
+  do {
+    waiting.clear();
+    for (Rank rank = 0; rank < size(); ++rank) {
+      Channel& channel = member(rank).channel;
+      channel.flush();
+      if (channel.is_open() && !channel.has_unsent()) channel.finish();
+      const bool ended = !channel.fill();
+      while (const std::optional<Frame> frame = channel.next()) {
+        if (static_cast<Say>(frame->kind) == Say::Goodbye) note_goodbye(rank, *frame);
+      }
+      if (ended) channel.close();
+      if (channel.is_open()) waiting.push_back({.fd = channel.fd(), .events = events_of(channel), .revents = 0});
+    }
+    ::poll(waiting.data(), waiting.size(), waiting.empty() ? 0 : poll_timeout(until));
+  } while (!waiting.empty() && Clock::now() < until);
+}
+
+}  // namespace lacuna::runtime
