@@ -76,6 +76,7 @@ run_sanitized() {
 # Three rounds of two calls, in each of which a rank sends 3/2 of its 4 MiB; then all algorithms, with one and with two ranks on a host.
 run_lab() {
   tests/lab/lab_test.py &&
+    tests/lab/cut_test.py build/release/bin/lacuna_worker &&
     tests/lab/lab.py --hosts 4 --rate 1gbit --expect-bytes $((3 * 2 * 6 << 20)) -- \
       build/release/bin/lacuna perf allreduce -b 4M -e 4M -w 1 -n 3 &&
     tests/lab/lab.py --hosts 4 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna &&

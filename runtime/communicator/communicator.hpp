@@ -81,6 +81,7 @@ class Communicator {
   // For the executor, under its lock.
 
   RunTable& runs() { return runs_; }
+  const RunTable& runs() const { return runs_; }
   Matching& matching() { return matching_; }
   bool has_failed() const { return !poison_.is_ok(); }
   /// Every later post is refused with this status; its runs are the executor's to end.

@@ -72,8 +72,9 @@ class Executor : public Watched, private Receiver {
   /// Before a sleep on event_fd(). False: call progress() first.
   bool arm();
   std::optional<Finished> next_finished();
-  /// Lets the transport finish what it can and takes it down; no call may follow but those of the watch. After fail()
-  /// it leaves that to release(), and ends early if that comes meanwhile.
+  /// Lets the transport finish what it can and takes it down; no call may follow but those of the watch. It waits for
+  /// close_grace at most where calls have failed for want of an answer. After fail() it leaves that to release(), and
+  /// ends early if that comes meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
   /// The trace, or null; to be read after close() or release().
@@ -94,6 +95,7 @@ class Executor : public Watched, private Receiver {
   void release(bool all_have_stopped) override;
   /// progress() from a thread of the watch, which runs no code of the caller's.
   void help() override;
+  std::uint64_t sent(Rank peer) override { return counters(peer).messages_sent; }
 
   /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
   class Lock {
@@ -264,6 +266,7 @@ class Executor : public Watched, private Receiver {
   void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
   void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
   void trouble(Communicator& communicator, Trouble report);
+  std::vector<Wait> waits_of(const Communicator& communicator) const;
   void flush_troubles();
 
   // Progress (executor_progress.cpp)
@@ -357,6 +360,7 @@ class Executor : public Watched, private Receiver {
   Ending ending_ = Ending::TakeDown;          // Leave once calls have failed
   Access access_ = Access::Nobody;            // after that: who can touch the memory of operations
   bool keeps_memory_ = false;                 // after that: they are not to end any more
+  bool was_left_waiting_ = false;             // calls have failed because a peer or the network did not answer
 };
 
 }  // namespace lacuna::runtime

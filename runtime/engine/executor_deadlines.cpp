@@ -76,8 +76,30 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
   }
   if (stalled) {
     log_info(Subsystem::Executor, "no progress for {} ms: {}", options_.stall.count(), communicator.text_of(*first));
-    trouble(communicator, Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
+    Trouble report = communicator.trouble(Trouble::Kind::Stalled, first->number, communicator.text_of(*first));
+    report.waits = waits_of(communicator);
+    trouble(communicator, std::move(report));
   }
+}
+
+/// The ranks of whose messages its unfinished calls wait.
+std::vector<Wait> Executor::waits_of(const Communicator& communicator) const {
+  std::vector<Wait> waits;
+  const auto is_new = [&](Rank peer) {
+    return peer != rank_ && std::none_of(waits.begin(), waits.end(), [&](const Wait& one) { return one.peer == peer; });
+  };
+  communicator.runs().each_call([&](const CollectiveRun& run) {
+    for (const auto& part : run.active) {
+      for (StepId id = 0; id < part->graph->steps().size() && waits.size() < most_waits; ++id) {
+        const Step& step = part->graph->steps()[id];
+        const StepState& state = part->states[id];
+        if (!step.receives() || !state.started || state.ended) continue;
+        const Rank peer = part->process_at(step.peer);
+        if (is_new(peer)) waits.push_back({peer, transport_->counters(static_cast<Peer>(peer)).messages_received});
+      }
+    }
+  });
+  return waits;
 }
 
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.

@@ -123,6 +123,14 @@ void Executor::fail(Communicator& communicator, const Status& verdict) {
   flush_deferred();
 }
 
+namespace {
+
+bool tells_of_no_answer(const Status& verdict) {
+  return verdict.code() == Code::PeerFailed || verdict.code() == Code::TimedOut || verdict.code() == Code::Transport;
+}
+
+}  // namespace
+
 /// Poisons it, and its calls end.
 void Executor::end_calls(Communicator& communicator, const Status& status) {
   if (communicator.has_failed()) return;
@@ -130,6 +138,7 @@ void Executor::end_calls(Communicator& communicator, const Status& status) {
   communicator.poison(status);
   const RunTable& runs = communicator.runs();
   if (!runs.empty()) ending_ = Ending::Leave;
+  was_left_waiting_ = was_left_waiting_ || tells_of_no_answer(status);
   if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
   purge([&](const Run& run) { return run.communicator == &communicator; });
   runs.each_call([&](CollectiveRun& run) {

@@ -34,6 +34,8 @@ struct ExecutorOptions {
 inline constexpr std::chrono::seconds broken_link_grace{1};
 /// For the watch to say who is late.
 inline constexpr std::chrono::seconds verdict_grace{10};
+/// How long close() waits for peers once calls have failed because a peer or the network did not answer.
+inline constexpr std::chrono::milliseconds close_grace{600};
 /// How long a failed call waits for the transport to let go of its buffers.
 inline constexpr std::chrono::seconds reclaim_grace{5};
 

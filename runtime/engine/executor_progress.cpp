@@ -117,7 +117,8 @@ Status Executor::close(std::chrono::milliseconds deadline) {
     lock.lock();
     return state_ == State::Closing;
   };
-  const Status closed = transport_->close(deadline, pause, ending_);
+  const auto longest = was_left_waiting_ ? std::min(deadline, close_grace) : deadline;
+  const Status closed = transport_->close(longest, pause, ending_);
   if (state_ == State::Failed) return verdict_;
   state_ = State::Closed;
   keeps_memory_ = ending_ == Ending::Leave && operations_.in_use() > 0;

@@ -35,6 +35,14 @@ void Attendant::release(bool all_have_stopped) {
   give([this, all_have_stopped] { watched_.release(all_have_stopped); });
 }
 
+void Attendant::count_sent(Rank peer, std::function<void(std::uint64_t)> done) {
+  give([this, peer, done = std::move(done)] {
+    const std::uint64_t sent = watched_.sent(peer);
+    watched_.help();
+    done(sent);
+  });
+}
+
 void Attendant::help() {
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,8 @@ class Attendant {
   /// `done` is called after it, on the attendant's thread.
   void fail(Status verdict, std::function<void()> done);
   void release(bool all_have_stopped);
+  /// Counts what was sent to a peer, helps, and calls `done` with the number, on the attendant's thread.
+  void count_sent(Rank peer, std::function<void(std::uint64_t)> done);
   /// Calls Watched::help() once, after all else that was given. Asking again before it has begun changes nothing.
   void help();
 

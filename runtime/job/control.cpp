@@ -29,6 +29,7 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
       poller_(std::move(poller)),
       submitted_(times.throttle),
       looked_at_(times.throttle),
+      silent_links_(membership.silence),
       attendant_(watched) {
   const Clock::time_point now = Clock::now();
   for (std::size_t rank = 0; rank < membership.star.size(); ++rank) {
@@ -104,6 +105,7 @@ void Control::run() {
       compares_clocks_ = true;
       ask_time();
     }
+    for (const watch_messages::Sent& sent : orders.sent) tell_sent(sent);
     if (orders.leave) say_goodbye(*std::move(orders.leave));
     if (orders.has_stopped) tell_stopped();
     keep_time();
@@ -178,6 +180,12 @@ void Control::take(Rank rank, const Frame& frame) {
     case Say::Released:
       all_have_stopped_ = true;
       break;
+    case Say::AskSent:
+      if (const auto to = watch_messages::read_ask_sent(frame)) count_sent(*to);
+      break;
+    case Say::Sent:
+      if (const auto sent = watch_messages::read_sent(frame)) judge_link(rank, *sent);
+      break;
     case Say::AskTime:
       tell_time(from, frame);
       break;
@@ -217,8 +225,8 @@ void Control::keep_time() {
   for (Rank rank = 0; rank < size(); ++rank) {
     const Member& one = member(rank);
     if (!failed_ && !one.has_left && one.channel.is_open() && now_ > missed_at(one)) {
-      conclude({Code::PeerFailed, fmt::format("{} does not answer for {} (stopped?)", name_rank(rank, one.host),
-                                              name_duration(silence_))});
+      conclude({Code::PeerFailed, fmt::format("{} does not answer rank {} for {} (stopped, or cut off?)",
+                                              name_rank(rank, one.host), rank_, name_duration(silence_))});
     }
   }
   settle();
@@ -235,7 +243,7 @@ void Control::conclude(const Status& verdict) {
       watch_messages::send_verdict(one.channel, {.reason = verdict, .communicator = {}, .members = {}});
     }
   }
-  stop_until_ = now_ + period_ + times_.stop;
+  stop_until_ = now_ + times_.stop;
   attendant_.fail(verdict, [this] {
     {
       const std::lock_guard lock(mutex_);

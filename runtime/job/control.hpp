@@ -10,6 +10,7 @@
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/fork_guard.hpp"
 #include "runtime/job/inquiry.hpp"
+#include "runtime/job/silent_links.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/job/watch_messages.hpp"
 
@@ -63,6 +64,7 @@ class Control {
     bool stop = false;
     bool has_stopped = false;  // this process moves no data any more
     bool compare_clocks = false;
+    std::vector<watch_messages::Sent> sent{};  // by this rank
   };
   struct Fallback {
     Trouble trouble;
@@ -116,10 +118,17 @@ class Control {
   void judge_message(Rank reporter, const Trouble& trouble);
   void take_answer(Rank rank, const Frame& frame);
   void settle();
+  Status with_silent_links(const Status& reason, const Trouble& trouble) const;
   bool is_settled(const Inquiry& inquiry) const;
   std::vector<Account> accounts_for(const Inquiry& inquiry) const;
   void decide_alone(const Trouble& trouble);
   void poison(const watch_messages::Verdict& verdict, Rank teller);
+
+  // Links over which nothing arrives (control_links.cpp)
+  void suspect_links(Rank reporter, const Trouble& stalled);
+  void count_sent(Rank to);
+  void tell_sent(const watch_messages::Sent& sent);
+  void judge_link(Rank from, const watch_messages::Sent& sent);
 
   const Rank rank_;
   const std::chrono::milliseconds silence_;
@@ -147,6 +156,7 @@ class Control {
   std::vector<Inquiry> inquiries_;  // on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;
+  SilentLinks silent_links_;
   std::vector<Fallback> fallbacks_;      // elsewhere, one for each communicator
   std::vector<std::uint64_t> poisoned_;  // communicators, the last ones
   Attendant attendant_;

@@ -42,6 +42,7 @@ void Control::inquire(Rank reporter, Trouble trouble) {
   if (trouble.kind == Trouble::Kind::Refused) {  // what others have posted changes nothing
     return poison({judge_alone(trouble, {}, ""), trouble.communicator, trouble.members}, rank_);
   }
+  suspect_links(reporter, trouble);
   const CallId call = call_of(trouble);
   const bool can_wait = trouble.kind == Trouble::Kind::Stalled;
   for (Inquiry& open : inquiries_) {
@@ -119,6 +120,12 @@ std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
   return accounts;
 }
 
+/// Who does not answer says nothing of links.
+Status Control::with_silent_links(const Status& reason, const Trouble& trouble) const {
+  if (reason.code() != Code::TimedOut) return reason;
+  return {reason.code(), std::string(reason.message()) + silent_links_.text_for(trouble.communicator)};
+}
+
 void Control::settle() {
   std::vector<watch_messages::Verdict> verdicts;
   const auto add = [&](const Trouble& trouble, Status reason) {
@@ -126,7 +133,8 @@ void Control::settle() {
   };
   std::erase_if(inquiries_, [&](const Inquiry& inquiry) {
     if (now_ < inquiry.until && !is_settled(inquiry)) return false;
-    if (auto reason = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry))) add(inquiry.trouble, *reason);
+    const auto reason = judge(inquiry.trouble, inquiry.reporter, accounts_for(inquiry));
+    if (reason) add(inquiry.trouble, with_silent_links(*reason, inquiry.trouble));
     return true;
   });
   for (const Fallback& one : fallbacks_) {

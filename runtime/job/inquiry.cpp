@@ -44,10 +44,6 @@ std::string name_call(const Trouble& trouble, std::uint32_t run) {
   return fmt::format("call {} of {}", run, name_ranks(members));
 }
 
-std::string name_of(const Trouble& trouble) {
-  return trouble.name.empty() ? name_call(trouble, trouble.run) : trouble.name;
-}
-
 /// The verdict where these ranks posted different calls.
 std::optional<Status> difference_among(const Trouble& trouble, const std::vector<Account>& accounts) {
   std::vector<Statement> statements;
@@ -65,6 +61,10 @@ Status refusal(const Trouble& trouble) {
 }
 
 }  // namespace
+
+std::string name_of(const Trouble& trouble) {
+  return trouble.name.empty() ? name_call(trouble, trouble.run) : trouble.name;
+}
 
 CallId call_of(const Trouble& trouble) {
   if (trouble.name.empty()) return {trouble.communicator, trouble.run};

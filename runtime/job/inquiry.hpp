@@ -17,6 +17,9 @@ using CallId = std::pair<std::uint64_t, std::uint32_t>;
 /// What a trouble is about, by a number that is nobody's call if it is about a message.
 CallId call_of(const Trouble& trouble);
 
+/// What a verdict calls it: "call 3", "call 3 of ranks 0, 2" where these are not all, or the message's name.
+std::string name_of(const Trouble& trouble);
+
 /// What is known of one rank about the call in question.
 struct Account {
   enum class State : std::uint8_t {

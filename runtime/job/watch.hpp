@@ -45,12 +45,22 @@ class Watched {
   virtual void release(bool all_have_stopped) = 0;
   /// A peer is leaving and waits until it has been heard: take what it sent.
   virtual void help() = 0;
+  /// How many messages this rank has sent to another so far, those included that the transport still holds.
+  virtual std::uint64_t sent(Rank peer) = 0;
 };
 
 /// Is a rank of the job one of these members? None of them: all are.
 inline bool is_among(const std::vector<Rank>& members, Rank rank) {
   return members.empty() || std::find(members.begin(), members.end(), rank) != members.end();
 }
+
+/// A rank of which a stalled call waits for messages, and how many have come from it so far.
+struct Wait {
+  Rank peer = 0;
+  std::uint64_t received = 0;
+};
+/// Those that a report names.
+inline constexpr std::size_t most_waits = 16;
 
 /// A call that does not end, as its rank sees it.
 struct Trouble {
@@ -69,6 +79,7 @@ struct Trouble {
   /// What it is about, where that is a message and no call: then only its peer can be the reason, by having left.
   std::string name{};
   Rank peer = -1;
+  std::vector<Wait> waits{};  ///< of a stalled call
 
   bool may_be_due_to(Rank rank) const { return peer >= 0 ? rank == peer : is_among(members, rank); }
 };
@@ -91,7 +102,7 @@ struct WatchTimes {
   std::chrono::milliseconds gather{1000};    ///< how long rank 0 waits for answers before it decides without them
   std::chrono::milliseconds fallback{3000};  ///< how long a rank waits for rank 0's verdict before it makes its own
   std::chrono::milliseconds throttle{1000};  ///< a call reported as stalled is looked at once in this time
-  std::chrono::milliseconds stop{1000};      ///< after a verdict, how long a late rank is waited for, beside a beat
+  std::chrono::milliseconds stop{700};       ///< after a verdict on the job, how long a late rank is waited for
 };
 
 /// Longest time that a rank waits to be heard by its peers when it leaves.
@@ -100,11 +111,12 @@ inline constexpr std::chrono::milliseconds longest_leave{5000};
 /// Notices what collectives cannot: a rank that died, stopped or left, calls that differ between ranks, and who is late
 /// when a deadline passes. A verdict names the ranks concerned, and ends what can't go on without them:
 /// - the job, on all ranks that live, once: PeerFailed, "rank 2 (host h) died ...", "rank 2 (host h) does not answer
-///   for 10 s (stopped?)", or sent what is no message of the watch;
+///   rank 0 for 10 s (stopped, or cut off?)", or sent what is no message of the watch;
 /// - one communicator, on all its members, once: Mismatch, "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
-///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, where a
-///   connection broke; PeerFailed, "rank 3 left the job before call 17"; InvalidArgument, "call 17 was refused:
-///   rank 2: ...", where one rank was asked for what it can't do.
+///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, "call 17 failed:
+///   nothing that was sent from rank 1 (host h) to rank 2 (host i) has arrived for 10 s ...", or where a connection
+///   broke; PeerFailed, "rank 3 left the job before call 17"; InvalidArgument, "call 17 was refused: rank 2: ...", where
+///   one rank was asked for what it can't do.
 ///
 /// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. Two sleeping threads
 /// per rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
@@ -124,7 +136,7 @@ class Watch {
   /// Takes over the connections of a job that has come together. Internal if the system has no thread or descriptor.
   static Result<std::unique_ptr<Watch>> start(Membership& membership, Watched& watched, const WatchTimes& times = {});
   /// Ends the thread: at once without leave(), so that the others take this rank for dead; else after the goodbyes have
-  /// been heard, 200 ms at most; after a verdict on the job once all have stopped, WatchTimes::stop and a beat at most.
+  /// been heard, 200 ms at most; after a verdict on the job once all have stopped, WatchTimes::stop at most.
   /// Hold no lock that the functions of Watched take.
   ~Watch();
   Watch(const Watch&) = delete;

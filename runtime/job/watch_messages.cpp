@@ -66,8 +66,12 @@ std::optional<T> complete(const Decoder& body, T value) {
 
 void send(Channel& channel, Say kind) { send(channel, kind, Encoder()); }
 
-void send_leaving(Channel& channel, Rank rank) {
-  send(channel, Say::Leaving, Encoder().put(static_cast<std::int32_t>(rank)));
+void send_leaving(Channel& channel, Rank rank) { send(channel, Say::Leaving, Encoder().put(rank)); }
+
+void send_ask_sent(Channel& channel, Rank to) { send(channel, Say::AskSent, Encoder().put(to)); }
+
+void send_sent(Channel& channel, const Sent& sent) {
+  send(channel, Say::Sent, Encoder().put(sent.to).put(sent.messages));
 }
 
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
@@ -88,6 +92,9 @@ void send_report(Channel& channel, const Trouble& trouble) {
   body.put(static_cast<std::uint8_t>(trouble.kind)).put(trouble.communicator).put(trouble.run);
   body.put(cut(trouble.text)).put(cut(trouble.name)).put(static_cast<std::int32_t>(trouble.peer));
   put_ranks(body, trouble.members);
+  const std::size_t waits = std::min(trouble.waits.size(), most_waits);
+  body.put(static_cast<std::uint8_t>(waits));
+  for (std::size_t i = 0; i < waits; ++i) body.put(trouble.waits[i].peer).put(trouble.waits[i].received);
   send(channel, Say::Report, body);
 }
 
@@ -118,8 +125,18 @@ void send_time(Channel& channel, Say kind, const Time& time) {
 
 std::optional<Rank> read_leaving(const Frame& frame) {
   Decoder body(frame.body);
-  const Rank rank = body.get<std::int32_t>();
+  const auto rank = body.get<Rank>();
   return complete(body, rank);
+}
+
+std::optional<Rank> read_ask_sent(const Frame& frame) { return read_leaving(frame); }
+
+std::optional<Sent> read_sent(const Frame& frame) {
+  Decoder body(frame.body);
+  Sent sent;
+  sent.to = body.get<Rank>();
+  sent.messages = body.get<std::uint64_t>();
+  return complete(body, sent);
 }
 
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame) {
@@ -152,6 +169,12 @@ std::optional<Trouble> read_report(const Frame& frame) {
   auto members = take_ranks(body);
   if (!members) return std::nullopt;
   trouble.members = *std::move(members);
+  const std::size_t waits = std::min<std::size_t>(body.get<std::uint8_t>(), most_waits);
+  for (std::size_t i = 0; i < waits; ++i) {
+    Wait& wait = trouble.waits.emplace_back();
+    wait.peer = body.get<Rank>();
+    wait.received = body.get<std::uint64_t>();
+  }
   return complete(body, std::move(trouble));
 }
 

@@ -27,6 +27,8 @@ enum class Say : std::uint8_t {
   Leaving,    ///< from rank 0: this rank has said goodbye, and waits until it has been heard
   AskTime,    ///< to rank 0: what does your clock say?
   Time,       ///< from rank 0
+  AskSent,    ///< from rank 0: how many messages have you sent to this rank?
+  Sent,       ///< to rank 0
 };
 
 struct Ask {
@@ -37,6 +39,12 @@ struct Ask {
 struct Answer {
   std::uint32_t inquiry = 0;
   std::optional<Watched::Posted> posted;
+};
+
+/// How many messages a rank has sent to another.
+struct Sent {
+  Rank to = 0;
+  std::uint64_t messages = 0;
 };
 
 /// What has failed, and why.
@@ -60,6 +68,8 @@ void send_report(Channel& channel, const Trouble& trouble);
 void send_ask(Channel& channel, const Ask& ask);
 void send_answer(Channel& channel, const Answer& answer);
 void send_verdict(Channel& channel, const Verdict& verdict);
+void send_ask_sent(Channel& channel, Rank to);
+void send_sent(Channel& channel, const Sent& sent);
 void send_time(Channel& channel, Say kind, const Time& time);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
@@ -69,6 +79,8 @@ std::optional<Trouble> read_report(const Frame& frame);
 std::optional<Ask> read_ask(const Frame& frame);
 std::optional<Answer> read_answer(const Frame& frame);
 std::optional<Verdict> read_verdict(const Frame& frame);
+std::optional<Rank> read_ask_sent(const Frame& frame);
+std::optional<Sent> read_sent(const Frame& frame);
 std::optional<Time> read_time(const Frame& frame);
 
 }  // namespace lacuna::runtime::watch_messages

@@ -116,7 +116,7 @@ TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
 TEST_P(Faults, AStoppedRankIsNamedByEveryOtherAndByItselfWhenItWakes) {
   Job ranks = job({stream, stream, stream});
   for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
-  const std::string text = "peer failed: rank 2 (host here) does not answer for 1500 ms (stopped?)";
+  const std::string text = "peer failed: rank 2 (host here) does not answer rank 0 for 1500 ms (stopped, or cut off?)";
   ranks[2].signal(SIGSTOP);
   for (std::size_t rank : {0, 1}) expect_failure(ranks[rank], text);
   ranks[2].signal(SIGCONT);
@@ -128,7 +128,9 @@ TEST_P(Faults, AStoppedRankZeroIsNamedByEveryOther) {
   for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
   ranks[0].signal(SIGSTOP);
   for (std::size_t rank : {1, 2}) {
-    expect_failure(ranks[rank], "peer failed: rank 0 (host here) does not answer for 1500 ms (stopped?)");
+    expect_failure(ranks[rank], fmt::format("peer failed: rank 0 (host here) does not answer rank {} for 1500 ms "
+                                            "(stopped, or cut off?)",
+                                            rank));
   }
 }
 

@@ -21,6 +21,7 @@ class Reached final : public ForwardingTransport {
 
   Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override {
     closed = ending;
+    longest = deadline;
     return inner_->close(deadline, pause, ending);
   }
   Access abandon() override {
@@ -29,6 +30,7 @@ class Reached final : public ForwardingTransport {
   }
 
   static inline std::optional<Ending> closed;  ///< how one of them was closed last
+  static inline std::chrono::milliseconds longest;
 
  private:
   Access access_;
@@ -148,6 +150,20 @@ TEST(ExecutorPoison, LeavesTheTransportAsItIsThoughNoCallHasFailedHere) {
     EXPECT_TRUE(executor.close(1s));
     EXPECT_EQ(Reached::closed, poisoned ? Ending::Leave : Ending::TakeDown);
   }
+}
+
+// A peer behind a network that is cut answers no goodbye.
+TEST(ExecutorPoison, AfterAPeerDidNotAnswerItClosesWithinASecond) {
+  for (const Code code : {Code::PeerFailed, Code::TimedOut, Code::Transport, Code::Mismatch}) {
+    auto transport = std::make_unique<Reached>(std::move(make_inproc(1, {})[0]), Access::Nobody);
+    runtime::Executor executor(std::move(transport), 0, 1, quick_executor());
+    EXPECT_TRUE(executor.connect({{}}));
+    runtime::Communicator communicator(executor, 7);
+    static_cast<runtime::Watched&>(executor).poison(7, {code, "planted"});
+    EXPECT_TRUE(executor.close(5s));
+    EXPECT_EQ(Reached::longest, code == Code::Mismatch ? 5s : runtime::close_grace) << to_string(code);
+  }
+  EXPECT_LT(runtime::close_grace, 1s);
 }
 
 TEST(ExecutorPoison, WhoWaitsForItsBuffersIsWokenWhenThePeerHasTakenThem) {

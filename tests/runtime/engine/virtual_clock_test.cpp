@@ -90,6 +90,27 @@ TEST(VirtualClock, ABrokenConnectionEndsCallsAfterItsGrace) {
   EXPECT_EQ(run.status.code(), Code::Transport) << run.status.to_string();
 }
 
+TEST(VirtualClock, AStalledCallTellsOfWhomItWaitsAndHowMuchHasComeFromThere) {
+  HandClock clock;
+  runtime::ExecutorOptions options = timed_by(clock);
+  options.deadline = 48h;
+  LoneRank rank(2, options);
+  std::vector<runtime::Trouble> reports;
+  rank.executor.set_reporter([&](const runtime::Trouble& report) { reports.push_back(report); });
+  Floats data(10), more(10);
+  must_post(rank.communicator, broadcast_call(data, 1));
+  rank.arrive(rank.header_of(0, 40), data, 0, 40);
+  must_post(rank.communicator, broadcast_call(more, 1));
+  rank.progress();
+  clock.move(24h);
+  rank.progress();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].kind, runtime::Trouble::Kind::Stalled);
+  ASSERT_EQ(reports[0].waits.size(), 1u);
+  EXPECT_EQ(reports[0].waits[0].peer, 1);
+  EXPECT_EQ(reports[0].waits[0].received, rank.executor.counters(1).messages_received);
+}
+
 TEST(VirtualClock, CountersAndRecordsTellItsTime) {
   HandClock clock;
   runtime::ExecutorOptions options = timed_by(clock);

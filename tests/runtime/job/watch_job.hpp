@@ -49,6 +49,16 @@ class Client : public Watched {
     ++helps_;
   }
 
+  std::uint64_t sent(Rank peer) override {
+    const std::lock_guard lock(mutex_);
+    return sent_[peer];
+  }
+
+  /// Says so from now on when asked what it has sent.
+  void has_sent(Rank peer, std::uint64_t messages) {
+    const std::lock_guard lock(mutex_);
+    sent_[peer] = messages;
+  }
   /// How long fail() takes from now on.
   void stop_after(std::chrono::milliseconds time) {
     const std::lock_guard lock(mutex_);
@@ -104,6 +114,7 @@ class Client : public Watched {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint32_t, Posted> posted_;
+  std::map<Rank, std::uint64_t> sent_;
   std::vector<std::string> verdicts_;
   int questions_ = 0;
   bool answers_ = true;
@@ -128,13 +139,13 @@ inline Membership enter(Rank rank, Rank size, const std::string& store, std::chr
 /// Ranks that are threads of this process: watches connected by real sockets.
 class Local {
  public:
-  explicit Local(Rank size, const WatchTimes& times = {}) : clients(static_cast<std::size_t>(size)) {
+  explicit Local(Rank size, const WatchTimes& times = {}, std::chrono::milliseconds silence = std::chrono::seconds(10))
+      : clients(static_cast<std::size_t>(size)) {
     std::vector<Membership> memberships(clients.size());
     std::vector<std::thread> threads;
     for (Rank rank = 0; rank < size; ++rank) {
-      threads.emplace_back([&, rank] {
-        memberships[static_cast<std::size_t>(rank)] = enter(rank, size, port_.store(), std::chrono::seconds(10));
-      });
+      threads.emplace_back(
+          [&, rank] { memberships[static_cast<std::size_t>(rank)] = enter(rank, size, port_.store(), silence); });
     }
     for (std::thread& thread : threads) thread.join();
     for (std::size_t rank = 0; rank < clients.size(); ++rank) {

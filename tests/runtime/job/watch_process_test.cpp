@@ -61,7 +61,7 @@ TEST(WatchOfProcesses, AKilledRankZeroIsNamedOnAllSurvivors) {
 TEST(WatchOfProcesses, AStoppedRankIsNamedOnAllRanksAndOnItselfWhenItWakes) {
   Processes job(4);
   job[2].signal(SIGSTOP);
-  const std::string verdict = "peer failed: rank 2 (host h2) does not answer for 800 ms (stopped?)";
+  const std::string verdict = "peer failed: rank 2 (host h2) does not answer rank 0 for 800 ms (stopped, or cut off?)";
   for (std::size_t rank : {0, 1, 3}) EXPECT_EQ(job[rank].line(), verdict);
   job[2].signal(SIGCONT);
   EXPECT_EQ(job[2].line(), verdict);
@@ -70,10 +70,15 @@ TEST(WatchOfProcesses, AStoppedRankIsNamedOnAllRanksAndOnItselfWhenItWakes) {
 TEST(WatchOfProcesses, AStoppedRankZeroIsNamedOnAllRanksAndOnItselfWhenItWakes) {
   Processes job(3);
   job[0].signal(SIGSTOP);
-  const std::string verdict = "peer failed: rank 0 (host h0) does not answer for 800 ms (stopped?)";
-  for (std::size_t rank : {1, 2}) EXPECT_EQ(job[rank].line(), verdict);
+  std::vector<std::string> verdicts;
+  for (std::size_t rank : {1, 2}) {
+    verdicts.push_back("peer failed: rank 0 (host h0) does not answer rank " + std::to_string(rank) +
+                       " for 800 ms (stopped, or cut off?)");
+    EXPECT_EQ(job[rank].line(), verdicts.back());
+  }
   job[0].signal(SIGCONT);
-  EXPECT_EQ(job[0].line(), verdict);
+  const std::string heard = job[0].line();
+  EXPECT_TRUE(heard == verdicts[0] || heard == verdicts[1]) << heard;
 }
 
 TEST(WatchOfProcesses, AShortStopIsForgiven) {

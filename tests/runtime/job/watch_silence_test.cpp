@@ -29,7 +29,7 @@ TEST(WatchSilence, AStoppedRankIsGivenTheWholeTimeAndNotMuchMore) {
     std::this_thread::sleep_for(since_the_beat);
     const auto begin = Clock::now();
     ranks[1].signal(SIGSTOP);
-    EXPECT_EQ(ranks[0].line(), "peer failed: rank 1 (host h1) does not answer for 2 s (stopped?)");
+    EXPECT_EQ(ranks[0].line(), "peer failed: rank 1 (host h1) does not answer rank 0 for 2 s (stopped, or cut off?)");
     const auto silent = Clock::now() - begin;
     EXPECT_GE(silent, silence);
     EXPECT_LT(silent, 2 * silence);

@@ -251,6 +251,7 @@ TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
     void fail(const Status&) override {}
     void release(bool) override {}
     void help() override {}
+    std::uint64_t sent(Rank) override { return 0; }
     std::mutex lock;
     std::atomic<bool> got_it = false;
   };
