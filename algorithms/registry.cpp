@@ -131,6 +131,7 @@ Result<MethodOptions> method_options(std::string_view text) {
   }
   const Method& method = **found;
   std::shared_ptr<void> options = method.make(nullptr);
+  std::vector<std::string_view> given;
   for (std::string_view left = text.substr(std::min(text.size(), name.size() + 1)); !left.empty();) {
     const std::string_view one = left.substr(0, left.find(','));
     left.remove_prefix(std::min(left.size(), one.size() + 1));
@@ -138,8 +139,14 @@ Result<MethodOptions> method_options(std::string_view text) {
     if (equals == std::string_view::npos) {
       return Status(Code::InvalidArgument, fmt::format("{}: '{}' is no option=value", method.name, one));
     }
-    Status set = set_option(method.name, method.options, options.get(), one.substr(0, equals), one.substr(equals + 1));
-    if (!set) return set;
+    const std::string_view option = one.substr(0, equals);
+    if (std::find(given.begin(), given.end(), option) != given.end()) {
+      return Status(Code::InvalidArgument, fmt::format("{}: {} is given twice", method.name, option));
+    }
+    given.push_back(option);
+    if (Status set = set_option(method.name, method.options, options.get(), option, one.substr(equals + 1)); !set) {
+      return set;
+    }
   }
   return MethodOptions(method, std::move(options));
 }

@@ -22,14 +22,8 @@ Status check_steps(std::string_view what, int steps, int most, const Hosts& host
 }
 
 Status check_schedule(const Skip& skip, int most, const Hosts& hosts) {
-  const SkipStage* earlier = nullptr;
   for (const SkipStage& stage : skip.schedule) {
-    if (earlier && stage.from_run <= earlier->from_run) {
-      return refuse(fmt::format("skip.schedule: a stage from run {} behind one from run {}; they must ascend",
-                                stage.from_run, earlier->from_run));
-    }
     if (Status valid = check_steps("skip.schedule: steps", stage.steps, most, hosts); !valid) return valid;
-    earlier = &stage;
   }
   return {};
 }
@@ -151,7 +145,8 @@ Status check_gathering(const Call& call, const Algorithm& algorithm) {
 
 Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   const Skip& skip = skip_of(call);
-  const int most = skipping_of(algorithm)->most(hosts);
+  // One rank has nothing to skip and runs densely, so that a program need not ask how many ranks it has.
+  const int most = hosts.size() == 1 ? static_cast<int>(Skip::most_steps) : skipping_of(algorithm)->most(hosts);
   if (Status valid = check_steps("skip.steps", skip.steps, most, hosts); !valid) return valid;
   if (skip.ratio > 0 && skip.ratio <= 1 && skip.steps > 0)
     return refuse("skip.steps and skip.ratio: one of them must be 0");

@@ -23,7 +23,7 @@ int steps_asked_for(const Skip& skip, const Skipping& skipping, const Hosts& hos
   return steps;
 }
 
-/// S of the next run: of the call, its ratio or its schedule.
+/// S of the next run: of the call, its ratio or its schedule; 0 on one rank, whatever these say.
 int steps_of(const Call& call, const Skipping& skipping, const Hosts& hosts) {
   const Skip& skip = skip_of(call);
   if (warms_up(call)) return 0;
@@ -32,7 +32,11 @@ int steps_of(const Call& call, const Skipping& skipping, const Hosts& hosts) {
   for (const SkipStage& stage : skip.schedule) {
     if (runs >= stage.from_run) steps = stage.steps;
   }
-  return steps;
+  return std::min(steps, skipping.most(hosts));
+}
+
+int gather_steps_of(const Call& call, const Skipping& skipping, const Hosts& hosts) {
+  return warms_up(call) ? 0 : std::min(skip_of(call).gather_steps, skipping.most(hosts));
 }
 
 Missing missing_of(const Skip& skip) {
@@ -57,10 +61,11 @@ double& number_of(Plan& plan, SkipNumber number) { return plan.numbers[static_ca
 PartPlan skipped_part(const PlanRequest& request) {
   const Call& call = request.call;
   const Skip& skip = skip_of(call);
-  const int steps = steps_of(call, *skipping_of(request.algorithm), request.hosts);
+  const Skipping& skipping = *skipping_of(request.algorithm);
+  const int steps = steps_of(call, skipping, request.hosts);
   PartPlan part{.data = {0, call.count}, .missing = missing_of(skip)};
   part.structure.numbers[rounds_left_out] = steps;
-  part.structure.numbers[gather_rounds_left_out] = warms_up(call) ? 0 : skip.gather_steps;
+  part.structure.numbers[gather_rounds_left_out] = gather_steps_of(call, skipping, request.hosts);
   if (leaves_out(part)) part.structure.numbers[missing_is_kept] = skip.keep;
   part.structure.feedback = feeds_back(call, steps);
   if (leaves_out(part)) part.outcome = static_cast<int>(SkipOutcome::Skipped);
@@ -161,7 +166,8 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
     number_of(plan, SkipNumber::Measured) += part.outcome == static_cast<int>(SkipOutcome::Measured);
   }
   const bool skips = std::any_of(plan.parts.begin(), plan.parts.end(), leaves_out);
-  plan.reports = skips || !skip.segments.empty();
+  const bool has_nobody_to_skip = request.hosts.size() == 1 && skip.is_on();
+  plan.reports = skips || has_nobody_to_skip || !skip.segments.empty();
   plan.draws = skips && skip.mode != SkipMode::Static;
   if (number_of(plan, SkipNumber::Measured) > 0) {
     plan.parts.push_back({.data = {0, call.count}, .program = &measure_importance, .beside = true, .waits = true});

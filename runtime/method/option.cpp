@@ -72,9 +72,13 @@ bool is_allowed(const Option& option, const OptionValue& value) {
     return std::find(option.choices.begin(), option.choices.end(), *name) != option.choices.end();
   }
   const auto* pairs = std::get_if<OptionPairs>(&value);
-  return !pairs || std::all_of(pairs->begin(), pairs->end(), [&](const auto& pair) {
+  if (!pairs) return true;
+  const auto both_within = [&](const auto& pair) {
     return is_within(option, static_cast<double>(pair.first)) && is_within(option, static_cast<double>(pair.second));
-  });
+  };
+  const auto is_no_later = [](const auto& earlier, const auto& later) { return later.first <= earlier.first; };
+  return std::all_of(pairs->begin(), pairs->end(), both_within) &&
+         std::adjacent_find(pairs->begin(), pairs->end(), is_no_later) == pairs->end();
 }
 
 }  // namespace
@@ -89,7 +93,8 @@ std::string allowed_text(const Option& option) {
     case Option::Kind::Choice:
       break;
     case Option::Kind::Pairs:
-      return fmt::format("RUN:VALUE/RUN:VALUE/... of {} .. {}", number_text(option.least), number_text(option.most));
+      return fmt::format("RUN:VALUE/RUN:VALUE/... of {} .. {}, each RUN later than the one before it",
+                         number_text(option.least), number_text(option.most));
   }
   std::string text;
   for (std::size_t i = 0; i < option.choices.size(); ++i) {

@@ -15,7 +15,7 @@
 
 namespace lacuna {
 
-/// Pairs of whole numbers: run and steps, say.
+/// Pairs of whole numbers, a run of a state and the value that holds from that run on. The runs ascend.
 using OptionPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// The value of an option; of a choice, its name.
@@ -37,7 +37,7 @@ struct Option {
   bool (*counts)(const void* options) = nullptr;
 };
 
-/// "0 .. 1", "static, random or shuffled", "0 or 1", "RUN:STEPS/RUN:STEPS/...".
+/// "0 .. 1", "static, random or shuffled", "0 or 1", "RUN:VALUE/RUN:VALUE/... of 0 .. 9, each RUN later than ...".
 std::string allowed_text(const Option& option);
 /// As it stands behind `name=`.
 std::string value_text(const OptionValue& value);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -60,7 +61,6 @@ TEST(SkipRefusals, SegmentsCoverTheCallExactlyAlsoWhereTheirLengthsWrap) {
 
 TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
   static MethodState state;
-  static const std::vector<SkipStage> falling = {{.from_run = 5, .steps = 1}, {.from_run = 5, .steps = 2}};
   static const std::vector<SkipStage> high = {{.from_run = 0, .steps = 4}};
   expect_refused(
       ring_call(),
@@ -85,11 +85,6 @@ TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
           call.options.state = &state;
         },
         "skip.schedule: steps is 4, must be 0 .. 3"},
-       {[](Call& call) {
-          skip_in(call)->schedule = falling;
-          call.options.state = &state;
-        },
-        "from run 5 behind one from run 5; they must ascend"},
        {[](Call& call) { skip_in(call)->feedback = true; }, "skip.feedback needs a state"},
        {[](Call& call) {
           skip_in(call)->feedback = true;
@@ -113,6 +108,19 @@ TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
           skip_in(call)->factor = std::numeric_limits<double>::infinity();
         },
         "factor is inf, must be -1e+300 .. 1e+300"}});
+}
+
+TEST(SkipRefusals, AScheduleWhoseRunsDoNotAscendIsRefusedWhereItIsMade) {
+  for (const std::uint64_t earlier : {std::uint64_t{5}, std::uint64_t{4}}) {
+    const Skip asked{.schedule = {{.from_run = 5, .steps = 1}, {.from_run = earlier, .steps = 2}}};
+    const std::string says = fmt::format(
+        "invalid argument: skip: schedule is 5:1/{}:2, must be RUN:VALUE/RUN:VALUE/... of 0 .. 1e+15, each RUN later "
+        "than the one before it",
+        earlier);
+    EXPECT_EQ(lacuna::skip(asked).status().to_string(), says);
+    EXPECT_EQ(method_options(fmt::format("skip:schedule=5:1/{}:2", earlier)).status().to_string(), says);
+  }
+  EXPECT_TRUE(method_options("skip:schedule=5:1/6:2"));
 }
 
 TEST(SkipRefusals, AlsoNameTheHosts) {

@@ -298,6 +298,43 @@ TEST(Report, SegmentsTellWhatBecameOfThem) {
   EXPECT_EQ(counted(SkipNumber::Protected), measured) << "as many chunks as were measured";
 }
 
+/// What one rank gets of a call that asks for skipping, and what its report says.
+void expect_dense_alone(const Algorithm& algorithm, Skip asked, MethodState* state) {
+  const std::string text(algorithm.name);
+  Job job(1, 100, {}, algorithm.collective);
+  for (std::size_t i = 0; i < 100; ++i) job.inputs[0][i] = static_cast<float>(i);
+  Call call = job.call(0, algorithm.name, asked);
+  call.options.state = state;
+  const Report report = job.run({call})[0];
+  EXPECT_EQ(job.outputs[0], job.inputs[0]) << text;
+  EXPECT_EQ(report.method, &skip_method) << text << ": there is a report";
+  EXPECT_EQ(steps_of(report), 0) << text;
+  EXPECT_EQ(number_of(report, SkipNumber::GatherSteps), 0) << text;
+  EXPECT_EQ(report.left_out(), 0) << text;
+  EXPECT_EQ(report.lacking, 0u) << text;
+  ASSERT_EQ(report.parts.size(), 1u) << text;
+  EXPECT_EQ(report.parts[0].outcome, static_cast<int>(SkipOutcome::Dense)) << text;
+}
+
+TEST(Report, OfOneRankSaysThatTheCallWasDenseWhateverItAskedFor) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!skipping_of(*algorithm)) continue;
+    const bool gathers = algorithm->collective == Collective::Allgather;
+    MethodState state;
+    expect_dense_alone(*algorithm, {.steps = 3, .incomplete = gathers}, nullptr);
+    expect_dense_alone(*algorithm, {.ratio = 0.5, .incomplete = gathers}, nullptr);
+    expect_dense_alone(*algorithm, {.incomplete = gathers, .schedule = {{.from_run = 0, .steps = 2}}}, &state);
+    if (!gathers) expect_dense_alone(*algorithm, {.steps = 1, .feedback = true}, &state);
+  }
+  expect_dense_alone(**select_algorithm({.collective = Collective::Allreduce}, 1, "ring"),
+                     {.incomplete = true, .gather_steps = 2}, nullptr);
+}
+
+TEST(Report, OfOneRankIsNoneWhereNothingWasAskedFor) {
+  Job job(1, 100);
+  EXPECT_EQ(job.run("skip_ring", {})[0].method, nullptr);
+}
+
 TEST(CostCache, KeepsWhatItWasAskedForLast) {
   runtime::CostCache costs;
   const Algorithm& ring = *all_algorithms()[0];

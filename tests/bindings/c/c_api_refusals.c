@@ -61,6 +61,9 @@ void methods_refused(void) {
   method_refused("skip", "feedback=yes", "feedback is yes, must be 0 or 1");
   method_refused("skip", "schedule=3", "schedule is 3, must be RUN:VALUE/RUN:VALUE/... of 0 .. ");
   method_refused("skip", "steps=1,mode=nonsense", "mode is nonsense");
+  method_refused("skip", "steps=1,steps=2", "skip: steps is given twice");
+  method_refused("topk", "density=0.1,k=3,density=0.1", "topk: density is given twice");
+  method_refused("skip", "schedule=5:1/3:2", "schedule is 5:1/3:2, must be RUN:VALUE/RUN:VALUE/...");
   expect_status(lacuna_method_create("skip", "", &method), LACUNA_OK, "an empty text");
   lacuna_method_free(method);
   lacuna_method_free(NULL);
@@ -115,7 +118,8 @@ void bad_arguments(lacuna_communicator* communicator) {
   one.dtype = -1;
   expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is -1", "wrong dtype");
   one.dtype = LACUNA_I32;
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "dtype", "two dtypes");
+  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
+               "the input is of i32, the output of f32; they must be of one dtype", "two dtypes");
   expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_AVG, NULL, NULL), bad, "avg of i32",
                "avg of integers");
   one.dtype = LACUNA_F32;
@@ -127,7 +131,8 @@ void bad_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), LACUNA_UNSUPPORTED, "memory",
                "device memory is refused with a reason");
   one.memory = LACUNA_HOST;
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "memory", "two memories");
+  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
+               "the input lies in host memory, the output in cuda memory; they must lie in one kind", "two memories");
   other = buffer_of(data + 4, 3);
   expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "3", "two counts");
   other = buffer_of(data + 2, 4);

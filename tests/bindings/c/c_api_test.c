@@ -241,8 +241,10 @@ static void skipping(lacuna_communicator* communicator) {
   expect(all_are(data, elements, 1), "with all steps skipped each piece is its owner's");
   expect(sampler.seed == 1 && sampler.key == 2 && sampler.draw == (ranks > 1 ? 4u : 3u), "a random call draws once");
   set_skip(&options, "steps=%d,mode=random", (int)ranks);
-  expect_error(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
-               "skip.steps is", "more skips than steps");
+  if (ranks > 1) {
+    expect_error(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+                 "skip.steps is", "more skips than steps");
+  }
   expect(sampler.draw == (ranks > 1 ? 4u : 3u), "a refused call draws nothing");
   set_method(&options, NULL);
 }

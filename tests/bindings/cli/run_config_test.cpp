@@ -184,8 +184,8 @@ TEST(RunConfig, OptionsOfSkippingThatDoNotFitTogetherAreRefusedAtTheirPlace) {
                  "from 0 to ",
                  0),
       0U);
-  for (const char* lines : {"ratio = 0.5", "schedule = [[1, 4]]", "schedule = [[3, 1], [2, 1]]",
-                            "feedback = true\nscale = \"renormalised\""}) {
+  EXPECT_EQ(errors_of(with("schedule = [[3, 1], [2, 1]]")).rfind("a.toml:18:12: schedule is 3:1/2:1, must be ", 0), 0U);
+  for (const char* lines : {"ratio = 0.5", "schedule = [[1, 4]]", "feedback = true\nscale = \"renormalised\""}) {
     EXPECT_EQ(errors_of(with(lines)).rfind("a.toml:16:13: ", 0), 0U) << lines << ": " << errors_of(with(lines));
   }
   EXPECT_NE(errors_of(with("schedule = [[1, 4294967297]]")), "") << "1 + 2^32 steps are not 1";
