@@ -84,7 +84,7 @@ std::vector<std::byte> SkipImportance::save() const {
   MethodState saved;
   saved.arrays.push_back(
       {.name = std::string(saved_array), .dtype = Dtype::I64, .own = false, .bytes = std::move(to.all)});
-  return saved.save(saved_kind);
+  return *saved.save(saved_kind);
 }
 
 std::size_t SkipImportance::most_saved(std::size_t segments) {

@@ -49,10 +49,7 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
   lacuna_buffer input = LACUNA_BUFFER_INIT, output = LACUNA_BUFFER_INIT;
   if (Status valid = reads ? read_buffer(given.input, "input", input) : Status(); !valid) return valid;
   if (Status valid = writes ? read_buffer(given.output, "output", output) : Status(); !valid) return valid;
-  if (reads && writes) {
-    if (input.dtype != output.dtype) return {Code::InvalidArgument, "input and output differ in dtype"};
-    if (input.memory != output.memory) return {Code::InvalidArgument, "input and output differ in memory kind"};
-  }
+  if (Status alike = reads && writes ? check_alike(input, output) : Status(); !alike) return alike;
   if (Status valid = read_tables(communicator, given, call); !valid) return valid;
   const lacuna_buffer& one = reads ? input : output;
   call.input = input.data;

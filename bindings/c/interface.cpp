@@ -1,12 +1,25 @@
 #include "bindings/c/interface.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "runtime/method/method.hpp"
 
 namespace lacuna::c {
 namespace {
 
 thread_local std::string last_error_text;
+
+/// A state that was made for a method serves no other.
+Status check_state(const lacuna_method& method, const lacuna_state& state) {
+  const Method* made_for = state.method;
+  const Method* asked = method.options.method();
+  if (!made_for || made_for == asked) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the state was made for the method {}; the call has {}", made_for->name, asked->name)};
+}
 
 }  // namespace
 
@@ -42,6 +55,9 @@ Status read_options(const lacuna_options* given, Options& options) {
   if (Status valid = read(given, value); !valid) return valid;
   if (Status valid = check_range("priority", value.priority, LACUNA_LOW); !valid) return valid;
   if (Status valid = read_seconds("deadline", value.deadline, options.deadline); !valid) return valid;
+  if (value.method && value.state) {
+    if (Status valid = check_state(*value.method, *value.state); !valid) return valid;
+  }
   static_assert(sizeof(lacuna_sampler) == sizeof(Sampler));
   if (value.algorithm) options.algorithm = value.algorithm;
   if (value.method) options.method = value.method->options;
@@ -61,6 +77,19 @@ Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& 
 
 Memory memory_of(const lacuna_buffer& buffer) {
   return {static_cast<MemoryKind>(buffer.memory), buffer.device, buffer.stream};
+}
+
+Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output) {
+  if (input.dtype != output.dtype) {
+    return {Code::InvalidArgument,
+            fmt::format("the input is of {}, the output of {}; they must be of one dtype",
+                        to_string(static_cast<Dtype>(input.dtype)), to_string(static_cast<Dtype>(output.dtype)))};
+  }
+  if (input.memory == output.memory) return {};
+  return {Code::InvalidArgument, fmt::format("the input lies in {} memory, the output in {} memory; they must lie in "
+                                             "one kind",
+                                             to_string(static_cast<MemoryKind>(input.memory)),
+                                             to_string(static_cast<MemoryKind>(output.memory)))};
 }
 
 bool prepares(const lacuna_options* given) {

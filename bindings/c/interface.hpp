@@ -31,6 +31,7 @@ struct lacuna_method {
 
 struct lacuna_state {
   lacuna::MethodState state;
+  const lacuna::Method* method = nullptr;  ///< that it was made for; null: any
 };
 
 namespace lacuna::c {
@@ -77,5 +78,7 @@ Status read_options(const lacuna_options* given, Options& options);
 bool prepares(const lacuna_options* given);
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);
 Memory memory_of(const lacuna_buffer& buffer);
+/// Ok, or how the two buffers of a call differ in what must be equal.
+Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output);
 
 }  // namespace lacuna::c

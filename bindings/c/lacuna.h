@@ -251,7 +251,8 @@ LACUNA_EXPORT const char* lacuna_last_error(void);
  */
 typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user);
 /**
- * Sends the log lines of this process that LACUNA_LOG lets through to a callback instead of standard error.
+ * Sends the log lines of this process that LACUNA_LOG lets through to a callback instead of standard error. That ranks
+ * did not agree, where all their calls have ended well, stands on standard error as well: nothing else tells it.
  * @param callback null: standard error again. A line under way may reach the former one for a moment longer
  * @param user     handed to the callback
  */
@@ -292,7 +293,8 @@ LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator
 LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int32_t colour, int32_t key,
                                          lacuna_communicator** part);
 /**
- * Makes one communicator of some ranks. Called by all ranks with the same list, blocking.
+ * Makes one communicator of some ranks. Called by all ranks with the same list, blocking. With an empty list no rank
+ * gets a communicator.
  * @param communicator whose ranks these are
  * @param ranks        the list, in the new order
  * @param count        its length
@@ -510,7 +512,7 @@ LACUNA_EXPORT void lacuna_method_free(lacuna_method* method);
 
 /**
  * Makes a state without runs, equal on all ranks.
- * @param method it is for; may be null: any
+ * @param method it is for, whatever its options; a call with another method refuses the state. Null: any
  * @param seed   of its sampler, from which calls draw that bring none
  * @param key    of its sampler, the number of the tensor, say
  * @param state  becomes the state, for lacuna_state_free()
@@ -548,7 +550,8 @@ typedef struct lacuna_state_array {
 /** Fills array, whose struct_size must be set; index is 0 .. arrays-1 of lacuna_get_state(). */
 LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, size_t index, lacuna_state_array* array);
 /**
- * All of it as bytes, for a checkpoint: each rank saves its own.
+ * All of it as bytes, for a checkpoint: each rank saves its own. While a call changes the state it is refused with
+ * LACUNA_BUSY; a failed call does so until it has given its buffers back.
  * @param state    which no call is using
  * @param bytes    where they go; with capacity 0 it may be null
  * @param capacity bytes that fit there
@@ -558,8 +561,8 @@ LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, si
 LACUNA_EXPORT lacuna_status lacuna_state_save(const lacuna_state* state, void* bytes, size_t capacity, size_t* length);
 /**
  * Makes a state what it was when it was saved. What is damaged, or of another kind, is refused with
- * LACUNA_INVALID_ARGUMENT, and while a call has the state, a failed one until it has given its buffers back, all is
- * with LACUNA_BUSY; the state stays as it is.
+ * LACUNA_INVALID_ARGUMENT; while a call changes the state it is refused with LACUNA_BUSY, as lacuna_state_save() is.
+ * After an error the state is as it was.
  * @param state  which no call is using
  * @param bytes  what lacuna_state_save() gave
  * @param length their number

@@ -22,10 +22,10 @@ lacuna_status lacuna_method_create(const char* name, const char* options, lacuna
 
 void lacuna_method_free(lacuna_method* method) { delete method; }
 
-lacuna_status lacuna_state_create(const lacuna_method*, uint64_t seed, uint64_t key, lacuna_state** state) {
+lacuna_status lacuna_state_create(const lacuna_method* method, uint64_t seed, uint64_t key, lacuna_state** state) {
   return guarded([&]() -> Status {
     if (!state) return null_argument("state");
-    *state = new lacuna_state{{.sampler = {.seed = seed, .key = key}}};
+    *state = new lacuna_state{{.sampler = {.seed = seed, .key = key}}, method ? method->options.method() : nullptr};
     return {};
   });
 }
@@ -68,10 +68,11 @@ lacuna_status lacuna_state_save(const lacuna_state* state, void* bytes, size_t c
   return guarded([&]() -> Status {
     if (!state || !length) return null_argument(state ? "length" : "state");
     if (!bytes && capacity > 0) return null_argument("bytes");
-    const std::vector<std::byte> saved = state->state.save();
-    *length = saved.size();
-    if (capacity < saved.size()) return too_small(capacity, saved.size());
-    std::copy(saved.begin(), saved.end(), static_cast<std::byte*>(bytes));
+    const auto saved = state->state.save();
+    if (!saved) return saved.status();
+    *length = saved->size();
+    if (capacity < saved->size()) return too_small(capacity, saved->size());
+    std::copy(saved->begin(), saved->end(), static_cast<std::byte*>(bytes));
     return {};
   });
 }

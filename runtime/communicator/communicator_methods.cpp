@@ -51,10 +51,7 @@ void Communicator::prepare_method(CollectiveRun& run) {
 
 void Communicator::begin_method(CollectiveRun& run) {
   const Options& options = run.call.options;
-  if (options.state) {
-    ++options.state->runs;
-    options.state->in_use = run.plan.writes_state;
-  }
+  if (options.state) options.state->in_use = run.plan.writes_state;
   if (run.plan.draws) ++sampler_of(options).draw;
 }
 

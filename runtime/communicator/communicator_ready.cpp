@@ -149,6 +149,7 @@ void Communicator::launch(CollectiveRun& run) {
     executor_.lay_aside_parts(run);
     throw;
   }
+  if (MethodState* state = run.call.options.state) ++state->runs;
   if (run.method) begin_method(run);
   tell_own_length(run, rank());
   reset(run);

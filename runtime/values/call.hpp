@@ -20,6 +20,11 @@ namespace lacuna {
 /// Where a buffer lies. Only host memory is served today; the others are refused with a reason.
 enum class MemoryKind : std::uint8_t { Host = 0, Cuda = 1, CudaManaged = 2 };
 
+constexpr std::string_view to_string(MemoryKind kind) {
+  constexpr std::string_view names[] = {"host", "cuda", "cuda_managed"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 struct Memory {
   MemoryKind kind = MemoryKind::Host;
   int device = 0;

@@ -22,6 +22,11 @@ struct Header {
   std::uint64_t digest;  ///< of that
 };
 
+Status busy() {
+  return {Code::Busy,
+          "a call that has not given its buffers back changes this state; it is saved and restored between calls"};
+}
+
 std::uint64_t mark_of(std::string_view kind) { return kind.empty() ? mark : mark ^ Digest().add(kind).value(); }
 
 std::uint64_t digest_of(std::span<const std::byte> bytes) {
@@ -102,7 +107,8 @@ StateArray& MethodState::array(std::string_view name, Dtype dtype, std::size_t c
       .name = std::string(name), .dtype = dtype, .own = own, .bytes = std::vector<std::byte>(count * size_of(dtype))});
 }
 
-std::vector<std::byte> MethodState::save(std::string_view kind) const {
+Result<std::vector<std::byte>> MethodState::save(std::string_view kind) const {
+  if (in_use) return busy();
   std::vector<std::byte> saved(sizeof(Header));
   Writer to(saved);
   for (std::uint64_t word : {sampler.seed, sampler.key, sampler.draw, runs, std::uint64_t{arrays.size()}}) to.put(word);
@@ -123,7 +129,7 @@ Status MethodState::restore(std::span<const std::byte> saved, std::string_view k
   const auto refuse = [&](std::string why) {
     return Status(Code::InvalidArgument, fmt::format("{} bytes: {}", saved.size(), why));
   };
-  if (in_use) return {Code::Busy, "a call that has not given its buffers back changes this state"};
+  if (in_use) return busy();
   Header header{};
   if (saved.size() >= sizeof header) std::memcpy(&header, saved.data(), sizeof header);
   if (header.mark != mark_of(kind)) {

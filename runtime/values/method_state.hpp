@@ -38,10 +38,11 @@ struct MethodState {
   /// The array of this name, which is made with so many zeros if there is none.
   StateArray& array(std::string_view name, Dtype dtype, std::size_t count, bool own);
 
-  /// All of it but in_use, to be put into a checkpoint. `kind` tells apart what is not a tensor's.
-  std::vector<std::byte> save(std::string_view kind = {}) const;
-  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed;
-  /// so it is, with Busy, while a call has it, a failed one until it has given its buffers back.
+  /// All of it but in_use, to be put into a checkpoint. `kind` tells apart what is not a tensor's. Busy while a call
+  /// changes its arrays; a failed call does so until it has given its buffers back.
+  Result<std::vector<std::byte>> save(std::string_view kind = {}) const;
+  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed.
+  /// Busy, as save().
   Status restore(std::span<const std::byte> saved, std::string_view kind = {});
 };
 

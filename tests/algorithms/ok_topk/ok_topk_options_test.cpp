@@ -82,12 +82,12 @@ TEST(OkOptions, AStateThatWasRestoredIsCheckedWhereAPreparedCallStarts) {
   call.options.method = *method_options("ok_topk:k=3");
   call.options.state = &state;
   runtime::Run* run = *ranks.communicator(0).prepare(call, **select_algorithm(call, 1));
-  ASSERT_TRUE(state.restore(shorter.save()));
+  ASSERT_TRUE(state.restore(*shorter.save()));
   EXPECT_EQ(ranks.communicator(0).start(*run).to_string(),
             "invalid argument: the global_threshold of this state has 24 bytes of f64, this call needs 48 of f64: give "
             "each tensor a state of its own");
   EXPECT_EQ(state.runs, 0u);
-  ASSERT_TRUE(state.restore(MethodState().save()));
+  ASSERT_TRUE(state.restore(*MethodState().save()));
   ASSERT_EQ(ranks.communicator(0).start(*run).to_string(), "ok");
   ASSERT_TRUE(ranks.sweep_until([&] { return run->finished; }));
   EXPECT_EQ(std::count(sum.begin(), sum.end(), 1.0f), 3);

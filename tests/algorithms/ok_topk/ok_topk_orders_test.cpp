@@ -30,7 +30,7 @@ TEST(OkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
           ASSERT_TRUE(stormy.outputs == results[run]) << options << " P=" << size << " seed " << seed;
         }
         for (std::size_t rank = 0; rank < calm.states.size(); ++rank) {
-          ASSERT_EQ(stormy.states[rank].save(), calm.states[rank].save()) << options << " seed " << seed;
+          ASSERT_EQ(*stormy.states[rank].save(), *calm.states[rank].save()) << options << " seed " << seed;
         }
       }
     }

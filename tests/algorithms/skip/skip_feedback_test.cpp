@@ -189,6 +189,21 @@ TEST(SkipFeedback, WithoutItNoStateGrows) {
   }
 }
 
+TEST(SkipFeedback, AStateCountsCallsWhateverAlgorithmServesThem) {
+  for (const char* algorithm : {"", "skip_ring", "recursive_doubling"}) {
+    FeedbackRig rig(4);
+    rig.fill(8, 1);
+    Call call{.collective = Collective::Allreduce};
+    call.options.algorithm = algorithm;
+    call.options.method = lacuna::skip({.steps = 0, .warm_up = 3});
+    for (std::uint64_t runs = 1; runs <= 2; ++runs) {
+      rig.run(rig.calls_with(
+          call, [&](Call& one, Rank rank) { one.options.state = &rig.states[static_cast<std::size_t>(rank)]; }));
+      for (const MethodState& state : rig.states) EXPECT_EQ(state.runs, runs) << algorithm;
+    }
+  }
+}
+
 TEST(SkipFeedback, ASecondCallOfAStateInUseIsBusyAndAnotherLengthRefused) {
   FeedbackRig rig(2);
   rig.fill(120, 1);
@@ -205,12 +220,13 @@ TEST(SkipFeedback, ASecondCallOfAStateInUseIsBusyAndAnotherLengthRefused) {
   const auto there = elsewhere.post(calls[0], **select_algorithm(calls[0], 2));
   ASSERT_FALSE(there);
   EXPECT_EQ(there.status().code(), Code::Busy) << "in a call of another communicator";
-  EXPECT_EQ(rig.states[0].restore(MethodState().save()).code(), Code::Busy) << "its arrays are written to";
+  EXPECT_EQ(rig.states[0].restore(*MethodState().save()).code(), Code::Busy) << "its arrays are written to";
+  EXPECT_EQ(rig.states[0].save().status().code(), Code::Busy) << "its arrays are written to";
   runtime::Run* other = *rig.ranks.post(1, calls[1]);
   ASSERT_TRUE(rig.ranks.sweep_until([&] { return first->finished && other->finished; }));
   rig.ranks.communicator(0).release(*first);
   rig.ranks.communicator(1).release(*other);
-  EXPECT_TRUE(rig.states[0].restore(rig.states[0].save()));
+  EXPECT_TRUE(rig.states[0].restore(*rig.states[0].save()));
   Call shorter = calls[0];
   shorter.count = 119;
   const auto refused = rig.ranks.post(0, shorter);

@@ -143,6 +143,68 @@ static void arrays_are_kept(lacuna_communicator* communicator) {
   free(again);
 }
 
+/* The others post their call once rank 0 has asked: until then its call can't end. */
+static void a_state_in_use_is_busy(lacuna_communicator* communicator) {
+  if (lacuna_size(communicator) == 1) return;
+  float given[elements] = {1}, sum[elements], asked = 1;
+  unsigned char* saved = malloc(room);
+  size_t length = 77;
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  options.algorithm = "skip_ring";
+  set_skip(&options, "steps=1,feedback=1");
+  expect_status(lacuna_state_create(options.method, 3, 4, &options.state), LACUNA_OK, "a state");
+  const lacuna_buffer in = buffer_of(given, elements), out = buffer_of(sum, elements), word = buffer_of(&asked, 1);
+  lacuna_request* request = NULL;
+  if (lacuna_rank(communicator) > 0) {
+    expect_status(lacuna_receive(communicator, &word, 0, 1, NULL, NULL, NULL), LACUNA_OK, "rank 0 has asked");
+  }
+  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request), LACUNA_OK, "start");
+  if (lacuna_rank(communicator) == 0) {
+    expect_error(lacuna_state_save(options.state, saved, room, &length), LACUNA_BUSY, "call that has not given",
+                 "saving a state in use");
+    expect(length == 77, "a refused save tells no length");
+    expect_error(lacuna_state_restore(options.state, saved, 0), LACUNA_BUSY, "call that has not given",
+                 "restoring a state in use");
+    for (int32_t rank = 1; rank < lacuna_size(communicator); ++rank) {
+      expect_status(lacuna_send(communicator, &word, rank, 1, NULL, NULL), LACUNA_OK, "the others may go on");
+    }
+  }
+  expect_status(lacuna_wait(request, -1), LACUNA_OK, "wait");
+  lacuna_request_free(request);
+  expect_status(lacuna_state_save(options.state, saved, room, &length), LACUNA_OK, "save after the call");
+  lacuna_state_free(options.state);
+  set_method(&options, NULL);
+  free(saved);
+}
+
+/* A state that was made for no method serves any; each other one serves the method that it was made for. */
+static void a_state_serves_its_method(lacuna_communicator* communicator) {
+  float given[elements] = {1}, sum[elements];
+  const lacuna_buffer in = buffer_of(given, elements), out = buffer_of(sum, elements);
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  lacuna_method *topk = NULL, *other_skip = NULL;
+  lacuna_state *of_skip = NULL, *of_any = NULL;
+  expect_status(lacuna_method_create("topk", "density=0.5", &topk), LACUNA_OK, "topk");
+  expect_status(lacuna_method_create("skip", "mode=random", &other_skip), LACUNA_OK, "skip otherwise");
+  set_skip(&options, "mode=static");
+  expect_status(lacuna_state_create(options.method, 1, 2, &of_skip), LACUNA_OK, "a state for skip");
+  expect_status(lacuna_state_create(NULL, 1, 2, &of_any), LACUNA_OK, "a state for any method");
+  options.state = of_skip;
+  set_method(&options, topk);
+  expect_error(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+               "the state was made for the method skip; the call has topk", "a state of another method");
+  options.state = of_any;
+  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK, "any method's state");
+  options.state = of_skip;
+  set_method(&options, other_skip);
+  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK,
+                "a state of the same method, whatever its options");
+  set_method(&options, NULL);
+  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK, "without a method");
+  lacuna_state_free(of_skip);
+  lacuna_state_free(of_any);
+}
+
 static void knows(const lacuna_skip_importance* importance, uint64_t runs) {
   size_t count = 0;
   expect_status(lacuna_skip_importance_segments(importance, &count), LACUNA_OK, "the number of segments");
@@ -340,6 +402,8 @@ static void refused_handles(void) {
 
 void skipping_keeps(lacuna_communicator* communicator) {
   feedback(communicator);
+  a_state_in_use_is_busy(communicator);
+  a_state_serves_its_method(communicator);
   arrays_are_kept(communicator);
   automatic(communicator);
   segments_are_treated(communicator);

@@ -59,7 +59,7 @@ TEST_F(CheckpointTest, WhatAMethodKeepsOfATensorComesBackUnderItsPrefix) {
   for (StateArray& array : state.arrays) {
     for (std::byte& byte : array.bytes) byte = value = static_cast<std::byte>(std::to_integer<int>(value) * 37 + 11);
   }
-  ASSERT_NE(state.save(), back.save());
+  ASSERT_NE(*state.save(), *back.save());
   std::vector<StateItem> items, targets;
   add_items(state, "layer0.", items);
   add_items(back, "layer0.", targets);
@@ -70,7 +70,7 @@ TEST_F(CheckpointTest, WhatAMethodKeepsOfATensorComesBackUnderItsPrefix) {
   ASSERT_TRUE(write_rank_file({directory_, 1, 0, 1}, items, {}));
   const Result<Attributes> read = read_rank_file({directory_, 1, 0, 1}, targets);
   ASSERT_TRUE(read) << read.status().to_string();
-  EXPECT_EQ(back.save(), state.save());
+  EXPECT_EQ(*back.save(), *state.save());
 }
 
 TEST_F(CheckpointTest, EqualContentsMakeEqualFilesAtDifferentTimes) {

@@ -120,11 +120,11 @@ TEST(BusyExecutor, ACallWhoseCommunicatorFailsMeanwhileIsRefusedAndHasChangedNot
 
 TEST(BusyExecutor, AStateWhoseArraysAreBeingMadeServesNoOtherCall) {
   SlowPost slow(slow_to_make_an_array);
-  EXPECT_EQ(slow.state.restore(MethodState().save()).code(), Code::Busy);
+  EXPECT_EQ(slow.state.restore(*MethodState().save()).code(), Code::Busy);
   const auto run = slow.go_on();
   ASSERT_TRUE(run);
   EXPECT_TRUE(slow.ranks.communicator(0).finish(**run));
-  EXPECT_TRUE(slow.state.restore(MethodState().save()));
+  EXPECT_TRUE(slow.state.restore(*MethodState().save()));
 }
 
 TEST(BusyExecutor, ACallWithoutMemoryForAnArrayIsRefusedAndMayBeRepeated) {
