@@ -22,16 +22,61 @@ AgreedCall agreed_call(const CollectiveRun& run) {
   return agreed;
 }
 
+namespace {
+
+bool are_alike(const PartsAlike& known, const PartPlan& part) {
+  return known.structure == part.structure && known.program == part.program && known.entries == part.entries &&
+         known.stretches == part.stretches && known.offset + known.count == part.data.offset;
+}
+
+void show_parts(const Plan& plan, AgreedMethod& agreed) {
+  PartsAlike last;
+  for (const PartPlan& part : plan.parts) {
+    if (last.parts > 0 && are_alike(last, part)) {
+      last.count += part.data.count;
+      ++last.parts;
+    } else {
+      last = {part.structure, part.program, part.entries, part.data.offset, part.data.count, 1, part.stretches};
+      ++agreed.kinds_of_parts;
+    }
+    if (agreed.kinds_of_parts <= agreed.first_parts.size()) agreed.first_parts[agreed.kinds_of_parts - 1] = last;
+  }
+}
+
+std::string text_of(const PartsAlike& parts) {
+  std::string text = fmt::format("[{}, {})", parts.offset, parts.offset + parts.count);
+  const auto& numbers = parts.structure.numbers;
+  text += parts.structure.has_numbers() ? fmt::format(" as {}", fmt::join(numbers, "/")) : " dense";
+  if (parts.structure.feedback) text += " with feedback";
+  if (parts.entries > 0) text += fmt::format(" of {} entries at most", parts.entries);
+  if (parts.stretches > 0) text += fmt::format(" of {} stretches", parts.stretches);
+  if (parts.program) text += fmt::format(" by {}", parts.program->name);
+  if (parts.parts > 1) text += fmt::format(" in {} parts", parts.parts);
+  return text;
+}
+
+std::string text_of_parts(const AgreedMethod& method) {
+  const std::size_t shown = std::min<std::size_t>(method.kinds_of_parts, method.first_parts.size());
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i)
+    text += fmt::format("{}{}", i == 0 ? ": " : ", ", text_of(method.first_parts[i]));
+  return method.kinds_of_parts > shown ? text + " ..." : text;
+}
+
+}  // namespace
+
 AgreedMethod agreed_method(const CollectiveRun& run) {
   const auto& parts = run.plan.parts;
-  AgreedMethod agreed{.plan = run.plan.digest()};
+  AgreedMethod agreed{.plan = run.plan.digest(), .state_run = run.state_run};
   if (is_on(run.call.options.method)) {
     agreed.method = run.call.options.method;
     agreed.numbers = run.plan.numbers;
+    agreed.lists_output = run.call.output_entries.places != nullptr;
   }
   agreed.dense = static_cast<std::uint32_t>(
       std::count_if(parts.begin(), parts.end(), [](const PartPlan& part) { return !part.beside && part.is_dense(); }));
   if (run.plan.draws) agreed.drawn = run.sampler;
+  show_parts(run.plan, agreed);
   return agreed;
 }
 
@@ -65,6 +110,7 @@ std::string text_of(const AgreedCall& call) {
 std::string text_of(const AgreedMethod& method) {
   std::string text, numbers;
   if (method.method) text = fmt::format(" with {}", method.method.text());
+  if (method.lists_output) text += " to a list of entries";
   const auto names = method.method ? method.method.method()->numbers : std::span<const std::string_view>();
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (method.numbers[i] != 0)
@@ -72,10 +118,11 @@ std::string text_of(const AgreedMethod& method) {
   }
   if (!numbers.empty()) text += fmt::format(" ({})", numbers);
   if (method.dense > 0) text += fmt::format(", {} of the parts dense", method.dense);
+  if (method.state_run > 0) text += fmt::format(", run {} of its state", method.state_run);
   if (method.drawn) {
     text += fmt::format(", seed {} key {} draw {}", method.drawn->seed, method.drawn->key, method.drawn->draw);
   }
-  return text + fmt::format(", plan {:016x}", method.plan);
+  return text + fmt::format(", plan {:016x}", method.plan) + text_of_parts(method);
 }
 
 }  // namespace lacuna::runtime

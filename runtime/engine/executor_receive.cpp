@@ -148,8 +148,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   Landing* landing = part.states[id].landing;
   if (!accepts(part, id, landing->bytes)) {
     trouble(*part.run->communicator, Trouble::Kind::Mismatch, number_or_tag(*part.run),
-            fmt::format("rank {} sent {} bytes where rank {} expects {}{}", landing->source, landing->bytes, rank_,
-                        part.states[id].told ? "at most " : "", part.states[id].bytes));
+            text_of_length(part, id, landing->bytes, landing->source, rank_));
     return landings_.release(std::exchange(part.states[id].landing, nullptr));
   }
   Link& sender = links_[landing->source];

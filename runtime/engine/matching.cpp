@@ -45,6 +45,18 @@ bool accepts(ActivePart& part, StepId id, std::uint64_t bytes) {
   return true;
 }
 
+std::string text_of_length(const ActivePart& part, StepId id, std::uint64_t bytes, Rank from, Rank to) {
+  const StepState& state = part.states[id];
+  const Dtype dtype = part.buffer(part.graph->steps()[id].to).dtype;
+  const std::size_t width = size_of(dtype);
+  const std::string_view at_most = state.told ? "at most " : "";
+  if (bytes % width != 0 || state.bytes % width != 0) {
+    return fmt::format("rank {} sent {} bytes where rank {} expects {}{}", from, bytes, to, at_most, state.bytes);
+  }
+  return fmt::format("rank {} sent {} elements of {} where rank {} expects {}{}", from, bytes / width, to_string(dtype),
+                     to, at_most, state.bytes / width);
+}
+
 Matching::Matching(const Group& group, Rank process, const RunTable& runs, Landings& landings)
     : group_(group), process_(process), runs_(runs), landings_(landings), mailbox_(group.processes()) {}
 
@@ -102,7 +114,8 @@ Place Matching::place_in_part(ActivePart& part, const Arrival& message) {
     return state.landing ? place_in_landing(message, *state.landing) : refuse_for_credit(message);
   }
   if (!accepts(part, *step, header.bytes)) {
-    return refuse(message, fmt::format("a step that expects {}{} bytes", state.told ? "at most " : "", state.bytes));
+    violation_ = text_of_length(part, *step, header.bytes, message.from, process_);
+    return {.violation = violation_};
   }
   return admit(message, state.arrived, {.part = &part, .step = *step});
 }

@@ -35,6 +35,9 @@ Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype e
 
 /// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
 bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
+/// Of a message that is not: "rank 2 sent 3 elements of i32 where rank 0 expects at most 2". `from` and `to` are ranks
+/// of the job.
+std::string text_of_length(const ActivePart& part, StepId step, std::uint64_t bytes, Rank from, Rank to);
 
 /// Where what arrives for a communicator belongs: its messages that wait for a call, for its part or for a receive.
 /// Headers are believed only as far as they were checked here: their sender may be of another mind, or broken. Moves

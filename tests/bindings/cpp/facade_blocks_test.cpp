@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 namespace lacuna {
@@ -73,9 +75,53 @@ TEST_P(FacadeBlocks, TooLongABlockIsAnErrorOnAllRanks) {
     Ints mine(rank.rank() == 2 ? 3 : 2, 1), all(6);
     const Sizes counts = {2, 2, 2};
     static_cast<void>(rank.call(gatherv<std::int32_t>(mine, all, {.counts = counts})));
-    expect_error(rank.call(barrier()), Code::Mismatch, "12 bytes");  // who only sends may have ended well before
+    const std::string says = "rank 2 sent 3 elements of i32 where rank 0 expects 2";
+    expect_error(rank.call(barrier()), Code::Mismatch, says);  // who only sends may have ended well before
     expect_error(rank.status(), Code::Mismatch, "rank 0 reports");
   });
+}
+
+/// What rank 0 of two is told of a call whose ranks give these many elements, if its peer's message comes first or not.
+Status told(const Call& mine, const Call& theirs, bool theirs_first) {
+  auto ranks = local(2, Progress::Caller);
+  std::optional<Request> requests[2];
+  for (std::size_t rank : {theirs_first, !theirs_first}) {
+    auto started = ranks[rank].start(rank == 0 ? mine : theirs);
+    EXPECT_TRUE(started) << started.status().to_string();
+    if (started) requests[rank].emplace(*std::move(started));
+    for (int round = 0; round < 100; ++round) ranks[round % 2].progress();
+  }
+  return ranks[0].call(barrier());
+}
+
+TEST(FacadeLengths, ThatDoNotFitAreSaidInElementsWhicheverRankComesFirst) {
+  const Sizes given = {1, 2}, taken = {1, 3}, places = {0, 1};
+  Ints all(8), own(8);
+  Sizes received(2);
+  const Call gathers{.collective = Collective::Gatherv,
+                     .input = own.data(),
+                     .output = all.data(),
+                     .count = 1,
+                     .dtype = Dtype::I32,
+                     .output_blocks = {.counts = given}};
+  Call sends = gathers, scatters = gathers, takes = gathers, gathers_most = gathers;
+  sends.count = 3;
+  gathers_most.output_blocks = {.counts = given, .offsets = places, .received = received};
+  scatters.collective = takes.collective = Collective::Scatterv;
+  scatters.root = takes.root = 1;
+  scatters.output_blocks = {};
+  takes.count = 3;
+  takes.output_blocks = {};
+  takes.input_blocks = {.counts = taken};
+  for (bool theirs_first : {false, true}) {
+    expect_error(told(gathers, sends, theirs_first), Code::Mismatch,
+                 "rank 1 sent 3 elements of i32 where rank 0 expects 2");
+    expect_error(told(gathers_most, sends, theirs_first), Code::Mismatch,
+                 "rank 1 sent 3 elements of i32 where rank 0 expects at most 2");
+    scatters.count = 2;
+    expect_error(told(scatters, takes, theirs_first), Code::Mismatch,
+                 "rank 1 sent 1 elements of i32 where rank 0 expects 2");
+  }
 }
 
 TEST_P(FacadeBlocks, DifferentTablesAreNamedOnAllRanks) {

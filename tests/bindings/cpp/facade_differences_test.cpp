@@ -3,6 +3,7 @@
 #include <optional>
 #include <regex>
 
+#include "algorithms/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 // Rank 1 asks for something else in one field: the mismatch shows both values. Or in one that nobody uses: none comes.
@@ -18,6 +19,8 @@ struct Given {
   Call call{.collective = Collective::Allreduce, .count = 12};
   std::vector<std::byte> input = std::vector<std::byte>(most * 8), output = input;
   std::vector<std::size_t> counts;
+  std::vector<std::uint32_t> places = std::vector<std::uint32_t>(most);
+  std::size_t entries = 0;
   std::optional<Skip> asked;
   MethodState state;
   Sampler sampler;
@@ -170,7 +173,7 @@ const Field fields[] = {
        g.skip().schedule = {{.from_run = 0, .steps = other ? 2 : 1}};
      }},
     {"Segments",
-     {" 1 of the parts dense, plan ", " 1 of the parts dense, plan "},
+     {": [0, 6) dense, [6, 12) as 1/0/0/0", ": [0, 5) dense, [5, 12) as 1/0/0/0"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.cut(other ? 5 : 6, SkipPolicy::Never);
@@ -208,6 +211,29 @@ const Field fields[] = {
        g.keep_state();
        g.skip().audit = 1;
        g.skip().audit_samples = other ? 5 : 4;
+     }},
+    {"RunsOfTheState",
+     {", run 1 of its state, ", ", run 7 of its state, "},
+     [](Given& g, bool other, Rank) {
+       g.skip_ring(1);
+       g.keep_state();
+       g.skip().warm_up = 4;
+       g.state.runs = other ? 6 : 0;
+     }},
+    {"OutputAsEntries",
+     {"topk:k=3,feedback=0 (", "topk:k=3,feedback=0 to a list of entries ("},
+     [](Given& g, bool other, Rank) {
+       g.call.options.method = *method_options("topk:k=3,feedback=0");
+       if (other) g.call.output_entries = {g.places.data(), most, &g.entries};
+     }},
+    {"ResidualOfTheState",
+     {" [0, 12) dense with feedback", " [0, 12) dense"},
+     [](Given& g, bool other, Rank) {
+       g.skip_ring(1);
+       g.keep_state();
+       g.skip().feedback = true;
+       g.skip().warm_up = 1;
+       if (!other) g.state.array(residual_array, Dtype::F32, 12, true);
      }},
     {"Seed",
      {" seed 3 ", " seed 4 "},
