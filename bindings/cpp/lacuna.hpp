@@ -50,10 +50,11 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. The
-/// callback runs on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log it gets on
-/// a thread that does nothing else. So it may wait for a lock that another thread holds while that calls lacuna. It
-/// must not call lacuna.
+/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. That
+/// ranks did not agree, where all their calls have ended well, stands on standard error in any case. The callback runs
+/// on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log it gets on a thread that
+/// does nothing else. So it may wait for a lock that another thread holds while that calls lacuna. It must not call
+/// lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
@@ -118,7 +119,8 @@ class Communicator {
   /// are equal, by their rank here. Called by all ranks, blocking. With `no_group` (or any negative colour) a rank gets
   /// none. The new communicators progress and fail independently of each other; a rank that dies poisons all.
   Result<std::optional<Communicator>> split(int colour, int key = 0);
-  /// One communicator of these ranks, in this order. Called by all ranks with the same list; the others get none.
+  /// One communicator of these ranks, in this order. Called by all ranks with the same list; the others get none, with
+  /// an empty list all.
   Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
   static constexpr int no_group = -1;
 

@@ -142,10 +142,10 @@ std::vector<std::string> disagreements(const std::vector<std::vector<Reach>>& re
 void log_disagreements(const std::vector<std::vector<Reach>>& reached) {
   const std::vector<std::string> lines = disagreements(reached);
   for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
-    log_error(Subsystem::Job, "the ranks did not agree: {}", lines[i]);
+    log_last_error(Subsystem::Job, "the ranks did not agree: {}", lines[i]);
   }
   if (lines.size() > most_lines) {
-    log_error(Subsystem::Job, "the ranks did not agree on {} more communicators", lines.size() - most_lines);
+    log_last_error(Subsystem::Job, "the ranks did not agree on {} more communicators", lines.size() - most_lines);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "runtime/observe/log_writer.hpp"
 #include "runtime/values/thread.hpp"
+#include "runtime/values/utf8.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -22,6 +23,10 @@ struct Sink {
 std::mutex sink_mutex;
 Sink sink;
 std::atomic<Rank> own_rank = rank_unknown;
+
+std::string text_of(Subsystem subsystem, std::string_view message) {
+  return escape_other_than_utf8(fmt::format("{}: {}", to_string(subsystem), message));
+}
 
 void write_to_stderr(LogLevel level, std::string_view text) {
   const Rank rank = own_rank.load(std::memory_order_relaxed);
@@ -103,7 +108,7 @@ bool log_level_admits(Subsystem subsystem, LogLevel level) {
 }
 
 void log_line(Subsystem subsystem, LogLevel level, std::string_view message) {
-  Line line{level, fmt::format("{}: {}", to_string(subsystem), message)};
+  Line line{level, text_of(subsystem, message)};
   if (held_lines.holds == 0) return write_or_give(std::move(line));
   kept.lines.push_back(std::move(line));
   held_lines.any = true;
@@ -121,6 +126,11 @@ void write_held_lines() {
   kept.lines.clear();
   kept.written = 0;
   held_lines.any = false;
+}
+
+void repeat_on_standard_error(Subsystem subsystem, std::string_view message) {
+  const std::lock_guard lock(sink_mutex);
+  if (sink.callback != nullptr) write_to_stderr(LogLevel::Error, text_of(subsystem, message));
 }
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -55,6 +56,8 @@ inline std::array<LogThreshold, all_subsystems.size()> log_thresholds;
 
 bool log_level_admits(Subsystem subsystem, LogLevel level);
 void log_line(Subsystem subsystem, LogLevel level, std::string_view text);
+/// Writes an error to standard error if a callback takes the lines.
+void repeat_on_standard_error(Subsystem subsystem, std::string_view text);
 
 }  // namespace detail
 
@@ -89,6 +92,16 @@ void log_at(Subsystem subsystem, LogLevel level, fmt::format_string<Args...> for
 template <class... Args>
 void log_error(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
   log_at(subsystem, LogLevel::Error, format, std::forward<Args>(args)...);
+}
+
+/// An error that nothing else will tell, as all calls have ended well: it stands on standard error also where a
+/// callback takes the lines, for whoever started the program.
+template <class... Args>
+void log_last_error(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
+  if (!log_enabled(subsystem, LogLevel::Error)) return;
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  detail::log_line(subsystem, LogLevel::Error, text);
+  detail::repeat_on_standard_error(subsystem, text);
 }
 
 template <class... Args>

@@ -1,5 +1,7 @@
 #include "runtime/values/status.hpp"
 
+#include "runtime/values/utf8.hpp"
+
 namespace lacuna {
 
 std::string_view to_string(Code code) {
@@ -31,7 +33,9 @@ std::string_view to_string(Code code) {
 }
 
 Status::Status(Code code, std::string message)
-    : code_(code), message_(code == Code::Ok ? nullptr : std::make_shared<const std::string>(std::move(message))) {}
+    : code_(code),
+      message_(code == Code::Ok ? nullptr
+                                : std::make_shared<const std::string>(escape_other_than_utf8(std::move(message)))) {}
 
 std::string Status::to_string() const {
   std::string text(lacuna::to_string(code_));

@@ -26,7 +26,8 @@ enum class Code : int {
 /// The word for a code, such as "timed out".
 std::string_view to_string(Code code);
 
-/// The outcome of an operation: a code and, unless it is Ok, a text that says what was given and what is allowed.
+/// The outcome of an operation: a code and, unless it is Ok, a text that says what was given and what is allowed. The
+/// text is UTF-8: other bytes, of a file's name say, become "\\xe9".
 /// A cheap value: copying an Ok status copies no text.
 class [[nodiscard]] Status {
  public:

@@ -27,10 +27,11 @@ class Errors {
   Errors(const Errors&) = delete;
   Errors& operator=(const Errors&) = delete;
 
-  std::string all() const {
+  /// All lines, each behind `start`.
+  std::string all(const std::string& start = "") const {
     const std::lock_guard lock(mutex_);
     std::string text;
-    for (const std::string& line : lines_) text += line + "\n";
+    for (const std::string& line : lines_) text += start + line + "\n";
     return text;
   }
 
@@ -84,6 +85,25 @@ TEST(FacadeAgreement, ABroadcastWithTwoRootsThatEndedWellEverywhereIsSaidWhenThe
   }
   expect_said(errors.all(), {"did not agree", "call 0 ", "rank 0 posted broadcast tree f32 count 10 root 0",
                              "rank 1 posted broadcast tree f32 count 10 root 1"});
+}
+
+// A program that takes the log's lines itself ends well, so that nothing else would tell whoever started it.
+TEST(FacadeAgreement, WhatOnlyTheLogTellsIsOnTheErrorOutputToo) {
+  for (const bool fails_after_its_end : {false, true}) {
+    const Errors errors;
+    testing::internal::CaptureStderr();
+    {
+      auto ranks = local(2, Progress::Caller);
+      std::vector<float> data[2] = {ten(1), ten(2)};
+      for (Rank rank : {0, 1}) {
+        EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].call(broadcast<float>(data[rank], rank)));
+      }
+      while (fails_after_its_end && (ranks[0].progress() || ranks[1].progress())) {
+      }
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), errors.all("lacuna error: "));
+    expect_said(errors.all(), {"did not agree", "call 0 ", "differs: rank 0 posted"});
+  }
 }
 
 TEST(FacadeAgreement, ACallThatOthersNeverMadeIsSaidWhenTheRanksLeave) {

@@ -114,6 +114,16 @@ TEST_P(Groups, ASubgroupHasTheRanksOfItsListInTheirOrder) {
   });
 }
 
+TEST_P(Groups, AnEmptySubgroupIsACallOfAllRanksThatGivesNobodyACommunicator) {
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& world) {
+    const auto made = world.subgroup({});
+    ASSERT_TRUE(made) << made.status().to_string();
+    EXPECT_FALSE(*made);
+    EXPECT_EQ(world.call(barrier()).to_string(), "ok");
+  });
+}
+
 TEST_P(Groups, AGroupOutlivesTheCommunicatorThatItCameFrom) {
   auto ranks = ranks_of(4);
   on_each(ranks, [](Communicator& world) {

@@ -58,6 +58,11 @@ TEST_F(LogTest, WithoutACallbackLinesGoToStandardError) {
   EXPECT_TRUE(lines_.empty());
 }
 
+TEST_F(LogTest, BytesThatAreNotUtf8AreEscaped) {
+  log_error(Subsystem::Config, "the folder {} is gone", "caf\xe9");
+  EXPECT_EQ(lines_, (Lines{{LogLevel::Error, "config: the folder caf\\xe9 is gone"}}));
+}
+
 TEST_F(LogTest, LinesOnStandardErrorCarryTheRankOnceItIsKnown) {
   set_log_sink(nullptr, nullptr);
   set_log_rank(3);
