@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "algorithms/registry.hpp"
@@ -13,8 +14,10 @@
 #include "kernels/backend.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
+#include "runtime/job/encoding.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/local_watch.hpp"
+#include "runtime/job/names.hpp"
 #include "runtime/observe/log.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
@@ -43,6 +46,35 @@ void JobState::write_trace(const runtime::ClockRelation& clock) const {
 namespace {
 
 constexpr std::chrono::milliseconds longest_clock_comparison{1000};
+
+/// What a rank tells the others when it joins: where its transport is reached, and what must be equal on all ranks.
+std::vector<std::byte> entry_of(const runtime::Config& config, const std::vector<std::byte>& address) {
+  runtime::Encoder entry;
+  entry.put(std::uint64_t{config.credits}).put(address);
+  return {entry.bytes().begin(), entry.bytes().end()};
+}
+
+/// The addresses of all ranks, of their entries by rank; or a Mismatch, alike on all ranks.
+Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
+  std::vector<std::vector<std::byte>> addresses;
+  std::map<std::size_t, std::vector<Rank>> credits;
+  for (std::size_t rank = 0; rank < entries.size(); ++rank) {
+    runtime::Decoder entry(entries[rank]);
+    credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
+    addresses.push_back(entry.bytes(entries[rank].size()));
+    if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
+  }
+  if (credits.size() == 1) return addresses;
+  std::vector<std::pair<std::vector<Rank>, std::size_t>> sides;
+  for (auto& [bytes, ranks] : credits) sides.emplace_back(std::move(ranks), bytes);
+  std::sort(sides.begin(), sides.end());
+  std::string text;
+  for (const auto& [ranks, bytes] : sides) {
+    text += fmt::format("{} {} {}; ", runtime::name_ranks(ranks), ranks.size() == 1 ? "has" : "have",
+                        runtime::variable::Bytes::format(bytes));
+  }
+  return Status(Code::Mismatch, fmt::format("LACUNA_CREDITS differs: {}it must be the same on all ranks", text));
+}
 
 /// More ranks than cores on this host: polling would only take time from the others.
 bool crowded(const Hosts& hosts, Rank rank) {
@@ -192,7 +224,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
     auto started = make_ucx({.on_one_host = on_one_host, .ranks = static_cast<std::size_t>(size)});
     if (!started) return started.status();
     transport = *std::move(started);
-    return transport->address();
+    return entry_of(config, transport->address());
   };
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
@@ -204,6 +236,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
                                    .silence = config.watch_timeout},
                                   start_transport);
   if (!membership) return membership.status();
+  auto addresses = addresses_of(membership->addresses);
+  if (!addresses) return addresses.status();
 
   job->id = membership->nonce;
   job->host_names = membership->hosts;
@@ -211,12 +245,11 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   const auto options = executor_options(config, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
   auto world = make_group(job, membership->nonce, world_key, Group(size));
-  auto addresses = membership->addresses;
   auto watch = runtime::Watch::start(*membership, *job->executor);
   if (!watch) return watch.status();
   job->watch = std::move(*watch);
   job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
-  if (Status connected = job->executor->connect(std::move(addresses)); !connected) return connected;
+  if (Status connected = job->executor->connect(*std::move(addresses)); !connected) return connected;
   if (job->executor->tracer()) job->watch->compare_clocks(longest_clock_comparison);
   runtime::log_info(Subsystem::Job, "rank {} of {} on {}", rank, size, config.host);
   return world;

@@ -82,6 +82,18 @@ TEST(Start, InfoTellsWhereAJobOfThisEnvironmentListens) {
   EXPECT_TRUE(outward.says(", ports 29500-29599\n")) << outward.output();
 }
 
+TEST(Start, CreditsThatDifferAreRefusedWithBothValuesOnAllRanks) {
+  const Words worker = {LACUNA_WORKER, "size=3"},
+              other = {"/usr/bin/env", "LACUNA_CREDITS=1M", LACUNA_WORKER, "size=3"};
+  Job ranks({worker, other, worker}, {});
+  for (std::size_t rank : {0, 1, 2}) {
+    EXPECT_EQ(ranks[rank].wait(to_start), 1) << ranks[rank].output();
+    EXPECT_TRUE(
+        ranks[rank].says("LACUNA_CREDITS differs: ranks 0, 2 have 4M; rank 1 has 1M; it must be the same on all ranks"))
+        << ranks[rank].output();
+  }
+}
+
 TEST(Start, TooFewDescriptorsAreRefusedWithTheNumberThatIsNeeded) {
   for (const char* limit : {"18", "20", "22", "24", "26"}) {
     const Words few = {"sh", "-c", std::string("ulimit -n ") + limit + "; exec " + LACUNA_WORKER + " size=2"};
