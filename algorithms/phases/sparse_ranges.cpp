@@ -174,8 +174,9 @@ Range range_of(const Extent& table, Rank rank) {
 
 int bins_for(std::size_t entries, Rank size) {
   constexpr std::size_t most = 2048, entries_of_bin = 32, bins_of_range = 2;
-  const std::size_t bins = std::bit_floor(std::min(most, entries / entries_of_bin));
-  return bins < bins_of_range * static_cast<std::size_t>(size) || size == 1 ? 0 : static_cast<int>(bins);
+  const std::size_t bins = entries / entries_of_bin, least = bins_of_range * static_cast<std::size_t>(size);
+  if (bins < least || size == 1) return 0;
+  return static_cast<int>(std::max(std::bit_floor(std::min(most, bins)), least));
 }
 
 Region even_ranges(GraphBuilder& g) {

@@ -13,8 +13,8 @@ using kernels::backend;
 using kernels::Cut;
 using sparse::List;
 
-/// To draw a sample of fewer elements than that for each of its own takes longer than to look at all.
-constexpr std::size_t least_elements_of_sample = 16;
+/// Of an array that has fewer elements for each one of a sample it takes longer to draw the sample than to look at all.
+constexpr std::size_t least_elements_of_sample = 96;
 
 /// How many elements a rank draws: none where it looks at all.
 std::size_t samples(const PartView& part) {

@@ -119,7 +119,7 @@ double imbalance(const Selections& all, const std::string& algorithm, const std:
 
 TEST(SparseRanges, BalancedHoldAtMostATenthMoreThanTheMeanWhereverEntriesLie) {
   for (std::size_t ranks : {2u, 3u, 8u, 16u}) {
-    for (std::size_t entries : {1024u, 2000u}) {
+    for (std::size_t entries : {64 * ranks, std::size_t{2000}}) {
       for (const auto& [what, selections] : cases_of(ranks, entries)) {
         const std::string method = fmt::format("topk:k={},feedback=0,format=coordinates", entries);
         EXPECT_LE(imbalance(selections, "sparse_split", method), 1.1) << what << " P=" << ranks << " k=" << entries;

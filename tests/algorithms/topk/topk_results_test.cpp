@@ -76,9 +76,9 @@ TEST_P(Sparse, WithAllElementsItIsTheDenseSumAndNothingIsKept) {
 TEST_P(Sparse, MassIsConservedElementByElement) {
   for (const char* options : {"k=9", "k=9,selection=sampled,samples=64", "selection=threshold,threshold=120", "k=50"}) {
     SparseRig rig(7);
-    Vectors kept(7, std::vector<float>(1100));  // a sample of 64 is drawn from 1024 or more
+    Vectors kept(7, std::vector<float>(6200));  // a sample of 64 is drawn from 6144 or more
     for (unsigned run = 0; run < 5; ++run) {
-      const Vectors inputs = sparse_inputs(Pattern::Full, 7, 1100, run + 20);
+      const Vectors inputs = sparse_inputs(Pattern::Full, 7, 6200, run + 20);
       Vectors went_in = kept;
       went_in.insert(went_in.end(), inputs.begin(), inputs.end());
       ASSERT_EQ(rig.run(inputs, GetParam(), options), "");
