@@ -357,10 +357,10 @@ TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldW
   }
   const std::vector<Numbers> inputs = {{1, 2}, {-5, 2}, {3, 4}};
   std::vector<Numbers> outputs(3, Numbers(2));
-  std::vector<runtime::Run*> runs;
-  for (std::size_t rank = 0; rank < 3; ++rank) {
+  std::vector<runtime::Run*> runs(3);
+  for (std::size_t rank : {0, 2, 1}) {  // the last one refuses at once
     runtime::Communicator& communicator = ranks.communicator(static_cast<Rank>(rank));
-    runs.push_back(*communicator.post(choosy_call(inputs[rank], outputs[rank]), choosy));
+    runs[rank] = *communicator.post(choosy_call(inputs[rank], outputs[rank]), choosy);
   }
   const auto have_ended = [&] { return runs[0]->finished && runs[1]->finished && runs[2]->finished; };
   EXPECT_TRUE(ranks.sweep_until(have_ended)) << ranks.waiting_for(runs);
