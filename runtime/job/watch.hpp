@@ -115,8 +115,8 @@ inline constexpr std::chrono::milliseconds longest_leave{5000};
 /// - one communicator, on all its members, once: Mismatch, "call 17 differs: ranks 0, 1 posted ...; rank 2 posted ...";
 ///   TimedOut, with the trouble's text and who has not posted the call or does not answer; Transport, "call 17 failed:
 ///   nothing that was sent from rank 1 (host h) to rank 2 (host i) has arrived for 10 s ...", or where a connection
-///   broke; PeerFailed, "rank 3 left the job before call 17"; InvalidArgument, "call 17 was refused: rank 2: ...", where
-///   one rank was asked for what it can't do.
+///   broke; PeerFailed, "rank 3 left the job before call 17"; InvalidArgument, "call 17 was refused: rank 2: ...",
+///   where one rank was asked for what it can't do.
 ///
 /// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. Two sleeping threads
 /// per rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
