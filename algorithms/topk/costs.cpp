@@ -87,9 +87,13 @@ int sparse_split_rounds(const PartPlan& part, Rank size) {
 
 int sparse_ring_rounds(const PartPlan&, Rank size) { return 2 * (size - 1); }
 
-/// Ranks outside of the hypercube send before the first of its rounds, and receive after the last.
+/// Ranks outside of the hypercube send before the first of its rounds, and receive after the last. Between the partners
+/// of two of them the longest way has as many rounds as they have bits that differ.
 int sparse_doubling_rounds(const PartPlan&, Rank size) {
-  return dimensions_of_cube(size) + (largest_cube(size) < size ? 2 : 0);
+  const int dimensions = dimensions_of_cube(size);
+  const Rank outside = size - largest_cube(size);
+  if (outside == 0) return dimensions;
+  return std::max(dimensions + 1, static_cast<int>(std::bit_width(static_cast<unsigned>(outside - 1))) + 2);
 }
 
 /// The longest way to the root of a binomial tree is as long as the dimensions of the largest hypercube in it.
