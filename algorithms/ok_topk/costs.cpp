@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "algorithms/ok_topk/quotas.hpp"
 #include "algorithms/ok_topk/steps.hpp"
 #include "algorithms/phases/sparse_costs.hpp"
 
@@ -7,13 +8,10 @@ namespace lacuna::ok {
 
 double result_entries(const ExpectedPart& part) { return std::min(part.entries, part.entries_of(part.size)); }
 
-/// Of most runs: selections, sizes where blocks may be balanced, and blocks.
-int expected_rounds(const ExpectedPart& part) {
-  if (part.size == 1) return 0;
-  return part.size > options_of(part.call).trigger ? 3 : 2;
-}
+/// Of most runs: selections, offers, and blocks.
+int expected_rounds(const ExpectedPart& part) { return part.size == 1 ? 0 : 3; }
 
-/// A selection comes in one round, and one more tells sizes or brings blocks. Blocks of equal length take two.
+/// A selection comes in one round, and one more tells offers or brings blocks. Blocks of equal length take two.
 int rounds(const PartPlan& part, Rank size) {
   if (size == 1) return 0;
   const Stage stage = stage_of(part.structure);
@@ -28,8 +26,9 @@ double expected_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, range = part.places / part.size;
   const auto message = [&](double entries) { return sparse::expected_message_bytes(part, entries / part.size, range); };
   const double tau = static_cast<double>(asked.tau), tau_prime = static_cast<double>(asked.tau_prime);
-  const double sizes = part.size > asked.trigger ? others * static_cast<double>(sizeof(std::int64_t)) : 0;
-  const double result = others * message(result_entries(part)) + sizes;
+  const double offer =
+      static_cast<double>(words_of_offer(entries_asked(part.call, part.size), part.size) * sizeof(std::uint32_t));
+  const double result = others * (message(result_entries(part)) + offer);
   const double sums = others * message(part.entries_of(part.size));
   return others * message(part.entries) + ((tau_prime - 1) * result + sums) / tau_prime +
          sparse::histogram_bytes(part) / tau;

@@ -19,14 +19,13 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
   return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
 }
 
+/// uses: the sums, and how many of them are to be in the block.
 Status cut_block(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
-  const List sum = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const double threshold = threshold_in(call.reads[2], call.part).value();
-  const Cut cut = cut_above(sum.dtype, threshold);
+  const List sums = List::of(call.reads[0], call.reads[1], call.uses[0]);
+  const Cut cut = sparse::cut_of_largest({sums.dtype, sums.values, sums.count}, call.uses[1], call.writes[2]);
   call.defines[0] = 0;
-  backend().keep(sum.all(), &cut, room_of(call.writes[0], call.writes[1]), {sum.dtype, nullptr, 0}, &call.defines[0]);
-  report(call, Measure::GlobalThreshold, threshold);
+  backend().keep(sums.all(), &cut, room_of(call.writes[0], call.writes[1]), {sums.dtype, nullptr, 0}, &call.defines[0]);
   return {};
 }
 
@@ -53,7 +52,7 @@ Status count_entries(const KernelCall& call) {
 }
 
 /// Where they stand in the writes of place_largest.
-enum Room : std::size_t { new_threshold = sparse::merged_message, largest_places, largest_values, workspace, result };
+enum Room : std::size_t { largest_places = sparse::merged_message, largest_values, workspace, result };
 
 /// All entries of messages of all ranks, by distance, from the call's second read on.
 Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) {
@@ -80,10 +79,7 @@ Status place_largest(const KernelCall& call) {
   if (!all) return all.status();
   const Cut cut =
       sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
-  Threshold threshold = threshold_in(call.writes[new_threshold], call.part);
-  threshold.make(threshold_of(all->dtype, cut));
-  threshold.store(call.writes[new_threshold].data);
-  report(call, Measure::GlobalThreshold, threshold.value());
+  report(call, Measure::GlobalThreshold, threshold_of(all->dtype, cut));
   std::uint64_t taken = 0;
   backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
                  {all->dtype, nullptr, 0}, &taken);
@@ -98,13 +94,12 @@ constexpr Kernel cut_block_kernel = {"select globally", cut_block}, pack_block_k
                  count_entries_kernel = {"count entries", count_entries},
                  place_largest_kernel = {"place largest", place_largest};
 
-std::vector<Region> exchange_blocks(GraphBuilder& g, const Reduced& reduced) {
+std::vector<Region> exchange_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges) {
   const Region room = sparse::message_room(g);
   const Value bytes = g.value();
-  g.kernel(pack_block_kernel, {.reads = {reduced.ranges, reduced.block.places, reduced.block.values},
-                               .writes = {room},
-                               .uses = {reduced.block.count},
-                               .defines = {bytes}});
+  g.kernel(
+      pack_block_kernel,
+      {.reads = {ranges, block.places, block.values}, .writes = {room}, .uses = {block.count}, .defines = {bytes}});
   return sparse::exchange(g, GraphBuilder::counted(room, bytes));
 }
 
@@ -116,30 +111,28 @@ Sizes count_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
 
 }  // namespace
 
-sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum) {
-  sparse::Selection block = shared_list(g);
-  block.count = g.value();
-  g.kernel(cut_block_kernel, {.reads = {sum.places, sum.values, threshold_room(g, global_threshold)},
-                              .writes = {block.places, block.values},
-                              .uses = {sum.count},
+sparse::Selection select_globally(GraphBuilder& g, const Told& told) {
+  const sparse::Selection &sums = told.reduced.sums, block = sparse::room_for_selection(g);
+  const Region workspace = g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes});
+  g.kernel(cut_block_kernel, {.reads = {sums.places, sums.values},
+                              .writes = {block.places, block.values, workspace},
+                              .uses = {sums.count, told.quota},
                               .defines = {block.count}});
   return block;
 }
 
-Sizes gather_blocks(GraphBuilder& g, const Reduced& reduced) {
-  const std::vector<Region> blocks = exchange_blocks(g, reduced);
-  sparse::place_in_output(g, blocks, reduced.ranges);
-  return count_blocks(g, blocks);
+void gather_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges) {
+  sparse::place_in_output(g, exchange_blocks(g, block, ranges), ranges);
 }
 
-Sizes gather_largest(GraphBuilder& g, const Reduced& sum) {
-  const std::vector<Region> sums = exchange_blocks(g, sum);
+Sizes gather_largest(GraphBuilder& g, const Reduced& reduced) {
+  const std::vector<Region> sums = exchange_blocks(g, reduced.sums, reduced.ranges);
   const sparse::Selection largest = sparse::room_for_selection(g);
   std::vector<Region> writes = sparse::list_rooms(g).regions();
-  writes = sparse::joined(std::move(writes), {threshold_room(g, global_threshold), largest.places, largest.values,
+  writes = sparse::joined(std::move(writes), {largest.places, largest.values,
                                               g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})});
   writes = sparse::joined(std::move(writes), sparse::result_rooms(g, sparse::whole_output(g), sparse::view_room));
-  g.kernel(place_largest_kernel, {.reads = sparse::joined({sum.ranges}, sums), .writes = std::move(writes)});
+  g.kernel(place_largest_kernel, {.reads = sparse::joined({reduced.ranges}, sums), .writes = std::move(writes)});
   return count_blocks(g, sums);
 }
 

@@ -35,12 +35,12 @@ constexpr auto numbers = [] {
 constexpr std::string_view outcomes[] = {"dense", "sparse"};
 constexpr std::string_view examples[] = {"density=0.1",
                                          "k=30,tau=3,tau_prime=2,bucket=1",
-                                         "density=0.05,tau=2,tau_prime=5,trigger=1,gain=0.2",
+                                         "density=0.05,tau=2,tau_prime=5,trigger=1",
                                          "density=0.1,feedback=0,trigger=2,tau_prime=3,format=bitmap",
                                          "density=0.2,momentum=0.5,tau_prime=2,bucket=2",
                                          "density=1,tau_prime=4,format=coordinates"};
 constexpr MethodAlgorithm algorithms[] = {
-    {&ok::allreduce, "ok_topk", "2 to 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
+    {&ok::allreduce, "ok_topk", "3 or 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
      &allreduce_ring, ok::expected_bytes, nullptr, ok::result_entries, ok::rounds, ok::expected_rounds},
 };
 
@@ -49,7 +49,6 @@ void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodStat
   if (asked.feedback) state.array(residual_array, dtype, elements, true);
   if (asked.momentum > 0) state.array(sparse::velocity_array, dtype, elements, true);
   state.array(ok::local_threshold, Dtype::F64, ok::threshold_words, true);
-  state.array(ok::global_threshold, Dtype::F64, ok::threshold_words, false);
   state.array(ok::partition, Dtype::I64, ok::words_of_partition(elements), false);
 }
 

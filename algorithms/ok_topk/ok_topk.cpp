@@ -11,10 +11,11 @@ Reduced select_split_and_reduce(GraphBuilder& g) {
 }
 
 void finish(GraphBuilder& g, const Told& told) {
+  const sparse::Selection block = select_globally(g, told);
   if (stage_of(g) == Stage::Balance) {
-    gather_balanced(g, told.reduced.block);
+    gather_balanced(g, block);
   } else {
-    gather_blocks(g, told.reduced);
+    gather_blocks(g, block, told.reduced.ranges);
   }
   settle(g, told.reduced, told.sizes);
 }
@@ -22,22 +23,21 @@ void finish(GraphBuilder& g, const Told& told) {
 void build(GraphBuilder& g) {
   const Stage stage = stage_of(g);
   if (stage == Stage::Gather || stage == Stage::Balance) return finish(g, recall(g));
-  Reduced reduced = select_split_and_reduce(g);
-  if (has(g, reevaluates)) return settle(g, reduced, gather_largest(g, reduced));
-  reduced.block = select_globally(g, reduced.block);
-  if (stage == Stage::Sizes) return tell_size(g, reduced);
-  settle(g, reduced, gather_blocks(g, reduced));
+  const Reduced reduced = select_split_and_reduce(g);
+  if (stage == Stage::Sums) return agree_on_quotas(g, reduced);
+  settle(g, reduced, gather_largest(g, reduced));
 }
 
 }  // namespace
 
-// Each rank selects about k elements by a threshold, sends them to those in whose ranges they lie, sums up its own
-// range, and sends what of the sums is above a second threshold to all. Both thresholds serve for tau' runs, ranges
-// that hold as many entries each for tau runs. Where one block of the result is much longer than the mean, entries move
-// between ranks first. 2 steps, and each rank gets 4k(P-1)/P words of 4 bytes where ranges are balanced, and selections
-// and result have k entries of f32; with more ranks than the trigger 3 or 4 steps and at most 6k(P-1)/P words; every
+// Each rank selects about k elements by a threshold of its own and sends them to those in whose ranges they lie. Each
+// rank sums up its own range. The ranks tell each other about how large their sums are, agree on how many of them each
+// one brings to the result, k together, and send these to all. Every tau' runs selections are exact: of the elements,
+// and of all sums, which then go to all ranks. Ranges that hold as many entries each serve for tau runs. Where one
+// block of the result is much longer than the mean, entries move between ranks first. 3 steps, 4 with balancing. Where
+// ranges are balanced and entries are of f32, each rank gets 4k(P-1)/P words of 4 bytes, and at most 6k(P-1)/P; every
 // tau' runs, the entries of all sums. Source: Li, Hoefler: Near-optimal sparse allreduce for distributed deep learning
-// (PPoPP 2022), algorithm 1.
+// (PPoPP 2022), algorithm 1; there a second threshold tells which sums are in the result.
 constexpr Algorithm allreduce = {
     .collective = Collective::Allreduce,
     .name = "ok_topk",

@@ -9,20 +9,15 @@ namespace {
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-bool has_threshold(const Call& call, Rank size) {
-  const StateArray* array = call.options.state->find(global_threshold);
-  return array && Threshold(array->bytes.data(), call, size).is_known();
-}
-
-/// All ranks know these arrays alike.
-int flags_of(const Call& call, Rank size) {
+/// All ranks know alike what it looks at.
+int flags_of(const Call& call) {
   const OkTopk& asked = options_of(call);
   const MethodState& state = *call.options.state;
   int flags = 0;
   if (call.output_entries.places) flags |= sparse::listed;
   if (asked.feedback) flags |= sparse::feedback;
   if (asked.momentum > 0) flags |= sparse::velocity;
-  if (state.runs % asked.tau_prime == 0 || !has_threshold(call, size)) flags |= reevaluates;
+  if (state.runs % asked.tau_prime == 0) flags |= reevaluates;
   if (state.runs % asked.tau == 0 || !state.find(partition)) flags |= repartitions;
   return flags;
 }
@@ -51,9 +46,7 @@ Status check_array(const MethodState& state, std::string_view name, Dtype dtype,
 Status check_state(const Call& call, Rank size) {
   if (!call.options.state) return refuse("ok_topk needs a state, which keeps its thresholds; give one");
   const MethodState& state = *call.options.state;
-  for (std::string_view name : {local_threshold, global_threshold}) {
-    if (Status fits = check_array(state, name, Dtype::F64, threshold_words); !fits) return fits;
-  }
+  if (Status fits = check_array(state, local_threshold, Dtype::F64, threshold_words); !fits) return fits;
   return check_array(state, partition, Dtype::I64, words_of_partition(input_length(call, size)));
 }
 
@@ -89,12 +82,12 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const OkTopk& asked = options_of(call);
   const Rank size = request.hosts.size();
-  const int flags = flags_of(call, size);
+  const int flags = flags_of(call);
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
-  const bool whole = (flags & reevaluates) != 0 || !may_balance(asked, size);
+  const bool exactly = (flags & reevaluates) != 0;
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  if ((flags & reevaluates) == 0) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
-  part.structure.numbers[sparse::flags] = with_stage(flags, whole ? Stage::Whole : Stage::Sizes);
+  if (!exactly) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  part.structure.numbers[sparse::flags] = with_stage(flags, exactly ? Stage::Whole : Stage::Sums);
   part.structure.numbers[bucket] = asked.bucket;
   part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
   part.structure.numbers[sparse::bins] = bins_of(places);
@@ -108,7 +101,7 @@ void plan(const PlanRequest& request, Plan& plan) {
 
 /// Two values: entries of all blocks, and of the largest.
 std::optional<PartPlan> follow(const Followed& part) {
-  if (stage_of(part.part.structure) != Stage::Sizes || part.values.size() != 2) return {};
+  if (stage_of(part.part.structure) != Stage::Sums || part.values.size() != 2) return {};
   const double total = static_cast<double>(part.values[0]), largest = static_cast<double>(part.values[1]);
   const OkTopk& asked = options_of(part.request.call);
   const bool uneven = largest * part.request.hosts.size() > asked.trigger * total;

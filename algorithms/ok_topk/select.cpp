@@ -29,7 +29,7 @@ Status find_cut(const KernelCall& call) {
     from.add(*entries);
     added = true;
   }
-  Threshold threshold = threshold_in(kept, call.part);
+  OwnThreshold threshold = threshold_in(kept, call.part);
   Cut cut;
   if (call.given[0] || !threshold.is_known()) {
     if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
@@ -82,7 +82,7 @@ std::uint64_t append(const KernelCall& call, const Rooms& rooms, const Range& ra
 /// The largest of a range, so many as are its share of the room, as given[1] more ranges are to come. The threshold
 /// that takes too many is made anew in the next run.
 std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
-  Threshold threshold = threshold_in(rooms.kept, call.part);
+  OwnThreshold threshold = threshold_in(rooms.kept, call.part);
   threshold.forget();
   threshold.store(rooms.kept.data);
   const auto ranges = static_cast<std::uint64_t>(call.given[1] + 1);
@@ -129,7 +129,7 @@ constexpr Kernel find_cut_kernel = {"find threshold", find_cut}, take_of_all_ker
 CutValues find_threshold(GraphBuilder& g) {
   const CutValues found{g.value(), g.value(), g.value()};
   std::vector<Region> writes = sparse::accumulator_rooms(g);
-  writes.push_back(threshold_room(g, local_threshold));
+  writes.push_back(threshold_room(g));
   g.kernel(find_cut_kernel, {.reads = {g.input()},
                              .writes = sparse::joined(std::move(writes), sparse::entry_rooms(g)),
                              .defines = {found.above, found.ties, found.added},
@@ -145,12 +145,11 @@ sparse::Selection select_all(GraphBuilder& g, const CutValues& cut) {
 Selecting::Selecting(GraphBuilder& g, const CutValues& cut)
     : g_(g),
       uses_{cut.above, cut.ties, cut.added},
-      kept_(sparse::joined(sparse::accumulator_rooms(g), {threshold_room(g, local_threshold)})),
-      places_(shared_places(g)),
-      values_(g.buffer({.capacity = sparse::most_selected})),
+      kept_(sparse::joined(sparse::accumulator_rooms(g), {threshold_room(g)})),
+      selected_(shared_selection(g)),
       workspace_(g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})) {}
 
-std::vector<Region> Selecting::writes() const { return sparse::joined(kept_, {places_, values_, workspace_}); }
+std::vector<Region> Selecting::writes() const { return sparse::joined(kept_, {places(), values(), workspace_}); }
 
 Selecting::Taken Selecting::take_all() {
   const Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};

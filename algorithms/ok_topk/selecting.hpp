@@ -19,8 +19,8 @@ class Selecting {
   /// Of the range of the rank at this distance, with its message in that room; the own one needs none.
   Taken take(const Region& ranges, Rank distance, const Region& room);
 
-  const Region& places() const { return places_; }
-  const Region& values() const { return values_; }
+  const Region& places() const { return selected_.places; }
+  const Region& values() const { return selected_.values; }
 
  private:
   std::vector<Region> writes() const;
@@ -28,7 +28,8 @@ class Selecting {
   GraphBuilder& g_;
   std::vector<Value> uses_;
   std::vector<Region> kept_;  // the accumulator, and the threshold
-  Region places_, values_, workspace_;
+  sparse::Selection selected_;
+  Region workspace_;
 };
 
 }  // namespace lacuna::ok

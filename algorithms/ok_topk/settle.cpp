@@ -9,28 +9,25 @@ namespace {
 using kernels::backend;
 using sparse::List;
 
-/// A third too few, or as many as there is room for, a third too many: the next run selects exactly.
-void move_local(const KernelCall& call, const Extent& array, double taken) {
-  Threshold threshold = threshold_in(array, call.part);
-  const double wanted = static_cast<double>(entries_asked(call.part)),
-               room = static_cast<double>(call.part.part.entries);
-  const bool too_many = taken >= room && room < static_cast<double>(sparse::places_of(call.part));
-  const bool too_few = 3 * taken < 2 * wanted && threshold.value() > 0;
-  threshold.move(taken, options_of(call.part.call).gain);
-  if (too_many || too_few) threshold.forget();
-  threshold.store(array.data);
-}
+/// Where they stand in the writes of settle, behind the accumulator.
+enum Room : std::size_t { threshold_array, found_places, found_values, result_values, workspace };
 
-/// Four times as many, or a quarter: the next run makes both thresholds anew; of 0, which can't grow, a third more.
-void move_global(const KernelCall& call, const Extent& array, double taken) {
-  Threshold threshold = threshold_in(array, call.part);
-  const double wanted = static_cast<double>(entries_asked(call.part));
-  const bool is_zero = !(threshold.value() > 0);
-  const bool too_many = is_zero ? 3 * taken > 4 * wanted : taken > 4 * wanted;
-  const bool too_few = 4 * taken < wanted && !is_zero;
-  threshold.move(taken, options_of(call.part.call).gain / 2);  // sums lie closer together
+/// A threshold by which a run has taken a third too few, or as many as there is room for, a third too many, is made
+/// anew in the next run.
+void move_threshold(const KernelCall& call, const Extent& values, std::uint64_t contributed,
+                    std::span<const Extent> rooms) {
+  OwnThreshold threshold = threshold_in(rooms[threshold_array], call.part);
+  const std::uint64_t taken = call.uses[0], wanted = entries_asked(call.part), room = call.part.part.entries;
+  const bool exactly = call.given[0] != 0;
+  const bool too_many = !exactly && taken >= room && room < sparse::places_of(call.part);
+  const bool too_few = 3 * taken < 2 * wanted && threshold.value() > 0;
+  const bool stays = !options_of(call.part.call).feedback;
+  if (wanted < sparse::places_of(call.part)) {  // else it takes all, whatever that is
+    threshold.move({.values = {values.dtype, values.data, taken}, .gone = stays ? 0 : contributed},
+                   rooms[workspace].data);
+  }
   if (too_many || too_few) threshold.forget();
-  threshold.store(array.data);
+  threshold.store(rooms[threshold_array].data);
 }
 
 /// Which of these places the result has; to a list.
@@ -43,9 +40,6 @@ std::uint64_t find_in_entries(std::span<const std::uint32_t> places, const Outpu
   }
   return static_cast<std::uint64_t>(next - found);
 }
-
-/// Where they stand in the writes of settle, behind the accumulator.
-enum Room : std::size_t { local, global, found_places, found_values, result_values };
 
 std::uint64_t find_in_result(const KernelCall& call, const List& mine, std::span<const Extent> rooms) {
   auto* const found = reinterpret_cast<std::uint32_t*>(rooms[found_places].data);
@@ -64,7 +58,7 @@ std::uint64_t find_in_result(const KernelCall& call, const List& mine, std::span
   return taken;
 }
 
-/// given[0]: have thresholds been made anew? given[1]: have blocks been balanced?
+/// given[0]: was the selection exact? given[1]: have blocks been balanced?
 Status settle_run(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const sparse::Accumulator from(call, {});
@@ -75,12 +69,9 @@ Status settle_run(const KernelCall& call) {
                 options_of(call.part.call).masking);
   call.counted.contributed += contributed;
   call.counted.kept += sparse::places_of(call.part) - contributed;
-  report(call, Measure::LargestBlock, static_cast<double>(call.uses[2]));
+  report(call, Measure::LargestBlock, static_cast<double>(call.uses[1]));
   report(call, Measure::Balanced, static_cast<double>(call.given[1]));
-  if (call.given[0]) return {};
-  const double selected = static_cast<double>(call.uses[0]), total = static_cast<double>(call.uses[1]);
-  move_local(call, rooms[local], selected);
-  move_global(call, rooms[global], total);
+  move_threshold(call, call.reads[2], contributed, rooms);
   return {};
 }
 
@@ -90,11 +81,12 @@ constexpr Kernel settle_kernel = {"settle", settle_run};
 
 void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes) {
   const sparse::Selection found = sparse::room_for_selection(g);
-  const std::vector<Region> rooms = {threshold_room(g, local_threshold), threshold_room(g, global_threshold),
-                                     found.places, found.values, g.buffer({.capacity = sparse::most_selected})};
-  g.kernel(settle_kernel, {.reads = {g.output(), reduced.places},
+  const std::vector<Region> rooms = {threshold_room(g), found.places, found.values,
+                                     g.buffer({.capacity = sparse::most_selected}),
+                                     g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})};
+  g.kernel(settle_kernel, {.reads = {g.output(), reduced.mine.places, reduced.mine.values},
                            .writes = sparse::joined(sparse::accumulator_rooms(g), rooms),
-                           .uses = {reduced.count, sizes.total, sizes.largest},
+                           .uses = {reduced.mine.count, sizes.largest},
                            .given = {has(g, reevaluates), stage_of(g) == Stage::Balance}});
 }
 

@@ -79,8 +79,10 @@ class Split {
  public:
   Split(GraphBuilder& g, const Region& ranges) : g_(g), ranges_(ranges), bucket_(std::max(g.number(bucket), 1)) {
     for (Rank i = 0; i < std::min(bucket_, g.size() - 1); ++i) rooms_.push_back(sparse::selection_room(g));
-    for (Rank first = 1; first < g.size() && sums_.size() < 2; first += bucket_) sums_.push_back(sparse::list_rooms(g));
-    if (sums_.empty()) sums_.push_back(sparse::list_rooms(g));
+    sums_.push_back(sparse::list_rooms(g, shared_sums(g)));
+    if (1 + bucket_ < g.size()) sums_.push_back(sparse::list_rooms(g));
+    const Rank buckets = (g.size() - 1 + bucket_ - 1) / bucket_;
+    if (buckets % 2 == 0) std::swap(sums_.front(), sums_.back());  // the last sum stands in the first
   }
 
   /// That of the message to the rank at this distance.
@@ -118,10 +120,11 @@ class Split {
       access.reads = sparse::joined(std::move(access.reads), mine);
       access.uses.insert(access.uses.end(), {own.begin, own.end});
     }
-    std::swap(sums_.front(), sums_.back());
-    access.writes = sums_.front().regions();
-    const sparse::Selection next{sums_.front().places, sums_.front().values, access.defines.front()};
+    const sparse::ListRooms& rooms = sums_.front();
+    access.writes = rooms.regions();
+    const sparse::Selection next{rooms.places, rooms.values, access.defines.front()};
     g_.kernel(add_bucket_kernel, std::move(access));
+    std::swap(sums_.front(), sums_.back());
     return next;
   }
 
@@ -129,7 +132,7 @@ class Split {
   Region ranges_;
   Rank bucket_;
   std::vector<Region> rooms_, landed_;
-  std::vector<sparse::ListRooms> sums_;  // two in turn, where there is more than one bucket
+  std::vector<sparse::ListRooms> sums_;  // the next one first; two in turn, where there is more than one bucket
 };
 
 }  // namespace
@@ -144,7 +147,7 @@ Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues&
     return taken;
   };
   const sparse::Selection sum = split.run(from.places(), from.values(), take);
-  return {from.places(), count, ranges, sum};
+  return {{from.places(), from.values(), count}, ranges, sum};
 }
 
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine) {
@@ -162,7 +165,7 @@ Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Se
     g.kernel(pack_range_kernel, std::move(access));
     return Taken{.message = GraphBuilder::counted(split.room(distance), bytes)};
   };
-  return {mine.places, mine.count, ranges, split.run(mine.places, mine.values, take)};
+  return {mine, ranges, split.run(mine.places, mine.values, take)};
 }
 
 }  // namespace lacuna::ok

@@ -16,6 +16,25 @@ Region partition_of(GraphBuilder& g) {
                    .own = false});
 }
 
+/// Of the part, or of all parts of the run.
+Region shared(GraphBuilder& g, BufferInfo info) {
+  if (stage_of(g) == Stage::Whole) {
+    info.name = {};
+  } else {
+    info.role = Role::Kept;
+  }
+  return g.buffer(info);
+}
+
+sparse::Selection shared_list(GraphBuilder& g, std::size_t (*most)(const PartView& part), std::string_view places,
+                              std::string_view values) {
+  return {.places = shared(g, {.element = Dtype::I32, .capacity = most, .name = places}),
+          .values = shared(g, {.capacity = most, .name = values})};
+}
+
+/// One for each rank, and two.
+std::size_t words_of_sizes(const PartView& part) { return static_cast<std::size_t>(part.size) + 2; }
+
 }  // namespace
 
 int with_stage(int flags, Stage stage) { return (flags & ~(3 << stage_bit)) | static_cast<int>(stage) << stage_bit; }
@@ -36,6 +55,18 @@ std::size_t words_of_partition(std::size_t places) { return 2 * static_cast<std:
 std::size_t entries_asked(const Call& call, Rank size) {
   const OkTopk& asked = options_of(call);
   return sparse::entries_asked(asked.density, asked.k, input_length(call, size));
+}
+
+sparse::Selection shared_selection(GraphBuilder& g) {
+  return shared_list(g, sparse::most_selected, "selected places", "selected values");
+}
+
+sparse::Selection shared_sums(GraphBuilder& g) {
+  return shared_list(g, sparse::most_merged, "places of sums", "values of sums");
+}
+
+Region sizes_room(GraphBuilder& g) {
+  return g.buffer({.role = Role::Kept, .element = Dtype::I64, .capacity = words_of_sizes, .name = "sizes"});
 }
 
 Region repartition(GraphBuilder& g, const sparse::Selection& mine) {

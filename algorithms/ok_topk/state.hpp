@@ -10,7 +10,9 @@
 namespace lacuna::ok {
 
 inline std::size_t entries_asked(const PartView& part) { return entries_asked(part.call, part.size); }
-inline Threshold threshold_in(const Extent& array, const PartView& part) { return {array.data, part.call, part.size}; }
+inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
+  return {array.data, part.call, part.size};
+}
 
 /// Numbers only: others would stay in counters that are added up.
 template <class AnyMeasure>

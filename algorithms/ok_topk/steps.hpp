@@ -11,8 +11,8 @@ inline const OkTopk& options_of(const Call& call) { return call.options.method.a
 
 /// Which part of a run a program is.
 enum class Stage : int {
-  Whole = 0,    ///< all of it
-  Sizes = 1,    ///< up to where all know how long the blocks are
+  Whole = 0,    ///< all of it, with an exact selection
+  Sums = 1,     ///< up to where all know how many of its sums each rank brings to the result
   Gather = 2,   ///< the rest, with blocks as they are
   Balance = 3,  ///< the rest, with blocks of equal length
 };
@@ -26,10 +26,9 @@ inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::fla
 inline constexpr std::size_t bucket = sparse::chunks;
 
 /// Arrays of the state.
-inline constexpr std::string_view local_threshold = "local_threshold";    ///< own, of what a rank selects
-inline constexpr std::string_view global_threshold = "global_threshold";  ///< equal, of what gets into the result
-inline constexpr std::string_view partition = "partition";                ///< equal, by which ranges are laid
-inline constexpr std::size_t threshold_words = 6;
+inline constexpr std::string_view local_threshold = "local_threshold";  ///< own, of what a rank selects
+inline constexpr std::string_view partition = "partition";              ///< equal, by which ranges are laid
+inline constexpr std::size_t threshold_words = 5;
 /// Bins of the histogram, and words of the partition, whatever the options and the ranks.
 int bins_of(std::size_t places);
 std::size_t words_of_partition(std::size_t places);
@@ -39,7 +38,7 @@ std::size_t entries_asked(const Call& call, Rank size);
 
 /// What it reports beside sparse::Measure.
 enum class Measure : std::size_t {
-  GlobalThreshold = sparse::measure_names.size(),  ///< kernels count it and the next two
+  GlobalThreshold = sparse::measure_names.size(),  ///< below no sum of the result; kernels count the first three
   LargestBlock,                                    ///< entries that one rank's range has brought
   Balanced,                                        ///< 1: blocks were
   BoundWords,                                      ///< 6k(P-1)/P
@@ -60,13 +59,12 @@ Region repartition(GraphBuilder& g, const sparse::Selection& mine);
 /// As they were cut last.
 Region last_ranges(GraphBuilder& g);
 
-/// What a rank has selected, the ranges, and a list of its own one: the sum of what all ranks have selected there, then
-/// what gets into the result of it. Places count from the first one of all.
+/// What a rank has selected, the ranges, and the sums of what all ranks have selected in its own range. Places count
+/// from the first one of all.
 struct Reduced {
-  Region places;              ///< of the selection
-  Value count = Value::None;  ///< of these
+  sparse::Selection mine;
   Region ranges;
-  sparse::Selection block;
+  sparse::Selection sums;
 };
 /// Sends the selection to those in whose ranges it lies, bucket by bucket. (4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
@@ -77,28 +75,33 @@ Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues&
 struct Sizes {
   Value total = Value::None, largest = Value::None;
 };
-/// The k largest of all sums become the result, and tell the global threshold. (5)
-Sizes gather_largest(GraphBuilder& g, const Reduced& sum);
-/// What of the sum is above the global threshold. (6)
-sparse::Selection select_globally(GraphBuilder& g, const sparse::Selection& sum);
-/// The blocks of all ranks become the result. (6)
-Sizes gather_blocks(GraphBuilder& g, const Reduced& reduced);
-/// What has been selected and is in the result leaves the accumulator; thresholds are moved. (7)
-void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
-
-/// A list that Stage::Sizes leaves to the part that follows; in Stage::Whole, of the part's own.
-sparse::Selection shared_list(GraphBuilder& g);
-Region shared_places(GraphBuilder& g);
-/// Tells the other ranks how long the own block is, on which depends what follows.
-void tell_size(GraphBuilder& g, const Reduced& reduced);
-/// What Stage::Sizes has left.
+/// The k largest of all sums become the result. (5)
+Sizes gather_largest(GraphBuilder& g, const Reduced& reduced);
+/// Ranks tell each other about how large their sums are, and agree on how many of them each one brings to the result.
+/// On that depends which part follows. (6)
+void agree_on_quotas(GraphBuilder& g, const Reduced& reduced);
+/// What Stage::Sums has left.
 struct Told {
   Reduced reduced;
+  Value quota = Value::None;  ///< of the own sums
   Sizes sizes;
 };
 Told recall(GraphBuilder& g);
-/// The result, once entries have moved so that all ranks hold as many, in the order of their places. (6)
+/// The largest of the own sums, as many as the quota says: the block of this rank. (6)
+sparse::Selection select_globally(GraphBuilder& g, const Told& told);
+/// The blocks of all ranks become the result. (6)
+void gather_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges);
+/// The same, once entries have moved so that all ranks hold as many, in the order of their places. (6)
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block);
+/// What has been selected and is in the result leaves the accumulator; the own threshold is moved. (7)
+void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
+
+// What Stage::Sums leaves to the part that follows; in Stage::Whole, of the part's own. The lists lack their counts.
+
+sparse::Selection shared_selection(GraphBuilder& g);
+sparse::Selection shared_sums(GraphBuilder& g);
+/// The quotas of all ranks, how many entries this one has selected, and how many sums it has.
+Region sizes_room(GraphBuilder& g);
 
 /// What the method's functions do.
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);

@@ -10,48 +10,66 @@
 namespace lacuna::ok {
 namespace {
 
-constexpr double least_factor = 0.25;  // from run to run: a trend must not lead below 0
-constexpr double jump = 2;             // more than that is no trend
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double least_factor = 0.25;  // from run to run, downwards
+constexpr double weight = 0.2;         // of the last run, in the mean of what arrives
 
 std::size_t words_of_threshold(const PartView&) { return threshold_words; }
 
 }  // namespace
 
-Threshold::Threshold(const std::byte* array, const Call& call, Rank size) {
+OwnThreshold::OwnThreshold(const std::byte* array, const Call& call, Rank size) {
   std::memcpy(words_.data(), array, sizeof(words_));
-  const auto all = static_cast<double>(entries_asked(call, size));
-  const auto terms = static_cast<double>(call.reduction == Reduction::Avg ? -size : size);
-  if (words_[entries] != all || words_[ranks] != terms) words_ = {0, all, terms, 0, 0, 0};
-  if (words_[age] == 0) forget();
+  const auto all = static_cast<double>(entries_asked(call, size)), terms = static_cast<double>(size);
+  if (words_[entries] != all || words_[ranks] != terms) words_ = {unknown, all, terms, unknown, unknown};
 }
 
-bool Threshold::is_known() const { return !std::isnan(words_[threshold]); }
+bool OwnThreshold::is_known() const { return !std::isnan(words_[threshold]); }
 
-void Threshold::make(double exactly) {
-  const double expected = words_[threshold];
-  const bool goes_on = words_[exact] > 0 && exactly < jump * expected && exactly * jump > expected;
-  words_[growth] = goes_on ? (exactly - words_[exact]) / words_[exact] / words_[age] : 0;
-  words_[threshold] = words_[exact] = exactly;
-  words_[age] = 1;
+void OwnThreshold::make(double exactly) {
+  words_[threshold] = exactly;
+  words_[staying] = unknown;
 }
 
-void Threshold::move(double taken, double gain) {
-  const double off = std::clamp((taken - words_[entries]) / words_[entries], -1.0, 1.0);
-  words_[growth] += gain / 4 * off;
-  words_[threshold] *= std::max(1 + words_[growth] + gain * off, least_factor);
-  words_[age] += 1;
+void OwnThreshold::forget() { words_[threshold] = words_[staying] = unknown; }
+
+void OwnThreshold::count_arrivals(double taken) {
+  if (std::isnan(words_[staying])) return;
+  const double arrived = taken - words_[staying];
+  double& mean = words_[arriving];
+  mean = std::isnan(mean) ? arrived : mean + weight * (arrived - mean);
 }
 
-void Threshold::forget() { words_[threshold] = std::numeric_limits<double>::quiet_NaN(); }
+void OwnThreshold::move(const Selected& run, std::byte* workspace) {
+  const auto taken = static_cast<double>(run.values.count);
+  count_arrivals(taken);
+  if (!is_known()) return;
+  words_[staying] = taken - static_cast<double>(run.gone);
+  if (std::isnan(words_[arriving]) || taken == 0) return;
+  const auto largest = [&](double many) {
+    kernels::Cut cut;
+    kernels::backend().largest(run.values, static_cast<std::uint64_t>(many), workspace, &cut);
+    return threshold_of(run.values.dtype, cut);
+  };
+  const double too_many =
+      std::clamp(std::round(words_[staying] + words_[arriving] - words_[entries]), 1 - taken, taken - 1);
+  const double as_close = largest(taken - std::abs(too_many));
+  if (too_many > 0) {
+    words_[threshold] = as_close;
+    words_[staying] = std::max(words_[staying] - too_many, 0.0);
+  } else if (too_many < 0) {
+    words_[threshold] = std::max(2 * words_[threshold] - as_close, least_factor * words_[threshold]);
+  }
+}
 
-void Threshold::store(std::byte* array) const { std::memcpy(array, words_.data(), sizeof(words_)); }
+void OwnThreshold::store(std::byte* array) const { std::memcpy(array, words_.data(), sizeof(words_)); }
 
-Region threshold_room(GraphBuilder& g, std::string_view name) {
+Region threshold_room(GraphBuilder& g) {
   return g.buffer({.role = Role::State,
                    .element = Dtype::F64,
                    .capacity = words_of_threshold,
-                   .name = name,
-                   .own = name == local_threshold});
+                   .name = local_threshold,
+                   .own = true});
 }
 
 double threshold_of(Dtype dtype, const kernels::Cut& cut) {

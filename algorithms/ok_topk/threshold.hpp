@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <string_view>
 
 #include "algorithms/ok_topk/steps.hpp"
 #include "kernels/backend.hpp"
@@ -9,33 +8,41 @@
 /// For the kernels of ok_topk.
 namespace lacuna::ok {
 
-/// A threshold as an array of the state keeps it, with how it changes from run to run. It is of calls of so many
-/// entries, ranks and this reduction; for others, as where there is none yet, it is not a number. Basic operations
-/// only: what all ranks know alike has the same bits.
-class Threshold {
+/// The threshold of a rank's own selection, as an array of its state keeps it, with what is known of the next run. It
+/// holds for calls of so many entries and ranks. For others it is not a number, as long as there is none yet too.
+class OwnThreshold {
  public:
-  /// Of an array of threshold_words numbers.
-  Threshold(const std::byte* array, const Call& call, Rank size);
+  /// Reads an array of threshold_words numbers.
+  OwnThreshold(const std::byte* array, const Call& call, Rank size);
 
   double value() const { return words_[threshold]; }
   bool is_known() const;
-  /// An exact selection has told it. It goes on as it went from the last one to this, but where it had to be made anew
-  /// or is more than twice or less than half of what it had become: a jump is no trend.
+  /// An exact selection has told it.
   void make(double exactly);
-  /// To the next run, as this one took `taken` elements: by as much as before, and by a share of itself that is `gain`
-  /// times what were too many, as a share of what was asked for and no more than that. A quarter of the latter stays.
-  void move(double taken, double gain);
+
+  /// What a run has selected, and how many of that have left the accumulator.
+  struct Selected {
+    kernels::Source values;
+    std::uint64_t gone = 0;
+  };
+  /// Moves it to where the next run is expected to take as many as are asked for. Those that have stayed are above it
+  /// again; as many come to them as newly came in the last runs. So it is to leave out, or to bring in, what is too
+  /// much or lacks. The selected values tell how far that is: as many as those lie as close above the threshold, or
+  /// are expected as close below it. `workspace` is the Backend's.
+  void move(const Selected& run, std::byte* workspace);
   /// The next run is to make it anew.
   void forget();
   void store(std::byte* array) const;
 
  private:
-  enum Word : std::size_t { threshold, entries, ranks, growth, exact, age };
+  enum Word : std::size_t { threshold, entries, ranks, arriving, staying };
+
+  void count_arrivals(double taken);
 
   std::array<double, threshold_words> words_;
 };
 
-Region threshold_room(GraphBuilder& g, std::string_view name);
+Region threshold_room(GraphBuilder& g);
 
 /// Above which number elements lie that the cut takes: just below its ties, of which none is to be lost.
 double threshold_of(Dtype dtype, const kernels::Cut& cut);

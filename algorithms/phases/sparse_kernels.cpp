@@ -158,8 +158,13 @@ std::size_t write_message(const KernelCall& call, const EntriesView& list, const
 Region message_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = most_message_bytes}); }
 
 ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part)) {
-  return {.places = g.buffer({.element = Dtype::I32, .capacity = most}),
-          .values = g.buffer({.capacity = most}),
+  return list_rooms(g, Selection{.places = g.buffer({.element = Dtype::I32, .capacity = most}),
+                                 .values = g.buffer({.capacity = most})});
+}
+
+ListRooms list_rooms(GraphBuilder& g, const Selection& list) {
+  return {.places = list.places,
+          .values = list.values,
           .views = g.buffer(views_room),
           .sums = g.buffer({.capacity = places_at_a_time})};
 }

@@ -122,6 +122,8 @@ std::size_t write_message(const KernelCall& call, const kernels::EntriesView& li
 
 /// Of messages of a range each, whose sum has so many entries at most; the rest may serve several steps.
 ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part) = most_merged);
+/// The same for a list that has its room already.
+ListRooms list_rooms(GraphBuilder& g, const Selection& list);
 MergeRooms merge_rooms(GraphBuilder& g);
 /// Room for the message of a range; one more beside merge_rooms().
 Region message_room(GraphBuilder& g);

@@ -2,6 +2,7 @@
 """Compares Ok-Topk with other ways to send few elements, and writes what came of it into docs/.
 
     examples/ok_topk/evidence.py run [--build BUILD] [--seeds N] [--rate 1gbit] [--fresh] [EXPERIMENT ...]
+    examples/ok_topk/evidence.py problems [--build BUILD] [--seeds N] [--label LABEL METHOD] [PROBLEM ...]
     examples/ok_topk/evidence.py gather [--build BUILD]
     examples/ok_topk/evidence.py draw [--build BUILD]
 
@@ -11,11 +12,27 @@ seed, `mlp_4` to `cnn_8` on four and eight ranks of this machine, `time_4` and `
 meanwhile. `gather` brings the result files together in docs/oktopk.csv, docs/oktopk_time.csv and docs/oktopk_calls.csv,
 and adds what `lacuna explain` expects of many ranks, docs/oktopk_ranks.csv. `draw` makes of these the tables and the
 picture of docs/oktopk.md. Needs Debian's python3-h5py and python3-matplotlib.
+
+`problems` measures what error feedback does to selections, and what comes of it: 8 ranks, 40,000 elements of f32, a
+density of 1 %, 1000 steps at a learning rate of 0.01, three seeds. Each rank's gradient has noise of deviation 1.
+
+  convex    The loss of a rank is the mean of h (w - c)^2 / 2 over the elements, h within 0.5 .. 1.5, and c around a common
+            centre of deviation 3, by 1/3.
+  drifting  The same, and each element of the centre moves by 1 % of a normal number in each step, which is drawn anew
+            every 200 steps.
+  noise     Gradients of a fixed common part of deviation 0.3, and no loss.
+
+Of the runs that select by thresholds it measures least, 5 %, median, 95 % and most of the elements that a rank selects
+and of the entries of the result, both over k, and of the words of 4 bytes that the rank gets which gets most, headers
+and all else included, over k(P-1)/P. The loss is the mean of the last 200 steps; of `drifting`, of all steps from
+200 on. The results stand in docs/oktopk_problems.csv, one line for each problem and label. --label adds those of
+one method under that name, with the library of --build, which may be an earlier one.
 """
 import argparse
 import collections
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -29,6 +46,7 @@ CURVES = ROOT / "docs" / "oktopk.csv"
 TIMES = ROOT / "docs" / "oktopk_time.csv"
 CALLS = ROOT / "docs" / "oktopk_calls.csv"
 MANY = ROOT / "docs" / "oktopk_ranks.csv"
+FEEDBACK = ROOT / "docs" / "oktopk_problems.csv"
 PAGE = ROOT / "docs" / "oktopk.md"
 TRAININGS = {f"{config}_{ranks}": (config, ranks) for config in ("mlp", "cnn", "time") for ranks in (4, 8)}
 EXPERIMENTS = [*TRAININGS, "calls"]
@@ -47,6 +65,11 @@ CALLS_MADE = {(hosts, case): words for hosts in (4, 8) for case, words in {
 RANKS = [16, 64, 256]
 MANY_COLUMNS = ["ranks", "density", "fill_in", "rounds", "bytes", "dense_bytes"]
 PLACES = 25 << 20  # of the calls and of what is expected of many ranks, f32
+PROBLEMS = {"convex": (800, 1000), "drifting": (200, 1000), "noise": None}  # which steps the loss is the mean of
+PROBLEM_RANKS, PROBLEM_STEPS, PROBLEM_K = 8, 1000, 400
+LABELS = {"dense": "", "exact in each run": "ok_topk:tau_prime=1,format=coordinates",
+          "ok_topk": "ok_topk:format=coordinates"}
+PROBLEM_COLUMNS = ["problem", "label", "remade", "selected", "result", "outside", "words", "beyond", "loss", "deviation"]
 LIKE_SPLIT = ("allgather", "ring")  # up to rounding the same sums
 COLOURS = {"dense": "#333333", "skip": "#8d99ae", "split": "#3a9d5d", "capped": "#7b2d8b", "gtopk": "#e08e1b",
            "gaussian": "#2e86ab", "ok_topk": "#d1495b"}
@@ -66,6 +89,72 @@ def run(arguments):
             else:
                 trials.train(lacuna, ranks, config, arguments.fresh)
             print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def problem_calls(lacuna, problem, method, seed):
+    """Of each call: entries of the result, what each rank selected, the most bytes that a rank received, the loss."""
+    program = lacuna.with_name("example_ok_topk_feedback")
+    words = [lacuna, "launch", "-n", PROBLEM_RANKS, "--raw", "--", program, "--problem", problem, "--seed", seed, "--steps",
+             PROBLEM_STEPS, *(["--method", method] if method else [])]
+    text = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True).stdout
+    for line in text.splitlines():
+        _, result, selected, received, loss = line.split(",")
+        yield float(result), [int(one) for one in selected.split()], float(received), float(loss)
+
+
+def problem_row(problem, label, runs):
+    """Of the calls of each seed, the columns of PROBLEM_COLUMNS."""
+    losses = [statistics.fmean(call[3] for call in calls[slice(*PROBLEMS[problem])]) if PROBLEMS[problem] else 0
+              for calls in runs]
+    deviation = statistics.stdev(losses) if len(losses) > 1 else 0
+    unit = PROBLEM_K * (PROBLEM_RANKS - 1) / PROBLEM_RANKS
+    by_threshold, remade, between = [], 0, 0
+    for calls in runs:
+        for step, call in enumerate(calls):
+            exact = all(count == PROBLEM_K for count in call[1])
+            if step % 32:
+                between += 1
+                remade += exact
+            if not exact:
+                by_threshold.append(call)
+    if label in ("dense", "exact in each run") or not by_threshold:
+        return [problem, label, "", "", "", "", "", "", f"{statistics.fmean(losses):.4f}", f"{deviation:.4f}"]
+    result = [call[0] / PROBLEM_K for call in by_threshold]
+    words = [call[2] / 4 / unit for call in by_threshold]
+    share = lambda these: f"{100 * sum(these) / len(by_threshold):.1f}"
+    return [problem, label, f"{100 * remade / between:.1f}",
+            distribution([count / PROBLEM_K for call in by_threshold for count in call[1]]), distribution(result),
+            share(not 2 / 3 <= one <= 4 / 3 for one in result), distribution(words), share(one > 6 for one in words),
+            f"{statistics.fmean(losses):.4f}", f"{deviation:.4f}"]
+
+
+def distribution(values):
+    ordered = sorted(values)
+    return " ".join(f"{ordered[round(part * (len(ordered) - 1))]:.2f}" for part in (0, 0.05, 0.5, 0.95, 1))
+
+
+def problems(arguments):
+    lacuna = trials.lacuna_of(arguments.build)
+    rows = {(row["problem"], row["label"]): list(row.values()) for row in trials.read_csv(FEEDBACK)} \
+        if FEEDBACK.exists() else {}
+    labels = {arguments.label[0]: arguments.label[1]} if arguments.label else LABELS
+    for problem in arguments.problems:
+        for label, method in labels.items():
+            runs = [list(problem_calls(lacuna, problem, method, seed)) for seed in range(1, arguments.seeds + 1)]
+            rows[problem, label] = problem_row(problem, label, runs)
+            print(*rows[problem, label], sep=", ", flush=True)
+            trials.write_csv(FEEDBACK, PROBLEM_COLUMNS, [rows[key] for key in sorted(rows)])
+
+
+def problems_table(rows):
+    lines = ["| problem | | runs made exact out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
+             "| words / (k(P-1)/P) | above 6, % | loss |", "|---|---|---:|---|---|---:|---|---:|---:|"]
+    for row in rows:
+        loss = f"{float(row['loss']):.3f} ± {float(row['deviation']):.3f}" if PROBLEMS[row["problem"]] else ""
+        spreads = [row[name].replace(" ", " / ") for name in ("selected", "result", "words")]
+        lines.append(f"| {row['problem']} | {row['label']} | {row['remade']} | {spreads[0]} | {spreads[1]} "
+                     f"| {row['outside']} | {spreads[2]} | {row['beyond']} | {loss} |")
+    return "\n".join(lines)
 
 
 def expected(lacuna):
@@ -161,6 +250,7 @@ def draw(arguments):
     trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "ok_topk"))
     trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "elements"))
     trials.write_between(PAGE, "ranks", many_table(trials.read_csv(MANY)))
+    trials.write_between(PAGE, "problems", problems_table(trials.read_csv(FEEDBACK)))
     for experiment, methods in curves.items():
         if experiment in GOALS:
             rows = [row for row in times if row["experiment"] == experiment]
@@ -173,17 +263,22 @@ def draw(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    all_commands = [commands.add_parser(name) for name in ("run", "gather", "draw")]
-    for command, function in zip(all_commands, (run, gather, draw)):
+    all_commands = [commands.add_parser(name) for name in ("run", "gather", "draw", "problems")]
+    for command, function in zip(all_commands, (run, gather, draw, problems)):
         command.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
         command.set_defaults(function=function)
     all_commands[0].add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=EXPERIMENTS)
     all_commands[0].add_argument("--seeds", type=int, default=SEEDS)
     all_commands[0].add_argument("--rate", default="1gbit", help="of the lab's links")
     all_commands[0].add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    all_commands[3].add_argument("problems", nargs="*", metavar="PROBLEM", default=list(PROBLEMS))
+    all_commands[3].add_argument("--seeds", type=int, default=SEEDS)
+    all_commands[3].add_argument("--label", nargs=2, metavar=("LABEL", "METHOD"), help="one method only")
     arguments = parser.parse_args()
     if unknown := set(getattr(arguments, "experiments", EXPERIMENTS)) - set(EXPERIMENTS):
         parser.error(f"unknown experiments {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
+    if unknown := set(getattr(arguments, "problems", PROBLEMS)) - set(PROBLEMS):
+        parser.error(f"unknown problems {', '.join(sorted(unknown))}; there are {', '.join(PROBLEMS)}")
     arguments.function(arguments)
 
 

@@ -71,7 +71,7 @@ TEST(OkBalance, HappensWhereTheLargestBlockIsAboveTheTriggerAndOnlyThere) {
       for (int run = 0; run < 5; ++run) {
         const Vectors inputs = run % 2 ? gradients(rig.states.size(), count, static_cast<unsigned>(run))
                                        : winners_in_one_range(rig.states.size(), run);
-        const bool exactly = run == 0 || std::isnan(rig.global());
+        const bool exactly = run == 0;
         const auto reports = reports_of(rig, inputs, fmt::format("k=200,tau_prime=100,trigger={}", trigger));
         const Shape shape = shape_of(rig, rig.outputs[0]);
         const bool uneven = !exactly && shape.largest > trigger * shape.mean && size > trigger;
@@ -109,22 +109,6 @@ TEST(OkBalance, DoesNotHappenWhereTheLargestBlockIsJustTheTrigger) {
   }
 }
 
-TEST(OkBalance, CanNotHappenWithNoMoreRanksThanTheTriggerSoThatNoSizesTravel) {
-  OkRig four(4, 100, 100, "feedback=0,format=coordinates"), five(5, 100, 100, "feedback=0,format=coordinates");
-  for (OkRig* rig : {&four, &five}) {
-    const std::size_t others = rig->states.size() - 1;
-    ASSERT_EQ(rig->run_next(gradients(others + 1, count, 1)), "");
-    rig->sent();
-    std::vector<std::uint64_t> messages;
-    for (Rank rank = 0; rank < rig->ranks.size(); ++rank) messages.push_back(rig->ranks.counters(rank).messages_sent);
-    ASSERT_EQ(rig->run_next(gradients(others + 1, count, 2)), "");
-    for (Rank rank = 0; rank < rig->ranks.size(); ++rank) {
-      const std::uint64_t sent = rig->ranks.counters(rank).messages_sent - messages[static_cast<std::size_t>(rank)];
-      EXPECT_EQ(sent, (others == 3 ? 2 : 3) * others);
-    }
-  }
-}
-
 TEST(OkBalance, ChangesNoBitOfTheResultAndOfWhatIsKept) {
   for (Rank size : {2, 3, 5, 7, 8, 12}) {
     OkRig never(size, 150, 50, "trigger=1000"), always(size, 150, 50, "trigger=1,bucket=2");
@@ -159,7 +143,7 @@ TEST(OkBalance, MovesWhatARankHasMoreThanItsShare) {
       ASSERT_EQ(rig.outputs[0], expected.result);
       ASSERT_FALSE(OkRig::places_of(expected.result).empty());
       const bool balances = *trigger == '1' && trigger[1] == 0;
-      EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, false, false, balances, balances)) << "P=" << p;
+      EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, false, false, balances)) << "P=" << p;
     }
   }
 }

@@ -1,3 +1,4 @@
+#include "algorithms/ok_topk/quotas.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/algorithms/topk/changed_messages.hpp"
 
@@ -11,29 +12,29 @@ constexpr const char* balancing = "ok_topk:k=100,feedback=0,trigger=1,format=coo
 
 Vectors inputs() { return sparse_inputs(Pattern::Full, 2, count, 1); }
 
-/// In the second run of a state, whose blocks are balanced.
-Status run_with_size(const std::function<void(std::uint64_t& size)>& change) {
+/// In the second run of a state: how many sums the other rank says that it has.
+Status run_with_offer(const std::function<void(std::uint32_t& sums)>& change) {
   std::size_t changed = 0;
   const Status end = run_changed(inputs(), "ok_topk", balancing, 2, [&](Peer, Bytes& bytes) {
-    if (bytes.size() != sizeof(std::uint64_t)) return;
-    change(*reinterpret_cast<std::uint64_t*>(bytes.data()));
+    if (bytes.size() != 4 * ok::words_of_offer(k, 2)) return;
+    change(*reinterpret_cast<std::uint32_t*>(bytes.data()));
     ++changed;
   });
   EXPECT_EQ(changed, 1u);
   return end;
 }
 
-TEST(OkDamage, ASizeAboveWhatARankMaySelectOfAllOthersIsAnErrorThatNamesItsSender) {
-  for (int byte : {1, 3, 7}) {
-    const Status end = run_with_size([&](std::uint64_t& size) { size ^= std::uint64_t{0x55} << 8 * byte; });
-    EXPECT_TRUE(says(end, "the message of rank 1: a block of ")) << end.to_string();
-    EXPECT_TRUE(says(end, " entries, must be 0 .. ")) << end.to_string();
+TEST(OkDamage, AnOfferOfMoreSumsThanAllMaySelectInARangeIsAnErrorThatNamesItsSender) {
+  for (int byte : {1, 2, 3}) {
+    const Status end = run_with_offer([&](std::uint32_t& sums) { sums ^= std::uint32_t{0x55} << 8 * byte; });
+    EXPECT_TRUE(says(end, "the message of rank 1: an offer of ")) << end.to_string();
+    EXPECT_TRUE(says(end, " sums, must be 0 .. ")) << end.to_string();
   }
 }
 
-TEST(OkDamage, SizesAboveWhatAllRanksMaySelectTogetherAreAnError) {
-  const Status end = run_with_size([](std::uint64_t& size) { size = 2 * most_selected; });
-  EXPECT_TRUE(says(end, fmt::format("the message of rank 1: a block of {} entries, must be 0 .. ", 2 * most_selected)))
+TEST(OkDamage, OffersOfMoreSumsThanAllRanksMaySelectTogetherAreAnError) {
+  const Status end = run_with_offer([](std::uint32_t& sums) { sums = 2 * most_selected; });
+  EXPECT_TRUE(says(end, fmt::format("the message of rank 1: an offer of {} sums, must be 0 .. ", 2 * most_selected)))
       << end.to_string();
 }
 

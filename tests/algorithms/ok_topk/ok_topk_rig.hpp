@@ -9,12 +9,15 @@ namespace lacuna::test {
 
 /// What a run of ok_topk must leave, by the definitions of its paper.
 struct OkExpected {
+  bool exactly;                                 // is it to select exactly?
+  Vectors accumulated;                          // before it
   std::vector<std::set<std::size_t>> selected;  // by rank
   std::vector<float> sum, result;               // of what is selected
   Vectors residuals;
 };
 
-/// Ranks that call ok_topk, and beside them its definitions: exact selections every tau' runs, thresholds between.
+/// Ranks that call ok_topk, and beside them its definitions: exact selections every tau' runs; between them thresholds
+/// of what each rank selects, and quotas of the sums that it brings to the result.
 class OkRig : public SparseRig {
  public:
   OkRig(Rank size, std::size_t k, std::uint64_t tau_prime, std::string options = {},
@@ -33,42 +36,47 @@ class OkRig : public SparseRig {
     return value;
   }
   double local(std::size_t rank) const { return number(rank, "local_threshold"); }
-  double global() const { return number(0, "global_threshold"); }
   /// Does the next run select exactly?
-  bool reevaluates() const { return states[0].runs % tau_prime_ == 0 || std::isnan(global()); }
+  bool reevaluates() const { return states[0].runs % tau_prime_ == 0; }
 
-  /// The next run, of the residuals and thresholds that there are.
+  /// The next run, of the residuals, thresholds and ranges that there are. Where it lays ranges anew, finish() must
+  /// tell the rest once it has ended.
   OkExpected expected(const Vectors& inputs) const {
-    OkExpected all;
+    OkExpected all{
+        .exactly = reevaluates(), .accumulated = {}, .selected = {}, .sum = {}, .result = {}, .residuals = {}};
     Vectors sent;
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-      const std::vector<float> acc = accumulated(inputs, rank);
-      sent.push_back(only(acc, reevaluates() ? largest_places(acc, k_) : by_threshold(acc, rank)));
+      all.accumulated.push_back(accumulated(inputs, rank));
+      const std::vector<float>& acc = all.accumulated.back();
+      sent.push_back(only(acc, all.exactly ? largest_places(acc, k_) : by_threshold(acc, rank)));
       all.selected.push_back(places_of(sent.back()));
     }
     all.sum = sum_of(sent);
-    all.result = only(all.sum, reevaluates() ? largest_places(all.sum, k_) : above(all.sum, global()));
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-      all.residuals.push_back(accumulated(inputs, rank));
-      for (std::size_t place : all.selected[rank]) {
-        if (all.result[place] != 0) all.residuals.back()[place] = 0;
+    finish(all);
+    return all;
+  }
+  /// What of its sums is in the result, by the ranges that there are now, and what stays.
+  void finish(OkExpected& run) const {
+    run.result = only(run.sum, run.exactly ? largest_places(run.sum, k_) : by_quotas(run));
+    run.residuals = run.accumulated;
+    for (std::size_t rank = 0; rank < run.residuals.size(); ++rank) {
+      for (std::size_t place : run.selected[rank]) {
+        if (run.result[place] != 0) run.residuals[rank][place] = 0;
       }
     }
-    return all;
   }
 
   /// The next run, which must leave that; empty, or what it did else.
   std::string run_as_expected(const Vectors& inputs) {
-    const OkExpected expected = this->expected(inputs);
+    OkExpected expected = this->expected(inputs);
     const bool cut_anew = repartitions();
     const std::vector<std::int64_t> last = partition(0);
     const std::string ended = run_next(inputs);
     if (!ended.empty()) return ended;
+    finish(expected);
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
       if (outputs[rank] != expected.result) return fmt::format("rank {}: another result", rank);
       if (residual(rank) != expected.residuals[rank]) return fmt::format("rank {}: another residual", rank);
-      if (!same(number(rank, "global_threshold"), global()))
-        return fmt::format("rank {}: a threshold of its own", rank);
       if (partition(rank) != partition(0)) return fmt::format("rank {}: a partition of its own", rank);
     }
     if (cut_anew) return uneven_ranges(expected);
@@ -158,7 +166,7 @@ class OkRig : public SparseRig {
     return static_cast<std::size_t>(std::distance(places.lower_bound(begin), places.lower_bound(end)));
   }
   /// Bytes of payload that each rank has sent in a run by coordinates, which has ended.
-  std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew, bool weighs,
+  std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew,
                                                 bool balances) const {
     const std::size_t p = states.size();
     const std::vector<std::size_t> begins = ranges(run.result.size());
@@ -177,7 +185,7 @@ class OkRig : public SparseRig {
       for (std::size_t other = 0; other < p; ++other) {
         if (other == rank) continue;
         bytes += message(within(run.selected[rank], begins, other));
-        bytes += samples + (weighs ? 8 : 0);
+        bytes += samples + (exactly ? 0 : 4 + 4 * steps().size());
         const std::size_t first = std::max(before_range[rank], share(other)),
                           last = std::min(before_range[rank + 1], share(other + 1));
         if (balances && last > first) bytes += message(last - first);
@@ -188,6 +196,62 @@ class OkRig : public SparseRig {
     return all;
   }
   static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
+
+  /// How many sums there are up to the end of each step of an offer.
+  std::vector<std::size_t> steps() const {
+    const std::size_t p = states.size(), quarter = (k_ + 4 * p - 1) / (4 * p);
+    std::vector<std::size_t> ends;
+    for (std::size_t end = 0; end < k_; ends.push_back(end)) {
+      end = std::min(k_, end + (ends.size() < 8 ? quarter : end / 4));
+    }
+    return ends;
+  }
+  /// The result of the sums of a run: of each range the largest, as many as the steps of all ranges say that are
+  /// largest by their last sum.
+  std::vector<std::size_t> by_quotas(const OkExpected& run) const {
+    const std::size_t count = run.sum.size();
+    const std::vector<std::size_t> begins = ranges(count);
+    struct Step {
+      float magnitude;
+      std::size_t range, sums;
+    };
+    std::vector<std::vector<float>> sums;
+    std::vector<Step> all;
+    for (std::size_t range = 0; range + 1 < begins.size(); ++range) {
+      sums.push_back(within_range(run.sum, begins, range));
+      std::vector<float> magnitudes;
+      for (std::size_t place : largest_places(sums.back(), count)) magnitudes.push_back(std::abs(sums.back()[place]));
+      std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
+      std::size_t begin = 0;
+      for (std::size_t step : steps()) {
+        const std::size_t end = std::min(step, magnitudes.size());
+        if (end > begin) all.push_back({magnitudes[end - 1], range, end - begin});
+        begin = end;
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Step& a, const Step& b) { return a.magnitude > b.magnitude; });
+    std::vector<std::size_t> quotas(sums.size());
+    std::size_t left = k_;
+    for (const Step& step : all) {
+      const std::size_t taken = std::min(left, step.sums);
+      quotas[step.range] += taken;
+      left -= taken;
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t range = 0; range < sums.size(); ++range) {
+      const std::vector<std::size_t> largest = largest_places(sums[range], quotas[range]);
+      places.insert(places.end(), largest.begin(), largest.end());
+    }
+    return places;
+  }
+  /// Zeros outside of a range.
+  static std::vector<float> within_range(const std::vector<float>& values, const std::vector<std::size_t>& begins,
+                                         std::size_t range) {
+    std::vector<float> here(values.size());
+    const auto at = [&](std::size_t i) { return static_cast<std::ptrdiff_t>(begins[i]); };
+    std::copy(values.begin() + at(range), values.begin() + at(range + 1), here.begin() + at(range));
+    return here;
+  }
 
   bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("partition"); }
   std::size_t room() const { return k_ + std::max<std::size_t>(k_ / 3, 1); }
@@ -210,10 +274,7 @@ class OkRig : public SparseRig {
     const std::size_t most = std::min(room(), acc.size()), count = begins.size() - 1;
     for (std::size_t i = 1; i <= count; ++i) {
       const std::size_t range = (rank + i) % count;
-      std::vector<float> here(acc.size());
-      std::copy(acc.begin() + static_cast<std::ptrdiff_t>(begins[range]),
-                acc.begin() + static_cast<std::ptrdiff_t>(begins[range + 1]),
-                here.begin() + static_cast<std::ptrdiff_t>(begins[range]));
+      const std::vector<float> here = within_range(acc, begins, range);
       std::vector<std::size_t> more = above(here, threshold);
       if (taken.size() + more.size() > most) more = largest_places(here, (most - taken.size()) / (count + 1 - i));
       taken.insert(taken.end(), more.begin(), more.end());
@@ -240,7 +301,6 @@ class OkRig : public SparseRig {
     }
     return places;
   }
-  static bool same(double a, double b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
 
  private:
   std::size_t k_;

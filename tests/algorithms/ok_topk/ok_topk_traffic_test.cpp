@@ -16,10 +16,11 @@ TEST(OkTraffic, IsTheSelectionsSizesBlocksAndHistogramsOfEachRun) {
     for (int run = 0; run < 7; ++run) {
       const Vectors inputs = gradients(rig.states.size(), 2000, static_cast<unsigned>(run));
       const bool exactly = rig.reevaluates(), cut_anew = rig.repartitions();
-      const OkExpected expected = rig.expected(inputs);
+      OkExpected expected = rig.expected(inputs);
       rig.sent();
       ASSERT_EQ(rig.run_next(inputs), "");
-      ASSERT_EQ(rig.sent(), rig.sent_by_definition(expected, exactly, cut_anew, !exactly && size > 4, false))
+      rig.finish(expected);
+      ASSERT_EQ(rig.sent(), rig.sent_by_definition(expected, exactly, cut_anew, false))
           << "P=" << size << " run " << run;
     }
   }
@@ -28,7 +29,7 @@ TEST(OkTraffic, IsTheSelectionsSizesBlocksAndHistogramsOfEachRun) {
 struct Words {
   std::uint64_t most_received = 0, most_sent = 0;
 };
-/// Of entries only: without headers and sizes.
+/// Of entries only: without headers and offers.
 Words words_of(OkRig& rig, const Vectors& inputs) {
   const std::size_t p = rig.states.size();
   std::vector<std::uint64_t> received;
@@ -36,7 +37,7 @@ Words words_of(OkRig& rig, const Vectors& inputs) {
   rig.sent();
   EXPECT_EQ(rig.run_next(inputs), "");
   const auto sent = rig.sent();
-  const std::uint64_t beside = (p - 1) * (2 * 16 + (p > 4 ? 8 : 0));
+  const std::uint64_t beside = (p - 1) * (2 * 16 + 4 + 4 * rig.steps().size());
   Words words;
   for (std::size_t rank = 0; rank < p; ++rank) {
     const std::uint64_t got = rig.ranks.counters(static_cast<Rank>(rank)).payload_received - received[rank];
@@ -50,7 +51,7 @@ Words words_of(OkRig& rig, const Vectors& inputs) {
 TEST(OkTraffic, OfBalancedDataIsWithinThePapersBoundBetweenExactSelections) {
   constexpr std::size_t k = 400, count = 40000;
   for (Rank size : {2, 4, 8, 16}) {
-    OkRig rig(size, k, 100, "feedback=0,gain=0,format=coordinates");
+    OkRig rig(size, k, 100, "feedback=0,format=coordinates");
     ASSERT_EQ(rig.run_next(gradients(rig.states.size(), count, 1)), "");
     const double share = static_cast<double>(size - 1) / size;
     for (unsigned run = 2; run < 6; ++run) {
@@ -95,7 +96,7 @@ TEST(OkTraffic, ReceivesTwoWordsForEachEntryOfTheSplitAndOfTheResult) {
 TEST(OkTraffic, RangesStayBalancedForDataThatStayAlikeAlsoWhereRanksDiffer) {
   constexpr std::size_t count = 1 << 17;
   for (Pattern pattern : {Pattern::Clustered, Pattern::Bimodal, Pattern::Uniform}) {
-    OkRig rig(8, count / 16, 100, "feedback=0,gain=0");
+    OkRig rig(8, count / 16, 100, "feedback=0");
     std::vector<std::int64_t> partition;
     for (unsigned run = 1; run < 4; ++run) {
       const Vectors inputs = sparse_inputs(pattern, 8, count, run);
@@ -130,7 +131,7 @@ TEST(OkTraffic, OtherNumbersOfRanksGoOnByAPartitionUntilItIsMadeAnew) {
     const OkExpected expected = rig.expected(inputs);
     rig.sent();
     ASSERT_EQ(rig.run_as_expected(inputs), "") << "P=" << size;
-    EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, true, false, false, false)) << "P=" << size;
+    EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, false, false, false)) << "P=" << size;
     EXPECT_EQ(rig.uneven_ranges(expected), "") << "P=" << size << ": they are alike";
   }
 }
@@ -149,7 +150,7 @@ bool follows(const Graph& graph, StepId later, StepId earlier) {
   return false;
 }
 
-/// The structure of a run by thresholds that are known, or of the part that follows it.
+/// The structure of a run without an exact selection, or of the part that follows it.
 Structure structure_of(Rank size, const std::string& options, std::optional<double> largest = {}) {
   constexpr std::size_t count = 100000;
   MethodState state;
@@ -158,9 +159,6 @@ Structure structure_of(Rank size, const std::string& options, std::optional<doub
   call.options.algorithm = "ok_topk";
   call.options.state = &state;
   call.options.method = *method_options("ok_topk:k=1000," + options);
-  const std::array<double, 6> words = {1, 1000, static_cast<double>(size), 0, 1, 1};  // as a run has left it
-  std::memcpy(state.array("global_threshold", Dtype::F64, words.size(), false).bytes.data(), words.data(),
-              sizeof(words));
   state.array("partition", Dtype::I64, 64, false);
   const Algorithm& program = **select_algorithm(call, size);
   const Hosts hosts = size;
@@ -181,10 +179,9 @@ Graphs graphs_by(const Structure& structure, Rank size) {
 TEST(OkTraffic, GraphsOfAllPartsOfARunFitTogether) {
   for (Rank size = 1; size <= 16; ++size) {
     for (bool in_place : {false, true}) {
-      std::vector<Structure> all = {structure_of(size, "trigger=1000"), structure_of(size, "bucket=2,momentum=0.5")};
-      if (size > 1) {
-        for (double largest : {1.0, 1000.0}) all.push_back(structure_of(size, "trigger=1", largest));
-      }
+      std::vector<Structure> all = {structure_of(size, "tau_prime=1"), structure_of(size, "bucket=2,momentum=0.5"),
+                                    structure_of(size, "trigger=1", 1.0)};
+      if (size > 1) all.push_back(structure_of(size, "trigger=1", 1000.0));
       for (Structure structure : all) {
         structure.in_place = in_place;
         const Status fits = verify(graphs_by(structure, size).all());
@@ -233,7 +230,7 @@ TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
       const auto& steps = graphs.at(size / 2).steps();
       return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.sends(); });
     };
-    EXPECT_EQ(messages(structure_of(size, "trigger=1e9")), 2 * (size - 1));
+    EXPECT_EQ(messages(structure_of(size, "tau_prime=1")), 2 * (size - 1));
     if (size > 64) continue;  // seconds
     EXPECT_EQ(messages(structure_of(size, "trigger=4")), 2 * (size - 1));
     EXPECT_EQ(messages(structure_of(size, "trigger=4", 1.0)), size - 1);
@@ -246,7 +243,7 @@ TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
 TEST(OkTraffic, TheSplitGoesRoundInTurnsThatMeetNowhereAndNoMoreAtATimeThanTheBucket) {
   for (Rank size : {2, 5, 9, 16}) {
     for (int bucket : {1, 3, 4, 255}) {
-      const Graphs graphs = graphs_by(structure_of(size, fmt::format("bucket={},trigger=1e9", bucket)), size);
+      const Graphs graphs = graphs_by(structure_of(size, fmt::format("bucket={}", bucket)), size);
       for (Rank position = 0; position < size; ++position) {
         const Graph& graph = graphs.at(position);
         std::vector<StepId> sends;
