@@ -143,13 +143,14 @@ def problems(arguments):
             runs = [list(problem_calls(lacuna, problem, method, seed)) for seed in range(1, arguments.seeds + 1)]
             rows[problem, label] = problem_row(problem, label, runs)
             print(*rows[problem, label], sep=", ", flush=True)
-            trials.write_csv(FEEDBACK, PROBLEM_COLUMNS, [rows[key] for key in sorted(rows)])
+            trials.write_csv(FEEDBACK, PROBLEM_COLUMNS, rows.values())
 
 
 def problems_table(rows):
-    lines = ["| problem | | runs made exact out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
+    """Problem by problem, as they stand in PROBLEMS."""
+    lines = ["| problem | | runs in which all ranks select anew out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
              "| words / (k(P-1)/P) | above 6, % | loss |", "|---|---|---:|---|---|---:|---|---:|---:|"]
-    for row in rows:
+    for row in sorted(rows, key=lambda row: list(PROBLEMS).index(row["problem"])):
         loss = f"{float(row['loss']):.3f} ± {float(row['deviation']):.3f}" if PROBLEMS[row["problem"]] else ""
         spreads = [row[name].replace(" ", " / ") for name in ("selected", "result", "words")]
         lines.append(f"| {row['problem']} | {row['label']} | {row['remade']} | {spreads[0]} | {spreads[1]} "
