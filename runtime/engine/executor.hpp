@@ -96,6 +96,8 @@ class Executor : public Watched, private Receiver {
   /// progress() from a thread of the watch, which runs no code of the caller's.
   void help() override;
   std::uint64_t sent(Rank peer) override { return counters(peer).messages_sent; }
+  /// In a statement to each, which answers if it has posted something else.
+  void tell_members(std::uint64_t communicator, std::uint32_t run) override;
 
   /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
   class Lock {
@@ -222,6 +224,11 @@ class Executor : public Watched, private Receiver {
   void end_send(Operation* operation, bool sent);
   void return_credit(Rank peer);
 
+  // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
+  void send_statement(Communicator& communicator, std::uint32_t run, Rank peer, bool asks);
+  void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
+  void send_answers();
+
   // Receiving (executor_receive.cpp)
   void on_message(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes) override;
   void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
@@ -325,6 +332,12 @@ class Executor : public Watched, private Receiver {
 
   // What must wait until the transport's handlers have returned.
   std::vector<std::pair<Communicator*, Status>> failures_;
+  struct Answer {
+    Communicator* communicator = nullptr;
+    std::uint32_t run = 0;
+    Rank to = 0;
+  };
+  std::vector<Answer> answers_;  // to statements that ask
   std::optional<Thrown> thrown_;
   Communicator* serving_ = nullptr;  // whose message or step is looked at
   const Status out_of_memory_;

@@ -110,6 +110,7 @@ void Executor::leave(Communicator& communicator) {
   Reach last = communicator.reach();
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
+  std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
   after_handlers();
   retire(communicator, std::move(last));
 }
@@ -183,6 +184,7 @@ void Executor::after_handlers() {
     for (const Descriptor& descriptor : discards_) transport_->discard(descriptor);
   }
   discards_.clear();
+  send_answers();
 }
 
 }  // namespace lacuna::runtime

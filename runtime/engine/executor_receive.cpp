@@ -52,6 +52,7 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
     const auto from = static_cast<Rank>(peer);
     const auto header = read_header(from, header_bytes);
     if (!header || header->kind == MessageKind::Credit) return;
+    if (header->kind == MessageKind::Statement) return hear_statement(from, *header, bytes);
     const Place at = place({from, *header, bytes.size(), true});
     if (at.duplicate) return;
     if (at.landing) return landings_.keep(*at.landing, header->offset, bytes);

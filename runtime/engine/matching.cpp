@@ -228,7 +228,6 @@ std::string Matching::text_of_violation(const Arrival& message, std::string_view
                      header.offset, process_, what);
 }
 
-/// Why a message of process `from` does not belong to this call.
 std::string Matching::text_of_difference(Rank from, std::uint32_t number) const {
   return fmt::format("rank {} asked for something else than rank {}, which posted {}, or they differed before it", from,
                      process_, runs_.told(number).text);

@@ -10,9 +10,10 @@ namespace lacuna::runtime {
 
 /// What a message is for.
 enum class MessageKind : std::uint8_t {
-  Step,     ///< bytes of a graph's step
-  Credit,   ///< nothing but returned credits
-  Message,  ///< bytes of a point-to-point message
+  Step,       ///< bytes of a graph's step
+  Credit,     ///< nothing but returned credits
+  Message,    ///< bytes of a point-to-point message
+  Statement,  ///< what the sender has posted as the call `run`; with an index of 1 it asks for the receiver's own
 };
 
 /// Leads every message. A long message travels in fragments, each with the place of its bytes. Byte order is the

@@ -43,6 +43,10 @@ void Attendant::count_sent(Rank peer, std::function<void(std::uint64_t)> done) {
   });
 }
 
+void Attendant::tell_members(std::uint64_t communicator, std::uint32_t run) {
+  give([this, communicator, run] { watched_.tell_members(communicator, run); });
+}
+
 void Attendant::help() {
   {
     const std::lock_guard lock(mutex_);

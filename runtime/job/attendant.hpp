@@ -34,6 +34,7 @@ class Attendant {
   void release(bool all_have_stopped);
   /// Counts what was sent to a peer, helps, and calls `done` with the number, on the attendant's thread.
   void count_sent(Rank peer, std::function<void(std::uint64_t)> done);
+  void tell_members(std::uint64_t communicator, std::uint32_t run);
   /// Calls Watched::help() once, after all else that was given. Asking again before it has begun changes nothing.
   void help();
 

@@ -172,11 +172,14 @@ void Control::decide_alone(const Trouble& trouble) {
   if (trouble.name.empty()) {
     accounts[static_cast<std::size_t>(rank_)] = account_of(watched_.posted(trouble.communicator, trouble.run));
   }
+  for (const auto& [rank, posted] : trouble.heard) accounts[static_cast<std::size_t>(rank)] = account_of(posted);
   const std::string reason = fmt::format("{} has left, so that nobody knows who is late", name_rank(0, member(0).host));
   if (trouble.may_be_due_to(0) && accounts[0].state == Account::State::LeftBefore) {
     if (const auto verdict = judge(trouble, rank_, accounts)) poison({*verdict, trouble.communicator, {}}, 0);
   } else if (trouble.kind != Trouble::Kind::Stalled) {
     poison({judge_alone(trouble, accounts, reason), trouble.communicator, {}}, 0);
+  } else if (trouble.name.empty()) {
+    attendant_.tell_members(trouble.communicator, trouble.run);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/job/clock_comparison.hpp"
@@ -47,6 +48,9 @@ class Watched {
   virtual void help() = 0;
   /// How many messages this rank has sent to another so far, those included that the transport still holds.
   virtual std::uint64_t sent(Rank peer) = 0;
+  /// A call of a communicator does not go on, and rank 0, which would compare what its members have posted, has left:
+  /// tell them what this rank has posted as this call, so that whoever has posted something else reports a mismatch.
+  virtual void tell_members(std::uint64_t communicator, std::uint32_t run) = 0;
 };
 
 /// Is a rank of the job one of these members? None of them: all are.
@@ -80,6 +84,8 @@ struct Trouble {
   std::string name{};
   Rank peer = -1;
   std::vector<Wait> waits{};  ///< of a stalled call
+  /// What other ranks have told this one that they posted as the call. It stays here: rank 0 asks all ranks itself.
+  std::vector<std::pair<Rank, Watched::Posted>> heard{};
 
   bool may_be_due_to(Rank rank) const { return peer >= 0 ? rank == peer : is_among(members, rank); }
 };
@@ -120,7 +126,8 @@ inline constexpr std::chrono::milliseconds longest_leave{5000};
 ///
 /// Rank 0 is the hub: it notices the others, gathers and decides; the others notice rank 0. Two sleeping threads
 /// per rank; a job of one rank has none until something is reported. After rank 0 has left, a rank in trouble decides
-/// alone, for itself. A rank that finds that it was itself suspended blames nobody for the time.
+/// alone, for itself, by what the other members of the communicator tell it. A rank that finds that it was itself
+/// suspended blames nobody for the time.
 ///
 /// A rank that leaves says what it called last. Who has heard the goodbyes of others by its own end, rank 0 those of
 /// all that leave before it and the others that of rank 0, compares: where ranks did not agree and no call has failed

@@ -64,6 +64,18 @@ std::optional<T> complete(const Decoder& body, T value) {
 
 }  // namespace
 
+std::vector<std::byte> encode(const Watched::Posted& posted) {
+  Encoder body;
+  put(body, posted);
+  return {body.bytes().begin(), body.bytes().end()};
+}
+
+std::optional<Watched::Posted> decode(std::span<const std::byte> bytes) {
+  Decoder body(bytes);
+  Watched::Posted posted = get(body);
+  return complete(body, std::move(posted));
+}
+
 void send(Channel& channel, Say kind) { send(channel, kind, Encoder()); }
 
 void send_leaving(Channel& channel, Rank rank) { send(channel, Say::Leaving, Encoder().put(rank)); }

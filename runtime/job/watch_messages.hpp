@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/job/channel.hpp"
@@ -71,6 +72,10 @@ void send_verdict(Channel& channel, const Verdict& verdict);
 void send_ask_sent(Channel& channel, Rank to);
 void send_sent(Channel& channel, const Sent& sent);
 void send_time(Channel& channel, Say kind, const Time& time);
+
+/// What a rank has posted, with the calls before it; and back, or nothing if the bytes are not well-formed.
+std::vector<std::byte> encode(const Watched::Posted& posted);
+std::optional<Watched::Posted> decode(std::span<const std::byte> bytes);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
 std::optional<Rank> read_leaving(const Frame& frame);

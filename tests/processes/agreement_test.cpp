@@ -90,6 +90,25 @@ TEST_P(Agreement, ChunksThatDifferAreNamedByTheirNumberOfParts) {
   }
 }
 
+TEST_P(Agreement, InAGroupWithoutRankZeroWhichHasLeftBothSidesAreNamedOnAllRanks) {
+  Environment environment = GetParam().environment;
+  environment["LACUNA_STALL"] = "0.2";
+  const std::vector<std::string> leaves = {LACUNA_WORKER, "size=4", "split=2"};
+  std::vector<std::vector<std::string>> commands(4, leaves);  // ranks 3 and 1 are the group's ranks 0 and 1
+  for (const auto& [rank, root] : {std::pair(1, "1"), {3, "0"}}) {
+    auto& command = commands[static_cast<std::size_t>(rank)];
+    command.insert(command.end(), {"sleep=1500", std::string("call=reduce,f32,sum,10,") + root});
+  }
+  Job ranks(commands, environment);
+  for (std::size_t rank : {1, 3}) {
+    EXPECT_EQ(ranks[rank].wait(60s), 0) << ranks[rank].output();
+    EXPECT_TRUE(
+        ranks[rank].says("mismatch: call 0 of ranks 1, 3 differs: rank 1 posted reduce tree f32 count 10 sum root 1; "
+                         "rank 3 posted reduce tree f32 count 10 sum root 0"))
+        << ranks[rank].output();
+  }
+}
+
 std::vector<std::string> lines_with(const std::string& text, const std::string& start) {
   std::vector<std::string> lines;
   for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {

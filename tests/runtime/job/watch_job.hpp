@@ -44,6 +44,11 @@ class Client : public Watched {
     all_have_stopped_ = all_have_stopped;
     changed_.notify_all();
   }
+  void tell_members(std::uint64_t communicator, std::uint32_t run) override {
+    const std::lock_guard lock(mutex_);
+    told_members_.emplace_back(communicator, run);
+    changed_.notify_all();
+  }
   void help() override {
     const std::lock_guard lock(mutex_);
     ++helps_;
@@ -101,6 +106,12 @@ class Client : public Watched {
     const std::lock_guard lock(mutex_);
     return verdicts_;
   }
+  /// The first call of which the other members were to be told, by communicator and run; 0, 0 if there is none.
+  std::pair<std::uint64_t, std::uint32_t> told_members(std::chrono::milliseconds within = std::chrono::seconds(10)) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, within, [&] { return !told_members_.empty(); });
+    return told_members_.empty() ? std::pair<std::uint64_t, std::uint32_t>() : told_members_.front();
+  }
   int helps() const {
     const std::lock_guard lock(mutex_);
     return helps_;
@@ -116,6 +127,7 @@ class Client : public Watched {
   std::map<std::uint32_t, Posted> posted_;
   std::map<Rank, std::uint64_t> sent_;
   std::vector<std::string> verdicts_;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> told_members_;
   int questions_ = 0;
   bool answers_ = true;
   bool has_failed_ = false, released_ = false, all_have_stopped_ = false;

@@ -141,6 +141,25 @@ TEST(WatchOfThreads, AfterRankZeroLeftARankInTroubleDecidesAlone) {
             "timed out: call 16 ran out of time: barrier; rank 0 (host h0) has left, so that nobody knows who is late");
 }
 
+TEST(WatchOfThreads, AfterRankZeroLeftTheMembersOfACallThatDoesNotGoOnAreToldOfIt) {
+  Local job(3);
+  job.leave(0, 18);
+  job.watches[1]->report(trouble(Kind::Stalled, 17));
+  EXPECT_EQ(job.clients[1].told_members(), (std::pair<std::uint64_t, std::uint32_t>(1, 17)));
+  job.expect_no_verdict(0ms);
+}
+
+TEST(WatchOfThreads, AfterRankZeroLeftAMismatchNamesWhatBothSidesHavePosted) {
+  Local job(3);
+  job.leave(0, 0);
+  job.clients[1].post(3, 7, "this");
+  Trouble differs = trouble(Kind::Mismatch, 3);
+  differs.members = {1, 2};
+  differs.heard = {{2, {.digest = 8, .text = "that"}}};
+  job.watches[1]->report(differs);
+  EXPECT_EQ(job.clients[1].verdict(), "mismatch: call 3 of ranks 1, 2 differs: rank 1 posted this; rank 2 posted that");
+}
+
 TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
   Local job(4);
   std::vector<std::thread> threads;
@@ -252,6 +271,7 @@ TEST(WatchOfThreads, AReporterMayHoldTheLockThatTheVerdictTakes) {
     void release(bool) override {}
     void help() override {}
     std::uint64_t sent(Rank) override { return 0; }
+    void tell_members(std::uint64_t, std::uint32_t) override {}
     std::mutex lock;
     std::atomic<bool> got_it = false;
   };

@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/job/watch_messages.hpp"
+
+// While rank 0 is there it compares what the ranks have posted where a call does not go on. After it has left, the
+// members of a communicator tell each other, over the connections of their data.
+namespace lacuna::runtime {
+
+void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {
+  {
+    Lock lock(*this);
+    const auto found = std::find_if(communicators_.begin(), communicators_.end(),
+                                    [&](const Communicator* one) { return one->id() == communicator; });
+    if (state_ != State::Running || found == communicators_.end()) return;
+    for (Rank peer = 0; peer < size_; ++peer) {
+      if (peer != rank_ && (*found)->group().rank_of(peer) >= 0) send_statement(**found, run, peer, true);
+    }
+  }
+  flush_deferred();
+}
+
+void Executor::send_statement(Communicator& communicator, std::uint32_t run, Rank peer, bool asks) {
+  auto posted = communicator.runs().posted(run);
+  if (!posted) return;
+  Operation* operation = operations_.take();
+  operation->statement = watch_messages::encode(*posted);
+  if (operation->statement.size() > fragment_bytes_) {
+    posted->before.clear();
+    operation->statement = watch_messages::encode(*posted);
+  }
+  operation->header = {.communicator = communicator.id(),
+                       .bytes = operation->statement.size(),
+                       .credits = links_[peer].tell(),
+                       .run = run,
+                       .index = asks,
+                       .kind = MessageKind::Statement};
+  operation->step = {};
+  operation->peer = peer;
+  operation->bytes = operation->statement.size();
+  operation->on_wire = 0;
+  operation->fetch = false;
+  hand_over(operation, operation->statement, Delivery::Eager);
+}
+
+/// A rank whose communicator has failed answers too: the one that asks may not know yet.
+void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body) {
+  const auto found = std::find_if(communicators_.begin(), communicators_.end(),
+                                  [&](const Communicator* one) { return one->id() == header.communicator; });
+  const auto theirs = watch_messages::decode(body);
+  if (found == communicators_.end() || !theirs) return;
+  Communicator& communicator = **found;
+  const auto ours = communicator.runs().posted(header.run);
+  const bool are_known = ours && ours->history != 0 && theirs->history != 0;
+  if (communicator.group().rank_of(from) < 0 || !are_known || ours->history == theirs->history) return;
+  if (header.index == 1) answers_.push_back({&communicator, header.run, from});
+  if (communicator.has_failed()) return;
+  Trouble report = communicator.trouble(Trouble::Kind::Mismatch, header.run,
+                                        communicator.matching().text_of_difference(from, header.run));
+  report.heard = {{from, *theirs}};
+  trouble(communicator, std::move(report));
+}
+
+void Executor::send_answers() {
+  if (answers_.empty() || state_ != State::Running) return;
+  for (const Answer& answer : answers_) send_statement(*answer.communicator, answer.run, answer.to, false);
+  answers_.clear();
+}
+
+}  // namespace lacuna::runtime
