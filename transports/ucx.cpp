@@ -63,7 +63,7 @@ Status UcxTransport::viable(const Memory& memory) const {
   return {Code::Unsupported,
           fmt::format("the ucx transport serves host memory; {} memory of device {} would need UCX to be started with "
                       "its CUDA transports, which this version does not do",
-                      memory.kind == MemoryKind::Cuda ? "CUDA" : "CUDA managed", memory.device)};
+                      to_string(memory.kind), memory.device)};
 }
 
 UcxOperation* UcxTransport::new_operation(Peer peer, UcxKind kind, Token token) {

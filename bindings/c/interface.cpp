@@ -18,7 +18,8 @@ Status check_state(const lacuna_method& method, const lacuna_state& state) {
   const Method* asked = method.options.method();
   if (!made_for || made_for == asked) return {};
   return {Code::InvalidArgument,
-          fmt::format("the state was made for the method {}; the call has {}", made_for->name, asked->name)};
+          fmt::format("the state was made for the method {}; the call has {}, and needs a state of its own",
+                      made_for->name, asked->name)};
 }
 
 }  // namespace
@@ -45,7 +46,9 @@ Status too_small(std::size_t capacity, std::size_t needed) {
 
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value) {
   constexpr double most = 1e9;
-  if (!(seconds >= 0)) return {Code::InvalidArgument, std::string(what) + " must be 0 or more seconds"};
+  if (!(seconds >= 0)) {
+    return {Code::InvalidArgument, fmt::format("{} is {} seconds, must be 0 or more", what, seconds)};
+  }
   value = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(std::min(seconds, most) * 1000)));
   return {};
 }

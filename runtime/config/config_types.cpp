@@ -132,6 +132,9 @@ std::optional<AlgorithmNames::Value> AlgorithmNames::parse(std::string_view text
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const auto collective = parse_collective(entry.substr(0, equals));
     if (!collective || equals + 1 >= entry.size() || has_white_space(entry)) return std::nullopt;
+    if (std::any_of(names.begin(), names.end(), [&](const auto& one) { return one.first == *collective; })) {
+      return std::nullopt;
+    }
     names.emplace_back(*collective, entry.substr(equals + 1));
   }
   return names;
@@ -143,7 +146,9 @@ std::string AlgorithmNames::format(const Value& value) {
   }
   return text.empty() ? "not set" : text;
 }
-std::string AlgorithmNames::allowed() { return "collective=algorithm, several with commas between; see `lacuna list`"; }
+std::string AlgorithmNames::allowed() {
+  return "collective=algorithm, several with commas between, each collective once; see `lacuna list`";
+}
 
 std::string Levels::allowed() {
   std::string subsystems;

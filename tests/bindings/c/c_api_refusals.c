@@ -153,7 +153,8 @@ void bad_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_barrier(communicator, &options, NULL), bad, "priority is 3", "an unknown priority");
   options.priority = LACUNA_NORMAL;
   options.deadline = -1;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "deadline", "a negative deadline");
+  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "deadline is -1 seconds, must be 0 or more",
+               "a negative deadline");
   options.deadline = (double)INFINITY;
   expect_status(lacuna_barrier(communicator, &options, NULL), LACUNA_OK, "a deadline that never comes");
   options.struct_size = sizeof options + 1;
