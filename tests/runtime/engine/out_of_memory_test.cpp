@@ -183,7 +183,7 @@ class Starts {
   MethodState states[2];
 
   Ranks& ranks() { return ranks_; }
-  Before before() { return {ranks_.communicator(0).next_id(0), states[0].save(), kept.use_count()}; }
+  Before before() { return {ranks_.communicator(0).next_id(0), *states[0].save(), kept.use_count()}; }
 
  private:
   Ranks ranks_;
@@ -261,7 +261,7 @@ TEST_P(OutOfMemoryStarts, AreRefusedChangeNothingAndTheNextOneHasTheRightResult)
     } else {
       EXPECT_EQ(calls.outputs[0], calls.outputs[1]);
       EXPECT_EQ(calls.states[0].runs, 1u);
-      EXPECT_EQ(calls.states[0].save().size(), calls.states[1].save().size());
+      EXPECT_EQ(calls.states[0].save()->size(), calls.states[1].save()->size());
     }
   }
   EXPECT_GT(refused, 10u);

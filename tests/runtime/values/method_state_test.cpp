@@ -15,7 +15,7 @@ struct Saved {
   Saved() {
     MethodState state;
     state.array("residual", Dtype::U8, 16, true);
-    bytes = state.save("");
+    bytes = *state.save("");
   }
   std::uint64_t word(std::size_t place) const {
     std::uint64_t found = 0;
@@ -63,11 +63,11 @@ TEST(SavedState, AStateThatIsRefusedIsAsItWas) {
   MethodState state;
   state.array("residual", Dtype::F32, 3, true);
   state.runs = 5;
-  const std::vector<std::byte> before = state.save("");
+  const std::vector<std::byte> before = *state.save("");
   Saved damaged;
   damaged.set(Saved::kind, all_dtypes.size());
   EXPECT_EQ(state.restore(damaged.bytes, "").message(), "120 bytes: this state is damaged");
-  EXPECT_EQ(state.save(""), before);
+  EXPECT_EQ(*state.save(""), before);
 }
 
 }  // namespace
