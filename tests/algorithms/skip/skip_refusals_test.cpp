@@ -114,7 +114,8 @@ TEST(SkipRefusals, AScheduleWhoseRunsDoNotAscendIsRefusedWhereItIsMade) {
   for (const std::uint64_t earlier : {std::uint64_t{5}, std::uint64_t{4}}) {
     const Skip asked{.schedule = {{.from_run = 5, .steps = 1}, {.from_run = earlier, .steps = 2}}};
     const std::string says = fmt::format(
-        "invalid argument: skip: schedule is 5:1/{}:2, must be RUN:VALUE/RUN:VALUE/... of 0 .. 1e+15, each RUN later "
+        "invalid argument: skip: schedule is 5:1/{}:2, must be RUN:VALUE/RUN:VALUE/... of 0 .. 1000000000000000, each "
+        "RUN later "
         "than the one before it",
         earlier);
     EXPECT_EQ(lacuna::skip(asked).status().to_string(), says);
