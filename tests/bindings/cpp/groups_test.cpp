@@ -115,7 +115,7 @@ TEST_P(Groups, ASubgroupHasTheRanksOfItsListInTheirOrder) {
 }
 
 TEST_P(Groups, AnEmptySubgroupIsACallOfAllRanksThatGivesNobodyACommunicator) {
-  auto ranks = local(3, GetParam());
+  auto ranks = ranks_of(3);
   on_each(ranks, [](Communicator& world) {
     const auto made = world.subgroup({});
     ASSERT_TRUE(made) << made.status().to_string();
