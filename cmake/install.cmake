@@ -15,7 +15,8 @@ install(TARGETS lacuna)
 # These folders hold nothing but what a program may include, and what the sparse phases are made of.
 foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/topology algorithms/phases bindings/cpp)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder} FILES_MATCHING PATTERN *.hpp
-          PATTERN *.def PATTERN sparse_kernels.hpp EXCLUDE PATTERN sparse_accumulator.hpp EXCLUDE)
+          PATTERN *.def PATTERN sparse_kernels.hpp EXCLUDE PATTERN sparse_accumulator.hpp EXCLUDE
+          PATTERN sparse_histogram.hpp EXCLUDE)
 endforeach()
 install(FILES algorithms/skip/skip.hpp algorithms/skip/importance.hpp algorithms/skip/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)

@@ -18,7 +18,7 @@ struct Lie {
 
 TEST(ReceiveTrust, HeadersWithFieldsOutOfTheirBoundsAreRefusedAndNothingIsParked) {
   const Lie lies[] = {
-      {[](MessageHeader& header) { header.kind = static_cast<MessageKind>(3); }, "no kind 3"},
+      {[](MessageHeader& header) { header.kind = static_cast<MessageKind>(4); }, "no kind 4"},
       {[](MessageHeader& header) { header.kind = static_cast<MessageKind>(255); }, "no kind 255"},
       {[](MessageHeader& header) { header.dtype = static_cast<Dtype>(7); }, "no element type 7"},
       {[](MessageHeader& header) { header.run = 1u << 31; }, "calls ahead"},

@@ -56,7 +56,7 @@ TEST(ReceiveTrust, FragmentsOfOneMessageThatDifferInItsLengthAreAViolation) {
     sum.header.bytes = 1264;
     sum.arrive(512, 1264);
     sum.meet();
-    expect_refused(sum.rank, "1200 bytes");
+    expect_refused(sum.rank, "316 elements of f32 where rank 0 expects 300");
   }
 }
 
@@ -67,7 +67,7 @@ TEST(ReceiveTrust, AMessageThatIsShorterOrLongerThanItsStepExpectsIsAViolation) 
       sum.header.bytes = bytes;
       sum.arrive(0, bytes);
       sum.meet();
-      expect_refused(sum.rank, "expects 1200");
+      expect_refused(sum.rank, fmt::format("{} elements of f32 where rank 0 expects 300", bytes / 4));
     }
   }
 }
