@@ -66,8 +66,8 @@ TEST(Blocks, ABlockLongerThanItsPlaceIsAnErrorAndWritesNothing) {
         const std::size_t sender = collective == Collective::Gatherv ? 2 : 1;
         std::fill_n(three.inputs[sender].begin() + (sender == 1 ? 4 : 0), 3, 7.f);  // the long block
         const auto outcome = three.run();
-        expect_somewhere(outcome, Code::Mismatch, "12 bytes");
-        expect_somewhere(outcome, Code::Mismatch, told ? "at most 8" : "expects 8");
+        expect_somewhere(outcome, Code::Mismatch, "sent 3 elements of f32");
+        expect_somewhere(outcome, Code::Mismatch, told ? "expects at most 2" : "expects 2");
         // The place of the long block, what lies behind it, and all beyond the blocks is as it was.
         const std::size_t receiver = collective == Collective::Gatherv ? 1 : 2;
         const std::size_t place = collective == Collective::Gatherv ? 4 : collective == Collective::Scatterv ? 0 : 2;
@@ -94,7 +94,7 @@ TEST(Blocks, AShorterBlockIsAnErrorUnlessItsLengthIsTold) {
     if (told) three.calls[2].output_blocks.received = received;
     const auto outcome = three.run();
     if (!told) {
-      expect_somewhere(outcome, Code::Mismatch, "4 bytes");
+      expect_somewhere(outcome, Code::Mismatch, "sent 1 elements of f32");
       continue;
     }
     for (const Status& status : outcome) EXPECT_TRUE(status) << status.to_string();
