@@ -28,7 +28,7 @@ Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Ho
 Communicator::~Communicator() {
   Executor::Lock lock(executor_);
   if (unheard_ && poison_.code() == Code::Mismatch) {
-    log_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
+    log_last_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
   }
   runs_.each_call([](CollectiveRun& run) { run.abandoned = true; });
   for (MessageRun* message : runs_.messages()) message->abandoned = true;
