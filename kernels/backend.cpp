@@ -33,7 +33,7 @@ constinit std::atomic<const Backend*> serving = nullptr;
 
 /// Symbols of a library are its own: the application sees none of them. That of the Kokkos backend sees its Kokkos
 /// before any of the application's, but where sanitizers must see all symbols first.
-int binding_of(std::string_view name) {
+int binding_of([[maybe_unused]] std::string_view name) {
 #ifdef LACUNA_SANITIZED
   return RTLD_NOW | RTLD_LOCAL;
 #else
