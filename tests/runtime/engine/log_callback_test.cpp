@@ -42,8 +42,7 @@ class Logger {
     auto& logger = *static_cast<Logger*>(user);
     if (logger.waits_.exchange(true)) return;
     const auto until = runtime::Clock::now() + long_enough;
-    while (
-        !logger.mutex.try_lock()) {  // the thread sanitizer of g++ 12 does not see a lock that is waited for until then
+    while (!logger.mutex.try_lock()) {
       if (runtime::Clock::now() >= until) {
         logger.gave_up_ = true;
         return;
