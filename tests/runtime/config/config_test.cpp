@@ -153,7 +153,8 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_ALGORITHMS", "allreduce", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce=", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce=ring,,scan=x", "collective=algorithm"},
-      {"LACUNA_ALGORITHMS", "allreduce=ring,allreduce=torus", "collective=algorithm, several with commas between, each collective once"},
+      {"LACUNA_ALGORITHMS", "allreduce=ring,allreduce=torus",
+       "collective=algorithm, several with commas between, each collective once"},
   };
   for (const Case& c : cases) {
     set(c.name, c.value);
