@@ -33,16 +33,25 @@ struct SampleKernel {
   }
 };
 
-/// Element i of a sample that a Sampler draws.
+/// Elements of a sample that a Sampler draws, `together` of them for each i: all their places are drawn before the first
+/// is read, so that the processor waits for their cache misses at once.
 template <class T>
 struct DrawKernel {
+  static constexpr std::size_t together = 16;
+
   const std::byte* from;
   std::uint32_t count;
   Sampler sampler;
   std::byte* room;
+  std::size_t samples;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
-    store<T>(room, i, load<T>(from, bounded_draw(sampler, static_cast<std::uint32_t>(i), count)));
+    const std::size_t first = i * together, left = samples - first, length = left < together ? left : together;
+    std::uint32_t places[together];
+    for (std::size_t j = 0; j < length; ++j) {
+      places[j] = bounded_draw(sampler, static_cast<std::uint32_t>(first + j), count);
+    }
+    for (std::size_t j = 0; j < length; ++j) store<T>(room, first + j, load<T>(from, places[j]));
   }
 };
 
@@ -113,7 +122,8 @@ void SpaceBackend::estimate(Source from, std::uint64_t k, std::size_t samples, c
                             std::byte* workspace, Cut* cut) const {
   if (k == 0 || k >= from.count) return fix(k == 0 ? nothing : everything, cut);
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
-    Space::for_each(samples, DrawKernel<T>{from.data, static_cast<std::uint32_t>(from.count), sampler, room});
+    Space::for_each((samples + DrawKernel<T>::together - 1) / DrawKernel<T>::together,
+                    DrawKernel<T>{from.data, static_cast<std::uint32_t>(from.count), sampler, room, samples});
     const std::uint64_t share = std::max<std::uint64_t>(1, (k * samples + from.count / 2) / from.count);
     auto* const space = Workspace::of(workspace);
     if (share >= samples) return fix(everything, cut);
