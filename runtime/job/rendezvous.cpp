@@ -4,6 +4,8 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "runtime/job/names.hpp"
 #include "runtime/job/watch_messages.hpp"
@@ -96,7 +98,14 @@ Status Rendezvous::serve_until_all(bool Guest::*have) {
 void Rendezvous::accept_guests() {
   while (true) {
     Fd socket = accept_from(listener_);
-    if (!socket.is_open()) return;
+    if (!socket.is_open()) {
+      const int error = errno;
+      if (error != EMFILE && error != ENFILE) return;
+      if (drop_stranger()) continue;
+      failure_ = Status(Code::Transport, fmt::format("rank 0 at the store {} can't accept a connection: {}", job_.store,
+                                                     std::generic_category().message(error)));
+      return;
+    }
     Guest guest;
     guest.channel = Channel(std::move(socket), admission::longest_greeting);
     guest.name = guest.channel.peer();
@@ -104,7 +113,7 @@ void Rendezvous::accept_guests() {
     admission::send(guest.channel, admission::Hello{guest.nonce});
     guests_.push_back(std::move(guest));
     const auto to_come = static_cast<std::size_t>(job_.size - 1) - admitted();
-    limit_strangers(most_strangers + to_come);
+    if (guests_.size() - admitted() > most_strangers + to_come) drop_stranger();
   }
 }
 
@@ -113,10 +122,12 @@ std::size_t Rendezvous::admitted() const {
   return static_cast<std::size_t>(std::count_if(guests_.begin(), guests_.end(), is_admitted));
 }
 
-/// The oldest go first.
-void Rendezvous::limit_strangers(std::size_t most) {
-  if (guests_.size() - admitted() <= most) return;
-  guests_.erase(std::find_if(guests_.begin(), guests_.end(), [](const Guest& one) { return one.rank == 0; }));
+/// The oldest goes first. False if there is none.
+bool Rendezvous::drop_stranger() {
+  const auto oldest = std::find_if(guests_.begin(), guests_.end(), [](const Guest& one) { return one.rank == 0; });
+  if (oldest == guests_.end()) return false;
+  guests_.erase(oldest);
+  return true;
 }
 
 bool Rendezvous::attend(Guest& guest) {

@@ -35,7 +35,7 @@ class Rendezvous {
   Status make_own_address(const MakeAddress& make_address);
   void accept_guests();
   std::size_t admitted() const;
-  void limit_strangers(std::size_t most);
+  bool drop_stranger();
   /// Deals with what a guest has sent; false if it has to go.
   bool attend(Guest& guest);
   bool take(Guest& guest, const Frame& frame);

@@ -69,7 +69,7 @@ Result<Fd> listen_everywhere(std::uint16_t port);
 /// Connects to the first of the addresses that answers before the deadline. Each has an equal share of the time that is
 /// left when its turn comes, so that one which never answers leaves some to the others.
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);
-/// The next connection that waits at a listening socket; not open if there is none.
+/// The next connection that waits at a listening socket; not open, and errno says why, if there is none.
 Fd accept_from(const Fd& listener);
 
 /// The other end of a connection, as SocketAddress::to_string() writes it.

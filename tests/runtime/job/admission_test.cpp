@@ -1,6 +1,7 @@
 #include "runtime/job/admission.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "tests/runtime/job/admission_peer.hpp"
@@ -33,6 +34,22 @@ TEST(Admission, ManyStrangersDoNotKeepARankOut) {
   for (int i = 0; i < 300; ++i) strangers.push_back(connect_raw(port));
   Process other = start(job(1, 2, port.store()));
   expect_contains(other.line(), "ok ");
+}
+
+TEST(Admission, StrangersThatTakeAllDescriptorsDoNotKeepARankOut) {
+  const ReservedPort port;
+  Process first([&](const Process::Say& say) {
+    rlimit descriptors{};
+    ::getrlimit(RLIMIT_NOFILE, &descriptors);
+    descriptors.rlim_cur = 40;  // fewer than rank 0 would take for strangers
+    ::setrlimit(RLIMIT_NOFILE, &descriptors);
+    say(outcome(join(job(0, 2, port.store()), address_of(0))));
+  });
+  std::vector<Channel> strangers;
+  for (int i = 0; i < 100; ++i) strangers.push_back(connect_raw(port));
+  Process other = start(job(1, 2, port.store()));
+  expect_contains(other.line(), "ok ");
+  expect_contains(first.line(), "ok ");
 }
 
 // As when all ranks of a large job start at once, and each takes its time to prove that it holds the key.
