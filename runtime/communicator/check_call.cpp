@@ -65,31 +65,40 @@ Status check_tables(const Call& call, Rank rank, Rank size) {
                                              traits.name, given, told ? "at most " : "", taken)};
 }
 
+std::size_t most_of_a_rank(const Call& call, Rank size) {
+  return most_elements(call.dtype) / static_cast<std::size_t>(size);
+}
+
+/// Of the longer of its lists.
+std::size_t entries_of(const Call& call) {
+  return std::max(call.input_entries.places ? call.input_entries.count : 0,
+                  call.output_entries.places ? call.output_entries.room : 0);
+}
+
 /// Are there no more elements and entries than memory can hold? Then their bytes can be counted.
-Status check_counts(const Call& call, Rank size) {
+bool can_be_counted(const Call& call, Rank size) {
+  return call.count <= most_of_a_rank(call, size) && entries_of(call) <= most_elements(call.dtype);
+}
+
+Status why_not_counted(const Call& call, Rank size) {
   const CollectiveTraits& traits = traits_of(call.collective);
-  const std::size_t most = most_elements(call.dtype) / static_cast<std::size_t>(size);
-  if (call.count > most) {
+  if (const std::size_t most = most_of_a_rank(call, size); call.count > most) {
     return {Code::InvalidArgument,
             fmt::format("{} of {} elements of {}: no memory holds them, at most {} are allowed on {} ranks",
                         traits.name, call.count, to_string(call.dtype), most, size)};
   }
-  const std::size_t given = call.input_entries.places ? call.input_entries.count : 0;
-  const std::size_t asked = call.output_entries.places ? call.output_entries.room : 0;
-  const std::size_t entries = std::max(given, asked), most_entries = most_elements(call.dtype);
-  if (entries <= most_entries) return {};
-  return {Code::InvalidArgument, fmt::format("{} of {} entries of {}: no memory holds them, at most {} are allowed",
-                                             traits.name, entries, to_string(call.dtype), most_entries)};
+  return {Code::InvalidArgument,
+          fmt::format("{} of {} entries of {}: no memory holds them, at most {} are allowed", traits.name,
+                      entries_of(call), to_string(call.dtype), most_elements(call.dtype))};
 }
 
-Status check_place(std::string_view collective, std::string_view name, const void* data, std::size_t bytes) {
-  if (fits_in_memory(data, bytes)) return {};
+Status no_such_place(std::string_view collective, std::string_view name, const void* data, std::size_t bytes) {
   return {Code::InvalidArgument,
           fmt::format("{}: no memory holds the {}, {} bytes from address {} on", collective, name, bytes, data)};
 }
 
 Status check_buffers(const Call& call, Rank rank, Rank size) {
-  if (Status counts = check_counts(call, size); !counts) return counts;
+  if (!can_be_counted(call, size)) return why_not_counted(call, size);
   const CollectiveTraits& traits = traits_of(call.collective);
   const std::size_t width = size_of(call.dtype);
   const Has has = buffers_of(call, rank);
@@ -106,9 +115,9 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
     return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name,
                                                (lacks_output ? out : in) / width, lacks_output ? "output" : "input")};
   }
-  if (Status fits = check_place(traits.name, "input", call.input, in); !fits) return fits;
-  if (Status fits = check_place(traits.name, "output", call.output, out); !fits) return fits;
-  if (has.input && has.output && !is_in_place(call, rank) && overlapping(call.input, in, call.output, out)) {
+  if (!fits_in_memory(call.input, in)) return no_such_place(traits.name, "input", call.input, in);
+  if (!fits_in_memory(call.output, out)) return no_such_place(traits.name, "output", call.output, out);
+  if (has.input && has.output && overlapping(call.input, in, call.output, out) && !is_in_place(call, rank)) {
     return {Code::InvalidArgument, fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be "
                                                "disjoint, or in place",
                                                traits.name, in, out)};

@@ -51,9 +51,8 @@ Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    Result<CollectiveRun*> filled = take_filled(call, algorithm);
-    if (!filled) return filled.status();
-    run = *filled;
+    run = take_filled(call, algorithm);
+    if (!run) return executor_.out_of_memory();
     if (Status started = try_to_start(*run, lock); !started) {
       give_back(*run);
       return started;
@@ -79,9 +78,9 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
   if (!poison_.is_ok()) return told_poison();
-  Result<CollectiveRun*> filled = take_filled(call, algorithm);
-  if (!filled) return filled.status();
-  CollectiveRun* run = *filled;
+  CollectiveRun* run = take_filled(call, algorithm);
+  if (!run) return executor_.out_of_memory();
+  reset(*run);
   run->parts = 0;  // until it is started
   run->prepared = run->finished = true;
   run->section = kokkos_tools::no_section;

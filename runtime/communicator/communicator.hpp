@@ -153,15 +153,14 @@ class Communicator {
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
 
   // How a run starts (communicator_ready.cpp)
-  Result<CollectiveRun*> take_filled(const Call& call, const Algorithm& algorithm);
+  CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   void launch(CollectiveRun& run);
   void give_back(Run& run);
   /// Plans the run, and makes what its plan needs and this rank lacks, while it lets go of the lock. Ok, or why the run
   /// can't start: nothing has been numbered or drawn.
   Status make_ready(CollectiveRun& run, Executor::Lock& lock);
-  void plan(CollectiveRun& run);
-  bool lacks_something(const CollectiveRun& run) const;
+  bool plan(CollectiveRun& run);
   void make_part(CollectiveRun& run, std::uint32_t number, GraphCache& made) const;
   /// From which a call draws.
   Sampler& sampler_of(const Options& options);

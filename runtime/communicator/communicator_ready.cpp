@@ -40,11 +40,14 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
 }
 
 /// The plan of the run's next start, and of each part where this rank stands in it and its graph, if that is known.
-void Communicator::plan(CollectiveRun& run) {
+/// False: a graph, or an array of the state that one wants, is yet to be made.
+bool Communicator::plan(CollectiveRun& run) {
   make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.sampler = run.plan.draws ? sampler_of(run.call.options) : Sampler();
   if (run.ready.size() < run.parts) run.ready.resize(run.parts);
+  const MethodState* state = run.call.options.state;
+  bool complete = true;
   for (std::uint32_t number = 0; number < run.parts; ++number) {
     const PartPlan& part = run.plan.parts[number];
     ReadyPart& ready = run.ready[number];
@@ -56,13 +59,9 @@ void Communicator::plan(CollectiveRun& run) {
     } else if (ready.graph != *graph) {
       ready.graph = *graph;
     }
+    complete = complete && graph && !(state && lacks_array(**graph, *state));
   }
-}
-
-bool Communicator::lacks_something(const CollectiveRun& run) const {
-  const MethodState* state = run.call.options.state;
-  return std::any_of(run.ready.begin(), run.ready.begin() + run.parts,
-                     [&](const ReadyPart& part) { return !part.graph || (state && lacks_array(*part.graph, *state)); });
+  return complete;
 }
 
 /// Makes the graph of a part and what arrays it wants. The lock is free; nobody else has the run or its state.
@@ -83,9 +82,8 @@ void Communicator::make_part(CollectiveRun& run, std::uint32_t number, GraphCach
   make_arrays(part);
 }
 
+/// Makes what plan() has found to be lacking.
 Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
-  plan(run);
-  if (!lacks_something(run)) return {};
   GraphCache made;
   Status status;
   {
@@ -104,17 +102,16 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
   return status;
 }
 
-/// A run of this call, which is not started, or why there is none.
-Result<CollectiveRun*> Communicator::take_filled(const Call& call, const Algorithm& algorithm) {
+/// A run of this call, which is not started; null if there is no memory for it.
+CollectiveRun* Communicator::take_filled(const Call& call, const Algorithm& algorithm) {
   CollectiveRun* run = nullptr;
   try {
     run = &executor_.take_call();
     fill(*run, call, algorithm);
-    reset(*run);
     return run;
   } catch (const std::bad_alloc&) {
     if (run) give_back(*run);
-    return executor_.out_of_memory();
+    return nullptr;
   }
 }
 
@@ -124,7 +121,7 @@ Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
   const std::size_t arrays = state ? state->arrays.size() : 0;
   Status status;
   try {
-    status = make_ready(run, lock);
+    if (!plan(run)) status = make_ready(run, lock);
     if (status) launch(run);
   } catch (const std::bad_alloc&) {
     status = executor_.out_of_memory();

@@ -64,23 +64,31 @@ void RunTable::remove(const MessageRun& message) {
 }
 
 void RunTable::keep_record(CollectiveRun& run) {
-  Record record{.number = run.number, .call = agreed_call(run), .has_method = run.method != nullptr};
+  const AgreedCall call = agreed_call(run);
   if (named_ != run.algorithm) {
     named_ = run.algorithm;
     name_digest_ = Digest().add(named_->name);
   }
   Digest digest = name_digest_;
-  add(digest, record.call);
-  std::optional<AgreedMethod> method;
-  if (run.method) add(digest, method.emplace(agreed_method(run)));
-  record.digest = digest.value();
+  add(digest, call);
   const std::lock_guard lock(told_);
-  if (method && methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());  // the last that needs memory
-  if (method) methods_asked_for_[slot_of(run.number)] = *std::move(method);
-  record.history = history_.add(record.digest).value();
-  run.digest = folded(record.history);
-  records_[slot_of(run.number)] = record;
+  if (run.method) keep_method(run, digest);
+  const std::uint64_t history = history_.add(digest.value()).value();
+  run.digest = folded(history);
+  records_[slot_of(run.number)] = {.number = run.number,
+                                   .digest = digest.value(),
+                                   .history = history,
+                                   .call = call,
+                                   .has_method = run.method != nullptr};
   next_run_ = run.number + 1;
+}
+
+/// What the run's method asks for, which is added to the digest. It throws std::bad_alloc before anything has changed.
+void RunTable::keep_method(const CollectiveRun& run, Digest& digest) {
+  const AgreedMethod method = agreed_method(run);
+  if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
+  methods_asked_for_[slot_of(run.number)] = method;
+  add(digest, method);
 }
 
 const RunTable::Record* RunTable::record_of(std::uint32_t number) const {

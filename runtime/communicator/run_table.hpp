@@ -82,6 +82,7 @@ class RunTable {
 
   Status why_no_call() const;
   void keep_record(CollectiveRun& run);
+  void keep_method(const CollectiveRun& run, Digest& digest);
   /// Null if no such call was posted, or if it is forgotten.
   const Record* record_of(std::uint32_t number) const;
   std::string text_of(const Record& record) const;

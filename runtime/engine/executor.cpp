@@ -245,7 +245,7 @@ void Executor::abandon(Run& run) {
 
 /// The transport and kernels have let go of the run's memory, and it has ended.
 void Executor::let_go(Run& run) {
-  lay_aside_parts(run);
+  if (!run.active.empty()) lay_aside_parts(run);
   const bool is_call = run.kind == RunKind::Collective;
   if (is_call && std::exchange(as_collective(run).plan.writes_state, false)) run.call.options.state->in_use = false;
   if (is_call && as_collective(run).prepared && !run.abandoned) return;  // it may be started again

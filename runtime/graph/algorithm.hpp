@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,28 +19,34 @@ class Order {
  public:
   Order(Rank size = 1, Rank shift = 0) : size_(size), shift_(shift) {}  // NOLINT: implicit by design
   /// The rank at each position: all of 0 .. P-1.
-  explicit Order(std::vector<Rank> ranks)
-      : size_(static_cast<Rank>(ranks.size())), ranks_(std::move(ranks)), positions_(ranks_.size()) {
-    for (Rank position = 0; position < size_; ++position) positions_[at(rank_of(position))] = position;
+  explicit Order(std::vector<Rank> ranks) : size_(static_cast<Rank>(ranks.size())) {
+    Tables tables{.ranks = std::move(ranks), .positions = std::vector<Rank>(at(size_))};
+    for (Rank position = 0; position < size_; ++position) tables.positions[at(tables.ranks[at(position)])] = position;
+    tables_ = std::make_shared<const Tables>(std::move(tables));
   }
 
   Rank size() const { return size_; }
   /// The hosts of the ranks, by position.
-  Hosts placed(const Hosts& by_rank) const { return ranks_.empty() ? by_rank.turned(shift_) : by_rank.of(ranks_); }
+  Hosts placed(const Hosts& by_rank) const { return tables_ ? by_rank.of(tables_->ranks) : by_rank.turned(shift_); }
   Rank rank_of(Rank position) const {
-    if (!ranks_.empty()) return ranks_[at(position)];
+    if (tables_) return tables_->ranks[at(position)];
     return position + shift_ < size_ ? position + shift_ : position + shift_ - size_;
   }
   Rank position_of(Rank rank) const {
-    if (!positions_.empty()) return positions_[at(rank)];
+    if (tables_) return tables_->positions[at(rank)];
     return rank - shift_ >= 0 ? rank - shift_ : rank - shift_ + size_;
   }
 
  private:
+  struct Tables {
+    std::vector<Rank> ranks;      // by position
+    std::vector<Rank> positions;  // by rank
+  };
+
   static std::size_t at(Rank index) { return static_cast<std::size_t>(index); }
 
   Rank size_, shift_ = 0;
-  std::vector<Rank> ranks_, positions_;  // by position, by rank
+  std::shared_ptr<const Tables> tables_;  // null where the ranks are only shifted, as nearly always: quick to copy
 };
 
 struct Algorithm;

@@ -43,7 +43,7 @@ struct HeldLines {
   int holds = 0;  ///< LogHolds that stand
   bool any = false;
 };
-inline constinit thread_local HeldLines held_lines;
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local HeldLines held_lines;  // each call looks at it often
 
 void write_held_lines();
 
