@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/elements.hpp"
+#include "runtime/engine/wire.hpp"
+#include "runtime/job/local_watch.hpp"
+#include "tests/support/delayed_compute.hpp"
+#include "tests/support/lone_rank.hpp"
+#include "tests/support/sparse_sum.hpp"
+
+/// Kernels that end their call: they find something wrong, or they would go beyond what there is.
+namespace lacuna::test {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// Rank 0, and what rank 1 sends it for sparse_sum.
+struct Deceived {
+  explicit Deceived(std::size_t count) : input(count, 1), output(count) {
+    call.collective = Collective::Allreduce;
+    call.input = input.data();
+    call.output = output.data();
+    call.count = count;
+    call.dtype = Dtype::I64;
+    call.options.method = sparse_sum_options();
+    run = *job.communicator.post(call, sparse_sum);
+    job.progress();
+  }
+  void arrive(const Numbers& pairs) {
+    runtime::MessageHeader header = job.header_of(0, 8 * pairs.size());
+    job.wire.arrive(1, header, std::as_bytes(std::span(pairs)), Delivery::Eager);
+    job.progress();
+  }
+
+  LoneRank job;
+  Numbers input, output;
+  Call call;
+  runtime::Run* run = nullptr;
+};
+
+TEST(Kernels, AMessageLongerThanWhatMayComeIsRefusedByName) {
+  Deceived rank(3);
+  rank.arrive(Numbers(8, 0));
+  EXPECT_EQ(rank.job.communicator.status().code(), Code::Mismatch);
+  EXPECT_NE(rank.job.communicator.status().message().find("rank 1 sent"), std::string::npos);
+  EXPECT_NE(rank.job.communicator.status().message().find("where rank 0 expects at most 6"), std::string::npos)
+      << rank.job.communicator.status().message();
+}
+
+TEST(Kernels, AMessageOfNoWholeElementsIsRefused) {
+  Deceived rank(3);
+  const runtime::MessageHeader header = rank.job.header_of(0, 12);
+  const Numbers bytes(2, 0);
+  rank.job.wire.arrive(1, header, std::as_bytes(std::span(bytes)).first(12), Delivery::Eager);
+  rank.job.progress();
+  EXPECT_EQ(rank.job.communicator.status().code(), Code::Mismatch);
+}
+
+TEST(Kernels, WhatAKernelFindsWrongEndsTheCallWithItsText) {
+  Deceived rank(3);
+  rank.arrive({9, 1});
+  rank.job.progress();
+  ASSERT_TRUE(rank.run->finished);
+  EXPECT_EQ(rank.run->status.message(), "rank 0: add: a place beyond the data");
+}
+
+/// One rank alone that runs an algorithm on ones.
+struct Alone {
+  explicit Alone(std::size_t count) : input(count, 1), output(count) {}
+
+  const runtime::Run& run(const Algorithm& algorithm, MethodState* state = nullptr) {
+    Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data()};
+    call.count = input.size();
+    call.dtype = Dtype::I64;
+    call.options.state = state;
+    runtime::Run* run = *ranks.communicator(0).post(call, algorithm);
+    ranks.sweep_until([&] { return run->finished; });
+    return *run;
+  }
+  std::string said(const Algorithm& algorithm, MethodState* state = nullptr) {
+    return std::string(run(algorithm, state).status.message());
+  }
+
+  Ranks ranks{1};
+  Numbers input, output;
+};
+
+/// Its kernel says that there is more than its buffer holds.
+const Algorithm boaster = {
+    .collective = Collective::Allreduce,
+    .name = "boaster",
+    .summary = "a test's",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          static constexpr Kernel boast = {"boast", [](const KernelCall& call) {
+                                             call.defines[0] = 5;
+                                             return Status();
+                                           }};
+          const Value much = g.value();
+          g.kernel(boast, {.defines = {much}});
+          g.copy(g.output(), GraphBuilder::counted(g.input(), much));
+        },
+};
+
+TEST(Kernels, AValueBeyondItsBufferEndsTheCall) {
+  const std::string said = Alone(3).said(boaster);
+  EXPECT_NE(said.find("5 elements from 0 on in a buffer that holds 3"), std::string::npos) << said;
+}
+
+/// Its second kernel is to read what the first says, which is more than there is; in a scratch block for half of it.
+const Algorithm greedy = {
+    .collective = Collective::Allreduce,
+    .name = "greedy",
+    .summary = "a test's",
+    .symmetric = false,
+    .build =
+        [](GraphBuilder& g) {
+          static constexpr Kernel boast = {"boast", [](const KernelCall& call) {
+                                             call.defines[0] = call.part.count;
+                                             return Status();
+                                           }};
+          static constexpr Kernel read = {"read", [](const KernelCall&) { return Status(); }};
+          const Value much = g.value();
+          const Region half = g.scratch(3, g.input(0, 1, 2));
+          g.kernel(boast, {.defines = {much}});
+          g.kernel(read, {.reads = {GraphBuilder::counted(half, much)}});
+        },
+};
+
+TEST(Kernels, AKernelThatIsToReadBeyondABufferEndsTheCallAndItsBuffersAreTheCallersAgain) {
+  Alone rank(100);
+  const runtime::Run& run = rank.run(greedy);
+  EXPECT_NE(run.status.message().find("100 elements from 0 on in a buffer that holds"), std::string::npos)
+      << run.status.message();
+  EXPECT_TRUE(rank.ranks.communicator(0).reclaimed(run));
+}
+
+TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
+  static const Algorithm keeper = {.collective = Collective::Allreduce,
+                                   .name = "keeper",
+                                   .summary = "a test's",
+                                   .symmetric = true,
+                                   .build = [](GraphBuilder& g) {
+                                     const Region kept = g.buffer({.role = Role::State, .name = "kept"});
+                                     g.reduce(kept, g.input());
+                                     g.copy(g.output(), kept);
+                                   }};
+  MethodState state;
+  Alone rank(5);
+  EXPECT_EQ(rank.said(keeper, &state), "");
+  EXPECT_EQ(rank.output, rank.input);
+  const std::string of_another = Alone(3).said(keeper, &state);
+  EXPECT_NE(of_another.find("the state's array kept has 5 elements of i64, this call needs 3 of i64"),
+            std::string::npos)
+      << of_another;
+  const std::string without = Alone(5).said(keeper);
+  EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
+}
+
+/// Refuses a part that begins with a number below 0, which its caller must not give. Else it is a copy, of which each
+/// rank shows its own to the next.
+const Algorithm choosy = {
+    .collective = Collective::Allreduce,
+    .name = "choosy",
+    .summary = "a test's",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          static constexpr Kernel choose = {
+              "choose", [](const KernelCall& call) -> Status {
+                const auto first = kernels::load<std::int64_t>(call.reads[0].data, std::size_t{0});
+                if (first < 0) {
+                  return {Code::InvalidArgument, fmt::format("a number is {}, must be 0 or more", first)};
+                }
+                std::memcpy(call.writes[0].data, call.reads[0].data, call.reads[0].bytes());
+                return {};
+              }};
+          g.kernel(choose, {.reads = {g.input()}, .writes = {g.output()}});
+          if (g.size() == 1) return;
+          g.send(g.output(), g.position() + 1);
+          g.receive(g.scratch(3, g.input()), g.position() - 1);
+        },
+};
+
+Call choosy_call(const Numbers& input, Numbers& output) {
+  Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data()};
+  call.count = input.size();
+  call.dtype = Dtype::I64;
+  return call;
+}
+
+constexpr const char* refused = "a number is -5, must be 0 or more";
+
+TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldWhichRankRefusedWhat) {
+  constexpr Rank size = 3;
+  Ranks ranks(size);
+  runtime::LocalWatch watch(size);
+  for (Rank rank = 0; rank < size; ++rank) {
+    watch.join(rank, ranks.executor(rank));
+    ranks.executor(rank).set_reporter([&, rank](const runtime::Trouble& trouble) { watch.report(rank, trouble); });
+  }
+  const std::vector<Numbers> inputs = {{1, 2}, {-5, 2}, {3, 4}};
+  std::vector<Numbers> outputs(3, Numbers(2));
+  std::vector<runtime::Run*> runs(3);
+  for (std::size_t rank : {0, 2, 1}) {  // the last one refuses at once
+    runtime::Communicator& communicator = ranks.communicator(static_cast<Rank>(rank));
+    runs[rank] = *communicator.post(choosy_call(inputs[rank], outputs[rank]), choosy);
+  }
+  const auto have_ended = [&] { return runs[0]->finished && runs[1]->finished && runs[2]->finished; };
+  EXPECT_TRUE(ranks.sweep_until(have_ended)) << ranks.waiting_for(runs);
+  for (Rank rank = 0; rank < size; ++rank) {
+    const Status end = runs[static_cast<std::size_t>(rank)]->status;
+    EXPECT_EQ(end.to_string(), fmt::format("invalid argument: call 0 was refused: rank 1: choose: {}", refused));
+    EXPECT_EQ(ranks.communicator(rank).status().to_string(), end.to_string());
+    watch.leave(rank, {});
+  }
+}
+
+struct LoneChoice {
+  explicit LoneChoice(RanksOptions options) : ranks(1, options) {}
+
+  runtime::Communicator& communicator() { return ranks.communicator(0); }
+  Status end_of(runtime::Run& run) { return communicator().wait(run, std::nullopt); }
+
+  Numbers input = Numbers(64, -5), output = Numbers(64);
+  Ranks ranks;
+};
+
+/// So that many parts are in flight, all of which refuse; at once or later.
+std::vector<RanksOptions> lone_options() {
+  std::vector<RanksOptions> all(3, RanksOptions{.executor = quick_executor()});
+  all[1].executor.chunk_bytes = 64;
+  all[1].executor.parts_in_flight = 3;
+  all[2] = all[1];
+  all[2].executor.compute = delayed_compute;
+  return all;
+}
+
+TEST(Kernels, OnOneRankWhatMayNotBeGivenEndsTheCallOnly) {
+  for (const RanksOptions& options : lone_options()) {
+    LoneChoice one(options);
+    for (const bool again : {false, true}) {
+      runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
+      EXPECT_EQ(one.end_of(*run).to_string(), fmt::format("invalid argument: rank 0: choose: {}", refused)) << again;
+      EXPECT_TRUE(one.communicator().reclaimed(*run));
+      one.communicator().release(*run);
+    }
+    one.input.assign(64, 7);
+    runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
+    EXPECT_TRUE(one.end_of(*run));
+    EXPECT_EQ(one.output, one.input);
+  }
+}
+
+TEST(Kernels, APreparedCallThatWasRefusedOnOneRankCanBeStartedAgain) {
+  for (const RanksOptions& options : lone_options()) {
+    LoneChoice one(options);
+    runtime::Run* run = *one.communicator().prepare(choosy_call(one.input, one.output), choosy);
+    ASSERT_TRUE(one.communicator().start(*run));
+    EXPECT_EQ(one.end_of(*run).code(), Code::InvalidArgument);
+    one.input.assign(64, 7);
+    ASSERT_TRUE(one.communicator().start(*run));
+    EXPECT_TRUE(one.end_of(*run));
+    EXPECT_EQ(one.output, one.input);
+    one.communicator().release(*run);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
