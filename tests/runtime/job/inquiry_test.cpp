@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/runtime/job/watch_job.hpp"
+
 namespace lacuna::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using Kind = Trouble::Kind;
 
 TEST(Throttle, RemembersSoManyCallsAndLetsNoMoreThroughUntilTheFirstAreForgotten) {
   Throttle throttle(100ms);
@@ -28,6 +31,58 @@ TEST(Throttle, WhatIsNotLetThroughDoesNotBeginItsIntervalAnew) {
   EXPECT_TRUE(throttle.admit({1, 2}, begin));
   EXPECT_FALSE(throttle.admit({1, 2}, begin + 60ms));
   EXPECT_TRUE(throttle.admit({1, 2}, begin + 100ms));
+}
+
+TEST(Judge, RanksOutsideTheCommunicatorDoNotCount) {
+  Trouble expired = trouble(Kind::Expired, 3, "waits");
+  expired.members = {3, 1};
+  std::vector<Account> accounts(4, Account{.state = Account::State::LeftBefore, .posted = {}});
+  accounts[1] = account_of(Watched::Posted{.digest = 5, .text = "barrier"});
+  accounts[3] = account_of(std::nullopt);
+  EXPECT_EQ(judge(expired, 1, accounts)->to_string(),
+            "timed out: call 3 of ranks 1, 3 ran out of time on rank 1: waits; rank 3 has not posted it");
+  expired.kind = Kind::Stalled;
+  EXPECT_FALSE(judge(expired, 1, accounts));
+  accounts[0] = account_of(Watched::Posted{.digest = 6, .text = "broadcast"});
+  EXPECT_FALSE(judge(expired, 1, accounts));
+}
+
+TEST(Throttle, LetsACallThroughOncePerInterval) {
+  Throttle throttle(100ms);
+  const Clock::time_point begin;
+  EXPECT_TRUE(throttle.admit({1, 2}, begin));
+  EXPECT_FALSE(throttle.admit({1, 2}, begin + 99ms));
+  EXPECT_TRUE(throttle.admit({1, 3}, begin + 99ms));
+  EXPECT_TRUE(throttle.admit({1, 2}, begin + 100ms));
+}
+
+TEST(Judge, ACallWhoseDigestIsForgottenDiffersFromNone) {
+  std::vector<Account> accounts(2);
+  accounts[0] = account_of(Watched::Posted{.digest = 0, .text = ""});
+  accounts[1] = account_of(Watched::Posted{.digest = 5, .text = "barrier"});
+  EXPECT_FALSE(judge(trouble(Kind::Stalled, 1), 0, accounts));
+}
+
+TEST(Judge, ALeaverThatNeverCalledOnACommunicatorLeftBefore) {
+  const auto state_for = [](std::uint64_t communicator, std::uint32_t run) {
+    Trouble missing = trouble(Kind::Stalled, run);
+    missing.communicator = communicator;
+    return account_of_leaver(missing, {{.communicator = 1, .next_run = 9}}, 1h).state;
+  };
+  EXPECT_EQ(state_for(2, 0), Account::State::LeftBefore);
+  EXPECT_EQ(state_for(1, 9), Account::State::LeftBefore);
+  EXPECT_EQ(state_for(1, 8), Account::State::Left);
+}
+
+TEST(Judge, WhatALeaverHasSentMayStillComeForAWhile) {
+  Trouble missing = trouble(Kind::Stalled, 1);
+  missing.name = "a message with tag 2 between ranks 0 and 1";
+  std::vector<Account> accounts(2);
+  accounts[1] = account_of_leaver(missing, {}, longest_leave - 1ms);
+  EXPECT_FALSE(judge(missing, 0, accounts));
+  accounts[1] = account_of_leaver(missing, {}, longest_leave);
+  EXPECT_EQ(judge(missing, 0, accounts)->to_string(),
+            "peer failed: rank 1 left the job before a message with tag 2 between ranks 0 and 1");
 }
 
 }  // namespace

@@ -198,4 +198,12 @@ inline Trouble trouble(Trouble::Kind kind, std::uint32_t run, std::string text =
   return {.kind = kind, .communicator = 1, .run = run, .text = std::move(text)};
 }
 
+/// The report of a rank that waits for a message of rank `peer`.
+inline Trouble message_trouble(Trouble::Kind kind, Rank peer) {
+  Trouble missing = trouble(kind, 2, "receive");
+  missing.name = "a message with tag 2 between ranks 1 and " + std::to_string(peer);
+  missing.peer = peer;
+  return missing;
+}
+
 }  // namespace lacuna::runtime
