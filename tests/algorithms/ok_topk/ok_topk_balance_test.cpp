@@ -54,7 +54,7 @@ struct Shape {
 };
 Shape shape_of(const OkRig& rig, const std::vector<float>& result) {
   const std::vector<std::size_t> begins = rig.ranges(result.size());
-  Shape shape{0, static_cast<double>(OkRig::places_of(result).size()) / static_cast<double>(begins.size() - 1)};
+  Shape shape{0, static_cast<double>(places_of(result).size()) / static_cast<double>(begins.size() - 1)};
   for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
     double block = 0;
     for (std::size_t place = begins[i]; place < begins[i + 1]; ++place) block += result[place] != 0;
@@ -141,7 +141,7 @@ TEST(OkBalance, MovesWhatARankHasMoreThanItsShare) {
       const OkExpected expected = rig.expected(inputs);
       ASSERT_EQ(rig.run_next(inputs), "");
       ASSERT_EQ(rig.outputs[0], expected.result);
-      ASSERT_FALSE(OkRig::places_of(expected.result).empty());
+      ASSERT_FALSE(places_of(expected.result).empty());
       const bool balances = *trigger == '1' && trigger[1] == 0;
       EXPECT_EQ(rig.sent(), rig.sent_by_definition(expected, false, false, balances)) << "P=" << p;
     }

@@ -76,7 +76,7 @@ double run(OkRig& rig, Problem& problem, std::size_t steps, Counts* counts = nul
       counts->words.push_back(static_cast<double>(got - beside) / 4 / k * p / (p - 1));
     }
     if (!before.empty()) {
-      counts->result.push_back(static_cast<double>(OkRig::places_of(rig.outputs[0]).size()) / k);
+      counts->result.push_back(static_cast<double>(places_of(rig.outputs[0]).size()) / k);
     }
     problem.descend(rig.outputs[0]);
     if (5 * step >= 4 * steps) loss += problem.loss() * 5 / static_cast<double>(steps);

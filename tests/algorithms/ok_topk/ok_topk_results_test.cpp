@@ -186,7 +186,7 @@ TEST(OkTopk, OneRankGetsTheLargestOfItsSelectionAndSendsNothing) {
     const Vectors inputs = gradients(1, 300, static_cast<unsigned>(run));
     const OkExpected expected = rig.expected(inputs);
     ASSERT_EQ(rig.run_as_expected(inputs), "");
-    EXPECT_EQ(OkRig::places_of(rig.outputs[0]).size(), std::min<std::size_t>(expected.selected[0].size(), 11)) << run;
+    EXPECT_EQ(places_of(rig.outputs[0]).size(), std::min<std::size_t>(expected.selected[0].size(), 11)) << run;
   }
   EXPECT_EQ(rig.sent()[0], 0u);
 }

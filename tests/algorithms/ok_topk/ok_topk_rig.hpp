@@ -1,20 +1,10 @@
 #pragma once
 
-#include <set>
-
+#include "tests/algorithms/ok_topk/ok_topk_definitions.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/oracle.hpp"
 
 namespace lacuna::test {
-
-/// What a run of ok_topk must leave, by the definitions of its paper.
-struct OkExpected {
-  bool exactly;                                 // is it to select exactly?
-  Vectors accumulated;                          // before it
-  std::vector<std::set<std::size_t>> selected;  // by rank
-  std::vector<float> sum, result;               // of what is selected
-  Vectors residuals;
-};
 
 /// Ranks that call ok_topk, and beside them its definitions: exact selections every tau' runs; between them thresholds
 /// of what each rank selects, and quotas of the sums that it brings to the result.
@@ -57,7 +47,8 @@ class OkRig : public SparseRig {
   }
   /// What of its sums is in the result, by the ranges that there are now, and what stays.
   void finish(OkExpected& run) const {
-    run.result = only(run.sum, run.exactly ? largest_places(run.sum, k_) : by_quotas(run));
+    run.result =
+        only(run.sum, run.exactly ? largest_places(run.sum, k_) : by_quotas(run.sum, ranges(run.sum.size()), k_));
     run.residuals = run.accumulated;
     for (std::size_t rank = 0; rank < run.residuals.size(); ++rank) {
       for (std::size_t place : run.selected[rank]) {
@@ -126,45 +117,6 @@ class OkRig : public SparseRig {
     }
     return {};
   }
-  /// By the definition of phases/sparse_histogram.hpp: 32 bins, in which a range that ends within them may be off by a
-  /// 20th of what it holds.
-  std::size_t words_of_samples(const OkExpected& run) const {
-    const std::size_t p = states.size(), count = run.result.size(), bins = 32;
-    std::vector<std::size_t> entries(bins), skews(bins);
-    std::size_t all = 0, words = 0, passed = 0;
-    const auto border = [&](std::size_t bin) { return (bin * count + bins - 1) / bins; };
-    for (const auto& places : run.selected) {
-      for (std::size_t bin = 0; bin < bins; ++bin) {
-        const auto share = static_cast<double>(border(bin + 1) - border(bin));
-        const double here = static_cast<double>(between(places, border(bin), border(bin + 1)));
-        double most = 0;
-        for (std::size_t at = border(bin); at <= border(bin + 1) && share > 0; ++at) {
-          const double even = here * static_cast<double>(at - border(bin)) / share;
-          most = std::max(most, std::abs(static_cast<double>(between(places, border(bin), at)) - even));
-        }
-        entries[bin] += static_cast<std::size_t>(here);
-        skews[bin] += static_cast<std::size_t>(std::ceil(most - 1e-9));
-        all += static_cast<std::size_t>(here);
-      }
-    }
-    for (std::size_t bin = 0; bin < bins && all >= 10 * p * (p - 1); passed += entries[bin++]) {
-      bool ends_here = false;
-      for (std::size_t i = 1; i < p; ++i) {
-        ends_here = ends_here || (i * all / p > passed && i * all / p < passed + entries[bin]);
-      }
-      if (!ends_here || 20 * p * skews[bin] <= all) continue;
-      words += 1 + std::min((20 * p * entries[bin] + all - 1) / all, border(bin + 1) - border(bin));
-    }
-    return words;
-  }
-  /// What of these places lies in the range of a rank.
-  static std::size_t within(const std::set<std::size_t>& places, const std::vector<std::size_t>& begins,
-                            std::size_t rank) {
-    return between(places, begins[rank], begins[rank + 1]);
-  }
-  static std::size_t between(const std::set<std::size_t>& places, std::size_t begin, std::size_t end) {
-    return static_cast<std::size_t>(std::distance(places.lower_bound(begin), places.lower_bound(end)));
-  }
   /// Bytes of payload that each rank has sent in a run by coordinates, which has ended.
   std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew,
                                                 bool balances) const {
@@ -178,7 +130,7 @@ class OkRig : public SparseRig {
     const auto bins = [&](std::size_t i) {
       return 8 * (exact_boundary(i + 1, words, p) - exact_boundary(i, words, p));
     };
-    const std::size_t samples = cut_anew ? 4 * words_of_samples(run) : 0;
+    const std::size_t samples = cut_anew ? 4 * words_of_samples(run, p) : 0;
     std::vector<std::uint64_t> all;
     for (std::size_t rank = 0; rank < p; ++rank) {
       std::uint64_t bytes = cut_anew && p > 1 ? 2 * 8 * words - bins(rank) - bins((rank + 1) % p) : 0;
@@ -198,61 +150,7 @@ class OkRig : public SparseRig {
   static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
 
   /// How many sums there are up to the end of each step of an offer.
-  std::vector<std::size_t> steps() const {
-    const std::size_t p = states.size(), quarter = (k_ + 4 * p - 1) / (4 * p);
-    std::vector<std::size_t> ends;
-    for (std::size_t end = 0; end < k_; ends.push_back(end)) {
-      end = std::min(k_, end + (ends.size() < 8 ? quarter : end / 4));
-    }
-    return ends;
-  }
-  /// The result of the sums of a run: of each range the largest, as many as the steps of all ranges say that are
-  /// largest by their last sum.
-  std::vector<std::size_t> by_quotas(const OkExpected& run) const {
-    const std::size_t count = run.sum.size();
-    const std::vector<std::size_t> begins = ranges(count);
-    struct Step {
-      float magnitude;
-      std::size_t range, sums;
-    };
-    std::vector<std::vector<float>> sums;
-    std::vector<Step> all;
-    for (std::size_t range = 0; range + 1 < begins.size(); ++range) {
-      sums.push_back(within_range(run.sum, begins, range));
-      std::vector<float> magnitudes;
-      for (std::size_t place : largest_places(sums.back(), count)) magnitudes.push_back(std::abs(sums.back()[place]));
-      std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
-      std::size_t begin = 0;
-      for (std::size_t step : steps()) {
-        const std::size_t end = std::min(step, magnitudes.size());
-        if (end > begin) all.push_back({magnitudes[end - 1], range, end - begin});
-        begin = end;
-      }
-    }
-    std::stable_sort(all.begin(), all.end(), [](const Step& a, const Step& b) { return a.magnitude > b.magnitude; });
-    std::vector<std::size_t> quotas(sums.size());
-    std::size_t left = k_;
-    for (const Step& step : all) {
-      const std::size_t taken = std::min(left, step.sums);
-      quotas[step.range] += taken;
-      left -= taken;
-    }
-    std::vector<std::size_t> places;
-    for (std::size_t range = 0; range < sums.size(); ++range) {
-      const std::vector<std::size_t> largest = largest_places(sums[range], quotas[range]);
-      places.insert(places.end(), largest.begin(), largest.end());
-    }
-    return places;
-  }
-  /// Zeros outside of a range.
-  static std::vector<float> within_range(const std::vector<float>& values, const std::vector<std::size_t>& begins,
-                                         std::size_t range) {
-    std::vector<float> here(values.size());
-    const auto at = [&](std::size_t i) { return static_cast<std::ptrdiff_t>(begins[i]); };
-    std::copy(values.begin() + at(range), values.begin() + at(range + 1), here.begin() + at(range));
-    return here;
-  }
-
+  std::vector<std::size_t> steps() const { return steps_of_offers(k_, states.size()); }
   bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("partition"); }
   std::size_t room() const { return k_ + std::max<std::size_t>(k_ / 3, 1); }
 
@@ -286,20 +184,6 @@ class OkRig : public SparseRig {
     std::vector<float> kept(inputs[rank].size());
     std::memcpy(kept.data(), states[rank].find(residual_array)->bytes.data(), 4 * kept.size());
     return sum_of({kept, inputs[rank]});
-  }
-  static std::vector<std::size_t> above(const std::vector<float>& values, double threshold) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (std::abs(static_cast<double>(values[i])) > threshold) places.push_back(i);
-    }
-    return places;
-  }
-  static std::set<std::size_t> places_of(const std::vector<float>& values) {
-    std::set<std::size_t> places;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (values[i] != 0) places.insert(i);
-    }
-    return places;
   }
 
  private:

@@ -55,7 +55,7 @@ TEST_P(OkThresholds, SelectAboutKInFiveHundredRunsOfADriftingGradient) {
         run_and_count(rig, inputs_for(rig, scaled(drawn[static_cast<std::size_t>(run) % drawn.size()], scale)));
     ASSERT_GE(counts.least, 2 * k / 3) << "run " << run;
     ASSERT_LE(counts.most, 4 * k / 3) << "run " << run;
-    const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+    const std::size_t result = places_of(rig.outputs[0]).size();
     in_result_least = std::min(in_result_least, result);
     in_result_most = std::max(in_result_most, result);
   }
@@ -175,7 +175,7 @@ TEST(OkThreshold, IsMadeAnewForOtherNumbersOfElements) {
   for (int entries : {50, 400, 5, 50}) {
     for (unsigned run = 0; run < 3; ++run) {
       ASSERT_EQ(rig.run(gradients(5, 3000, run), "ok_topk", fmt::format("k={},tau_prime=100", entries)), "") << entries;
-      const std::size_t result = OkRig::places_of(rig.outputs[0]).size();
+      const std::size_t result = places_of(rig.outputs[0]).size();
       EXPECT_EQ(result, static_cast<std::size_t>(entries));
       for (const auto& output : rig.outputs) ASSERT_EQ(output, rig.outputs[0]);
     }
@@ -211,7 +211,7 @@ TEST(OkThreshold, ThatIsTooLowLeavesRoomForAllRanges) {
   for (std::size_t rank = 0; rank < p; ++rank) {
     EXPECT_LE(expected.selected[rank].size(), k + k / 3);
     for (std::size_t range = 0; range < p; ++range) {
-      EXPECT_GE(OkRig::within(expected.selected[rank], begins, range), k / 16) << rank << " of " << range;
+      EXPECT_GE(within(expected.selected[rank], begins, range), k / 16) << rank << " of " << range;
     }
   }
 }

@@ -60,7 +60,7 @@ TEST(OkTraffic, OfBalancedDataIsWithinThePapersBoundBetweenExactSelections) {
       std::size_t most = 0;
       for (const auto& places : expected.selected) most = std::max(most, places.size());
       const Words words = words_of(rig, inputs);
-      const double total = static_cast<double>(OkRig::places_of(expected.result).size());
+      const double total = static_cast<double>(places_of(expected.result).size());
       EXPECT_LE(static_cast<double>(words.most_received), 6 * static_cast<double>(most) * share) << "P=" << size;
       EXPECT_LE(static_cast<double>(words.most_sent), 6 * static_cast<double>(most) * share) << "P=" << size;
       EXPECT_NEAR(static_cast<double>(words.most_received) / (2 * (static_cast<double>(most) + total) * share), 1, 0.25)
@@ -82,12 +82,12 @@ TEST(OkTraffic, ReceivesTwoWordsForEachEntryOfTheSplitAndOfTheResult) {
       for (std::size_t owner = 0; owner < rig.states.size(); ++owner) {
         std::size_t came = 0;
         for (std::size_t rank = 0; rank < rig.states.size(); ++rank) {
-          if (rank != owner) came += OkRig::within(expected.selected[rank], begins, owner);
+          if (rank != owner) came += within(expected.selected[rank], begins, owner);
         }
         most = std::max(most, came);
       }
       const std::size_t headers = rig.states.size() * 16 / 4;  // of the shares
-      EXPECT_LE(words_of(rig, inputs).most_received, 2 * most + 4 * OkRig::places_of(expected.result).size() + headers);
+      EXPECT_LE(words_of(rig, inputs).most_received, 2 * most + 4 * places_of(expected.result).size() + headers);
     }
   }
 }
@@ -108,7 +108,7 @@ TEST(OkTraffic, RangesStayBalancedForDataThatStayAlikeAlsoWhereRanksDiffer) {
       for (std::size_t owner = 0; owner < 8; ++owner) {
         double load = 0;
         for (const auto& input : inputs) {
-          load += static_cast<double>(OkRig::within(OkRig::places_of(input), begins, owner));
+          load += static_cast<double>(within(places_of(input), begins, owner));
         }
         most = std::max(most, load);
         all += load;
