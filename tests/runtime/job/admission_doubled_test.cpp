@@ -30,6 +30,19 @@ admission::Card card(std::string host = "host1") {
   return {.host = std::move(host), .machine = 1, .left = std::chrono::seconds(10)};
 }
 
+/// Rank 0 and two guests that have given their cards; the first guest has got the roster.
+struct ThreeRanks {
+  ThreeRanks() {
+    EXPECT_TRUE(guest.admitted && other.admitted);
+    for (Guest* one : {&guest, &other}) admission::send(one->channel, card());
+    EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 3));
+  }
+
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store()));
+  Guest guest{port, 1, 3}, other{port, 2, 3};
+};
+
 TEST(AdmissionDoubled, ASecondCardOfARankFailsTheJobByItsName) {
   const ReservedPort port;
   Process first = start(job(0, 3, port.store()));
@@ -72,25 +85,15 @@ TEST(AdmissionDoubled, WhatARankSaysAfterItsCardFailsTheJob) {
 }
 
 TEST(AdmissionDoubled, ASecondAddressOfARankFailsTheJobByItsName) {
-  const ReservedPort port;
-  Process first = start(job(0, 3, port.store()));
-  Guest guest(port, 1, 3), other(port, 2, 3);
-  ASSERT_TRUE(guest.admitted && other.admitted);
-  for (Guest* one : {&guest, &other}) admission::send(one->channel, card());
-  EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 3));
-  for (int i = 0; i < 2; ++i) admission::send(guest.channel, admission::Address{bytes_of(1)});
-  expect_contains(first.line(), "rank 1 at 127.0.0.1:");
+  ThreeRanks job;
+  for (int i = 0; i < 2; ++i) admission::send(job.guest.channel, admission::Address{bytes_of(1)});
+  expect_contains(job.first.line(), "rank 1 at 127.0.0.1:");
 }
 
 TEST(AdmissionDoubled, ARankThatDiesBeforeItHasToldItsAddressFailsTheJobByItsName) {
-  const ReservedPort port;
-  Process first = start(job(0, 3, port.store()));
-  Guest guest(port, 1, 3), other(port, 2, 3);
-  ASSERT_TRUE(guest.admitted && other.admitted);
-  for (Guest* one : {&guest, &other}) admission::send(one->channel, card());
-  EXPECT_TRUE(admission::read_roster(next_frame(guest.channel), 3));
-  guest.channel.close();
-  const std::string said = first.line();
+  ThreeRanks job;
+  job.guest.channel.close();
+  const std::string said = job.first.line();
   expect_contains(said, "peer failed: rank 1 at 127.0.0.1:");
   expect_contains(said, "died while the job came together");
 }
