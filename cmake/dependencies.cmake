@@ -3,9 +3,18 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
-# UCX's package sets `prefix` in the caller's scope, hence the function.
+# UCX's package sets `prefix` in the caller's scope, hence the function. It names its files as they lie on the machine that
+# it is for: elsewhere they lie below CMAKE_SYSROOT.
 function(lacuna_find_ucx)
   find_package(ucx CONFIG REQUIRED)
+  foreach(library IN ITEMS ucx::ucp ucx::ucs)
+    foreach(property IN ITEMS IMPORTED_LOCATION INTERFACE_INCLUDE_DIRECTORIES)
+      get_target_property(path ${library} ${property})
+      if(CMAKE_SYSROOT AND EXISTS ${CMAKE_SYSROOT}${path})
+        set_target_properties(${library} PROPERTIES ${property} ${CMAKE_SYSROOT}${path})
+      endif()
+    endforeach()
+  endforeach()
   add_library(lacuna_ucx INTERFACE)
   target_link_libraries(lacuna_ucx INTERFACE ucx::ucp ucx::ucs)
 endfunction()

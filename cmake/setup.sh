@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks]
+# Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [aarch64]
 # Debian and Ubuntu: by apt-get, as root or through sudo. Elsewhere: lists what is missing and stops.
-# The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22.
+# The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22. What lacuna needs to be built for
+# aarch64 goes into build/aarch64-root: Debian's arm64 packages, of which nothing is installed. Ends with 77 where this
+# machine can't have these.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,9 +38,12 @@ benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
 benchmarks | python3-matplotlib | module matplotlib
 benchmarks | python3-h5py | module h5py
+aarch64 | g++-aarch64-linux-gnu | command aarch64-linux-gnu-g++
+aarch64 | qemu-user | command qemu-aarch64
 '
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
+aarch64_folder=build/aarch64-root
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
@@ -100,10 +105,62 @@ Give access to PyPI, or unpack that wheel into $ucx_folder"
   rm -rf "$ucx_folder" && mv "$ucx_folder.new" "$ucx_folder"
 }
 
+unavailable() {
+  printf 'setup: nothing is built for aarch64 here: %s\n' "$*" >&2
+  exit 77
+}
+
+# apt-get as on a machine of Debian's architecture arm64 that has no package yet. It asks the servers of this machine's
+# sources, changes nothing outside the given folder and needs no privilege.
+apt_of_arm64() {
+  local state=$1
+  shift
+  mkdir -p "$state"/{lists,archives}/partial
+  touch "$state/status"
+  cat >"$state/apt.conf" <<END
+APT::Architecture "arm64";
+APT::Architectures { "arm64"; };
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+Dir::State "$state";
+Dir::State::status "$state/status";
+Dir::Cache "$state";
+Dir::Log "$state";
+APT::Sandbox::User "";
+Debug::NoLocking "true";
+END
+  apt-get -qq -c "$state/apt.conf" "$@"
+}
+
+# The headers that the build and the tests need, with what their packages depend on.
+fetch_aarch64() {
+  local packages state=$PWD/$aarch64_folder.apt new=$PWD/$aarch64_folder.new package link
+  packages=$(sed -nE 's/^(build|tests) \| ([^ ]+) \| header .*/\2/p' <<<"$needs" | sort -u | xargs)
+  packages+=" libstdc++-$(aarch64-linux-gnu-g++ -dumpversion)-dev"
+  [[ ! -e $aarch64_folder/packages || $(<"$aarch64_folder/packages") != "$packages" ]] || return 0
+  printf 'setup: fetching arm64 packages into %s\n' "$aarch64_folder"
+  rm -rf "$state" "$new" && mkdir -p "$new"
+  apt_of_arm64 "$state" update || printf 'setup: apt-get could not ask all of its sources for arm64 packages\n'
+  # shellcheck disable=SC2086
+  apt_of_arm64 "$state" install --download-only --yes --no-install-recommends $packages ||
+    unavailable "apt-get could not get these arm64 packages from this machine's sources; its message stands above: \
+$packages"
+  for package in "$state"/archives/*.deb; do dpkg -x "$package" "$new"; done
+  find "$new" -type l -lname '/*' | while read -r link; do ln -srfn "$new$(readlink "$link")" "$link"; done
+  printf '%s\n' "$packages" >"$new/packages"
+  rm -rf "$state" "$aarch64_folder" && mv "$new" "$aarch64_folder"
+}
+
 groups=("${@:-build}")
 for group in "${groups[@]}"; do
-  [[ $group =~ ^(build|tests|benchmarks)$ ]] || fail "unknown group '$group'; allowed: build, tests, benchmarks"
+  [[ $group =~ ^(build|tests|benchmarks|aarch64)$ ]] ||
+    fail "unknown group '$group'; allowed: build, tests, benchmarks, aarch64"
 done
+if [[ " ${groups[*]} " == *' aarch64 '* ]]; then
+  [[ $(uname -m) != aarch64 ]] || unavailable "this machine is one itself, and needs no cross compiler"
+  command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+    unavailable "it takes Debian's arm64 packages, and this system has no apt-get"
+fi
 
 found=$(missing "${groups[@]}")
 if [[ -n $found ]]; then
@@ -118,3 +175,4 @@ On Debian: apt-get install ${packages[*]}. Elsewhere: install the same by your s
 the compiler's search path are found through CPATH."
 fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx
+[[ " ${groups[*]} " != *' aarch64 '* ]] || fetch_aarch64

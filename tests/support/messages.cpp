@@ -70,9 +70,8 @@ Sparse drawn_sparse(Dtype dtype, std::size_t length, double density, std::mt1993
     numbers.push_back(oracle::encode(dtype, number));
     numbers.push_back(oracle::encode(dtype, -number));
   }
-  std::geometric_distribution<std::uint64_t> gap(density > 0 && density < 1 ? density : 0.5);
-  const auto left_out = [&] { return density == 0 ? length : density == 1 ? 0 : gap(random); };
-  for (std::size_t place = left_out(); place < length; place += 1 + left_out()) {
+  for (std::size_t place = 0; place < length; ++place) {
+    if (static_cast<double>(random() >> 11) * 0x1p-53 >= density) continue;
     sparse.places.push_back(static_cast<std::uint32_t>(place));
     sparse.values.push_back(numbers[random() % numbers.size()]);
   }
