@@ -13,13 +13,13 @@ using sparse::Range;
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 
-/// Of the entries of the result, of which no rank brings more than it selects of each other.
+/// The most entries that a rank holds after blocks are balanced.
 std::size_t most_of_share(const PartView& part) { return sparse::most_selected(part) + 1; }
 std::size_t share_bytes(const PartView& part) {
   return sparse::longest_message(part, most_of_share(part), sparse::places_of(part));
 }
 
-/// Entries of the result, numbered through in the order of their places.
+/// Entries [begin, end) of the result. They are numbered in the order of their places.
 struct Numbers {
   std::size_t begin, end;
 };
@@ -28,7 +28,7 @@ Numbers common(const Numbers& a, const Numbers& b) {
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
-/// Which of them ranks hold before blocks are balanced, and then.
+/// Which entries of the result each rank holds before blocks are balanced, and which it holds then.
 class Blocks {
  public:
   Blocks(const Extent& sizes, const PartView& part)
@@ -51,13 +51,13 @@ class Blocks {
   std::size_t total_;
 };
 
-/// Of the own block, what the rank will hold.
+/// The entries of the own block that the rank will hold.
 List share_of(const KernelCall& call, const Blocks& blocks, Rank rank) {
   const Numbers own = blocks.of(call.part.position), share = common(own, blocks.balanced(rank));
   return List::of(call.reads[1], call.reads[2], share.begin - own.begin, share.end - own.begin);
 }
 
-/// For the rank at distance given[0]; nothing, where that is to hold nothing of the own block.
+/// Packs the share of the rank at distance given[0]. The message is empty if that rank gets nothing of the own block.
 Status pack_share(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
   const Blocks blocks(call.reads[0], call.part);
@@ -68,7 +68,7 @@ Status pack_share(const KernelCall& call) {
   return {};
 }
 
-/// What the rank has sent of its block, which must be what its size says.
+/// Adds what the rank has sent of its block. It must be as many entries as its size says.
 Status add_share(const KernelCall& call, const Blocks& blocks, Rank from, sparse::Views& views) {
   const Numbers expected = common(blocks.of(from), blocks.balanced(call.part.position));
   const std::size_t entries = expected.end - expected.begin;
@@ -80,7 +80,7 @@ Status add_share(const KernelCall& call, const Blocks& blocks, Rank from, sparse
                                       views.views().back().entries, entries)};
 }
 
-/// Messages by distance, from 1 on, follow the sizes and the own block.
+/// Joins the shares of all ranks. The reads are the sizes, the own block, and the messages by distance from 1 on.
 Status join_shares(const KernelCall& call) {
   const Blocks blocks(call.reads[0], call.part);
   const Range all = sparse::all_places(call.part);

@@ -8,10 +8,10 @@ namespace lacuna::ok {
 
 double result_entries(const ExpectedPart& part) { return std::min(part.entries, part.entries_of(part.size)); }
 
-/// Of most runs: selections, offers, and blocks.
+/// In most runs there is one round for selections, one for offers and one for blocks.
 int expected_rounds(const ExpectedPart& part) { return part.size == 1 ? 0 : 3; }
 
-/// A selection comes in one round, and one more tells offers or brings blocks. Blocks of equal length take two.
+/// Selections take one round. Offers take one, and so do blocks. Blocks that are balanced take two.
 int rounds(const PartPlan& part, Rank size) {
   if (size == 1) return 0;
   const Stage stage = stage_of(part.structure);

@@ -19,7 +19,7 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
   return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
 }
 
-/// uses: the sums, and how many of them are to be in the block.
+/// Selects the block from the sums. uses[0] is how many sums there are, uses[1] how many are to be in the block.
 Status cut_block(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const List sums = List::of(call.reads[0], call.reads[1], call.uses[0]);
@@ -37,7 +37,7 @@ Status pack_block(const KernelCall& call) {
   return {};
 }
 
-/// Of what stands in the messages of all ranks: how much, and how much at most in one.
+/// Counts the entries in the messages of all ranks: how many there are together, and the most in one message.
 Status count_entries(const KernelCall& call) {
   std::uint64_t total = 0, largest = 0;
   for (const Extent& message : call.reads) {
@@ -51,10 +51,10 @@ Status count_entries(const KernelCall& call) {
   return {};
 }
 
-/// Where they stand in the writes of place_largest.
+/// The places of these rooms in the writes of place_largest.
 enum Room : std::size_t { largest_places = sparse::merged_message, largest_values, workspace, result };
 
-/// All entries of messages of all ranks, by distance, from the call's second read on.
+/// All entries of the messages of all ranks. These are the call's reads from the second on, by distance.
 Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) {
   const Extent &places = call.writes[sparse::merged_places], &values = call.writes[sparse::merged_values],
                &sums = call.writes[sparse::merged_sums];

@@ -9,7 +9,7 @@ namespace {
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-/// All ranks know alike what it looks at.
+/// The flags depend only on what is equal on all ranks.
 int flags_of(const Call& call) {
   const OkTopk& asked = options_of(call);
   const MethodState& state = *call.options.state;
@@ -22,7 +22,7 @@ int flags_of(const Call& call) {
   return flags;
 }
 
-/// Can one block be so much longer than their mean?
+/// Can one block be so much longer than the mean that blocks are balanced?
 bool may_balance(const OkTopk& asked, Rank size) { return static_cast<double>(size) > asked.trigger; }
 
 Status check_entries(const Call& call) {
@@ -33,7 +33,7 @@ Status check_entries(const Call& call) {
   return {};
 }
 
-/// An array that there is must be as calls of so many elements make it.
+/// If the state has this array, it must be of this dtype and length.
 Status check_array(const MethodState& state, std::string_view name, Dtype dtype, std::size_t count) {
   const StateArray* array = state.find(name);
   if (!array || (array->dtype == dtype && array->bytes.size() == count * size_of(dtype))) return {};
@@ -71,7 +71,7 @@ Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
                   hosts.size(), most));
 }
 
-/// The first run selects exactly; the result has all sums if they are no more than a rank sends.
+/// The first run selects exactly. The result has all sums if they are no more than k.
 bool lossless(const Call& call, const Hosts& hosts, std::size_t entries) {
   const double sums = static_cast<double>(entries) * hosts.size();
   const double asked = static_cast<double>(entries_asked(call, hosts.size()));
@@ -99,7 +99,7 @@ void plan(const PlanRequest& request, Plan& plan) {
       6 * static_cast<double>(entries) * (size - 1) / static_cast<double>(size);
 }
 
-/// Two values: entries of all blocks, and of the largest.
+/// Decides by two values: the entries of all blocks together, and those of the largest.
 std::optional<PartPlan> follow(const Followed& part) {
   if (stage_of(part.part.structure) != Stage::Sums || part.values.size() != 2) return {};
   const double total = static_cast<double>(part.values[0]), largest = static_cast<double>(part.values[1]);

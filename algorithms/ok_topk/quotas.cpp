@@ -13,7 +13,7 @@ constexpr std::size_t steps_of_a_mean = 4;  // quarters of k/P
 /// The bits of a magnitude that an offer leaves out.
 int bits_left_out(Dtype dtype) { return dtype == Dtype::F64 ? 32 : 0; }
 
-/// A step that is next of its rank, as a number: the larger ones are taken first.
+/// The next step of a rank. Its bits are a number by which steps are ordered: larger numbers are taken first.
 class Next {
  public:
   Next(std::uint32_t magnitude, Rank rank)

@@ -14,8 +14,8 @@ using sparse::Range;
 
 kernels::FeedBack feed_back_of(const PartView& part) { return {.momentum = options_of(part.call).momentum}; }
 
-/// given[0]: are thresholds made anew? Then it takes k elements; else all above the threshold, also where that had to
-/// be made anew for this rank alone.
+/// Finds the cut. If given[0] is not 0 all ranks select exactly, and the cut takes k elements. Otherwise it takes all
+/// elements above the threshold, even if this rank has to compute its threshold anew.
 Status find_cut(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const sparse::Accumulator from(call, call.reads);
@@ -46,7 +46,7 @@ Status find_cut(const KernelCall& call) {
   return {};
 }
 
-/// What selecting steps write.
+/// The memory that a selecting step writes.
 struct Rooms {
   explicit Rooms(const KernelCall& call)
       : from(call, call.reads.first(1)),
@@ -64,8 +64,8 @@ struct Rooms {
   Extent kept, places, values, workspace;
 };
 
-/// Appends what the cut takes of a range to the list that has ended at `end`: in pieces that stay in a cache from where
-/// the input is added until they are looked through.
+/// Appends what the cut takes of a range to the list, which ends at `end`, and returns its new end. It works on pieces
+/// that stay in a cache from when the input is added until they are searched.
 std::uint64_t append(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
   const Cut cut{.above = call.uses[0], .ties = call.uses[1]};
   const bool added = call.uses[2] != 0;
@@ -79,8 +79,8 @@ std::uint64_t append(const KernelCall& call, const Rooms& rooms, const Range& ra
   return end;
 }
 
-/// The largest of a range, so many as are its share of the room, as given[1] more ranges are to come. The threshold
-/// that takes too many is made anew in the next run.
+/// Appends the largest elements of a range: as many as are its share of the room, which it has in common with given[1]
+/// ranges that are still to come. The next run makes the threshold anew, because this one takes too many.
 std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const Range& range, std::uint64_t end) {
   OwnThreshold threshold = threshold_in(rooms.kept, call.part);
   threshold.forget();
@@ -91,8 +91,9 @@ std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const R
   return end;
 }
 
-/// What has been appended, of which the call's first values say where it begins and ends. Behind uses[3], if there is
-/// one. A threshold that takes more than there is room for must not let the first ranges have all of it.
+/// Appends what is taken of a range, after entry uses[3] if there is such a value. It defines the call's first values
+/// as where that begins and ends. If there is no room for all that is above the threshold, it takes the largest only,
+/// so that the first ranges leave room for the others.
 List take_from(const KernelCall& call, const Range& range) {
   const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
   const Rooms rooms(call);
@@ -111,7 +112,7 @@ Status take_of_all(const KernelCall& call) {
   return {};
 }
 
-/// Of the rank at distance given[0].
+/// Takes from the range of the rank at distance given[0].
 Status take_of_range(const KernelCall& call) {
   const Range range = sparse::range_of(call.reads[1], sparse::rank_at(call.part, call.given[0]));
   const List taken = take_from(call, range);

@@ -4,19 +4,20 @@
 
 namespace lacuna::ok {
 
-/// The accumulator, looked through range by range. What is taken becomes one selection.
+/// Selects from the accumulator range by range. All that is taken becomes one selection.
 class Selecting {
  public:
   Selecting(GraphBuilder& g, const CutValues& cut);
 
-  /// Entries [begin, end) of the selection: what has been taken of a range.
+  /// What has been taken of one range: the entries [begin, end) of the selection.
   struct Taken {
     Value begin = Value::None, end = Value::None;
     Region message;
   };
-  /// Of all places.
+  /// Selects from all places at once.
   Taken take_all();
-  /// Of the range of the rank at this distance, with its message in that room; the own one needs none.
+  /// Selects from the range of the rank at this distance, and writes the message for that rank to `room`. The own
+  /// range, at distance 0, has no message.
   Taken take(const Region& ranges, Rank distance, const Region& room);
 
   const Region& places() const { return selected_.places; }

@@ -9,11 +9,11 @@ namespace {
 using kernels::backend;
 using sparse::List;
 
-/// Where they stand in the writes of settle, behind the accumulator.
+/// The places of these rooms in the writes of settle, after the accumulator.
 enum Room : std::size_t { threshold_array, found_places, found_values, result_values, workspace };
 
-/// A threshold by which a run has taken a third too few, or as many as there is room for, a third too many, is made
-/// anew in the next run.
+/// Moves the threshold for the next run. If this run has taken a third too few, or as many as there is room for, which
+/// is a third too many, the next run makes the threshold anew.
 void move_threshold(const KernelCall& call, const Extent& values, std::uint64_t contributed,
                     std::span<const Extent> rooms) {
   OwnThreshold threshold = threshold_in(rooms[threshold_array], call.part);
@@ -30,7 +30,7 @@ void move_threshold(const KernelCall& call, const Extent& values, std::uint64_t 
   threshold.store(rooms[threshold_array].data);
 }
 
-/// Which of these places the result has; to a list.
+/// Writes to `found` which of these places the result has, where that is a list of entries. Returns how many.
 std::uint64_t find_in_entries(std::span<const std::uint32_t> places, const OutputEntries& result,
                               std::uint32_t* found) {
   const std::uint32_t *const begin = result.places, *const end = begin + *result.count;

@@ -10,7 +10,7 @@ using sparse::List;
 using sparse::Range;
 using Taken = Selecting::Taken;
 
-/// Of the rank at distance given[0], from the whole selection.
+/// Packs what the whole selection has in the range of the rank at distance given[0].
 Status pack_range(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
   const Range range = sparse::range_of(call.reads[0], sparse::rank_at(call.part, call.given[0]));
@@ -19,7 +19,7 @@ Status pack_range(const KernelCall& call) {
   return {};
 }
 
-/// Where the entries of the own range stand in the whole selection.
+/// Finds the entries of the own range in the whole selection.
 Status find_own(const KernelCall& call) {
   const Range range = sparse::range_of(call.reads[0], call.part.position);
   const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
@@ -30,17 +30,17 @@ Status find_own(const KernelCall& call) {
   return {};
 }
 
-/// What is added together, as the steps's `given` and `uses` say it.
+/// What a step adds together, as its `given` and `uses` say.
 struct Bucket {
   explicit Bucket(const KernelCall& call)
       : first(call.given[0]), is_first(call.given[1] != 0), is_last(call.given[2] != 0) {}
 
   std::int64_t first;      ///< the distance of the rank of the first message
-  bool is_first, is_last;  ///< else there is a sum already, or the own entries come in a later one
+  bool is_first, is_last;  ///< the first step has no sum to add to; the last one adds the own entries too
 };
 
-/// Adds to the sum, in uses.front() entries, messages of ranks further and further before the own one, and at last the
-/// own entries, from uses.end()[-2] to uses.end()[-1].
+/// Adds messages to the sum, which has uses.front() entries. The messages are those of the ranks before the own one,
+/// the nearest first. The last step also adds the own entries, from uses.end()[-2] to uses.end()[-1].
 Status add_bucket(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
   const Bucket bucket(call);
@@ -85,12 +85,12 @@ class Split {
     if (buckets % 2 == 0) std::swap(sums_.front(), sums_.back());  // the last sum stands in the first
   }
 
-  /// That of the message to the rank at this distance.
+  /// The room of the message to the rank at this distance.
   Region room(Rank distance) const {
     return distance == 0 ? Region() : rooms_[static_cast<std::size_t>(distance - 1) % rooms_.size()];
   }
 
-  /// take(distance) makes what goes to the rank there; the own entries stand in this list.
+  /// take(distance) makes what goes to the rank at that distance. `places` and `values` hold the own entries.
   sparse::Selection run(const Region& places, const Region& values, auto take) {
     for (Rank distance = 1; distance < g_.size(); ++distance) {
       g_.send(take(distance).message, g_.position() + distance);

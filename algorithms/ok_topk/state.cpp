@@ -16,7 +16,7 @@ Region partition_of(GraphBuilder& g) {
                    .own = false});
 }
 
-/// Of the part, or of all parts of the run.
+/// A buffer of the part where it is the whole run, else one that all parts of the run share.
 Region shared(GraphBuilder& g, BufferInfo info) {
   if (stage_of(g) == Stage::Whole) {
     info.name = {};
@@ -32,7 +32,7 @@ sparse::Selection shared_list(GraphBuilder& g, std::size_t (*most)(const PartVie
           .values = shared(g, {.capacity = most, .name = values})};
 }
 
-/// One for each rank, and two.
+/// There is one word for each rank, and two more.
 std::size_t words_of_sizes(const PartView& part) { return static_cast<std::size_t>(part.size) + 2; }
 
 }  // namespace

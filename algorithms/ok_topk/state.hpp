@@ -14,7 +14,7 @@ inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
   return {array.data, part.call, part.size};
 }
 
-/// Numbers only: others would stay in counters that are added up.
+/// Adds a value to the report, but no infinity and no NaN: a counter that has added up one of these keeps it for ever.
 template <class AnyMeasure>
 void report(const KernelCall& call, AnyMeasure measure, double value) {
   if (std::isfinite(value)) call.counted.numbers[static_cast<std::size_t>(measure)] += value;

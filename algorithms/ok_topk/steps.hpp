@@ -9,81 +9,84 @@ namespace lacuna::ok {
 
 inline const OkTopk& options_of(const Call& call) { return call.options.method.as<OkTopk>(); }
 
-/// Which part of a run a program is.
+/// Which part of a run a program carries out.
 enum class Stage : int {
-  Whole = 0,    ///< all of it, with an exact selection
-  Sums = 1,     ///< up to where all know how many of its sums each rank brings to the result
-  Gather = 2,   ///< the rest, with blocks as they are
-  Balance = 3,  ///< the rest, with blocks of equal length
+  Whole = 0,    ///< the whole run, with an exact selection
+  Sums = 1,     ///< the run until all ranks know the quota of each
+  Gather = 2,   ///< the rest of the run; blocks stay as long as they are
+  Balance = 3,  ///< the rest of the run; blocks are made equally long
 };
-/// In the number `flags`, above those of sparse::Flag; it also holds the stage.
+/// Bits of the number `flags` above those of sparse::Flag. Two more bits of it hold the stage.
 enum Flag : int { reevaluates = 1 << 8, repartitions = 1 << 9 };
 int with_stage(int flags, Stage stage);
 Stage stage_of(const Structure& structure);
 Stage stage_of(const GraphBuilder& g);
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::flags) & flag) != 0; }
-/// The number that counts the bucket; ranges have no chunks here.
+/// The number of the structure that holds OkTopk::bucket. Other methods use it for chunks, which ranges do not have
+/// here.
 inline constexpr std::size_t bucket = sparse::chunks;
 
-/// Arrays of the state.
-inline constexpr std::string_view local_threshold = "local_threshold";  ///< own, of what a rank selects
-inline constexpr std::string_view partition = "partition";              ///< equal, by which ranges are laid
+/// The names of the state's arrays. Each rank has its own threshold; the partition, from which ranges are made, is
+/// equal on all ranks.
+inline constexpr std::string_view local_threshold = "local_threshold";
+inline constexpr std::string_view partition = "partition";
 inline constexpr std::size_t threshold_words = 5;
-/// Bins of the histogram, and words of the partition, whatever the options and the ranks.
+/// How many bins the histogram has. It depends on nothing but the number of places.
 int bins_of(std::size_t places);
+/// How many words the partition has. It depends on nothing but the number of places.
 std::size_t words_of_partition(std::size_t places);
 
-/// Elements that each rank is to send.
+/// k: how many elements each rank is to send, and the result is to have.
 std::size_t entries_asked(const Call& call, Rank size);
 
-/// What it reports beside sparse::Measure.
+/// What it reports beside sparse::Measure. Kernels count the first three.
 enum class Measure : std::size_t {
-  GlobalThreshold = sparse::measure_names.size(),  ///< below no sum of the result; kernels count the first three
-  LargestBlock,                                    ///< entries that one rank's range has brought
-  Balanced,                                        ///< 1: blocks were
+  GlobalThreshold = sparse::measure_names.size(),  ///< no sum of the result is smaller
+  LargestBlock,                                    ///< the most entries that one range has brought to the result
+  Balanced,                                        ///< 1 if blocks were balanced, else 0
   BoundWords,                                      ///< 6k(P-1)/P
 };
 
-// The steps of the paper's algorithm 1, whose lines are named.
+// The steps of the paper's algorithm 1. The numbers in brackets are its lines.
 
-/// The cut of what a rank selects, as values: Cut::above, Cut::ties, and whether all of the input has been added.
+/// The cut by which a rank selects, as values: Cut::above, Cut::ties, and whether the input is in the accumulator yet.
 struct CutValues {
   Value above = Value::None, ties = Value::None, added = Value::None;
 };
-/// Line 1, and what line 2 of algorithm 2 adds.
+/// Finds the cut of the rank's selection. (1, and line 2 of the paper's algorithm 2)
 CutValues find_threshold(GraphBuilder& g);
 /// Selects from all places. (3)
 sparse::Selection select_all(GraphBuilder& g, const CutValues& cut);
-/// The table of ranges, cut anew by what all ranks have selected. (2)
+/// Cuts the places into ranges anew, by what all ranks have selected, and returns the table of ranges. (2)
 Region repartition(GraphBuilder& g, const sparse::Selection& mine);
-/// As they were cut last.
+/// Returns the table of the ranges that were cut last.
 Region last_ranges(GraphBuilder& g);
 
-/// What a rank has selected, the ranges, and the sums of what all ranks have selected in its own range. Places count
-/// from the first one of all.
+/// What a rank has selected, the ranges, and the sums of what all ranks have selected in the rank's own range. Places
+/// count from the first place of the data.
 struct Reduced {
   sparse::Selection mine;
   Region ranges;
   sparse::Selection sums;
 };
-/// Sends the selection to those in whose ranges it lies, bucket by bucket. (4)
+/// Sends each rank what was selected in its range, and sums up what comes, bucket by bucket. (4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
-/// The same range by range: while one is selected others are on their way. (3, 4)
+/// The same, but also selects, range by range: the entries of one range travel while the next is selected. (3, 4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues& cut);
 
-/// How many entries the blocks of all ranks have.
+/// How many entries the blocks of all ranks have together, and how many the largest has.
 struct Sizes {
   Value total = Value::None, largest = Value::None;
 };
 /// The k largest of all sums become the result. (5)
 Sizes gather_largest(GraphBuilder& g, const Reduced& reduced);
-/// Ranks tell each other about how large their sums are, and agree on how many of them each one brings to the result.
-/// On that depends which part follows. (6)
+/// Ranks tell each other about how large their sums are, and agree on the quota of each. These decide which part
+/// follows. (6)
 void agree_on_quotas(GraphBuilder& g, const Reduced& reduced);
-/// What Stage::Sums has left.
+/// What Stage::Sums has left to the part that follows.
 struct Told {
   Reduced reduced;
-  Value quota = Value::None;  ///< of the own sums
+  Value quota = Value::None;  ///< how many of its sums this rank brings to the result
   Sizes sizes;
 };
 Told recall(GraphBuilder& g);
@@ -91,12 +94,13 @@ Told recall(GraphBuilder& g);
 sparse::Selection select_globally(GraphBuilder& g, const Told& told);
 /// The blocks of all ranks become the result. (6)
 void gather_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges);
-/// The same, once entries have moved so that all ranks hold as many, in the order of their places. (6)
+/// The same, but first moves entries between ranks, in the order of their places, so that all hold equally many. (6)
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block);
-/// What has been selected and is in the result leaves the accumulator; the own threshold is moved. (7)
+/// Takes what has been selected and is in the result from the accumulator, and moves the rank's threshold. (7)
 void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
 
-// What Stage::Sums leaves to the part that follows; in Stage::Whole, of the part's own. The lists lack their counts.
+// The memory by which Stage::Sums leaves something to the part that follows. In Stage::Whole it is the part's own. The
+// lists have no counts yet.
 
 sparse::Selection shared_selection(GraphBuilder& g);
 sparse::Selection shared_sums(GraphBuilder& g);

@@ -8,8 +8,9 @@
 /// For the kernels of ok_topk.
 namespace lacuna::ok {
 
-/// The threshold of a rank's own selection, as an array of its state keeps it, with what is known of the next run. It
-/// holds for calls of so many entries and ranks. For others it is not a number, as long as there is none yet too.
+/// The threshold by which a rank selects, and what it has learned for the next run. An array of the state keeps both.
+/// It holds for calls with the same k and number of ranks. For other calls, and before the first, the threshold is a
+/// NaN.
 class OwnThreshold {
  public:
   /// Reads an array of threshold_words numbers.
@@ -17,21 +18,22 @@ class OwnThreshold {
 
   double value() const { return words_[threshold]; }
   bool is_known() const;
-  /// An exact selection has told it.
+  /// Sets the threshold that an exact selection has found.
   void make(double exactly);
 
-  /// What a run has selected, and how many of that have left the accumulator.
+  /// What a run has selected, and how many of these elements have left the accumulator.
   struct Selected {
     kernels::Source values;
     std::uint64_t gone = 0;
   };
-  /// Moves it to where the next run is expected to take as many as are asked for. Those that have stayed are above it
-  /// again; as many come to them as newly came in the last runs. So it is to leave out, or to bring in, what is too
-  /// much or lacks. The selected values tell how far that is: as many as those lie as close above the threshold, or
-  /// are expected as close below it. `workspace` is the Backend's.
+  /// Moves the threshold so that the next run is expected to take k elements. The elements that have stayed in the
+  /// accumulator will be above the threshold again, and about as many new ones will come as in the last runs. If both
+  /// together are too many or too few, the threshold moves by as much as the selected values tell: that many of them
+  /// lie close above it, and as many are expected equally close below it. `workspace` is that of the Backend.
   void move(const Selected& run, std::byte* workspace);
-  /// The next run is to make it anew.
+  /// Makes the next run compute the threshold anew.
   void forget();
+  /// Writes it to an array of threshold_words numbers.
   void store(std::byte* array) const;
 
  private:
@@ -42,11 +44,12 @@ class OwnThreshold {
   std::array<double, threshold_words> words_;
 };
 
+/// The array of the state that keeps it.
 Region threshold_room(GraphBuilder& g);
 
-/// Above which number elements lie that the cut takes: just below its ties, of which none is to be lost.
+/// The threshold that takes all that the cut takes. It lies just below the cut's ties, so that all of these are taken.
 double threshold_of(Dtype dtype, const kernels::Cut& cut);
-/// Of one that is not a number, as where there are more of these than elements to be taken: all of them.
+/// The cut that takes all elements above a threshold. If the threshold is a NaN, it takes all NaNs and nothing else.
 kernels::Cut cut_above(Dtype dtype, double threshold);
 
 }  // namespace lacuna::ok

@@ -15,7 +15,7 @@ std::size_t words_of_histogram(const PartView& part);
 /// The most words that a rank's samples may have, 32 bits each.
 std::size_t most_words_of_samples(const PartView& part);
 
-/// A histogram that all ranks have added up.
+/// The histogram of the entries of all ranks together, which is equal on all ranks.
 class Histogram {
  public:
   struct Bin {

@@ -23,7 +23,8 @@ constexpr std::array<MethodAlgorithm, 7> topk_algorithms = {{
      sparse_allgather_bytes, nullptr, nullptr, exchange_rounds},
 }};
 
-/// An exchange among few costs least; among more, their selections have more in common.
+/// Among few ranks an exchange of all selections costs least. Among more ranks, selections have more places in common,
+/// so that it pays to sum them up first.
 std::string_view preferred_topk(const Call& call, const Hosts& hosts) {
   if (call.collective == Collective::Allgather) return "sparse_allgather";
   if (call.collective == Collective::Allreduce && topk_of(call).capped) return "sparse_ring";

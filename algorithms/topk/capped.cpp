@@ -6,7 +6,7 @@ namespace {
 using kernels::backend;
 using sparse::List;
 
-/// Where they stand in a step's writes.
+/// The places of these rooms in a step's writes.
 enum Room : std::size_t { kept_places = sparse::merged_message + 1, kept_values, workspace, rest };
 
 }  // namespace

@@ -2,19 +2,20 @@
 
 #include "algorithms/phases/sparse_kernels.hpp"
 
-/// Sums of topk that hold no more than so many entries on their way. Who drops one feeds it back: no mass is lost.
-/// Source of the residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
+/// Sums of topk that are capped: a message holds no more than so many entries. The rank that drops an entry adds it to
+/// its residual, so that nothing is lost. Source of the residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
 namespace lacuna {
 
-/// What steps that cap write behind their merge rooms, beside the residual of the places of their sum.
+/// The rooms that a step needs to cap a sum. Its writes name them after its merge rooms; after them comes the residual
+/// of the places of the sum.
 std::vector<Region> cap_rooms(GraphBuilder& g);
 
-/// The largest of these entries, so many at most; those dropped count as kept. A step writes cap_rooms() and the
-/// residual behind its merge rooms.
+/// Returns the largest of these entries, `most` of them at most. The others are added to the residual, and count as
+/// kept. The step writes its merge rooms, cap_rooms() and the residual.
 kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, std::size_t most);
 
-/// Writes the message of a range, of the sum of the views, which is capped before it is scaled, and defines the call's
-/// first value as its bytes; the call writes merge rooms, cap_rooms() and the residual.
+/// Sums up the views, caps the sum, scales it and writes it as the message of a range. Defines the call's first value
+/// as the bytes of the message. The step writes its merge rooms, cap_rooms() and the residual.
 Status merge_capped(const KernelCall& call, const sparse::Views& views, const sparse::Range& range, Scale scale,
                     std::size_t most);
 

@@ -16,7 +16,7 @@ bool has(const ExpectedPart& part, sparse::Flag flag) {
 
 /// The largest power of two that is at most `size`.
 Rank largest_cube(Rank size) { return static_cast<Rank>(std::bit_floor(static_cast<unsigned>(size))); }
-/// Its logarithm.
+/// The logarithm of that power of two.
 int dimensions_of_cube(Rank size) { return std::bit_width(static_cast<unsigned>(size)) - 1; }
 
 }  // namespace
@@ -29,14 +29,14 @@ double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
   return (part.size - 1) * expected_message_bytes(part, part.entries / part.size, part.places / part.size);
 }
 
-/// Histograms that are reduced so that ranges are balanced come before.
+/// Where ranges are balanced, a histogram is reduced first.
 double sparse_split_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
   return sparse::histogram_bytes(part) + sparse_reduce_scatter_bytes(part) +
          others * expected_message_bytes(part, all, part.places / part.size);
 }
 
-/// Sums of 1 .. P-1 ranks, then the result P-1 times.
+/// A rank sends sums of 1 .. P-1 ranks, and then the result P-1 times.
 double sparse_ring_bytes(const ExpectedPart& part) {
   const double chunks = part.plan.structure.numbers[sparse::chunks], pieces = part.size * chunks;
   const double most = std::ceil(part.entries / part.size) / chunks;
@@ -50,22 +50,23 @@ double sparse_ring_bytes(const ExpectedPart& part) {
   return chunks * bytes;
 }
 
-/// One message up, one down, of each rank but the root.
+/// Between each rank but the root and its parent, one message goes up and one comes down.
 double gtopk_bytes(const ExpectedPart& part) {
   return 2 * (part.size - 1) * expected_message_bytes(part, part.entries, part.places) / part.size;
 }
 
-/// As many messages one after another as the tree has levels, up and down.
+/// As many messages follow one another as the tree has levels, on the way up and again on the way down.
 double gtopk_path_bytes(const ExpectedPart& part) {
   return 2 * std::ceil(std::log2(part.size)) * expected_message_bytes(part, part.entries, part.places);
 }
 
-/// Where messages are capped.
+/// The entries of a result whose messages may be capped.
 double capped_entries(const ExpectedPart& part) {
   return has(part, sparse::capped) ? part.entries : part.entries_of(part.size);
 }
 
-/// In the hypercube sums double; a rank outside of it brings its own to one inside, and gets the result.
+/// Within the hypercube, a sum has the entries of twice as many ranks after each step. A rank outside of it sends its
+/// entries to one inside, and gets the result from there.
 double sparse_doubling_bytes(const ExpectedPart& part) {
   const Rank cube = largest_cube(part.size);
   const auto message = [&](double ranks) { return expected_message_bytes(part, part.entries_of(ranks), part.places); };
@@ -87,8 +88,8 @@ int sparse_split_rounds(const PartPlan& part, Rank size) {
 
 int sparse_ring_rounds(const PartPlan&, Rank size) { return 2 * (size - 1); }
 
-/// Ranks outside of the hypercube send before the first of its rounds, and receive after the last. Between the partners
-/// of two of them the longest way has as many rounds as they have bits that differ.
+/// Ranks outside of the hypercube send before its first round, and receive after its last. The partners of two such
+/// ranks are as many rounds apart as bits differ in their numbers.
 int sparse_doubling_rounds(const PartPlan&, Rank size) {
   const int dimensions = dimensions_of_cube(size);
   const Rank outside = size - largest_cube(size);

@@ -40,7 +40,7 @@ Status check_selection(const Topk& asked) {
   return {};
 }
 
-/// The next run of the state.
+/// Which run of its state the next one is, from 1; 0 without a state.
 std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
 
 /// Are all elements to be sent?
@@ -50,12 +50,12 @@ bool asks_for_all(const Call& call, Rank size) {
          entries_asked(topk_of(call), places, next_run(call)) == places;
 }
 
-/// Do messages hold no more than their share of k?
+/// Are messages capped, at k or at a range's share of k?
 bool is_capped(const Call& call, const Algorithm& algorithm, Rank size) {
   return topk_of(call).capped || (&algorithm == &gtopk && !asks_for_all(call, size));
 }
 
-/// Does the selection say nothing of how many entries there are at most?
+/// Does this kind of selection set no limit to the number of entries?
 bool is_unlimited(const Topk& asked) {
   return asked.selection == TopkSelection::Threshold || asked.selection == TopkSelection::Gaussian;
 }
@@ -76,7 +76,8 @@ Status check_capped(const Call& call, const Algorithm& algorithm, Rank size) {
                             exactly ? "" : " or sampled"));
 }
 
-/// The most entries that a rank selects. A sample is no more than a third off, or counts for nothing.
+/// The most entries that a rank selects. A selection by a sample that takes over a third too many is made again
+/// exactly.
 std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t run) {
   if (is_unlimited(asked)) return places;
   const std::size_t entries = entries_asked(asked, places, run);
@@ -95,7 +96,7 @@ int flags_of(const Call& call, const Algorithm& algorithm, Rank size) {
   return flags;
 }
 
-/// A range that is capped is capped as a whole.
+/// A range that is capped is one chunk, because what it keeps depends on all of it.
 int chunks_of(const Topk& asked, const Algorithm& algorithm) {
   return &algorithm == &sparse_ring && !asked.capped ? asked.chunks : 1;
 }

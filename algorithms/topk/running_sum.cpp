@@ -7,7 +7,7 @@
 namespace lacuna {
 namespace {
 
-/// The own sum and a message of rank given[0]; with given[1] the result.
+/// Adds a message of rank given[0] to the own sum. If given[1] is not 0 the sum is the result, and is scaled.
 Status add_pair(const KernelCall& call) {
   const sparse::Range all = sparse::piece_range(call.part, 0, 1);
   sparse::Views views = sparse::Views::of(call, all);

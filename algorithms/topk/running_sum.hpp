@@ -7,15 +7,16 @@
 
 namespace lacuna {
 
-/// The message of all that a position has summed so far, to which it adds those of others, one by one; where messages
-/// are capped, never more than k entries. It rests in one of two places in turn: the other may still be on its way.
+/// The message with the sum that a position has so far. It adds the messages of others one by one. Where messages are
+/// capped, the sum never has more than k entries. It is written to two rooms in turn, because the message in the other
+/// room may still be on its way.
 class RunningSum {
  public:
-  /// Once so many are added it is the result; 0: it never is.
+  /// The sum is the result once `terms` messages are added. With 0 it never is.
   RunningSum(GraphBuilder& g, Region own, std::size_t terms) : g_(g), sum_(own), terms_(terms) {}
 
   const Region& message() const { return sum_; }
-  /// The next message of that rank.
+  /// Receives the next message of that rank and adds it.
   void add(Rank from);
 
  private:

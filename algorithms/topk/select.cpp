@@ -13,10 +13,10 @@ using kernels::backend;
 using kernels::Cut;
 using sparse::List;
 
-/// Of an array that has fewer elements for each one of a sample it takes longer to draw the sample than to look at all.
+/// An array that has fewer elements for each drawn one is read whole: that takes less time than to draw.
 constexpr std::size_t least_elements_of_sample = 96;
 
-/// How many elements a rank draws: none where it looks at all.
+/// How many elements a rank draws: 0 if it reads all of them.
 std::size_t samples(const PartView& part) {
   const Topk& asked = topk_of(part.call);
   const bool samples_some =
@@ -24,7 +24,7 @@ std::size_t samples(const PartView& part) {
   return samples_some ? asked.samples : 0;
 }
 
-/// What a select step is given.
+/// The memory and the numbers that a select step works on.
 struct Given {
   explicit Given(const KernelCall& call)
       : from(call, call.reads),
@@ -90,7 +90,7 @@ Sampler sampler_of(const PartView& part) {
 
 Cut exact_cut(const Given& given) { return sparse::cut_of_largest(given.from.all(), given.wanted, given.workspace()); }
 
-/// The magnitude that as large a share of a normal distribution exceeds.
+/// The magnitude that this share of a standard normal distribution exceeds.
 double normal_quantile(double share) {
   double low = 0, high = 40;
   for (int i = 0; i < 100; ++i) {
@@ -100,9 +100,9 @@ double normal_quantile(double share) {
   return high;
 }
 
-/// As if magnitudes were those of a normal distribution around the mean's; then the threshold is moved while it takes
-/// too few or too many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed deep learning
-/// (2019), algorithm 1, with the third of k and the three halves of its authors' code.
+/// Computes the threshold as if the elements had a normal distribution with their mean and deviation. Then moves it
+/// while it takes too few or too many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed
+/// deep learning (2019), algorithm 1; how far off is too far follows its authors' code.
 Cut gaussian_cut(const Topk& asked, const Given& given) {
   const kernels::Source from = given.from.all();
   if (given.wanted >= from.count) return exact_cut(given);
@@ -147,8 +147,8 @@ Cut cut_of(const KernelCall& call, const Given& given) {
   return cut;
 }
 
-/// What the cut takes. Exactly as many as are wanted where it takes more than there is room for, as a sample may have
-/// it, or nothing although some are wanted and there may be some, as mean and deviation may have it.
+/// Takes the elements that the cut takes. It takes exactly as many as are wanted instead if the cut takes more than
+/// there is room for, as one by a sample may, or none although some are wanted, as one by mean and deviation may.
 std::uint64_t take(const KernelCall& call, const Given& given, Cut& cut) {
   std::uint64_t taken = 0;
   backend().compact(given.from.all(), &cut, given.to(), &taken);
@@ -169,7 +169,7 @@ void count(const KernelCall& call, std::uint64_t taken, std::uint64_t kept, cons
       kernels::number_of_magnitude(call.part.call.dtype, cut.above);
 }
 
-/// Without feedback: the largest of the entries that the call has brought, all if they are no more than wanted.
+/// Selects the largest of the entries that a call without feedback has brought, or all if they are no more than wanted.
 void select_of_entries(const KernelCall& call, const Given& given, const List& sorted) {
   Cut cut;
   std::uint64_t taken = 0;

@@ -11,11 +11,12 @@ namespace lacuna {
 
 inline const Topk& topk_of(const Call& call) { return call.options.method.as<Topk>(); }
 
-/// Entries that a rank is to send of so many elements, in a run of its state (from 1; 0: it has none).
+/// How many entries a rank is to send of `places` elements. `run` is which run of its state it is, from 1; 0 without a
+/// state.
 std::size_t entries_asked(const Topk& options, std::size_t places, std::uint64_t run);
 
-/// Selects from the input, and what was fed back; keeps what is left. The step that all of topk's algorithms begin
-/// with.
+/// Selects from the sum of the input and the residual, and leaves the rest in the residual. All algorithms of topk
+/// begin with this step.
 sparse::Selection select(GraphBuilder& g);
 
 /// What the method's functions do.

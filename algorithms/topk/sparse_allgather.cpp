@@ -15,7 +15,7 @@ constexpr Algorithm sparse_allgather = {
         },
 };
 
-// The same, where the data of the ranks stand beside each other.
+// The same for an allgather: the selections become the ranks' blocks of the result.
 constexpr Algorithm sparse_gather_blocks = {
     .collective = Collective::Allgather,
     .name = "sparse_allgather",

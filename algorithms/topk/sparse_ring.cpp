@@ -7,20 +7,20 @@ namespace {
 using sparse::List;
 using sparse::Range;
 
-/// Entries that a message of this piece may hold. Where sums are capped a piece is a range, which holds at most the
-/// P-th part of what a rank is asked for.
+/// How many entries a message of this piece may hold. Where sums are capped, a piece is a range, and may hold the P-th
+/// part of the entries that a rank is asked for.
 std::size_t cap_of(const PartView& part, const Range& piece) {
   if (!sparse::has(part, sparse::capped)) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
   return (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
 }
 
-/// What has been dropped was in the range that this rank added to: its own entries there did not get on.
+/// Subtracts what was dropped from `contributed`, because it does not reach the result.
 void count_dropped(const KernelCall& call, std::uint64_t kept_before) {
   call.counted.contributed -= call.counted.kept - kept_before;
 }
 
-/// The own entries of piece given[0] of given[1].
+/// Packs the own entries of piece given[0] of given[1] pieces.
 Status pack_piece(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
@@ -32,7 +32,8 @@ Status pack_piece(const KernelCall& call) {
   return {};
 }
 
-/// A message of rank given[2], with the own entries of its piece; with given[3] the result.
+/// Adds the own entries of a piece to a message of rank given[2]. If given[3] is not 0 the sum is the result, and is
+/// scaled.
 Status add_own(const KernelCall& call) {
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
@@ -73,7 +74,7 @@ class Ring {
                                   .given = {piece, pieces()}});
     return GraphBuilder::counted(room, bytes);
   }
-  /// In step `step`, from 1: what travels rests in two places in turn.
+  /// `step` counts from 1. Messages are written to two rooms in turn, as the one before may still be on its way.
   Region add_own(const Region& arrived, Rank range, Rank chunk, Rank step) {
     const Value bytes = g_.value();
     const Region room = messages_[static_cast<std::size_t>(step % 2 * chunks_ + chunk)];
@@ -85,7 +86,7 @@ class Ring {
                                .given = {piece, pieces(), from, step == g_.size() - 1}});
     return GraphBuilder::counted(room, bytes);
   }
-  /// Results that are to be entries are placed when all are there.
+  /// Results that become a list of entries are placed together once all have come.
   void place(const Region& message, Rank from, Rank range, Rank chunk) {
     const Rank piece = piece_of(range, chunk);
     if (!sparse::has(g_, sparse::listed)) return sparse::place_pieces(g_, {message}, from, piece, pieces());

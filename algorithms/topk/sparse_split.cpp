@@ -30,7 +30,7 @@ constexpr Algorithm sparse_split = {
     .build = build,
 };
 
-// Its first half: the ranges are the blocks.
+// The first half of sparse_split. The ranges are the blocks of the result.
 constexpr Algorithm sparse_reduce_scatter = {
     .collective = Collective::ReduceScatter,
     .name = "sparse_split",

@@ -15,7 +15,7 @@ namespace lacuna {
 enum class TopkSelection : std::uint8_t { Exact = 0, Threshold = 1, Sampled = 2, Gaussian = 3 };
 inline constexpr std::string_view topk_selection_names[] = {"exact", "threshold", "sampled", "gaussian"};
 
-/// How the data are cut into what each rank sums up.
+/// How the data are cut into ranges, of which each rank sums up one.
 enum class TopkRanges : std::uint8_t { Balanced = 0, Even = 1 };
 inline constexpr std::string_view topk_ranges_names[] = {"balanced", "even"};
 
@@ -24,12 +24,12 @@ inline constexpr std::span<const std::string_view> names_of<TopkSelection>{topk_
 template <>
 inline constexpr std::span<const std::string_view> names_of<TopkRanges>{topk_ranges_names};
 
-/// Only the largest elements travel, with their places; what stays behind is added next time (Aji, Heafield: Sparse
-/// communication for distributed gradient descent, 2017; Lin, Han, Mao, Wang, Dally: Deep gradient compression, 2018,
-/// from which momentum correction, masking, clipping and warm-up come). With a density of 1 nothing is lost. For sum
-/// and avg of floating-point data of at most 2^32 - 1 elements. A zero is never sent; a NaN is larger than all else.
-/// What is sent counts as contributed also where the sum of all ranks is then 0. options.def says what its members
-/// mean. Equal on all ranks.
+/// A rank sends only its largest elements, with their places, and adds what it has not sent to its next input (Aji,
+/// Heafield: Sparse communication for distributed gradient descent, 2017; Lin, Han, Mao, Wang, Dally: Deep gradient
+/// compression, 2018, from which momentum correction, masking, clipping and warm-up come). With a density of 1 nothing
+/// is lost. It serves sum and avg of floating-point data of at most 2^32 - 1 elements. A zero is never sent. A NaN
+/// counts as larger than any number. What is sent counts as contributed, even if the sum of all ranks is 0. options.def
+/// says what the members mean. All ranks give the same options.
 struct Topk {
   static constexpr double most_places = 4294967295.0;
   static constexpr double most_runs = 1e15;
@@ -40,7 +40,7 @@ struct Topk {
 #undef LACUNA_OPTION
 };
 
-/// For Options::method.
+/// Makes Options::method of these options.
 MethodOptions topk(const Topk& options);
 
 extern const Method topk_method;

@@ -10,7 +10,7 @@
 
 namespace lacuna::runtime {
 
-/// Neighbouring parts of a plan that are treated alike, as a text shows them.
+/// Neighbouring parts of a plan that are treated alike. Texts show them as one.
 struct PartsAlike {
   Structure structure{};
   const Algorithm* program = nullptr;  ///< null: the call's
@@ -19,47 +19,47 @@ struct PartsAlike {
   std::uint32_t parts = 0, stretches = 0;
 };
 
-/// What a call with a method asks for. What its options do not use counts for nothing: the sampler of one that draws
-/// nothing, say. Then ranks may differ in it.
+/// What a call with a method asks for. What the method's options do not use is left out, such as the sampler of a call
+/// that draws nothing: ranks may differ in it.
 struct AgreedMethod {
   static constexpr std::size_t most_shown = 3;
 
   MethodOptions method{};
-  MethodNumbers numbers{};         ///< of its plan
-  std::uint64_t plan = 0;          ///< stands for its parts
-  std::uint32_t dense = 0;         ///< of these, as without a method
-  std::optional<Sampler> drawn{};  ///< where this run draws
-  // For the text only; the plan stands for all of it that counts.
-  std::uint64_t state_run = 0;                       ///< which run of its state it is, from 1; 0: it has none
+  MethodNumbers numbers{};         ///< the numbers of the plan
+  std::uint64_t plan = 0;          ///< a digest of the plan's parts
+  std::uint32_t dense = 0;         ///< how many of the parts are as without a method
+  std::optional<Sampler> drawn{};  ///< the sampler, if this run draws
+  // The text needs the following. The digest does not, because `plan` differs where any of it matters.
+  std::uint64_t state_run = 0;                       ///< which run of its state it is, from 1; 0 without a state
   bool lists_output = false;                         ///< the output is to be a list of entries
-  std::array<PartsAlike, most_shown> first_parts{};  ///< that the plan begins with
-  std::uint32_t kinds_of_parts = 0;                  ///< that follow one another, of which those are the first
+  std::array<PartsAlike, most_shown> first_parts{};  ///< the first parts of the plan
+  std::uint32_t kinds_of_parts = 0;                  ///< how many PartsAlike the whole plan has
 };
 
-/// What all ranks ask for alike in one call. All that counts in its digest stands in its text, so that the texts of
-/// calls that differ do too.
+/// What all ranks must ask for alike in one call. Its text holds all that its digest is made of: where digests differ,
+/// texts differ too.
 struct AgreedCall {
   const Algorithm* algorithm = nullptr;
-  std::uint64_t count = 0;  ///< of the agreed blocks together where there are tables
-  std::uint64_t table = 0;  ///< stands for the agreed lengths
+  std::uint64_t count = 0;  ///< elements; where there are tables, those of the agreed blocks together
+  std::uint64_t table = 0;  ///< a digest of the agreed lengths
   std::uint32_t parts = 1;
   Rank root = 0;
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
 };
 
-/// Of a run that is about to begin.
+/// What a run that is about to begin asks for.
 AgreedCall agreed_call(const CollectiveRun& run);
-/// Of a run with a method.
+/// What the method of such a run asks for.
 AgreedMethod agreed_method(const CollectiveRun& run);
 
-/// To a digest of the algorithm's name.
+/// Adds what is asked for to a digest that the algorithm's name has begun.
 void add(Digest& digest, const AgreedCall& call);
 void add(Digest& digest, const AgreedMethod& method);
 
 /// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with NAME:OPTION=VALUE to a list of entries
 /// (NUMBER 2), 1 of the parts dense, run 8 of its state, seed 1 key 0 draw 7, plan 0123456789abcdef: [0, 400) dense,
-/// [400, 1000) as 1/0/0/0 in 3 parts". What stands behind "as" are the numbers of Structure.
+/// [400, 1000) as 1/0/0/0 in 3 parts". The numbers after "as" are those of Structure.
 std::string text_of(const AgreedCall& call);
 std::string text_of(const AgreedMethod& method);
 

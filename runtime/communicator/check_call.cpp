@@ -10,7 +10,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Compares distances: the end of a buffer may lie behind the last address.
+/// Compares distances and no end addresses, which may lie beyond the last address.
 bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
   if (a_bytes == 0 || b_bytes == 0) return false;
@@ -32,7 +32,7 @@ bool same_places(const Blocks& a, const Blocks& b) {
   return true;
 }
 
-/// Which buffers this rank has.
+/// The buffers that this rank gives.
 struct Has {
   bool input, output;
 };
@@ -41,7 +41,7 @@ Has buffers_of(const Call& call, Rank rank) {
   return {reads_input(call.collective, rank, call.root), writes_output(call.collective, rank, call.root)};
 }
 
-/// The tables of the buffers that this rank has, and what it keeps for itself.
+/// Checks the tables of the buffers that this rank gives, and the length of its own block in both.
 Status check_tables(const Call& call, Rank rank, Rank size) {
   const CollectiveTraits& traits = traits_of(call.collective);
   const Has has = buffers_of(call, rank);
@@ -69,13 +69,13 @@ std::size_t most_of_a_rank(const Call& call, Rank size) {
   return most_elements(call.dtype) / static_cast<std::size_t>(size);
 }
 
-/// Of the longer of its lists.
+/// How many entries the longer of the call's lists has.
 std::size_t entries_of(const Call& call) {
   return std::max(call.input_entries.places ? call.input_entries.count : 0,
                   call.output_entries.places ? call.output_entries.room : 0);
 }
 
-/// Are there no more elements and entries than memory can hold? Then their bytes can be counted.
+/// Can memory hold so many elements and entries? Then their bytes can be counted without overflow.
 bool can_be_counted(const Call& call, Rank size) {
   return call.count <= most_of_a_rank(call, size) && entries_of(call) <= most_elements(call.dtype);
 }

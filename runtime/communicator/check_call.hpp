@@ -5,10 +5,11 @@
 
 namespace lacuna::runtime {
 
-/// Ok, or why this call can never work at `rank` of `size`: its root, reduction, tables or buffers.
+/// Returns ok, or what is wrong with the root, reduction, tables or buffers of this call at `rank` of `size`.
 Status check_call(const Call& call, Rank rank, Rank size);
 
-/// Does this rank have both buffers, each where it belongs in the larger of them?
+/// Is the call in place? It is if this rank has both buffers, and the smaller one lies in the larger one at the place
+/// of this rank's block.
 bool is_in_place(const Call& call, Rank rank);
 
 }  // namespace lacuna::runtime

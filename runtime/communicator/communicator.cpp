@@ -124,7 +124,7 @@ Status Communicator::may_start(const Call& call, const Algorithm& algorithm) con
   return runs_.has_room_for_call();
 }
 
-/// All that stays the same from start to start.
+/// Sets all that stays the same from one start to the next.
 void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm) {
   const Options& options = call.options;
   run.communicator = this;
@@ -254,7 +254,7 @@ Status Communicator::finish(Run& run) {
   return status;
 }
 
-/// The failed run's status, once its buffers are the caller's again.
+/// Returns the status of a failed run once its buffers are the caller's again.
 Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_point until) {
   bool reclaimed = false;
   executor_.wait(

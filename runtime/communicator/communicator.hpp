@@ -21,15 +21,15 @@ namespace lacuna::runtime {
 /// Thread rule: public functions lock the executor.
 class Communicator {
  public:
-  /// Of the executor's own process and others. `id`, group, hosts (by rank) and key are the same on all members; `key`
-  /// is that of the draws of random calls that bring no sampler, the same in jobs that are to repeat each other.
+  /// The group holds the executor's own process. `id`, `group`, `hosts` (by rank) and `key` are the same on all
+  /// members. Random calls that bring no sampler draw by `key`: jobs that are to repeat each other give the same one.
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key);
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
       : Communicator(executor, id, std::move(group), std::move(hosts), id) {}
-  /// All on one host.
+  /// All members are on one host.
   Communicator(Executor& executor, std::uint64_t id, Group group)
       : Communicator(executor, id, group, Hosts(group.size())) {}
-  /// Of all processes.
+  /// The group is all processes of the job.
   Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -39,43 +39,47 @@ class Communicator {
   Rank rank() const { return rank_; }
   Rank size() const { return group_.size(); }
   const Group& group() const { return group_; }
-  /// By rank.
+  /// The host of each rank.
   const Hosts& hosts() const { return hosts_; }
   Executor& executor() { return executor_; }
-  /// An id that no other communicator of the job has, equal on all members that have posted the same number of calls;
-  /// `part` tells apart the communicators that are made from it at a time.
+  /// An id that no other communicator of the job has. It is equal on all members that have posted the same number of
+  /// calls. `part` differs for each communicator that is made from this one at the same time.
   std::uint64_t next_id(std::uint64_t part) const;
-  /// Ok, or why every further call is refused.
+  /// Returns ok, or why every further call is refused.
   Status status() const;
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
-  /// Makes the run of a call that start() starts, as often as it has ended. It stays until release().
+  /// Makes the run of a call without starting it. start() starts it, and may do so again each time it has ended. The
+  /// run stays until release().
   Result<Run*> prepare(const Call& call, const Algorithm& algorithm);
   /// Starts a prepared run as post() would. On an error nothing was sent, and it may be tried again.
   Status start(Run& run);
   /// Starts one side of a message. On an error nothing was sent or taken.
   Result<Run*> post(const Send& message);
   Result<Run*> post(const Receive& message);
-  /// Makes progress; the bytes of the message that the next receive of this name would take, if one has come.
+  /// Makes progress, and returns how many bytes the message has that the next receive from this rank with this tag
+  /// would take; nothing if none has come.
   Result<std::optional<std::size_t>> probe(Rank from, int tag);
-  /// What a run that has ended well has left out; nothing of one that was to leave nothing out.
+  /// What a run that has ended well has left out. The report is empty if the call has no method, or if its plan reports
+  /// nothing (Plan::reports).
   Report report(const Run& run) const;
-  /// Of a finished receive: the bytes that it took.
+  /// How many bytes a finished receive has taken.
   std::size_t received(const Run& run) const;
 
   bool test(Run& run);
-  /// Waits until the run's end or `timeout`; TimedOut then says that the run lives. After a failure it waits on until
-  /// the transport has let go of the buffers, for reclaim_grace at most; else the status says that they are in use.
+  /// Waits until the run ends, or for `timeout` at most: then it returns TimedOut, and the run goes on. After a failure
+  /// it waits until the transport no longer uses the buffers, for reclaim_grace at most; if they are still in use then,
+  /// the status says so.
   Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
   /// wait() without a timeout, and release().
   Status finish(Run& run);
   /// True when the transport no longer touches the run's buffers.
   bool reclaimed(const Run& run) const;
-  /// The caller has no more interest in the run: it is recycled once the transport has let go.
+  /// The caller needs the run no more. It is recycled once the transport no longer uses its buffers.
   void release(Run& run);
 
-  /// Poisons this communicator: every unfinished run ends with this status, every later post returns it.
+  /// Poisons this communicator: every unfinished run ends with this status, and every later post returns it.
   void fail(const Status& verdict);
 
   // For the executor, under its lock.
@@ -84,20 +88,20 @@ class Communicator {
   const RunTable& runs() const { return runs_; }
   Matching& matching() { return matching_; }
   bool has_failed() const { return !poison_.is_ok(); }
-  /// Every later post is refused with this status; its runs are the executor's to end.
+  /// From now on every post is refused with this status. The executor ends the unfinished runs.
   void poison(const Status& verdict) {
     poison_ = verdict;
     unheard_ = runs_.empty();
   }
-  /// True once: one rank is accused of having asked for something else.
+  /// Returns true the first time only, so that one mismatch is reported for a communicator.
   bool may_accuse() { return !std::exchange(accuses_, true); }
-  /// Of a part that is about to begin; valid until the next call.
+  /// The graph of a part that is about to begin. The reference is valid until the next call.
   const std::shared_ptr<const Graph>& graph(const ActivePart& part);
-  /// A part has ended: its run's report takes it in.
+  /// Adds a part that has ended to the report of its run.
   void report(const ActivePart& part);
-  /// Likewise what a kernel has counted.
+  /// Adds what a kernel has counted to the report of its run.
   void count(CollectiveRun& run, const Counted& counted) const;
-  /// What follows a part that has ended.
+  /// The part that follows one that has ended, if any.
   std::optional<PartPlan> next_of(const ActivePart& part) const;
   /// A run has ended, at this time in ticks.
   void ended(Run& run, std::uint64_t now);
@@ -123,7 +127,7 @@ class Communicator {
 
   Result<Run*> post_message(const Message& message);
   static Status check_deadline(std::chrono::milliseconds deadline);
-  /// `what` the message is asked for: "send to".
+  /// Checks the peer and the tag. Error texts begin with `what`, such as "send to".
   Status check_name(std::string_view what, Rank peer, int tag) const;
   Status check(const Message& message) const;
   void fill(MessageRun& run, const Message& message);
@@ -134,21 +138,21 @@ class Communicator {
   static void show_to_tools(Run& run);
   std::string text_of_message(const MessageRun& run) const;
 
-  /// What has become of the calls of one kind.
+  /// How many calls of one kind have been started, and how they ended.
   struct CallTally {
     std::uint64_t started = 0;
     std::uint64_t completed = 0;
     std::uint64_t failed = 0;
-    std::uint64_t ticks = 0;  ///< from start to end
+    std::uint64_t ticks = 0;  ///< that they took together, from start to end
   };
 
   Status check(const Call& call) const;
-  /// Why no call can be made any more, or ok; the caller tells the program.
+  /// Returns why no call can be made any more, or ok. The caller must return it to the program.
   const Status& told_poison() const {
     unheard_ = false;
     return poison_;
   }
-  /// Ok, or why this call can't start now.
+  /// Returns ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
 
@@ -157,21 +161,21 @@ class Communicator {
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   void launch(CollectiveRun& run);
   void give_back(Run& run);
-  /// Plans the run, and makes what its plan needs and this rank lacks, while it lets go of the lock. Ok, or why the run
-  /// can't start: nothing has been numbered or drawn.
+  /// Plans the run, and makes the graphs and arrays that the plan needs and that are not there yet. The lock is free
+  /// while these are made. Returns ok, or why the run can't start; then nothing has been numbered or drawn.
   Status make_ready(CollectiveRun& run, Executor::Lock& lock);
   bool plan(CollectiveRun& run);
   void make_part(CollectiveRun& run, std::uint32_t number, GraphCache& made) const;
-  /// From which a call draws.
+  /// The sampler from which a call with these options draws.
   Sampler& sampler_of(const Options& options);
   static const Algorithm& program_of(const CollectiveRun& run, const PartPlan& part);
 
   // Calls with a method (communicator_methods.cpp)
-  /// Ok, or why its method or its state do not allow it to start now.
+  /// Returns ok, or why the method or the state of the call does not allow it to start now.
   Status check_method(const Call& call, const Algorithm& algorithm) const;
-  /// The plan stands: makes what the run needs of its state, and its report.
+  /// Makes the report of a run whose plan is made, and what the run needs of its state.
   void prepare_method(CollectiveRun& run);
-  /// The run has its number: draws, and takes its state.
+  /// Draws for a run that has its number, and marks its state as in use.
   void begin_method(CollectiveRun& run);
   void end_method(CollectiveRun& run);
   void count_report(const CollectiveRun& run);
@@ -192,7 +196,7 @@ class Communicator {
   const Rank rank_;
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported
-  mutable bool unheard_ = false;  // it failed when no call was there to say so, and none has since
+  mutable bool unheard_ = false;  // it has failed, and no call has told the program yet
   RunTable runs_;
   Matching matching_;
   GraphCache graphs_;

@@ -103,7 +103,8 @@ void Communicator::fill(MessageRun& run, const Message& message) {
   reset(run);
 }
 
-/// Puts a message into the table and numbers it if it is sent: last, as its receiver expects each number.
+/// Puts a message into the table, and numbers it if it is sent. This is done last, because the receiver waits for each
+/// number.
 void Communicator::add_numbered(MessageRun& run) {
   runs_.add_message(run);
   if (run.kind != RunKind::Send) return;

@@ -7,7 +7,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// The number of parts that carry something of the result.
+/// How many parts carry some of the result.
 std::size_t carrying(const Plan& plan) {
   return static_cast<std::size_t>(
       std::count_if(plan.parts.begin(), plan.parts.end(), [](const PartPlan& part) { return !part.beside; }));
@@ -55,8 +55,8 @@ void Communicator::begin_method(CollectiveRun& run) {
   if (run.plan.draws) ++sampler_of(options).draw;
 }
 
-/// What a part has cost. Where its method states the rounds, all else is counted as it happens. Otherwise the graphs of
-/// all positions tell it.
+/// What a part has cost. If its method states the rounds, all else has been counted as it happened. If not, it follows
+/// from the graphs of all positions.
 PartCost Communicator::cost(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   const auto stated = run.method->find(*run.algorithm)->rounds;
@@ -106,7 +106,7 @@ void Communicator::report(const ActivePart& part) {
   if (there.reduced > 0) one.mean = static_cast<double>(there.contributions) / static_cast<double>(there.reduced);
 }
 
-/// Of the same data in the dense call.
+/// What the dense call would have cost for the same data.
 const PartCost& Communicator::dense_cost(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   const Algorithm* beside = run.method->find(*run.algorithm)->dense;

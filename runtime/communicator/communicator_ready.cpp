@@ -9,7 +9,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Lets go of the lock for as long as it lives. Meanwhile no other call may have the state.
+/// Frees the lock while this object lives. The state counts as in use meanwhile, so that no other call takes it.
 class LockLentOut {
  public:
   LockLentOut(Executor::Lock& lock, MethodState* state) : lock_(lock), state_(state) {
@@ -39,8 +39,8 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
   return part.program ? *part.program : *run.algorithm;
 }
 
-/// The plan of the run's next start, and of each part where this rank stands in it and its graph, if that is known.
-/// False: a graph, or an array of the state that one wants, is yet to be made.
+/// Makes the plan of the run's next start. For each part of it, finds where this rank stands and, if it is cached, the
+/// graph. Returns false if a graph, or an array of the state that a graph names, is yet to be made.
 bool Communicator::plan(CollectiveRun& run) {
   make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
@@ -53,7 +53,7 @@ bool Communicator::plan(CollectiveRun& run) {
     ReadyPart& ready = run.ready[number];
     ready.order = order_of({run.call, *run.algorithm, hosts_, run.sampler}, part);
     const auto* graph = graphs_.find(program_of(run, part), graph_shape(run, part, ready.order));
-    // Nearly always the graph of the last time: counting its owners would cost more than to compare.
+    // This is nearly always the graph of the last start: to compare costs less than to count one owner more.
     if (!graph) {
       ready.graph.reset();
     } else if (ready.graph != *graph) {
@@ -64,7 +64,8 @@ bool Communicator::plan(CollectiveRun& run) {
   return complete;
 }
 
-/// Makes the graph of a part and what arrays it wants. The lock is free; nobody else has the run or its state.
+/// Makes the graph of a part, and the arrays of the state that the graph names. It is called without the lock, while
+/// nobody else uses the run or its state.
 void Communicator::make_part(CollectiveRun& run, std::uint32_t number, GraphCache& made) const {
   const PartPlan& plan = run.plan.parts[number];
   ReadyPart& ready = run.ready[number];
@@ -93,7 +94,7 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
     } catch (const std::bad_alloc&) {
       status = executor_.out_of_memory();
     } catch (const std::exception&) {
-      // What is wrong with the program or its arrays is told where the part begins: it concerns all ranks.
+      // A fault of the program or of its arrays is reported when the part begins, because it concerns all ranks.
     }
   }
   graphs_.take(std::move(made));
@@ -102,7 +103,7 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
   return status;
 }
 
-/// A run of this call, which is not started; null if there is no memory for it.
+/// Returns a run of this call that is not started, or null if there is no memory for it.
 CollectiveRun* Communicator::take_filled(const Call& call, const Algorithm& algorithm) {
   CollectiveRun* run = nullptr;
   try {
@@ -132,7 +133,7 @@ Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
   return status;
 }
 
-/// First all that needs memory, then all that counts: it throws std::bad_alloc before anything has been counted.
+/// First does all that needs memory, then counts the run. So std::bad_alloc is thrown before anything is counted.
 void Communicator::launch(CollectiveRun& run) {
   run.next_part = run.parts_done = 0;
   run.chains.assign(run.method && run.method->follow ? run.parts : 0, {});
@@ -154,7 +155,7 @@ void Communicator::launch(CollectiveRun& run) {
   executor_.begin(run);
 }
 
-/// The run does not start: its memory serves others. Its caller keeps alive what it was to keep alive.
+/// The run does not start, and is free to serve other calls. What it was to keep alive is the caller's alone again.
 void Communicator::give_back(Run& run) {
   run.call.options.keep_alive.reset();
   run.finished = true;

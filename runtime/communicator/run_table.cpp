@@ -9,7 +9,8 @@
 namespace lacuna::runtime {
 namespace {
 
-/// What travels of a history: with it a message shows that its sender's calls were others, up to this one.
+/// The part of a history that messages carry. By it a receiver sees whether its calls and the sender's differ, up to
+/// this one.
 std::uint32_t folded(std::uint64_t history) { return static_cast<std::uint32_t>(history ^ history >> 32); }
 
 }  // namespace
@@ -101,7 +102,7 @@ std::string RunTable::text_of(const Record& record) const {
   return record.has_method ? text + runtime::text_of(methods_asked_for_[slot_of(record.number)]) : text;
 }
 
-/// What the run waits for: its oldest started step that has not ended, a receive if there is one.
+/// What the run waits for: the oldest step that has started and not ended, and of these a receive if there is one.
 std::string RunTable::text_of(const CollectiveRun& run) const {
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;

@@ -14,21 +14,21 @@
 
 namespace lacuna::runtime {
 
-/// The unfinished runs of a communicator, and what the last calls asked for, also after their end. Numbers the calls,
-/// from any number on: they wrap around.
-/// Thread rule: its owner locks, but for posted(), which any thread may call at any time.
+/// Keeps the unfinished runs of a communicator, and what the last calls asked for, also after their end. It numbers the
+/// calls. The first number is arbitrary, and numbers wrap around.
+/// Thread rule: its owner locks. Only posted() may be called by any thread at any time.
 class RunTable {
  public:
   RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages);
 
   /// The number that the next call gets.
   std::uint32_t next() const { return next_run_; }
-  /// How many are unfinished.
+  /// How many calls are unfinished.
   std::uint32_t calls() const { return unfinished_; }
   bool empty() const { return unfinished_ == 0 && messages_.empty(); }
-  /// The unfinished ones; when one ends, the last takes its place.
+  /// The unfinished messages. When one ends, the last one takes its place.
   const std::vector<MessageRun*>& messages() const { return messages_; }
-  /// Visits each unfinished call, in no order; the visitor may remove the one that it is given.
+  /// Visits each unfinished call, in any order. The visitor may remove the call that it is given.
   template <class Visit>
   void each_call(Visit visit) const {
     for (std::size_t slot = 0; slot < runs_.size(); ++slot) {
@@ -36,42 +36,46 @@ class RunTable {
     }
   }
 
-  /// Ok, or why no call, or no message, can be added now.
+  /// Returns ok, or why no call can be added now.
   Status has_room_for_call() const {
     return unfinished_ < most_calls_ && !runs_[slot_of(next_run_)] ? Status() : why_no_call();
   }
+  /// Returns ok, or why no message can be added now.
   Status has_room_for_message() const;
   /// Numbers a call that is about to begin, remembers what it asks for, and gives it its digest.
   void add_call(CollectiveRun& call);
   void add_message(MessageRun& message);
-  /// It has ended.
+  /// Removes a run that has ended.
   void remove(CollectiveRun& call);
   void remove(const MessageRun& message);
 
-  /// The call of this number if it was posted and has not finished.
+  /// The call of this number if it was posted and is unfinished, else null.
   CollectiveRun* find(std::uint32_t number) const {
     CollectiveRun* run = runs_[slot_of(number)];
     return run && run->number == number ? run : nullptr;
   }
-  /// Was such a call posted, and is it known what it asked for?
+  /// Was a call of this number posted, and is it still known what it asked for?
   bool remembers(std::uint32_t number) const { return record_of(number) != nullptr; }
-  /// May a message with this digest belong to that call? Also after its end, and if it is forgotten.
+  /// May a message with this digest belong to the call of this number? The answer holds after the call's end too. It is
+  /// yes if the call is forgotten.
   bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
-  /// Did this call, which has ended here, have a part of this number, of its plan or one that followed?
+  /// Did this call, which has ended here, have a part of this number? It may be one of its plan, or one that followed.
   bool had_part(std::uint32_t number, std::uint32_t part) const;
+  /// Is this a part of the call's plan, and none that follows another?
   bool is_planned(std::uint32_t number, std::uint32_t part) const {
     const Record* record = record_of(number);
     return !record || part < record->call.parts;
   }
-  /// What was posted under this number; digest 0 if that is forgotten.
+  /// What was posted under this number. Its digest is 0 if that is forgotten.
   Watched::Posted told(std::uint32_t number) const;
-  /// The same, with the calls before it; nothing if it was not posted. It waits only while a call is being numbered.
+  /// The same, with a digest of all calls up to this one; nothing if no such call was posted. Waits for a short mutex
+  /// only.
   std::optional<Watched::Posted> posted(std::uint32_t number) const;
   /// What an unfinished call asks for, and what it waits for.
   std::string text_of(const CollectiveRun& run) const;
 
  private:
-  /// What the watch may want to know about a call, also after its end.
+  /// What the watch may ask about a call, also after its end.
   struct Record {
     std::uint32_t number = 0;
     std::uint64_t digest = 0;   ///< of what it asks for

@@ -107,8 +107,9 @@ class Executor : public Watched, private Receiver {
     Lock& operator=(const Lock&) = delete;
 
     std::unique_lock<std::mutex>& native() { return lock_; }
-    /// Lets go of it for a while.
+    /// Frees the lock before this object ends. Nothing that it guards may be touched until lock().
     void unlock() { lock_.unlock(); }
+    /// Takes the lock again after unlock().
     void lock();
 
    private:

@@ -22,10 +22,11 @@ struct MessageHeader {
   std::uint64_t communicator = 0;
   std::uint64_t bytes = 0;   ///< of the whole message
   std::uint64_t offset = 0;  ///< of this fragment in it
-  std::uint64_t credits =
-      0;                    ///< eager bytes that the sender of this header has consumed in all: told twice is told once
-  std::uint32_t run = 0;    ///< number of the call; a message's tag
-  std::uint32_t index = 0;  ///< of the message among those from the sender to the receiver in this part
+  /// How many eager bytes the sender of this header has consumed since the beginning. It is a total, so that a header
+  /// that comes twice returns no credit twice.
+  std::uint64_t credits = 0;
+  std::uint32_t run = 0;     ///< number of the call; a message's tag
+  std::uint32_t index = 0;   ///< of the message among those from the sender to the receiver in this part
   std::uint32_t digest = 0;  ///< of what the call asked for; a message's number in its stream
   std::uint16_t part = 0;
   MessageKind kind = MessageKind::Step;

@@ -15,17 +15,18 @@
 
 namespace lacuna {
 
-/// A part of a program whose messages are as long as the data say, and what is expected of these.
+/// A part whose messages are as long as the data decide, with what is expected of the data. Predictions are made of it.
 struct ExpectedPart {
   const Call& call;
   const PartPlan& plan;
   Rank size;
-  double places;   ///< elements of the data that each rank brings
-  double entries;  ///< of these, that each rank sends
-  /// s ranks together have s^growth times as many entries; none: as many as where each rank has drawn its own.
+  double places;   ///< how many elements of data each rank brings
+  double entries;  ///< how many of these each rank sends
+  /// s ranks together have s^growth times the entries of one. Without it, each rank's entries are taken to lie at
+  /// places of its own, drawn at random.
   std::optional<double> growth{};
 
-  /// Of so many ranks together; all places at most.
+  /// How many different places the entries of so many ranks have together: `places` at most.
   double entries_of(double ranks) const;
 };
 
@@ -33,29 +34,30 @@ struct ExpectedPart {
 struct MethodAlgorithm {
   const Algorithm* algorithm = nullptr;
   std::string_view name;
-  std::string_view summary;  ///< as Algorithm::summary, with the method
-  /// Whose dense call reports stand beside; null: the algorithm's own.
+  std::string_view summary;  ///< one line, like Algorithm::summary, of the algorithm with the method
+  /// The algorithm whose dense call reports are compared with. Null: this algorithm's own dense call.
   const Algorithm* dense = nullptr;
-  /// Bytes of payload that a rank is expected to send, on average over the ranks; null: its graphs say it.
+  /// How many bytes of payload a rank is expected to send, on average over the ranks. Null: its graphs tell it.
   double (*expected_bytes)(const ExpectedPart& part) = nullptr;
-  /// Where that is more: bytes that follow one another on the longest way of the messages.
+  /// How many bytes the longest chain of messages carries one after another. Null: as many as expected_bytes says.
   double (*path_bytes)(const ExpectedPart& part) = nullptr;
-  /// Of the result, where it does not have those of all ranks together.
+  /// How many entries the result is expected to have. Null: as many as the selections of all ranks have together.
   double (*result_entries)(const ExpectedPart& part) = nullptr;
   /// The number of messages in the longest chain of which each waits for the one before, in one part of so many ranks.
   /// A report then needs no graph but the rank's own, so a program whose kernels do all reductions must state it. Null:
   /// reports and predictions find it, and whose contributions arrive, in the graphs of all positions.
   int (*rounds)(const PartPlan& part, Rank size) = nullptr;
-  /// The same over all parts of most runs, where the first part of a state's first run differs from that.
+  /// The rounds of all parts of a usual run together, for predictions. A method needs it where a usual run differs from
+  /// the first run of a state, of which predictions see the first part only. Null: `rounds` holds.
   int (*expected_rounds)(const ExpectedPart& part) = nullptr;
 };
 
-/// What a plan is made from: values equal on all ranks, of a call that check() has accepted.
+/// What a plan is made from. The call has been accepted by check(), and all that a plan may use is equal on all ranks.
 struct PlanRequest {
   const Call& call;
   const Algorithm& algorithm;
-  const Hosts& hosts;  ///< of the ranks
-  std::size_t chunk_bytes = 0;
+  const Hosts& hosts;           ///< the host of each rank
+  std::size_t chunk_bytes = 0;  ///< about how long a piece of a large message is to be
 };
 
 /// A run that has ended, as its method sees it.
@@ -63,83 +65,86 @@ struct Ended {
   const Call& call;
   const Plan& plan;
   bool well = false;
-  std::uint64_t state_run = 0;  ///< which run of its state it was, from 1; 0: it has none
-  const void* run = nullptr;    ///< tells runs apart that are under way at the same time
+  std::uint64_t state_run = 0;  ///< which run of its state it was, from 1; 0 without a state
+  const void* run = nullptr;    ///< the same that `begun` was given; no other unfinished run has it
 };
 
-/// A part that has ended, with what all ranks know alike of it.
+/// A part that has ended, with what is known of it and equal on all ranks.
 struct Followed {
   const PlanRequest& request;
   const PartPlan& part;
-  std::uint32_t length = 1;               ///< of its chain so far, from the part of the plan on
-  std::span<const std::uint64_t> values;  ///< on which its program decides
+  std::uint32_t length = 1;               ///< parts of its chain so far; the first one is of the plan
+  std::span<const std::uint64_t> values;  ///< the values that its program has given to GraphBuilder::decide
 };
 
 /// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
 /// it, one line of algorithms/methods.def lists it. A method's options are a plain struct; `options` describes it.
-/// Functions that may be null do nothing. They run under the executor's lock and neither block nor call users.
+/// A function that is null does nothing. The functions run under the executor's lock; they neither block nor call
+/// users.
 struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
-  /// Names of what it adds to reports, of which plans know some, the first one too, and kernels count the rest, and of
-  /// what becomes of parts: the first outcome is "dense". Names that end in "_s" are of seconds that kernels took, and
-  /// "entries_result" is of the elements of a rank's output that are not zero: `lacuna perf` has columns for them.
+  /// The names of the numbers that it adds to reports. Plans set some of them, the first one among these; kernels count
+  /// the others. A name that ends in "_s" means seconds that kernels took. "entries_result" means how many elements of
+  /// a rank's output are not zero. `lacuna perf` has columns for both.
   std::span<const std::string_view> numbers{};
+  /// What may become of a part, by PartPlan::outcome. The first one is "dense".
   std::span<const std::string_view> outcomes{};
-  /// Those that serve it.
+  /// The algorithms that serve it.
   std::span<const MethodAlgorithm> algorithms{};
-  /// "option=value,option=value": that show it at work. `lacuna list` names them, and the tests of methods run them.
+  /// Options that show it at work, as "option=value,option=value". `lacuna list` shows them, and the tests of methods
+  /// run them.
   std::span<const std::string_view> examples{};
-  bool takes_entries = false;  ///< its algorithms heed Call::input_entries and output_entries
-  /// New options: a copy, or with all defaults.
+  bool takes_entries = false;  ///< its algorithms use Call::input_entries and output_entries
+  /// Makes new options: a copy of `like`, or all defaults if that is null.
   std::shared_ptr<void> (*make)(const void* like) = nullptr;
-  /// Do these options ask for anything, in some run at least?
+  /// Do these options ask for anything to be given up, in at least one run?
   bool (*is_on)(const void* options) = nullptr;
-  /// The name of the algorithm that serves this call best, which names none.
+  /// The name of the algorithm that serves this call best. It is asked for calls that name no algorithm.
   std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
-  /// Ok, or why this algorithm can't do what the call asks for; the ranges of options are checked beside it.
+  /// Returns ok, or why this algorithm can't do what the call asks for. The ranges of options are checked elsewhere.
   Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
-  /// Does this call, the first of its state, lose nothing where at most so many elements of each rank are not zero? Of
-  /// algorithms whose graphs do not tell; null: it may always lose some.
+  /// Does the first call of a state lose nothing, if at most `entries` elements of each rank are not zero? This is
+  /// asked where graphs do not tell it. Null: a call may always lose something.
   bool (*lossless)(const Call& call, const Hosts& hosts, std::size_t entries) = nullptr;
-  /// Ok, or why the call can't start now: Busy.
+  /// Returns ok, or Busy with the reason why the call can't start now.
   Status (*ready)(const Call& call) = nullptr;
-  /// Makes the arrays that the state of a tensor of so many elements will have, for checkpoints; a call makes what
-  /// lacks.
+  /// Makes the arrays that the state of a tensor of so many elements will have. Checkpoints need them before the first
+  /// call; a call makes those that are missing.
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
   /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
-  /// What follows a part that has ended, or nothing; null: nothing ever. It begins on each rank when the part has ended
-  /// there, and writes the state only if Plan::writes_state says so.
+  /// Returns the part that follows one that has ended, or nothing. It begins on each rank when the part before it has
+  /// ended there. It writes the state only if Plan::writes_state says so. Null: no part follows another.
   std::optional<PartPlan> (*follow)(const Followed& part) = nullptr;
-  /// A run of this call begins.
+  /// Is called when a run of this call begins. `run` stands for the run until `ended` is called with it.
   void (*begun)(const Call& call, const void* run) = nullptr;
-  /// The ranks in a part that is not dense, which draws as so manieth; null: as the algorithm orders them.
+  /// The order of the ranks in a part that is not dense; `draw` is the number of its draw. Null: the algorithm's order.
   Order (*order)(const Binding& binding, std::uint32_t draw) = nullptr;
-  /// A run has ended.
+  /// Is called when a run has ended.
   void (*ended)(const Ended& run) = nullptr;
 
-  /// How the algorithm is called when it serves this method; null: it does not.
+  /// The entry of the algorithm in `algorithms`, or null if it does not serve this method.
   const MethodAlgorithm* find(const Algorithm& algorithm) const;
   const MethodAlgorithm* find(Collective collective, std::string_view algorithm) const;
 };
 
-/// The method of the call that the algorithm serves; null: it runs dense.
+/// The method of the call if the algorithm serves it. Null: the call runs dense.
 inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
   const Method* method = call.options.method.method();
   return method && method->find(algorithm) ? method : nullptr;
 }
-/// Does it ask for anything to be given up, in some run at least?
+/// Do these options ask for anything to be given up, in at least one run?
 inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
 inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
 
-/// The parts of the call's next run: those of its method, or equal shares.
+/// Makes the parts of the call's next run: those of its method, or equal shares without a method.
 void make_plan(const PlanRequest& request, Plan& plan);
 
-/// The ranks in one part of a plan.
+/// The order of the ranks in one part of a plan.
 Order order_of(const Binding& binding, const PartPlan& part);
-/// In the dense call.
+/// The order of the ranks in such a part of the dense call.
 inline Order dense_order(const Binding& binding, const PartPlan& part) {
   return binding.algorithm.order ? binding.algorithm.order(binding, part.draw) : Order(binding.hosts.size());
 }

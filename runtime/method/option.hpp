@@ -15,46 +15,49 @@
 
 namespace lacuna {
 
-/// Pairs of whole numbers, a run of a state and the value that holds from that run on. The runs ascend.
+/// Pairs of whole numbers: a run of a state, and the value that holds from that run on. The runs ascend.
 using OptionPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// The value of an option; of a choice, its name.
+/// The value of an option. A choice is held by its name.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, OptionPairs>;
 
-/// One option of a method, declared once: its options.def makes of it the member of the C++ struct, and this. Texts,
-/// TOML tables, digests, checks and the manual know nothing else of an option.
+/// One option of a method. A line of the method's options.def declares it; both this and the member of the C++ struct
+/// are made of that line. Texts, TOML tables, digests, checks and the manual use nothing else.
 struct Option {
   enum class Kind : std::uint8_t { Flag, Integer, Number, Choice, Pairs };
 
   std::string_view name;
   std::string_view help;
   Kind kind = Kind::Flag;
-  double least = 0, most = 0;  ///< of integers and numbers, and of both in pairs
+  double least = 0, most = 0;  ///< the range of an integer or a number, and of both numbers of a pair
   std::span<const std::string_view> choices{};
   OptionValue (*get)(const void* options) = nullptr;
   void (*set)(void* options, const OptionValue& value) = nullptr;
-  /// Does it change anything as the others are set? What does not is neither in texts nor in digests.
+  /// Does this option change anything, as the other options are set? If not, texts and digests leave it out. Null: it
+  /// always does.
   bool (*counts)(const void* options) = nullptr;
 };
 
-/// "0 .. 1", "static, random or shuffled", "0 or 1", "RUN:VALUE/RUN:VALUE/... of 0 .. 9, each RUN later than ...".
+/// What the option may be, such as "0 .. 1", "static, random or shuffled", "0 or 1", or "RUN:VALUE/RUN:VALUE/... of 0
+/// .. 9, each RUN later than the one before it".
 std::string allowed_text(const Option& option);
-/// As it stands behind `name=`.
+/// The text of a value, as it is written after `name=`.
 std::string value_text(const OptionValue& value);
-/// The inverse; an error says what was given and what is allowed.
+/// Reads a value from its text. An error says what was given and what is allowed.
 Result<OptionValue> parse_value(const Option& option, std::string_view text);
-/// Ok, or why this option can't have this value, which is of its kind.
+/// Returns ok, or why this option can't have this value. The value is of the option's kind.
 Status check_value(const Option& option, const OptionValue& value);
 
-/// Ok, or the first member of the struct that is out of its range.
+/// Checks all members of the struct. The error names the first one that is out of its range.
 Status check_options(std::string_view method, std::span<const Option> options, const void* values);
-/// Sets it, or says why it can't have this value.
+/// Sets the option in the struct, or says why it can't have this value.
 Status set_value(const Option& option, void* values, const OptionValue& value);
-/// Sets `name`; an error names the nearest one that there is.
+/// Sets the option called `name` from its text. If there is no such option, the error names the nearest one.
 Status set_option(std::string_view method, std::span<const Option> options, void* values, std::string_view name,
                   std::string_view text);
 
-/// The names of an enumeration's values, in order: options of its type are choices. Each such enumeration has its own.
+/// The names of an enumeration's values, in order. An option of that type is a choice. Each such enumeration
+/// specialises this.
 template <class Enum>
 inline constexpr std::span<const std::string_view> names_of{};
 
@@ -111,7 +114,7 @@ Struct struct_of(Value Struct::*);
 template <class Struct, class Value>
 Value value_of(Value Struct::*);
 
-/// What an options.def says behind the default of a member.
+/// The range of a member, as an options.def declares it.
 struct Limits {
   double least = 0, most = 0;
 };
