@@ -3,6 +3,7 @@
 # fail. A patch's first line says what is wrong then, its second which tests are run. Usage: run.sh [PATCH...]
 # run.sh --fit: only sees that all patches fit the tree.
 set -euo pipefail
+trap 'printf "%s: line %d failed, so that it ends here\n" "$0" "$LINENO" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [[ ${1:-} == --fit ]]; then
@@ -23,12 +24,18 @@ export CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 
 # Of each patch: a folder of tests/, and which tests of it.
 tests_of() { sed -n '2s/^Tests: //p' "$1"; }
+for patch in "${patches[@]}"; do
+  [[ $(tests_of "$patch") == ?*\ ?* ]] && continue
+  printf '%s: its second line must be "Tests: FOLDER FILTER"\n' "$patch"
+  exit 1
+done
 build() {
   cmake --build --preset release --parallel "$(nproc)" --target "${@/%/_tests}" >"$log" 2>&1 && return
   tail -n 50 "$log"
   return 1
 }
-run() { timeout 600 "build/release/bin/$1_tests" --gtest_fail_fast --gtest_filter="$2" >"$log" 2>&1; }
+# Tests get nothing from the lists that this script reads.
+run() { timeout 600 "build/release/bin/$1_tests" --gtest_fail_fast --gtest_filter="$2" </dev/null >"$log" 2>&1; }
 
 mkdir -p build
 touch build/planted  # where faults were when it was built
@@ -38,9 +45,9 @@ all=$(for patch in "${patches[@]}"; do tests_of "$patch"; done | sort -u)
 mapfile -t folders < <(cut -d' ' -f1 <<<"$all" | sort -u)
 build "${folders[@]}"
 while read -r folder filter; do
-  run "$folder" "$filter" && continue
+  run "$folder" "$filter" && grep -q '^\[==========\] Running [1-9]' "$log" && continue
   tail -n 50 "$log"
-  printf 'without a fault, %s of %s_tests must pass\n' "$filter" "$folder"
+  printf 'without a fault, %s of %s_tests must be there and pass\n' "$filter" "$folder"
   exit 1
 done <<<"$all"
 
@@ -49,14 +56,14 @@ for patch in "${patches[@]}"; do
   read -r folder filter < <(tests_of "$patch")
   sed -n 's|^+++ b/||p' "$patch" >>build/planted
   patch -p1 --silent <"$patch"
-  build "$folder"
+  build "$folder" || { printf '%s does not compile\n' "$patch" && exit 1; }
   if run "$folder" "$filter"; then
     found='NOT FOUND'
     survivors=$((survivors + 1))
   else
-    found=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p' "$log" | head -n 1)
+    found=$(sed -n 's/^\[  FAILED  \] \([^ ,]*\).*/\1/p;T;q' "$log")
   fi
-  printf '%-34s %s\n' "$(basename "$patch" .patch)" "${found:-ended early: $(tail -n 1 "$log")}"
+  printf '%-40s %s\n' "$(basename "$patch" .patch)" "${found:-ended early: $(tail -n 1 "$log")}"
   patch -p1 --silent --reverse <"$patch"
 done
 ((survivors == 0)) || { printf '%d of %d faults are found by no test\n' "$survivors" "${#patches[@]}" && exit 1; }
