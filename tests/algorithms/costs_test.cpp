@@ -40,6 +40,27 @@ TEST(GraphCost, CountsTheFewestAndAllContributionsInWhateverOrder) {
   EXPECT_EQ(cost.contributions, 10u * (1 + 2 + 3));
 }
 
+TEST(GraphCost, OfAPositionAndALengthIsTheSameWhateverWasAskedForBefore) {
+  for (const char* name : {"tree", "ring"}) {
+    const bool is_tree = name == std::string_view("tree");
+    Call call{.collective = is_tree ? Collective::Broadcast : Collective::Allreduce};
+    call.options.algorithm = name;
+    const Algorithm& algorithm = **select_algorithm(call, 5);
+    runtime::GraphCost costs(*graphs_of(algorithm, 5));
+    for (int time = 0; time < 2; ++time) {
+      for (const std::size_t count : {7u, 8u, 1000u}) {
+        for (Rank position = 0; position < 5; ++position) {
+          const runtime::PartCost known = costs.of(position, count);
+          const runtime::PartCost anew = runtime::GraphCost(*graphs_of(algorithm, 5)).of(position, count);
+          EXPECT_EQ(known.sent.elements, anew.sent.elements) << name << " " << position << " " << count;
+          EXPECT_EQ(known.received.elements, anew.received.elements) << name << " " << position << " " << count;
+          EXPECT_EQ(known.contributions, anew.contributions) << name << " " << position << " " << count;
+        }
+      }
+    }
+  }
+}
+
 TEST(Parts, OfBlocksGoByTheLongestOfThoseThatAllRanksKnow) {
   const std::vector<std::size_t> counts = {100, 6400, 0};
   for (const Collective collective : {Collective::Allgatherv, Collective::ReduceScatterv}) {

@@ -28,16 +28,17 @@ std::string name_of(const testing::TestParamInfo<const Method*>& one) { return s
 
 class Methods : public testing::TestWithParam<const Method*> {
  protected:
-  /// Of every example with every allreduce of the method, those that so many ranks accept.
-  std::vector<Example> examples(Rank size, MethodState& state) const {
+  std::vector<Example> examples(Rank size, MethodState& state) const { return examples_of(GetParam(), size, state); }
+  /// Of every example with every allreduce of a method, those that so many ranks accept.
+  static std::vector<Example> examples_of(const Method* method, Rank size, MethodState& state) {
     std::vector<Example> all;
-    for (std::string_view text : GetParam()->examples) {
-      const std::string whole = fmt::format("{}:{}", GetParam()->name, text);
+    for (std::string_view text : method->examples) {
+      const std::string whole = fmt::format("{}:{}", method->name, text);
       const auto options = method_options(whole);
       EXPECT_TRUE(options) << options.status().to_string();
-      for (const MethodAlgorithm& one : GetParam()->algorithms) {
+      for (const MethodAlgorithm& one : method->algorithms) {
         if (one.algorithm->collective != Collective::Allreduce) continue;
-        Example example{GetParam(), *options, one.algorithm, fmt::format("{} {} P={}", one.name, whole, size)};
+        Example example{method, *options, one.algorithm, fmt::format("{} {} P={}", one.name, whole, size)};
         if (select_algorithm(call_of(example, state), size)) all.push_back(std::move(example));
       }
     }
@@ -171,9 +172,11 @@ TEST_P(Methods, StateTheRoundsWhereTheyStateTheBytes) {
   }
 }
 
-/// Three calls of an example on all ranks, in an order that a seed draws, with a state each.
+/// Calls of examples on all ranks, in an order that a seed draws, with a state each.
 struct Calls {
-  Calls(const Example& example, Rank size, RanksOptions options) : ranks(size, options), states(size_t(size)) {
+  Calls(Rank size, RanksOptions options) : ranks(size, options), states(size_t(size)) {}
+  /// With three calls of an example.
+  Calls(const Example& example, Rank size, RanksOptions options) : Calls(size, options) {
     for (unsigned run = 0; run < 3; ++run) call_again(example, run + 5);
   }
   /// On inputs that a seed draws.
@@ -267,6 +270,28 @@ TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
     other.call_again(example, 7);
     ASSERT_EQ(other.outputs.back(), one.outputs.back()) << example.text;
     for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_EQ(*other.states[rank].save(), *one.states[rank].save());
+  }
+}
+
+// The memory of a call that has ended serves the next one, which may be of another method.
+TEST_P(Methods, DoWhatTheyDoAloneAfterACallOfAnyMethod) {
+  MethodState state;
+  for (const Example& example : examples(4, state)) {
+    Calls alone(4, drawn_options(0));
+    alone.call_again(example, 7);
+    for (const Method* other : all_methods()) {
+      for (const Example& before : examples_of(other, 4, state)) {
+        if (before.algorithm != example.algorithm && before.algorithm != other->algorithms.front().algorithm) continue;
+        Calls after(4, drawn_options(0));
+        after.call_again(before, 5);
+        after.states.assign(4, {});
+        after.call_again(example, 7);
+        ASSERT_EQ(after.outputs.back(), alone.outputs.back()) << example.text << " after " << before.text;
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+          ASSERT_EQ(*after.states[rank].save(), *alone.states[rank].save()) << example.text << " after " << before.text;
+        }
+      }
+    }
   }
 }
 

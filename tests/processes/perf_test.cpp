@@ -247,28 +247,31 @@ TEST(Perf, UncheckedResultsHaveNoNumberOfWrongElements) {
   EXPECT_TRUE(alone.says("N/A")) << alone.output();
 }
 
+// Of one call each, also where an iteration has several in flight.
 TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
   const std::string path = testing::TempDir() + "lacuna_perf_" + std::to_string(::getpid()) + ".json";
-  const auto rows = rows_of(perf(2, {"allreduce", "-b", "1K", "-e", "4K", "-n", "2", "-J", path}));
-  std::ifstream file(path);
-  const auto json = nlohmann::json::parse(file);
-  std::remove(path.c_str());
-  EXPECT_EQ(json["version"], version());
-  EXPECT_EQ(json["collective"], "allreduce");
-  EXPECT_EQ(json["ranks"], 2);
-  EXPECT_EQ(json["hosts"].size(), 2u);
-  EXPECT_EQ(json["config"]["iterations"], 2);
-  ASSERT_EQ(json["results"].size(), rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& result = json["results"][i];
-    EXPECT_EQ(result["size"], rows[i].size);
-    EXPECT_EQ(result["count"], rows[i].count);
-    EXPECT_EQ(result["type"], rows[i].type);
-    EXPECT_EQ(result["payload_bytes_per_rank"], rows[i].payload);
-    EXPECT_NEAR(result["out_of_place"]["time"].get<double>(), rows[i].figures[0], 0.006);
-    EXPECT_NEAR(result["in_place"]["bus_bw"].get<double>(), rows[i].figures[6], 0.006);
-    EXPECT_EQ(result["in_place"]["nwrong"], 0);
-    EXPECT_EQ(result["in_place"]["payload_bytes"], rows[i].payload) << "of each timed call as of one";
+  for (const char* in_flight : {"1", "3"}) {
+    const auto rows = rows_of(perf(2, {"allreduce", "-b", "1K", "-e", "4K", "-n", "2", "-m", in_flight, "-J", path}));
+    std::ifstream file(path);
+    const auto json = nlohmann::json::parse(file);
+    std::remove(path.c_str());
+    EXPECT_EQ(json["version"], version());
+    EXPECT_EQ(json["collective"], "allreduce");
+    EXPECT_EQ(json["ranks"], 2);
+    EXPECT_EQ(json["hosts"].size(), 2u);
+    EXPECT_EQ(json["config"]["iterations"], 2);
+    ASSERT_EQ(json["results"].size(), rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto& result = json["results"][i];
+      EXPECT_EQ(result["size"], rows[i].size);
+      EXPECT_EQ(result["count"], rows[i].count);
+      EXPECT_EQ(result["type"], rows[i].type);
+      EXPECT_EQ(result["payload_bytes_per_rank"], rows[i].payload);
+      EXPECT_NEAR(result["out_of_place"]["time"].get<double>(), rows[i].figures[0], 0.006);
+      EXPECT_NEAR(result["in_place"]["bus_bw"].get<double>(), rows[i].figures[6], 0.006);
+      EXPECT_EQ(result["in_place"]["nwrong"], 0);
+      EXPECT_EQ(result["in_place"]["payload_bytes"], rows[i].payload) << in_flight << " in flight";
+    }
   }
 }
 

@@ -54,6 +54,31 @@ TEST_P(TransportConformance, EagerMessagesOfAllSizesArriveIntact) {
   fleet.drive_until([&] { return fleet[0].pending() == 0; });
 }
 
+// What one message has used serves the next one, which may go in another way.
+TEST_P(TransportConformance, MessagesOfBothDeliveriesThatFollowEachOtherArriveOnceEachAndIntact) {
+  constexpr std::size_t size = 48;
+  constexpr auto eager = Delivery::Eager, offered = Delivery::Descriptor;
+  const std::vector<std::vector<Delivery>> groups = {
+      {offered}, {eager}, {offered, offered, eager}, {eager, eager}, {offered, eager, offered, offered}};
+  Fleet fleet(GetParam(), 2);
+  std::uint64_t key = 0;
+  for (int round = 0; round < 5; ++round) {
+    for (const std::vector<Delivery>& group : groups) {
+      std::set<std::uint64_t> sent, came;
+      for (const Delivery delivery : group) {
+        sent.insert(++key);
+        fleet[0].send(1, header_for(key), pattern(size, key), delivery);
+      }
+      fleet.drive_until([&] { return fleet[0].pending() == 0 && fleet[1].arrived.size() == group.size(); });
+      for (const Node::Arrived& message : std::exchange(fleet[1].arrived, {})) {
+        ASSERT_TRUE(intact(message, size)) << "round " << round << " key " << key_of(message.header);
+        came.insert(key_of(message.header));
+      }
+      ASSERT_EQ(came, sent) << "round " << round;
+    }
+  }
+}
+
 TEST_P(TransportConformance, ManyMessagesInFlightArriveOnceEach) {
   constexpr std::uint64_t messages = 3000;
   Fleet fleet(GetParam(), 2);

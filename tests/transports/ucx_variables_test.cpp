@@ -47,5 +47,23 @@ TEST(UcxVariables, AreSetForTheDevicesThatUcxMayTakeAndForNoOthers) {
   for (const Case& one : cases) EXPECT_EQ(families_set_for(one.devices), one.families) << "UCX_TLS=" << one.devices;
 }
 
+/// How UCX starts on one host by TCP alone where UCX_NET_DEVICES is this, or not set.
+std::string started_over(const std::string& devices) {
+  Process alone([&](const Process::Say& say) {
+    ::setenv("UCX_TLS", "tcp", 1);
+    ::unsetenv("UCX_NET_DEVICES");
+    if (!devices.empty()) ::setenv("UCX_NET_DEVICES", devices.c_str(), 1);
+    const auto transport = make_ucx({.on_one_host = true});
+    say(transport ? "it starts" : "it does not");
+  });
+  return alone.line();
+}
+
+TEST(UcxVariables, TheDevicesThatTheUserNamesServeAlsoOnOneHost) {
+  EXPECT_EQ(started_over(""), "it starts");
+  EXPECT_EQ(started_over("lo"), "it starts");
+  EXPECT_EQ(started_over("nothing0"), "it does not");
+}
+
 }  // namespace
 }  // namespace lacuna::test

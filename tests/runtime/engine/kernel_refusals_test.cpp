@@ -219,53 +219,65 @@ TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldW
   }
 }
 
+/// A communicator of one rank: of a job of one, or of the last rank of a larger job, in which others would be told.
 struct LoneChoice {
-  explicit LoneChoice(RanksOptions options) : ranks(1, options) {}
+  LoneChoice(Rank processes, const RanksOptions& options)
+      : ranks(processes, options), own(ranks.executor(processes - 1), 99, Group({processes - 1}, processes), Hosts(1)) {
+    ranks.executor(processes - 1).set_reporter([this](const runtime::Trouble&) { ++reports; });
+  }
 
-  runtime::Communicator& communicator() { return ranks.communicator(0); }
-  Status end_of(runtime::Run& run) { return communicator().wait(run, std::nullopt); }
+  Status end_of(runtime::Run& run) { return own.wait(run, std::nullopt); }
+  std::string refusal() const {
+    return fmt::format("invalid argument: rank {}: choose: {}", ranks.size() - 1, refused);
+  }
 
   Numbers input = Numbers(64, -5), output = Numbers(64);
+  int reports = 0;
   Ranks ranks;
+  runtime::Communicator own;
 };
 
-/// So that many parts are in flight, all of which refuse; at once or later.
-std::vector<RanksOptions> lone_options() {
-  std::vector<RanksOptions> all(3, RanksOptions{.executor = quick_executor()});
-  all[1].executor.chunk_bytes = 64;
-  all[1].executor.parts_in_flight = 3;
-  all[2] = all[1];
-  all[2].executor.compute = delayed_compute;
+/// So that many parts are in flight, all of which refuse; at once or later. In jobs of so many processes.
+std::vector<std::pair<Rank, RanksOptions>> lone_options() {
+  RanksOptions one_part{.executor = quick_executor()}, many_parts = one_part, later_parts = one_part;
+  many_parts.executor.chunk_bytes = later_parts.executor.chunk_bytes = 64;
+  many_parts.executor.parts_in_flight = later_parts.executor.parts_in_flight = 3;
+  later_parts.executor.compute = delayed_compute;
+  std::vector<std::pair<Rank, RanksOptions>> all;
+  for (const Rank processes : {1, 3}) {
+    for (const RanksOptions& options : {one_part, many_parts, later_parts}) all.emplace_back(processes, options);
+  }
   return all;
 }
 
 TEST(Kernels, OnOneRankWhatMayNotBeGivenEndsTheCallOnly) {
-  for (const RanksOptions& options : lone_options()) {
-    LoneChoice one(options);
+  for (const auto& [processes, options] : lone_options()) {
+    LoneChoice one(processes, options);
     for (const bool again : {false, true}) {
-      runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
-      EXPECT_EQ(one.end_of(*run).to_string(), fmt::format("invalid argument: rank 0: choose: {}", refused)) << again;
-      EXPECT_TRUE(one.communicator().reclaimed(*run));
-      one.communicator().release(*run);
+      runtime::Run* run = *one.own.post(choosy_call(one.input, one.output), choosy);
+      EXPECT_EQ(one.end_of(*run).to_string(), one.refusal()) << again;
+      EXPECT_TRUE(one.own.reclaimed(*run));
+      one.own.release(*run);
     }
     one.input.assign(64, 7);
-    runtime::Run* run = *one.communicator().post(choosy_call(one.input, one.output), choosy);
+    runtime::Run* run = *one.own.post(choosy_call(one.input, one.output), choosy);
     EXPECT_TRUE(one.end_of(*run));
     EXPECT_EQ(one.output, one.input);
+    EXPECT_EQ(one.reports, 0);
   }
 }
 
 TEST(Kernels, APreparedCallThatWasRefusedOnOneRankCanBeStartedAgain) {
-  for (const RanksOptions& options : lone_options()) {
-    LoneChoice one(options);
-    runtime::Run* run = *one.communicator().prepare(choosy_call(one.input, one.output), choosy);
-    ASSERT_TRUE(one.communicator().start(*run));
+  for (const auto& [processes, options] : lone_options()) {
+    LoneChoice one(processes, options);
+    runtime::Run* run = *one.own.prepare(choosy_call(one.input, one.output), choosy);
+    ASSERT_TRUE(one.own.start(*run));
     EXPECT_EQ(one.end_of(*run).code(), Code::InvalidArgument);
     one.input.assign(64, 7);
-    ASSERT_TRUE(one.communicator().start(*run));
+    ASSERT_TRUE(one.own.start(*run));
     EXPECT_TRUE(one.end_of(*run));
     EXPECT_EQ(one.output, one.input);
-    one.communicator().release(*run);
+    one.own.release(*run);
   }
 }
 

@@ -75,6 +75,29 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
   static_cast<void>(executor.close(0ms));
 }
 
+TEST(UnmetDeadlines, OneLookEndsAllMessagesThatAreLateAndNoOthersWhicheverTheyAre) {
+  constexpr unsigned messages = 5;
+  for (unsigned late = 0; late < 1u << messages; ++late) {  // bit i: of message i
+    HandClock clock;
+    LoneRank rank(2, timed_by(clock));
+    Floats data(10);
+    std::vector<const runtime::Run*> runs;
+    for (unsigned i = 0; i < messages; ++i) {
+      const auto deadline = late >> i & 1u ? 100ms : 200ms;
+      const auto posted = rank.communicator.post(Receive{
+          .data = data.data(), .count = 10, .from = 1, .tag = static_cast<int>(i), .options = {.deadline = deadline}});
+      ASSERT_TRUE(posted);
+      runs.push_back(*posted);
+    }
+    clock.move(100ms);
+    rank.progress();
+    for (unsigned i = 0; i < messages; ++i) EXPECT_EQ(runs[i]->finished, late >> i & 1u) << late << " message " << i;
+    clock.move(100ms);
+    rank.progress();
+    for (const runtime::Run* run : runs) EXPECT_EQ(run->status.code(), Code::TimedOut) << late;
+  }
+}
+
 TEST(UnmetDeadlines, PostsThatMoveNothingDoNotHideAStall) {
   HandClock clock;
   runtime::ExecutorOptions options = timed_by(clock);

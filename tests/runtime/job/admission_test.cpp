@@ -74,6 +74,35 @@ TEST(Admission, RanksThatComeTogetherAreAllKept) {
   }
 }
 
+/// What a connection is told once it has been greeted, if anything; then it ends.
+std::string told_after_greeting(Channel& channel) {
+  const Frame frame = next_frame(channel);
+  if (frame.kind == 0) return "(nothing)";
+  const auto refused = admission::read_refused(frame);
+  return refused ? refused->to_string() : "something else";
+}
+
+TEST(Admission, WhyAJobFailsIsToldToThoseThatHoldTheKeyAndToNoStranger) {
+  const ReservedPort port;
+  Process first = start(job(0, 3, port.store(), 1500ms));
+  Channel stranger = connect_raw(port), impostor = connect_raw(port), member = connect_raw(port);
+  ASSERT_TRUE(admission::read_hello(next_frame(stranger)));
+  ASSERT_TRUE(admission::read_hello(next_frame(impostor)));
+  admission::send(impostor, admission::Claim{.rank = 2, .size = 3});
+  expect_contains(told_after_greeting(impostor), "wrong key");
+  const auto hello = admission::read_hello(next_frame(member));
+  ASSERT_TRUE(hello);
+  admission::Claim claim{.rank = 1, .size = 3};
+  claim.proof = *admission::prove("the right key", admission::Speaker::Guest, hello->nonce, claim);
+  admission::send(member, claim);
+  ASSERT_TRUE(admission::read_admitted(next_frame(member)));
+  expect_contains(first.line(), "timed out: ranks 1, 2 did not come");
+  expect_contains(told_after_greeting(member), "timed out: ranks 1, 2 did not come");
+  first.signal(SIGKILL);
+  EXPECT_EQ(told_after_greeting(stranger), "(nothing)");
+  EXPECT_EQ(told_after_greeting(impostor), "(nothing)");
+}
+
 TEST(Admission, AnotherProtocolVersionIsRefusedByItsNumber) {
   const ReservedPort port;
   Process first = start(job(0, 2, port.store(), 500ms));

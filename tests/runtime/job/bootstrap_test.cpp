@@ -196,6 +196,47 @@ TEST(Bootstrap, MissingRanksAreNamedOnAllRanksAtTheFirstDeadline) {
   for (Process* rank : {&first, &one}) expect_contains(rank->line(), "timed out: ranks 2-4 did not come to the store");
 }
 
+TEST(Bootstrap, TheRankWithTheLeastTimeEndsTheWaitInWhateverOrderTheyCome) {
+  const ReservedPort ports[3];
+  std::vector<Process> ranks;
+  for (Rank hurried = 1; hurried <= 3; ++hurried) {
+    const std::string store = ports[hurried - 1].store();
+    ranks.push_back(start(job(0, 5, store, 60s)));
+    for (Rank rank = 1; rank <= 3; ++rank) {
+      ranks.push_back(start(job(rank, 5, store, rank == hurried ? 2s : 60s), rank * 100ms));
+    }
+  }
+  for (Process& rank : ranks) expect_contains(rank.line(), "timed out: rank 4 did not come to the store");
+}
+
+TEST(Bootstrap, AllRanksHoldWhatRankZeroHasDecidedAndWhatEachRankHasToldOfItself) {
+  const ReservedPort port;
+  std::vector<Membership> seen(3);
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      Job mine = job(rank, 3, port.store());
+      mine.silence = std::chrono::seconds(20 + rank);
+      mine.machine = 100 + static_cast<std::uint64_t>(rank);
+      Result<Membership> membership = join(mine, address_of(rank));
+      ASSERT_TRUE(membership) << membership.status().to_string();
+      seen[static_cast<std::size_t>(rank)] = *std::move(membership);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (Rank rank = 0; rank < 3; ++rank) {
+    const Membership& one = seen[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(one.rank, rank);
+    EXPECT_EQ(one.size, 3);
+    EXPECT_EQ(one.nonce, seen[0].nonce);
+    EXPECT_EQ(one.silence, 20s) << "rank 0's, on rank " << rank;
+    EXPECT_TRUE(one.on_one_host);
+    EXPECT_EQ(one.hosts, (std::vector<std::string>{"host0", "host1", "host2"}));
+    EXPECT_EQ(one.machines, (std::vector<std::uint64_t>{100, 101, 102}));
+    EXPECT_EQ(one.addresses, (std::vector<std::vector<std::byte>>{bytes_of(0), bytes_of(1), bytes_of(2)}));
+  }
+}
+
 TEST(Bootstrap, ARankThatCameAndWentMayComeAgain) {
   const ReservedPort port;
   Process first = start(job(0, 3, port.store()));

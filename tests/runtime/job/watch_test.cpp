@@ -98,6 +98,23 @@ TEST(WatchOfThreads, AnExpiryDuringAStallIsNotThrottled) {
   job.expect_verdict_everywhere("timed out: call 3 ran out of time on rank 1: barrier; ranks 0, 1 have not posted it");
 }
 
+// Rank 3 does not answer, so that rank 0 still asks about the stall when the deadline passes on another rank.
+TEST(WatchOfThreads, AnExpiryIsOfTheRankThatReportsItThoughAnotherOneHasReportedAStall) {
+  for (const std::size_t stalled : {0u, 1u, 2u}) {
+    for (const std::size_t expired : {0u, 1u, 2u}) {
+      Local job(4, {.gather = 200ms});
+      job.post_everywhere(3);
+      job.clients[3].answer(false);
+      job.watches[stalled]->report(trouble(Kind::Stalled, 3, "waits"));
+      while (job.clients[0].questions() == 0) std::this_thread::yield();
+      job.watches[expired]->report(trouble(Kind::Expired, 3, "is late"));
+      job.expect_verdict_everywhere_but(3, "timed out: call 3 ran out of time on rank " + std::to_string(expired) +
+                                               ": is late; rank 3 did not answer");
+      job.clients[3].answer(true);
+    }
+  }
+}
+
 TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
   Local job(4);
   std::vector<std::thread> threads;

@@ -59,6 +59,12 @@ TEST(OptionLimits, AreAllowedAndWhatIsBeyondThemIsNot) {
         {"2:1", false},
         {"2:6", false},
         {"2:2/1:2", false},
+        {"3:2/2:2", false},
+        {"3:2/3:2", false},
+        {"3:2/3:4", false},
+        {"3:2/4:2", true},
+        {"2:2/3:2/3:3", false},
+        {"2:2/3:2/4:3", true},
         {"2:2/2:6", false},
         {"1:2/2:2", false},
         {"2:2/5:5", true},
@@ -79,7 +85,12 @@ TEST(OptionLimits, HoldForMembersThatTheProgramSets) {
                             Given{.pairs = {{6, 2}}},
                             Given{.pairs = {{2, 1}}},
                             Given{.pairs = {{2, 6}}},
+                            Given{.number = std::numeric_limits<double>::quiet_NaN()},
+                            Given{.number = std::numeric_limits<double>::infinity()},
                             Given{.pairs = {{2, 2}, {1, 2}}},
+                            Given{.pairs = {{3, 2}, {2, 2}}},
+                            Given{.pairs = {{3, 2}, {3, 2}}},
+                            Given{.pairs = {{3, 2}, {4, 2}, {4, 3}}},
                             Given{.pairs = {{2, 2}, {2, 6}}}};
   for (const Given& given : wrong) {
     EXPECT_EQ(check_options("method", options, &given).code(), Code::InvalidArgument) << with(given).text();

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <set>
+#include <utility>
 
 #include "tests/support/calls.hpp"
 
@@ -39,6 +40,39 @@ TEST(Tracer, ACopyHasTheBytesThatItCopies) {
   Ranks ranks(2, traced(1000));
   for (const Status& status : ranks.run({call, call})) EXPECT_TRUE(status) << status.to_string();
   for (Rank rank : {0, 1}) EXPECT_EQ(bytes_of(ranks, rank, StepKind::Copy), std::vector<std::uint64_t>{12});
+}
+
+/// The other ranks that the events of a rank name, with the kinds of events.
+std::set<std::pair<Tracer::Kind, Rank>> peers_of(Ranks& ranks, Rank rank) {
+  std::set<std::pair<Tracer::Kind, Rank>> peers;
+  for (const Tracer::Event& event : ranks.executor(rank).tracer()->events()) {
+    const bool is_message = event.kind == Tracer::Kind::CallPosted && event.call_kind != runtime::RunKind::Collective;
+    const bool is_step = event.kind == Tracer::Kind::StepStarted || event.kind == Tracer::Kind::StepEnded ||
+                         event.kind == Tracer::Kind::Sent;
+    const bool has_peer = is_step && event.step_kind <= StepKind::ReceiveReduce;
+    if (is_message || has_peer) peers.emplace(event.kind, event.peer);
+  }
+  return peers;
+}
+
+// The two ends of a message's arrow find each other by the job's ranks, whatever the group.
+TEST(Tracer, EventsOfAGroupNameTheRanksOfTheJob) {
+  const Group group({3, 1}, 4);
+  Ranks ranks(4, traced(1000));
+  runtime::Communicator first(ranks.executor(3), 99, group, Hosts(2)), second(ranks.executor(1), 99, group, Hosts(2));
+  const std::vector<float> input(8, 1), letter(8, 5);
+  std::vector<float> outputs[2] = {std::vector<float>(8), std::vector<float>(8)}, got(8);
+  const runtime::Run& one = must_post(first, allreduce_call(input, outputs[0]));
+  const runtime::Run& other = must_post(second, allreduce_call(input, outputs[1]));
+  ASSERT_TRUE(first.post(Send{.data = letter.data(), .count = 8, .to = 1}));
+  const auto receive = second.post(Receive{.data = got.data(), .count = 8, .from = 0});
+  ASSERT_TRUE(ranks.sweep_until([&] { return one.finished && other.finished && (*receive)->finished; }));
+  EXPECT_EQ(got, letter);
+  for (const auto& [rank, peer] : {std::pair<Rank, Rank>(3, 1), {1, 3}}) {
+    const auto peers = peers_of(ranks, rank);
+    EXPECT_EQ(peers.size(), 4u) << "of each kind of event";
+    for (const auto& [kind, named] : peers) EXPECT_EQ(named, peer) << static_cast<int>(kind);
+  }
 }
 
 TEST(Tracer, KeepsAsManyEventsAsItHasRoomForAndCountsTheOthers) {

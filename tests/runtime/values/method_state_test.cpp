@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/values/digest.hpp"
@@ -56,6 +58,17 @@ TEST(SavedState, LengthsEndWhereItsBytesDo) {
       saved.set(place, value);
       EXPECT_EQ(saved.restored().is_ok(), value == right) << "word " << place << " is " << value;
     }
+  }
+}
+
+TEST(SavedState, HasOneArrayOfEachName) {
+  for (const std::string_view second : {"residual", "residual2", "momentum", ""}) {
+    MethodState state;
+    for (const std::string_view name : {std::string_view("residual"), second}) {
+      state.arrays.push_back({.name = std::string(name), .dtype = Dtype::F32, .own = true, .bytes = {}});
+    }
+    MethodState restored;
+    EXPECT_EQ(restored.restore(*state.save(""), "").is_ok(), second != "residual") << second;
   }
 }
 
