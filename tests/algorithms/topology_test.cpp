@@ -1,8 +1,11 @@
 #include "algorithms/topology/topology.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <set>
 
 namespace lacuna {
@@ -145,6 +148,54 @@ TEST(Topology, WhatIsNoneIsRefusedWithWhatWasGivenAndWhatIsAllowed) {
   refused(Topology::from_neighbours({{1, 1}, {0}}), "position 0 has neighbour 1 twice; it must have it once");
   refused(Topology::from_neighbours({{1}, {0}, {}}),
           "no way leads from position 0 to 2; all positions must be connected");
+}
+
+TEST(Topology, ListsNameNoPositionBeforeTheFirstOrBehindTheLast) {
+  constexpr Rank least = std::numeric_limits<Rank>::min(), most = std::numeric_limits<Rank>::max();
+  for (const Rank size : {1, 2, 3, 8}) {
+    for (const Rank none : {least, -2, -1, size, size + 1, most}) {
+      for (Rank at = 0; at < size; ++at) {
+        const auto refused = [&](const Result<Topology>& topology) {
+          ASSERT_FALSE(topology) << none << " at " << at << " of " << size;
+          EXPECT_EQ(topology.status().code(), Code::InvalidArgument);
+          EXPECT_NE(topology.status().message().find(fmt::format(" {}, must be ", none)), std::string::npos)
+              << topology.status().message();
+        };
+        const auto i = static_cast<std::size_t>(at);
+        Ranks order(static_cast<std::size_t>(size)), parents(order.size(), 0);
+        std::iota(order.begin(), order.end(), 0);
+        order[i] = none;
+        refused(Topology::ring(order));
+        parents[0] = -1;
+        parents[i] = none;
+        if (none != -1) refused(Topology::from_parents(parents));  // -1 is the root's
+        Lists lists(order.size());
+        lists[i] = {none};
+        refused(Topology::from_children(lists));
+        refused(Topology::from_neighbours(lists));
+      }
+    }
+  }
+}
+
+TEST(Topology, OfTwoPositionsEachMayNameTheOther) {
+  EXPECT_EQ(Topology::ring({1, 0})->neighbours(1), (Ranks{0}));
+  EXPECT_EQ(Topology::from_parents({1, -1})->parent(0), 1);
+  EXPECT_EQ(Topology::from_children({{}, {0}})->parent(0), 1);
+  EXPECT_EQ(Topology::from_neighbours({{1}, {0}})->neighbours(0), (Ranks{1}));
+}
+
+TEST(Topology, ATorusOfMorePositionsThanCountIsRefused) {
+  constexpr Rank most = std::numeric_limits<Rank>::max();
+  for (const auto& [rows, columns] : {std::pair<Rank, Rank>{1 << 16, 1 << 15},
+                                      {1 << 15, 1 << 16},
+                                      {46341, 46341},
+                                      {most, 2},
+                                      {2, most},
+                                      {most, most},
+                                      {1 << 30, 4}}) {
+    EXPECT_FALSE(Topology::torus(rows, columns)) << rows << " x " << columns;
+  }
 }
 
 TEST(Hosts, AreNumberedByTheirFirstRankAndKnowWhetherTheyAreEven) {

@@ -1,8 +1,13 @@
 #include "tests/kernels/backends.hpp"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include <array>
+#include <filesystem>
 #include <thread>
 
+#include "kernels/entry.hpp"
 #include "kernels/processor.hpp"
 #include "runtime/config/config.hpp"
 
@@ -86,6 +91,41 @@ TEST(Backends, KokkosIsRefusedWithTheWayToGetItWhereItsLibraryIsNot) {
   if (kokkos) return;
   EXPECT_EQ(kokkos.status().code(), Code::Unsupported);
   EXPECT_NE(kokkos.status().message().find("LACUNA_KOKKOS=ON"), std::string::npos) << kokkos.status().message();
+}
+
+/// The entry of the library that has these kernels; null where they are a part of the core.
+BackendEntry* entry_of(const std::string& name) {
+  Dl_info core{};
+  EXPECT_NE(::dladdr(reinterpret_cast<void*>(&backend_named), &core), 0);
+  const std::string file = name == "kokkos" ? "liblacuna_kokkos.so" : fmt::format("liblacuna_kernels_{}.so", name);
+  const std::filesystem::path beside = std::filesystem::canonical(core.dli_fname).parent_path() / file;
+  if (!std::filesystem::exists(beside)) return nullptr;
+  void* const library = ::dlopen(beside.c_str(), RTLD_NOW | RTLD_LOCAL);
+  EXPECT_NE(library, nullptr) << beside;
+  return library == nullptr ? nullptr : reinterpret_cast<BackendEntry*>(::dlsym(library, backend_entry_name));
+}
+
+TEST(Backends, ALibraryServesTheCoreOfItsOwnVersionOnly) {
+  const std::string says = "it belongs to lacuna ";
+  std::size_t libraries = 0;
+  for (const std::string& name : backend_names()) {
+    const Backend& served = backend_to_test(name);  // the core has loaded it
+    BackendEntry* const entry = entry_of(name);
+    if (entry == nullptr) continue;
+    ++libraries;
+    const OpenedBackend refused = entry("", MemoryKind::Host);
+    EXPECT_EQ(refused.backend, nullptr) << name;
+    ASSERT_TRUE(refused.problem != nullptr && std::string(refused.problem).starts_with(says)) << name;
+    const std::string version = std::string(refused.problem).substr(says.size());
+    for (const std::string& other :
+         {version + "0", version + " ", "0" + version, version.substr(0, version.size() - 1), version.substr(1)}) {
+      const OpenedBackend opened = entry(other.c_str(), MemoryKind::Host);
+      EXPECT_EQ(opened.backend, nullptr) << name << " for the core of " << other;
+      EXPECT_EQ(std::string(opened.problem == nullptr ? "nothing" : opened.problem), says + version);
+    }
+    EXPECT_EQ(entry(version.c_str(), MemoryKind::Host).backend, &served) << name;
+  }
+  EXPECT_EQ(libraries, backend_names().size() - 1) << "all but the baseline's are libraries";
 }
 
 /// What threads compute at the same time by one backend.

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -43,6 +46,31 @@ TEST(Elements, WhatIsVisitedMayBeReturnedByReference) {
   double number = 0;
   auto&& same = with_element(Dtype::F32, [&](auto) -> double& { return number; });
   EXPECT_EQ(&same, &number);
+}
+
+/// Of the magnitudes of a type, by their numbers: also of those that lie between two, below the least and above the
+/// largest.
+TEST(Elements, AMagnitudeIsTheLargestThatIsNoMoreThanItsNumber) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (Dtype dtype : {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16}) {
+    std::vector<double> numbers = {0, 1, 1.0 / 3, 2.0 / 3, 65504, 65519.99, 65520, 65536, 1e-300, 1e300, infinity};
+    const std::uint64_t infinite = magnitude_of(dtype, infinity);
+    for (const std::uint64_t magnitude :
+         {std::uint64_t{1}, std::uint64_t{2}, infinite / 2, infinite - 2, infinite - 1}) {
+      const double number = number_of_magnitude(dtype, magnitude), next = number_of_magnitude(dtype, magnitude + 1);
+      for (const double near : {number, std::nextafter(number, 0.0), std::nextafter(number, infinity)}) {
+        numbers.push_back(near);
+      }
+      if (std::isinf(next)) continue;
+      numbers.insert(numbers.end(), {std::midpoint(number, next), number + (next - number) * 0.75});
+    }
+    for (const double number : numbers) {
+      const std::uint64_t magnitude = magnitude_of(dtype, number);
+      EXPECT_LE(number_of_magnitude(dtype, magnitude), number) << to_string(dtype) << " " << number;
+      if (magnitude == infinite) continue;
+      EXPECT_GT(number_of_magnitude(dtype, magnitude + 1), number) << to_string(dtype) << " " << number;
+    }
+  }
 }
 
 }  // namespace

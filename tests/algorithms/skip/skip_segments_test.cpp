@@ -95,6 +95,25 @@ TEST(SkipSegments, EachElementOfASkippedOneLacksTheRanksBehindItsOwner) {
   }
 }
 
+/// Of one segment and a protected one behind it.
+TEST(SkipSegments, ASegmentIsSmallIfItHasFewerBytesThanSmallSays) {
+  constexpr Rank size = 4;
+  constexpr std::size_t element = sizeof(std::int64_t), others = 100;
+  for (std::size_t small : {std::size_t{0}, std::size_t{1}, 8 * element - 1, 8 * element, 8 * element + 1}) {
+    for (std::size_t count : {1u, 7u, 8u, 9u}) {
+      DecodingRig rig(size, count + others);
+      Call call = call_of({.steps = size - 1, .small = small, .segments = segments_of({count, others}, skip, never)});
+      call.dtype = Dtype::I64;
+      rig.run(rig.calls_with(call));
+      const bool is_small = count * element < small;
+      each_element(count, element, size, nullptr, [&](std::size_t i, Rank owner) {
+        const std::int64_t expected = is_small ? (1 << size) - 1 : 1 << owner;
+        for (const auto& output : rig.outputs) ASSERT_EQ(output[i], expected) << count << " elements, small " << small;
+      });
+    }
+  }
+}
+
 TEST(SkipSegments, AThousandBiasesCostTheMessagesOfOne) {
   SkipRig<float> rig(4);
   std::vector<std::size_t> counts;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
@@ -99,6 +100,28 @@ TEST_F(Gradients, WhatIsRecordedIsReadAgain) {
       EXPECT_EQ(read<float>(step, rank, "weights", Dtype::F32), weights(step, rank));
       EXPECT_EQ(read<std::uint16_t>(step, rank, "biases", Dtype::BF16), biases(step, rank));
     }
+  }
+}
+
+/// Names of steps have six digits, or more where the number has.
+TEST_F(Gradients, StepsOfAnyNumberOfDigitsAscendByNumberAndEachHasItsOwnMark) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  GradientLayout many = layout();
+  many.steps = {0, 9, 10, 99999, 100000, 999999, 1000000, 1000001, 10000000, most - 1, most};
+  for (const std::int64_t marked : many.steps) {
+    ASSERT_TRUE(make_gradient_file(path(), many));
+    ASSERT_TRUE(mark_recorded(path(), marked));
+    EXPECT_EQ(GradientFile::open(path())->steps(), std::vector<std::int64_t>{marked});
+  }
+  many.steps.resize(many.steps.size() - 2);  // of which the fixture has numbers
+  ASSERT_TRUE(make_gradient_file(path(), many));
+  for (const std::int64_t step : many.steps) {
+    ASSERT_TRUE(write(step, 1));
+    ASSERT_TRUE(mark_recorded(path(), step));
+  }
+  EXPECT_EQ(GradientFile::open(path())->steps(), many.steps);
+  for (const std::int64_t step : many.steps) {
+    EXPECT_EQ(read<float>(step, 1, "weights", Dtype::F32), weights(step, 1)) << step;
   }
 }
 

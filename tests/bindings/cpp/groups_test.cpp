@@ -171,6 +171,40 @@ TEST_P(Groups, MessagesGoToTheRanksOfTheirGroupAndAProbeSeesThoseOfItsRank) {
   });
 }
 
+/// Each rank sends each other one bytes of a number of their own.
+TEST_P(Groups, CountersOfAPeerAreThoseOfTheRankThatHasItsNumberInTheGroup) {
+  auto ranks = ranks_of(4);
+  on_each(ranks, [](Communicator& group) {
+    const auto bytes_of = [](Rank from, Rank to) {
+      return from == to ? std::size_t{0} : static_cast<std::size_t>(100 * (from + 1) + 10 * to);
+    };
+    const Rank me = group.rank();
+    std::vector<Counters> before;
+    for (Rank peer = 0; peer < group.size(); ++peer) before.push_back(group.counters(peer));
+    const Counters all_before = group.counters();
+    EXPECT_EQ(group.call(barrier()).to_string(), "ok") << "nobody has sent anything before";
+    std::vector<std::vector<std::uint8_t>> buffers;
+    std::vector<Request> requests;
+    std::size_t sent = 0, received = 0;
+    for (Rank peer = 0; peer < group.size(); ++peer) {
+      if (peer == me) continue;
+      requests.push_back(*group.start_receive<std::uint8_t>(buffers.emplace_back(bytes_of(peer, me)), peer, 1));
+      requests.push_back(*group.start_send<std::uint8_t>(buffers.emplace_back(bytes_of(me, peer)), peer, 1));
+      sent += bytes_of(me, peer);
+      received += bytes_of(peer, me);
+    }
+    for (Request& request : requests) EXPECT_EQ(request.wait().to_string(), "ok");
+    EXPECT_EQ(group.call(barrier()).to_string(), "ok");
+    for (Rank peer = 0; peer < group.size(); ++peer) {
+      const Counters now = group.counters(peer), &then = before[static_cast<std::size_t>(peer)];
+      EXPECT_EQ(now.payload_sent - then.payload_sent, bytes_of(me, peer)) << me << " to " << peer;
+      EXPECT_EQ(now.payload_received - then.payload_received, bytes_of(peer, me)) << peer << " to " << me;
+    }
+    EXPECT_EQ(group.counters().payload_sent - all_before.payload_sent, sent);
+    EXPECT_EQ(group.counters().payload_received - all_before.payload_received, received);
+  });
+}
+
 /// Whose terms are missing where on rank 0.
 using Missing = std::vector<std::pair<Rank, std::size_t>>;
 

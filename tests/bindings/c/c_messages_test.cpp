@@ -1,0 +1,85 @@
+// What becomes of a message's options in C.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "tests/bindings/c/c_given.hpp"
+
+namespace lacuna {
+namespace {
+
+using test::Given;
+using Clock = std::chrono::steady_clock;
+
+class CMessages : public test::OneCRank {
+ protected:
+  /// What ends until so many have, by token; nothing more than that comes afterwards.
+  std::map<std::uint64_t, lacuna_status> completions(std::size_t wanted) {
+    std::map<std::uint64_t, lacuna_status> all;
+    const auto until = Clock::now() + std::chrono::seconds(20);
+    for (std::size_t idle = 0; (all.size() < wanted || idle < 10) && Clock::now() < until;) {
+      std::int32_t found = 0;
+      std::uint64_t token = 0;
+      lacuna_status outcome = LACUNA_INTERNAL;
+      EXPECT_EQ(lacuna_next_completion(rank_, &found, &token, &outcome), LACUNA_OK);
+      if (found) {
+        EXPECT_TRUE(all.emplace(token, outcome).second) << token << " comes twice";
+      } else {
+        EXPECT_EQ(lacuna_progress(rank_, nullptr), LACUNA_OK);
+        idle += all.size() >= wanted ? 1 : 0;
+      }
+    }
+    return all;
+  }
+
+  lacuna_request* receive(Given& given, int32_t tag) {
+    lacuna_request* request = nullptr;
+    EXPECT_EQ(lacuna_receive(rank_, &given.output, 0, tag, &given.options, nullptr, &request), LACUNA_OK)
+        << lacuna_last_error();
+    return request;
+  }
+  lacuna_request* send(Given& given, int32_t tag) {
+    lacuna_request* request = nullptr;
+    EXPECT_EQ(lacuna_send(rank_, &given.input, 0, tag, &given.options, &request), LACUNA_OK) << lacuna_last_error();
+    return request;
+  }
+};
+
+/// Of either end, with any token; not where nobody has asked for it.
+TEST_F(CMessages, ThatEndAreToldWithTheirTokensToWhoAskedForIt) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (const int32_t asks : {0, 1, -1}) {
+    for (const auto& [of_receive, of_send] : {std::pair<std::uint64_t, std::uint64_t>{0, most}, {most - 1, 1}}) {
+      Given given;
+      given.options.notify = asks;
+      given.options.token = of_receive;
+      lacuna_request* const receiving = receive(given, 3);
+      given.options.token = of_send;
+      lacuna_request* const sending = send(given, 3);
+      EXPECT_EQ(lacuna_wait(receiving, 20), LACUNA_OK) << lacuna_last_error();
+      EXPECT_EQ(lacuna_wait(sending, 20), LACUNA_OK) << lacuna_last_error();
+      EXPECT_EQ(given.out, given.in);
+      std::map<std::uint64_t, lacuna_status> expected;
+      if (asks != 0) expected = {{of_receive, LACUNA_OK}, {of_send, LACUNA_OK}};
+      EXPECT_EQ(completions(expected.size()), expected) << "notify is " << asks;
+      lacuna_request_free(receiving);
+      lacuna_request_free(sending);
+    }
+  }
+}
+
+TEST_F(CMessages, ThatFailAreToldToo) {
+  Given given;
+  given.options.notify = 1;
+  given.options.token = 8;
+  given.options.deadline = 0.001;
+  lacuna_request* const request = receive(given, 4);
+  EXPECT_EQ(completions(1), (std::map<std::uint64_t, lacuna_status>{{8, LACUNA_TIMED_OUT}}));
+  lacuna_request_free(request);
+}
+
+}  // namespace
+}  // namespace lacuna
