@@ -42,6 +42,7 @@ struct Matrices {
     for (float& value : a) value = draw(random);
     for (float& value : b) value = draw(random);
   }
+  Product into(std::vector<float>& c) const { return {{a.data(), depth, 1}, b.data(), c.data(), rows, columns, depth}; }
   float product_at(std::size_t i, std::size_t j) const {
     float sum = 0;
     for (std::size_t k = 0; k < depth; ++k) sum = std::fma(a[i * depth + k], b[k * columns + j], sum);
@@ -49,21 +50,18 @@ struct Matrices {
   }
 };
 
-void expect_fused_sums(const MatrixLoops& loops, const Matrices& matrices) {
+/// Rows [begin, end) and no others.
+void expect_fused_sums(const MatrixLoops& loops, const Matrices& matrices, std::size_t begin, std::size_t end) {
   std::vector<float> c(matrices.rows * matrices.columns, 7.0F);
-  const Product product{{matrices.a.data(), matrices.depth, 1},
-                        matrices.b.data(),
-                        c.data(),
-                        matrices.rows,
-                        matrices.columns,
-                        matrices.depth};
-  std::vector<float> room(edge_room(product, matrices.rows));
-  loops.multiply(product, 0, matrices.rows, room.data());
+  const Product product = matrices.into(c);
+  std::vector<float> room(edge_room(product, end - begin));
+  loops.multiply(product, begin, end, room.data());
   for (std::size_t i = 0; i < matrices.rows; ++i) {
     for (std::size_t j = 0; j < matrices.columns; ++j) {
-      ASSERT_EQ(bits_of(c[i * matrices.columns + j]), bits_of(matrices.product_at(i, j)))
+      const float expected = i < begin || i >= end ? 7.0F : matrices.product_at(i, j);
+      ASSERT_EQ(bits_of(c[i * matrices.columns + j]), bits_of(expected))
           << loops.instruction_set << ": element " << i << ", " << j << " of " << matrices.rows << " x "
-          << matrices.columns << ", depth " << matrices.depth;
+          << matrices.columns << ", depth " << matrices.depth << ", rows " << begin << " to " << end;
     }
   }
 }
@@ -73,7 +71,20 @@ TEST(Matrix, EachInstructionSetAddsEachProductWithOneRounding) {
   for (auto draw : {draw_normal, draw_wide, draw_bits, draw_middles}) {
     for (int trial = 0; trial < 100; ++trial) {
       const Matrices matrices(random, draw);
-      for (const MatrixLoops& loops : matrix_loops()) ASSERT_NO_FATAL_FAILURE(expect_fused_sums(loops, matrices));
+      for (const MatrixLoops& loops : matrix_loops()) {
+        ASSERT_NO_FATAL_FAILURE(expect_fused_sums(loops, matrices, 0, matrices.rows));
+      }
+    }
+  }
+}
+
+TEST(Matrix, EachInstructionSetComputesTheRowsThatItIsAskedForAndNoOthers) {
+  Random random(2);
+  for (int trial = 0; trial < 300; ++trial) {
+    const Matrices matrices(random, draw_normal);
+    const std::size_t begin = random() % (matrices.rows + 1), end = begin + random() % (matrices.rows + 1 - begin);
+    for (const MatrixLoops& loops : matrix_loops()) {
+      ASSERT_NO_FATAL_FAILURE(expect_fused_sums(loops, matrices, begin, end));
     }
   }
 }

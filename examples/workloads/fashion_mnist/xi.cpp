@@ -21,14 +21,23 @@ void add(const MethodState& state, std::string_view name, float factor, std::vec
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * values[i];
 }
 
-/// Zeros but for so many of the largest.
+/// Zeros but for so many of the largest; of equal ones the first stay.
 void keep_largest(std::vector<float>& values, std::size_t entries) {
   if (entries >= values.size()) return;
   std::vector<float> magnitudes(values.size());
   std::transform(values.begin(), values.end(), magnitudes.begin(), [](float value) { return std::abs(value); });
-  const auto border = magnitudes.begin() + static_cast<std::ptrdiff_t>(entries);
-  std::nth_element(magnitudes.begin(), border, magnitudes.end(), std::greater<>());
-  for (float& value : values) value = std::abs(value) > *border ? value : 0;
+  const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(entries);
+  std::nth_element(magnitudes.begin(), last, magnitudes.end(), std::greater<>());
+  const float border = *last;
+  const auto larger = static_cast<std::size_t>(
+      std::count_if(magnitudes.begin(), last, [&](float magnitude) { return magnitude > border; }));
+  std::size_t equal = entries - larger;  // that stay
+  for (float& value : values) {
+    const float magnitude = std::abs(value);
+    const bool is_equal = magnitude == border, stays = magnitude > border || (is_equal && equal > 0);
+    if (stays && is_equal) --equal;
+    if (!stays) value = 0;
+  }
 }
 
 }  // namespace
