@@ -33,8 +33,8 @@ struct SampleKernel {
   }
 };
 
-/// Elements of a sample that a Sampler draws, `together` of them for each i: all their places are drawn before the first
-/// is read, so that the processor waits for their cache misses at once.
+/// Elements of a sample that a Sampler draws, `together` of them for each i: all their places are drawn before the
+/// first is read, so that the processor waits for their cache misses at once.
 template <class T>
 struct DrawKernel {
   static constexpr std::size_t together = 16;
