@@ -83,8 +83,9 @@ void avoid_small_folder(const UcxOptions& options) {
   if (folder && (folder->unwritable != 0 || folder->free < posix_need(options) + posix_reserve)) leave_posix_out();
 }
 
-/// Where /dev/shm has little room, ranks that start at the same time, also of other jobs, start one after the other: so
-/// what one finds free is still free when UCX takes it. It waits for its turn for a while only, and goes on without.
+/// Where /dev/shm has little room, ranks that start at the same time take turns, also those of other jobs. So the room
+/// that a rank finds free is still free when UCX takes it. A rank waits a limited time for its turn, then starts
+/// anyway.
 class StartTurn {
  public:
   explicit StartTurn(const UcxOptions& options) {

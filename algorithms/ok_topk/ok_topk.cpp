@@ -31,13 +31,14 @@ void build(GraphBuilder& g) {
 }  // namespace
 
 // Each rank selects about k elements by a threshold of its own and sends them to those in whose ranges they lie. Each
-// rank sums up its own range. The ranks tell each other about how large their sums are, agree on how many of them each
-// one brings to the result, k together, and send these to all. Every tau' runs selections are exact: of the elements,
-// and of all sums, which then go to all ranks. Ranges that hold as many entries each serve for tau runs. Where one
-// block of the result is much longer than the mean, entries move between ranks first. 3 steps, 4 with balancing. Where
-// ranges are balanced and entries are of f32, each rank gets 4k(P-1)/P words of 4 bytes, and at most 6k(P-1)/P; every
-// tau' runs, the entries of all sums. Source: Li, Hoefler: Near-optimal sparse allreduce for distributed deep learning
-// (PPoPP 2022), algorithm 1; there a second threshold tells which sums are in the result.
+// rank sums up its own range. The ranks tell each other how large their sums are. From that they agree on how many sums
+// each rank brings to the result, k in total, and send these to all ranks. In every tau'-th run the selections are
+// exact, both of the elements and of all sums, and all sums go to all ranks. The ranges hold about as many entries
+// each, and serve for tau runs. If one block of the result is much longer than the mean, entries move between ranks
+// first. There are 3 steps, or 4 with balancing. If ranges are balanced and entries are of f32, each rank gets
+// 4k(P-1)/P words of 4 bytes, and at most 6k(P-1)/P; in every tau'-th run it gets the entries of all sums. Source: Li,
+// Hoefler: Near-optimal sparse allreduce for distributed deep learning (PPoPP 2022), algorithm 1, where a second
+// threshold tells which sums are in the result.
 constexpr Algorithm allreduce = {
     .collective = Collective::Allreduce,
     .name = "ok_topk",

@@ -13,8 +13,8 @@
 /// there are k sums. The number of sums that are taken of a rank is its *quota*.
 namespace lacuna::ok {
 
-/// Returns where a step ends that begins after the first `begin` sums of a rank. A step has a quarter of k/P sums. From
-/// 2k/P sums on it has a quarter as many as stand before it. No step ends after the k-th sum.
+/// A step begins after the first `begin` sums of a rank. Returns after how many sums it ends. A step has a quarter of
+/// k/P sums. If 2k/P sums or more stand before it, it has a quarter of these instead. No step ends after the k-th sum.
 std::size_t end_of_step(std::size_t begin, std::size_t k, Rank size);
 
 /// How many numbers an offer has: one for how many sums the rank has, and one for the last magnitude of each step up to

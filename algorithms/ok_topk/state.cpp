@@ -16,7 +16,7 @@ Region partition_of(GraphBuilder& g) {
                    .own = false});
 }
 
-/// A buffer of the part where it is the whole run, else one that all parts of the run share.
+/// Returns a buffer that all parts of a run share. If the run has one part only, the buffer is that part's own.
 Region shared(GraphBuilder& g, BufferInfo info) {
   if (stage_of(g) == Stage::Whole) {
     info.name = {};

@@ -71,7 +71,8 @@ struct Reduced {
 };
 /// Sends each rank what was selected in its range, and sums up what comes, bucket by bucket. (4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
-/// The same, but also selects, range by range: the entries of one range travel while the next is selected. (3, 4)
+/// Does the same, and selects too, range by range: the entries of one range travel while the next range is searched.
+/// (Steps 3 and 4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues& cut);
 
 /// How many entries the blocks of all ranks have together, and how many the largest has.

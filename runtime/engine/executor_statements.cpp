@@ -4,8 +4,8 @@
 #include "runtime/engine/executor.hpp"
 #include "runtime/job/watch_messages.hpp"
 
-// While rank 0 is there it compares what the ranks have posted where a call does not go on. After it has left, the
-// members of a communicator tell each other, over the connections of their data.
+// When a call does not go on, rank 0 compares what the ranks have posted. After rank 0 has left, the members of a
+// communicator tell each other what they have posted, over the connections that carry their data.
 namespace lacuna::runtime {
 
 void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {

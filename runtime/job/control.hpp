@@ -24,8 +24,8 @@ class Control {
   Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller);
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
-  /// True if the trouble is news; it waits for run() then. A message that stalls is none while its peer is there: peers
-  /// may wait for messages for as long as they like.
+  /// Takes a report for run() to judge. Returns false if it is no news. A stalled message is no news while its peer is
+  /// there, because a peer may wait for messages as long as it likes.
   bool submit(Trouble trouble);
   void leave(std::vector<Reach> reached);
   void stop();
