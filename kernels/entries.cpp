@@ -4,6 +4,7 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/elements.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -26,8 +27,10 @@ Status check(const EntriesHeader& header, Dtype dtype, std::size_t segment, std:
   if (header.dtype != dtype) return wrong("entries of {} instead of {}", name_of(header.dtype), to_string(dtype));
   if (header.reserved != 0) return wrong("entries with {} where 0 is reserved", header.reserved);
   if (header.segment != segment) return wrong("entries of segment {} instead of {}", header.segment, segment);
-  if (header.length != length) return wrong("entries of {} places instead of {}", header.length, length);
-  if (header.entries > length) return wrong("{} entries for {} places", header.entries, length);
+  if (header.length != length) return wrong("entries of {} instead of {}", count_of(header.length, "place"), length);
+  if (header.entries > length) {
+    return wrong("{} for {}", count_of(header.entries, "entry"), count_of(length, "place"));
+  }
   return {};
 }
 
@@ -35,14 +38,16 @@ Status check(const EntriesHeader& header, Dtype dtype, std::size_t segment, std:
 
 Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length) {
   if (message.size() < sizeof(EntriesHeader)) {
-    return wrong("entries of {} bytes, which are fewer than the {} of a header", message.size(), sizeof(EntriesHeader));
+    return wrong("entries of {}, fewer than the {} of a header", count_of(message.size(), "byte"),
+                 sizeof(EntriesHeader));
   }
   const auto header = load<EntriesHeader>(message.data(), 0);
   if (Status sound = check(header, dtype, segment, length); !sound) return sound;
   const std::size_t bytes = message_bytes(header.format, dtype, header.entries, length);
   if (message.size() != bytes) {
-    return wrong("{} bytes instead of the {} of {} entries of {} as {}", message.size(), bytes, header.entries,
-                 to_string(dtype), format_names[static_cast<std::size_t>(header.format)]);
+    return wrong("{} instead of the {} of {} of {} as {}", count_of(message.size(), "byte"), bytes,
+                 count_of(header.entries, "entry"), to_string(dtype),
+                 format_names[static_cast<std::size_t>(header.format)]);
   }
   const std::byte* places = message.data() + sizeof(EntriesHeader);
   return EntriesView{.format = header.format,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 #include "transports/inproc_mailbox.hpp"
 
@@ -77,7 +78,8 @@ class InprocTransport final : public Transport {
 Status InprocTransport::connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) {
   if (addresses.size() != counters_.size()) {
     return {Code::InvalidArgument,
-            fmt::format("{} addresses; this in-process network has {} ranks", addresses.size(), counters_.size())};
+            fmt::format("{}; this in-process network has {}", count_of(addresses.size(), "address"),
+                        count_of(counters_.size(), "rank"))};
   }
   receiver_ = &receiver;
   return {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/values/count_of.hpp"
 #include "transports/ucx_transport.hpp"
 
 namespace lacuna {
@@ -39,9 +40,8 @@ Status ucx_error(int status) {
 Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Receiver& receiver) {
   const auto mine = std::find(addresses.begin(), addresses.end(), ucx_.address);
   if (mine == addresses.end() || addresses.size() > ucx_most_ranks) {
-    return {Code::InvalidArgument,
-            fmt::format("{} addresses; there may be {} at most, and one of them is this process's", addresses.size(),
-                        ucx_most_ranks)};
+    return {Code::InvalidArgument, fmt::format("{}; there may be {} at most, and one of them is this process's",
+                                               count_of(addresses.size(), "address"), ucx_most_ranks)};
   }
   rank_ = static_cast<Peer>(mine - addresses.begin());
   addresses_ = std::move(addresses);

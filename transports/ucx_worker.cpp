@@ -18,6 +18,7 @@
 #include <string_view>
 #include <thread>
 
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/thread.hpp"
 
 namespace lacuna {
@@ -122,9 +123,9 @@ std::string shared_memory_hint(const UcxOptions& options) {
   }
   return fmt::format(
       "; {} has {:.1f} MB free of {:.1f} MB, and POSIX shared memory needs {:.1f} MB of it for each of "
-      "the {} ranks: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
+      "{}: enlarge it (docker run --shm-size), or leave it out by UCX_TLS=^posix",
       posix_folder, 1e-6 * static_cast<double>(folder->free), 1e-6 * static_cast<double>(folder->size),
-      1e-6 * static_cast<double>(posix_need(options)), options.ranks);
+      1e-6 * static_cast<double>(posix_need(options)), count_of(options.ranks, "rank"));
 }
 
 void set_defaults(const UcxOptions& options) {

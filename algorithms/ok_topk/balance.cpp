@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "algorithms/ok_topk/state.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::ok {
 namespace {
@@ -76,8 +77,8 @@ Status add_share(const KernelCall& call, const Blocks& blocks, Rank from, sparse
   if (entries == 0 && message.count == 0) return {};
   if (Status sound = views.add_message(call, message, from, sparse::all_places(call.part)); !sound) return sound;
   if (views.views().back().entries == entries) return {};
-  return {Code::Mismatch, fmt::format("the message of rank {}: {} entries to balance blocks, must be {}", from,
-                                      views.views().back().entries, entries)};
+  return {Code::Mismatch, fmt::format("the message of rank {}: {} to balance blocks, must be {}", from,
+                                      count_of(views.views().back().entries, "entry"), entries)};
 }
 
 /// Joins the shares of all ranks. The reads are the sizes, the own block, and the messages by distance from 1 on.

@@ -6,6 +6,7 @@
 #include "algorithms/ok_topk/state.hpp"
 #include "algorithms/phases/sparse_accumulator.hpp"
 #include "kernels/elements.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::ok {
 namespace {
@@ -68,8 +69,8 @@ Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out
                     room_of(places, values, static_cast<std::size_t>(range.begin)), &count);
   }
   if (count <= places.count) return List::of(places, values, count);
-  return Status(Code::Mismatch,
-                fmt::format("the ranks have summed up {} entries, at most {} were agreed on", count, places.count));
+  return Status(Code::Mismatch, fmt::format("the ranks have summed up {}, at most {} were agreed on",
+                                            count_of(count, "entry"), places.count));
 }
 
 Status place_largest(const KernelCall& call) {

@@ -5,6 +5,7 @@
 
 #include "algorithms/ok_topk/quotas.hpp"
 #include "algorithms/ok_topk/state.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::ok {
 namespace {
@@ -42,8 +43,8 @@ Status check_offers(const KernelCall& call, const Offers& offers) {
   for (Rank rank = 0; rank < call.part.size; ++rank) {
     const std::uint64_t sums = offers.of(rank)[0], most = std::min<std::uint64_t>(left, sparse::most_merged(call.part));
     if (sums > most) {
-      return {Code::Mismatch,
-              fmt::format("the message of rank {}: an offer of {} sums, must be 0 .. {}", rank, sums, most)};
+      return {Code::Mismatch, fmt::format("the message of rank {}: an offer of {}, must be 0 .. {}", rank,
+                                          count_of(sums, "sum"), most)};
     }
     left -= sums;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/ok_topk/state.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::ok {
 namespace {
@@ -37,10 +38,10 @@ Status check_entries(const Call& call) {
 Status check_array(const MethodState& state, std::string_view name, Dtype dtype, std::size_t count) {
   const StateArray* array = state.find(name);
   if (!array || (array->dtype == dtype && array->bytes.size() == count * size_of(dtype))) return {};
-  return refuse(
-      fmt::format("the {} of this state has {} bytes of {}, this call needs {} of {}: give each tensor a state "
-                  "of its own",
-                  name, array->bytes.size(), to_string(array->dtype), count * size_of(dtype), to_string(dtype)));
+  return refuse(fmt::format(
+      "the {} of this state has {} of {}, this call needs {} of {}: give each tensor a state "
+      "of its own",
+      name, count_of(array->bytes.size(), "byte"), to_string(array->dtype), count * size_of(dtype), to_string(dtype)));
 }
 
 Status check_state(const Call& call, Rank size) {

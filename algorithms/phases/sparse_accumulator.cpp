@@ -83,8 +83,11 @@ Result<List> sorted_entries(const KernelCall& call, std::span<const Extent> room
   backend().sort(asked.dtype, all, places, room(sorted), room(spare), rooms[entry_workspace].data, &taken, &sound);
   sorted.count = taken;
   if (sound == 1) return sorted;
+  const std::span<const std::uint32_t> given(asked.input_entries.places, entries);
+  const auto wrong = std::find_if(given.begin(), given.end(), [&](std::uint32_t place) { return place >= places; });
   return Status(Code::InvalidArgument,
-                fmt::format("an entry of the input has a place that is not below its {} elements", places));
+                fmt::format("entry {} of the input has the place {}, must be less than the number of elements, {}",
+                            wrong - given.begin(), *wrong, places));
 }
 
 kernels::Cut cut_of_largest(kernels::Source from, std::uint64_t k, const Extent& workspace) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::sparse {
 namespace {
 
@@ -45,8 +47,9 @@ Status Histogram::check() const {
     const Bin one = bin(i, 0);
     if (one.entries <= one.length() * ranks_ && one.skew <= one.entries) continue;
     return {Code::Mismatch,
-            fmt::format("{} ranks say that they have selected {} of {} places, {} of them unevenly", ranks_,
-                        static_cast<std::int64_t>(one.entries), one.length(), static_cast<std::int64_t>(one.skew))};
+            fmt::format("{} in a bin of {}, of which {} lie unevenly, can't have been selected by {}",
+                        count_of(static_cast<std::int64_t>(one.entries), "entry"), count_of(one.length(), "place"),
+                        static_cast<std::int64_t>(one.skew), count_of(ranks_, "rank"))};
   }
   return {};
 }
@@ -89,14 +92,15 @@ Status BinSamples::check() const {
     const bool sound = words[0] <= bin_.length() && places.front() >= bin_.begin && places.back() < bin_.end &&
                        std::is_sorted(places.begin(), places.end());
     if (sound) continue;
-    return {Code::Mismatch, fmt::format("rank {} says that it has {} entries in the places from {} to {}, among them "
-                                        "{} and {}",
-                                        rank, words[0], bin_.begin, bin_.end - 1, places.front(), places.back())};
+    return {Code::Mismatch,
+            fmt::format("rank {} says that it has {} in the places from {} to {}, among them "
+                        "{} and {}",
+                        rank, count_of(words[0], "entry"), bin_.begin, bin_.end - 1, places.front(), places.back())};
   }
   if (entries == bin_.entries) return {};
   return {Code::Mismatch,
-          fmt::format("{} ranks say that they have {} entries in the places from {} to {}, and by the histogram {}",
-                      part_.size, entries, bin_.begin, bin_.end - 1, bin_.entries)};
+          fmt::format("the ranks say that they have {} in the places from {} to {}, and by the histogram {}",
+                      count_of(entries, "entry"), bin_.begin, bin_.end - 1, bin_.entries)};
 }
 
 /// Where c of a rank's s samples lie before a place, about (c - 1/2 + (r + 1/2) / P) / s of its entries do.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::sparse {
 namespace {
 
@@ -135,8 +137,8 @@ Status Views::add(const EntriesView& view, Rank from) {
   kernels::backend().index(view, length_, table, &sound);
   if (sound == 0) {
     return {Code::Mismatch,
-            fmt::format("the message of rank {}: its {} places do not ascend within the {} that it is for", from,
-                        view.entries, length_)};
+            fmt::format("the message of rank {}, of {}: its places must ascend within the {} that it is for", from,
+                        count_of(view.entries, "entry"), length_)};
   }
   views_[count_] = view;
   before_[count_++] = table;
@@ -183,8 +185,8 @@ Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale
   kernels::backend().merge(views.views(), views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
                            {list.places, list.values, places.count, static_cast<std::uint32_t>(base)}, &count);
   if (count > places.count) {
-    return Status(Code::Mismatch, fmt::format("the ranks have sent {} entries of a range, at most {} were agreed on",
-                                              count, places.count));
+    return Status(Code::Mismatch, fmt::format("the ranks have sent {} of a range, at most {} were agreed on",
+                                              count_of(count, "entry"), places.count));
   }
   list.count = count;
   return list;
@@ -230,7 +232,7 @@ Status OutputWriter::end() {
   *asked.count = entries_;
   if (entries_ <= asked.room) return {};
   return {Code::InvalidArgument,
-          fmt::format("the result has {} entries, the output has room for {}", entries_, asked.room)};
+          fmt::format("the result has {}, the output has room for {}", count_of(entries_, "entry"), asked.room)};
 }
 
 std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {

@@ -6,6 +6,7 @@
 
 #include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/phases/sparse_histogram.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::sparse {
 namespace {
@@ -111,14 +112,13 @@ Status lay_ranges(const KernelCall& call) {
   const auto stretches = static_cast<std::size_t>(ends[0]);
   const auto end_of = [&](std::size_t i) { return static_cast<std::size_t>(i == 0 ? 0 : ends[i]); };
   if (ends[0] < 0 || stretches > call.reads[0].count) {
-    return {Code::Mismatch,
-            fmt::format("the state's partition has {} stretches, must be 0 .. {}", ends[0], call.reads[0].count)};
+    return {Code::Mismatch, fmt::format("the state's partition has {}, must be 0 .. {}", count_of(ends[0], "stretch"),
+                                        call.reads[0].count)};
   }
   for (std::size_t i = 1; i < stretches; ++i) {
     if (end_of(i) >= end_of(i - 1) && end_of(i) <= places) continue;
-    return {Code::Mismatch,
-            fmt::format("the state's partition of {} places ends stretch {} at {}, the one before it at {}", places, i,
-                        ends[i], end_of(i - 1))};
+    return {Code::Mismatch, fmt::format("the state's partition of {} ends stretch {} at {}, the one before it at {}",
+                                        count_of(places, "place"), i, ends[i], end_of(i - 1))};
   }
   write_ranges(call, [&](std::size_t i) {
     if (stretches == 0) return boundary(i, places, ranges);

@@ -6,6 +6,7 @@
 
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna {
 namespace {
@@ -41,8 +42,9 @@ Status check_graphs(const Algorithm& algorithm, const Hosts& hosts) {
   for (bool in_place : {false, true}) {
     if (Status fits = check_graphs(algorithm, hosts, in_place); !fits) {
       const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
-      return {fits.code(), fmt::format("{} {} on {} ranks{}{}: {}", to_string(algorithm.collective), algorithm.name,
-                                       hosts.size(), where, in_place ? ", in place" : "", fits.message())};
+      return {fits.code(),
+              fmt::format("{} {} on {}{}{}: {}", to_string(algorithm.collective), algorithm.name,
+                          count_of(hosts.size(), "rank"), where, in_place ? ", in place" : "", fits.message())};
     }
   }
   return {};
@@ -50,7 +52,9 @@ Status check_graphs(const Algorithm& algorithm, const Hosts& hosts) {
 
 Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
   if (algorithm.name.empty() || !algorithm.build) {
-    return {Code::InvalidArgument, "an algorithm needs a name and a build function"};
+    return {Code::InvalidArgument, fmt::format("the {} algorithm '{}' has {}; it needs a name and a build function",
+                                               to_string(algorithm.collective), algorithm.name,
+                                               algorithm.name.empty() ? "no name" : "no build function")};
   }
   Entry entry{.algorithm = &algorithm, .verified = {}};
   for (Rank size = 1; size <= checked_at_once; ++size) {

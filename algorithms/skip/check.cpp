@@ -6,6 +6,7 @@
 
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
+#include "runtime/values/count_of.hpp"
 
 // What skipping refuses, of values that are equal on all ranks.
 namespace lacuna {
@@ -18,7 +19,8 @@ Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)
 Status check_steps(std::string_view what, int steps, int most, const Hosts& hosts) {
   if (steps >= 0 && steps <= most) return {};
   const std::string where = hosts.count() > 1 ? fmt::format(" of {} hosts", hosts.count()) : "";
-  return refuse(fmt::format("{} is {}, must be 0 .. {} on {} ranks{}", what, steps, most, hosts.size(), where));
+  return refuse(
+      fmt::format("{} is {}, must be 0 .. {} on {}{}", what, steps, most, count_of(hosts.size(), "rank"), where));
 }
 
 Status check_schedule(const Skip& skip, int most, const Hosts& hosts) {
@@ -31,10 +33,9 @@ Status check_schedule(const Skip& skip, int most, const Hosts& hosts) {
 Status check_segments(const Call& call) {
   const Skip& skip = skip_of(call);
   if (skip.segments.empty()) return {};
-  if (call.collective != Collective::Allreduce) return refuse("segments: only an allreduce has them");
-  const auto not_covered = [&] {
-    return refuse(fmt::format("segments: they must cover exactly the {} elements of the call", call.count));
-  };
+  if (call.collective != Collective::Allreduce) {
+    return refuse(fmt::format("segments of {}: only an allreduce has them", to_string(call.collective)));
+  }
   std::size_t end = 0, stretches = 0;
   std::optional<Treatment> last;
   for (const SkipSegment& segment : skip.segments) {
@@ -44,7 +45,11 @@ Status check_segments(const Call& call) {
       return refuse(fmt::format("segments: one begins at element {}, must begin at {}, where the last one ends",
                                 segment.offset, end));
     }
-    if (segment.count > call.count - end) return not_covered();
+    if (segment.count > call.count - end) {
+      return refuse(
+          fmt::format("segments: one of {} begins at element {}, they must cover exactly the {} elements of the call",
+                      count_of(segment.count, "element"), end, call.count));
+    }
     end += segment.count;
     if (segment.policy == SkipPolicy::Automatic && !skip.importance) {
       return refuse("segments: the policy automatic needs skip.importance");
@@ -62,11 +67,15 @@ Status check_segments(const Call& call) {
     return refuse(fmt::format("segments: the key {} of an automatic one stands twice", *twice));
   }
   if (!keys.empty() && skip.gather_steps > 0) {
-    return refuse(
-        "segments: the policy automatic needs results that are equal on all ranks; skip.gather_steps must "
-        "be 0");
+    return refuse(fmt::format(
+        "segments: the policy automatic needs results that are equal on all ranks: skip.gather_steps is {}, "
+        "must be 0",
+        skip.gather_steps));
   }
-  return end == call.count ? Status::ok() : not_covered();
+  if (end == call.count) return {};
+  return refuse(
+      fmt::format("segments: the last one ends at element {}, they must cover exactly the {} elements of the call", end,
+                  call.count));
 }
 
 /// What measures and adds needs the numbers that it is made for.
@@ -104,7 +113,10 @@ Status check_audit(const Call& call) {
   const Skip& skip = skip_of(call);
   if (skip.audit == 0) return {};
   if (call.collective != Collective::Allreduce || skip.gather_steps > 0) {
-    return refuse("skip.audit: only of an allreduce whose results are equal on all ranks");
+    return refuse(
+        fmt::format("skip.audit of {} with skip.gather_steps={}: it needs an allreduce with skip.gather_steps=0, "
+                    "whose results are equal on all ranks",
+                    to_string(call.collective), skip.gather_steps));
   }
   if (!is_integer(call.dtype)) return {};
   return refuse(fmt::format("skip.audit of {}: must be of floating point", to_string(call.dtype)));
@@ -130,9 +142,14 @@ Status check_gathering(const Call& call, const Algorithm& algorithm) {
   const Skip& skip = skip_of(call);
   const bool gathers = call.collective == Collective::Allgather;
   if (skip.gather_steps != 0 && (call.collective != Collective::Allreduce || !algorithm.symmetric)) {
-    return refuse("skip.gather_steps: only of allreduce ring; an allgather has skip.steps");
+    return refuse(
+        fmt::format("skip.gather_steps is {} for {} {}: only allreduce ring has it; an allgather has skip.steps",
+                    skip.gather_steps, to_string(call.collective), algorithm.name));
   }
-  if (skip.keep && !gathers) return refuse("skip.keep: only an allgather leaves what it lacks as it is");
+  if (skip.keep && !gathers) {
+    return refuse(
+        fmt::format("skip.keep of {}: only an allgather leaves what it lacks as it is", to_string(call.collective)));
+  }
   if (gathers && skip.feedback) return refuse("skip.feedback: an allgather adds nothing up");
   const bool gathers_less = gathers ? skip.is_on() : skip.gather_steps > 0;
   if (!gathers_less || skip.incomplete) return {};
@@ -149,7 +166,7 @@ Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hos
   const int most = hosts.size() == 1 ? static_cast<int>(Skip::most_steps) : skipping_of(algorithm)->most(hosts);
   if (Status valid = check_steps("skip.steps", skip.steps, most, hosts); !valid) return valid;
   if (skip.ratio > 0 && skip.ratio <= 1 && skip.steps > 0)
-    return refuse("skip.steps and skip.ratio: one of them must be 0");
+    return refuse(fmt::format("skip.steps is {} and skip.ratio is {}: one of them must be 0", skip.steps, skip.ratio));
   if (Status valid = check_steps("skip.gather_steps", skip.gather_steps, most, hosts); !valid) return valid;
   if (Status valid = check_order(call, algorithm); !valid) return valid;
   if (Status valid = check_gathering(call, algorithm); !valid) return valid;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "algorithms/topology/topology.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna {
 namespace {
@@ -76,7 +77,7 @@ Result<Topology> Topology::torus(Rank rows, Rank columns) {
 
 Result<Topology> Topology::hypercube(Rank size) {
   if (size < 1 || !std::has_single_bit(static_cast<unsigned>(size))) {
-    return refused(fmt::format("a hypercube of {} positions: must be a power of two", size));
+    return refused(fmt::format("a hypercube of {}: must be a power of two", count_of(size, "position")));
   }
   Topology cube(size);
   cube.dimensions_ = std::countr_zero(static_cast<unsigned>(size));
@@ -101,7 +102,8 @@ Result<Topology> Topology::from_parents(const std::vector<Rank>& parents) {
       children[static_cast<std::size_t>(parent)].push_back(i);
     }
   }
-  if (!root) return refused(fmt::format("none of {} positions is the root of the tree, with parent -1", size));
+  if (!root)
+    return refused(fmt::format("none of {} is the root of the tree, with parent -1", count_of(size, "position")));
   if (const auto lost = first_unreached(children, *root)) {
     return refused(
         fmt::format("the parents of position {} go in a circle; they must lead to the root {}", *lost, *root));

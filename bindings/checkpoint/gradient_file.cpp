@@ -8,6 +8,7 @@
 
 #include "bindings/checkpoint/gradient_body.hpp"
 #include "bindings/job/regular_file.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {
 namespace {
@@ -124,7 +125,7 @@ Status GradientFile::Body::load_marks() {
   const hdf5::Space space(H5Dget_space(marks->get()));
   std::vector<std::uint8_t> complete(steps.size());
   if (H5Sget_simple_extent_npoints(space.get()) != static_cast<hssize_t>(steps.size())) {
-    return unexpected(recorded_name, fmt::format("has not one number for each of {} steps", steps.size()));
+    return unexpected(recorded_name, fmt::format("has not one number for each of {}", count_of(steps.size(), "step")));
   }
   if (steps.empty()) return Status::ok();
   if (H5Dread(marks->get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, complete.data()) < 0) {
@@ -159,7 +160,8 @@ Result<hdf5::Dataset> GradientFile::Body::dataset(const std::string& object) con
   const hdf5::Type type(H5Dget_type(dataset.get()));
   const std::uint64_t most = bytes * most_compressed / std::max<std::size_t>(H5Tget_size(type.get()), 1);
   if (count < 0 || static_cast<std::uint64_t>(count) > most) {
-    return unexpected(object, fmt::format("is said to have {} elements, more than the file can hold", count));
+    return unexpected(object,
+                      fmt::format("is said to have {}, more than the file can hold", count_of(count, "element")));
   }
   return dataset;
 }

@@ -14,6 +14,7 @@
 #include "bindings/checkpoint/hdf5_output.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "runtime/job/socket.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -99,8 +100,8 @@ Status check_space(const std::filesystem::path& path, std::uint64_t bytes) {
   if (::statvfs(folder.c_str(), &found) != 0) return Status::ok();
   const std::uint64_t free = std::uint64_t{found.f_bavail} * found.f_frsize;
   if (bytes <= free) return Status::ok();
-  return {Code::Io,
-          fmt::format("{} would need {} bytes, and {} are free: record fewer steps", path.string(), bytes, free)};
+  return {Code::Io, fmt::format("{} would need {} of the disk, which has {} free: record fewer steps", path.string(),
+                                count_of(bytes, "byte"), free)};
 }
 
 bool make_dataset(hid_t group, const std::string& name, const StateItem& like) {

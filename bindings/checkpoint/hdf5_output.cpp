@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::checkpoint::hdf5 {
 
 namespace {
@@ -109,8 +111,8 @@ void Output::array(const std::string& group, const StateItem& item) {
   if (status_) status_ = check_name(path_, item.name);
   if (!status_) return;
   if (item.data == nullptr && item.count > 0) {
-    status_ = Status(Code::InvalidArgument,
-                     fmt::format("{}: '{}' has {} elements but no memory", path_.string(), item.name, item.count));
+    status_ = Status(Code::InvalidArgument, fmt::format("{}: '{}' has {} but no memory", path_.string(), item.name,
+                                                        count_of(item.count, "element")));
     return;
   }
   const std::string object = group + "/" + item.name;

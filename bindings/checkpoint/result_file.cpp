@@ -7,6 +7,7 @@
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -65,8 +66,9 @@ Status read_column(const hdf5::Input& input, const std::string& name, MethodResu
   const bool is_step = name == step_column;
   if (is_step) results.rows.resize(item->count);
   if (item->count != results.rows.size() || item->dtype != (is_step ? Dtype::I64 : Dtype::F64)) {
-    return Status(Code::Io, fmt::format("{}/{}: {} elements of {} do not fit {} steps", group, name, item->count,
-                                        to_string(item->dtype), results.rows.size()));
+    return Status(Code::Io,
+                  fmt::format("{}/{}: {} of {}, which must fit {}", group, name, count_of(item->count, "element"),
+                              to_string(item->dtype), count_of(results.rows.size(), "step")));
   }
   std::vector<std::int64_t> steps(is_step ? item->count : 0);
   std::vector<double> values(is_step ? 0 : item->count);

@@ -14,6 +14,7 @@
 #include "bindings/checkpoint/rank_file.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/regular_file.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {
 
@@ -54,9 +55,10 @@ Status check_names(const std::filesystem::path& path, const Manifest& manifest) 
                                                      path.string(), rank, manifest.files[rank].name, expected));
   }
   if (manifest.step >= 0 && !manifest.files.empty()) return Status::ok();
-  return Status(Code::InvalidArgument, fmt::format("{}: a set of step {} with {} files; a step is not negative and a "
-                                                   "set has a file for each rank",
-                                                   path.string(), manifest.step, manifest.files.size()));
+  return Status(Code::InvalidArgument,
+                fmt::format("{}: a set of step {} with {}; a step is not negative and a "
+                            "set has a file for each rank",
+                            path.string(), manifest.step, count_of(manifest.files.size(), "file")));
 }
 
 /// A manifest whose own checksum holds.
@@ -93,8 +95,8 @@ Status verify(const std::filesystem::path& directory, const Manifest& manifest) 
     const Result<FileSum> found = sum_of_file(path);
     if (!found) return found.status();
     if (found->bytes != expected.bytes) {
-      return Status(Code::Io, fmt::format("{}: the file has {} bytes, its manifest says {}", path.string(),
-                                          found->bytes, expected.bytes));
+      return Status(Code::Io, fmt::format("{}: the file has {}, its manifest says {}", path.string(),
+                                          count_of(found->bytes, "byte"), expected.bytes));
     }
     if (found->sha256 != expected.sha256) {
       return Status(Code::Io, fmt::format("{}: the file's SHA-256 is {}, its manifest says {}", path.string(),
@@ -162,9 +164,10 @@ Result<SetSearch> newest_set(const std::filesystem::path& directory, Rank size) 
     Result<Manifest> manifest = load_manifest(directory, step);
     if (manifest && manifest->files.size() != static_cast<std::size_t>(size)) {
       return Status(Code::InvalidArgument,
-                    fmt::format("{}: the checkpoint of step {} is of a job of {} ranks, this job has {}; continue with "
-                                "{} ranks or start anew",
-                                directory.string(), step, manifest->files.size(), size, manifest->files.size()));
+                    fmt::format("{}: the checkpoint of step {} is of a job of {}, this job has {}; continue with "
+                                "{} or start anew",
+                                directory.string(), step, count_of(manifest->files.size(), "rank"), size,
+                                count_of(manifest->files.size(), "rank")));
     }
     const Status verified = manifest ? verify(directory, *manifest) : manifest.status();
     if (verified) {

@@ -9,6 +9,7 @@
 #include "bindings/cli/explain.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/topology_picture.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -63,7 +64,7 @@ int draw_topology(const TopologyOptions& options, bool dot) {
   const auto topologies = make_topologies(options);
   if (!topologies) return fail(topologies.status());
   for (const Topology& topology : *topologies) {
-    if (!dot) fmt::print("{} of {} positions\n\n", options.name, topology.size());
+    if (!dot) fmt::print("{} of {}\n\n", options.name, count_of(topology.size(), "position"));
     fmt::print("{}{}", dot ? topology_dot(topology) : topology_table(topology),
                &topology == &topologies->back() ? "" : "\n");
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "bindings/job/regular_file.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -39,10 +40,10 @@ File read(const std::string& path) {
   if (!text) throw std::runtime_error(std::string(text.status().message()));
   try {
     const Json json = Json::parse(*text);
-    File file{
-        .title = fmt::format("{} on {} ranks", json.at("collective").get<std::string>(), json.at("ranks").get<int>()),
-        .config = json.value("config", Json::object()),
-        .figures = {}};
+    File file{.title = fmt::format("{} on {}", json.at("collective").get<std::string>(),
+                                   count_of(json.at("ranks").get<int>(), "rank")),
+              .config = json.value("config", Json::object()),
+              .figures = {}};
     for (std::string_view name : harmless) file.config.erase(std::string(name));
     for (const Json& row : json.value("results", Json::array())) {
       for (const char* placement : {"out_of_place", "in_place"}) {

@@ -11,6 +11,7 @@
 #include "algorithms/registry/selection.hpp"
 #include "bindings/cli/explain_sparse.hpp"
 #include "runtime/graph/graph_cost.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -176,9 +177,10 @@ int explain(const ExplainOptions& options) {
     fmt::print(stderr, "lacuna explain: {}\n", taken.status().message());
     return 1;
   }
-  fmt::print("{} of {}{} on {} ranks of {} hosts: {}\n  {}\n\n", to_string(options.collective),
+  fmt::print("{} of {}{} on {} of {}: {}\n  {}\n\n", to_string(options.collective),
              name_bytes(static_cast<double>(options.bytes)), has_blocks(options.collective) ? " per block" : "",
-             hosts.size(), hosts.count(), name_of(call, **taken), reason(options, call));
+             count_of(hosts.size(), "rank"), count_of(hosts.count(), "host"), name_of(call, **taken),
+             reason(options, call));
   if (!asks_for_method(call)) {
     show_dense(options, call, *taken);
   } else if (expects_bytes(*options.method.method())) {

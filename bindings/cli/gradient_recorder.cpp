@@ -9,6 +9,7 @@
 #include "bindings/checkpoint/gradient_file.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -53,11 +54,10 @@ void GradientRecorder::begin(std::uint64_t step) {
 void GradientRecorder::take(const StateItem& gradient, Rank ranks) {
   if (!recording_) return;
   if (ranks != communicator_.size() && refused_) {
-    refused_ =
-        Status(Code::Unsupported,
-               fmt::format("--record: '{}' is reduced by groups of {} of {} ranks; only gradients that all ranks "
-                           "reduce together can be recorded",
-                           gradient.name, ranks, communicator_.size()));
+    refused_ = Status(Code::Unsupported,
+                      fmt::format("--record: '{}' is reduced by groups of {} of {}; only gradients that all ranks "
+                                  "reduce together can be recorded",
+                                  gradient.name, ranks, count_of(communicator_.size(), "rank")));
   }
   if (taken_ == tensors_.size()) tensors_.emplace_back();
   Tensor& tensor = tensors_[taken_++];

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::cli {
 namespace {
 
@@ -75,7 +77,7 @@ std::string text_of(const Picture& picture, const Step& step) {
   const std::string finish = step.contributors == 0 ? ""
                              : step.contributors == picture.graph.shape().size
                                  ? "  (final: avg divides)"
-                                 : fmt::format("  (final, of {} ranks: avg divides)", step.contributors);
+                                 : fmt::format("  (final, of {}: avg divides)", count_of(step.contributors, "rank"));
   switch (step.kind) {
     case StepKind::Send:
       return fmt::format("send     {} -> position {}", from, peer);
@@ -98,8 +100,8 @@ std::string text_of(const Picture& picture, const Step& step) {
 }
 
 std::string title(const Algorithm& algorithm, const GraphShape& shape, std::string_view method) {
-  std::string text = fmt::format("{} {}, position {} of {} ranks", to_string(algorithm.collective), algorithm.name,
-                                 shape.position, shape.size);
+  std::string text = fmt::format("{} {}, position {} of {}", to_string(algorithm.collective), algorithm.name,
+                                 shape.position, count_of(shape.size, "rank"));
   if (!method.empty()) text += fmt::format(", {}", method);
   if (shape.structure.in_place) text += ", in place";
   return text;
@@ -111,8 +113,8 @@ std::string graph_table(const Algorithm& algorithm, const GraphShape& shape, std
   const Picture picture = draw(algorithm, shape);
   const auto steps = picture.graph.steps();
   const int levels = steps.empty() ? 0 : *std::max_element(picture.level.begin(), picture.level.end()) + 1;
-  std::string text =
-      fmt::format("{}\n{} steps, longest chain {}\n", title(algorithm, shape, method), steps.size(), levels);
+  std::string text = fmt::format("{}\n{}, longest chain {}\n", title(algorithm, shape, method),
+                                 count_of(steps.size(), "step"), levels);
   auto out = std::back_inserter(text);
   if (!steps.empty()) fmt::format_to(out, "\nwave  step  {:<58}  after\n", "what");
   for (int level = 0; level < levels; ++level) {

@@ -22,6 +22,7 @@
 #include "bindings/cli/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/values/count_of.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna::cli {
@@ -258,8 +259,8 @@ void Session::drain() {
 
 int launch(const LaunchOptions& options) {
   if (options.ranks < 1 || options.command.empty()) {
-    say(fmt::format("{} ranks of a command of {} words; at least one of each is needed", options.ranks,
-                    options.command.size()));
+    say(fmt::format("{} of a command of {}; at least one of each is needed", count_of(options.ranks, "rank"),
+                    count_of(options.command.size(), "word")));
     return 2;
   }
   const Port port = reserve_port();

@@ -17,6 +17,7 @@
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -119,8 +120,8 @@ Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes
 
 Status check_options(const PerfOptions& options, Communicator& communicator) {
   if (options.begin_bytes > options.end_bytes) {
-    return {Code::InvalidArgument,
-            fmt::format("sizes from {} to {} bytes: -b must be at most -e", options.begin_bytes, options.end_bytes)};
+    return {Code::InvalidArgument, fmt::format("sizes from {} to {}: -b must be at most -e", options.begin_bytes,
+                                               count_of(options.end_bytes, "byte"))};
   }
   if (options.messages && (!options.algorithms.empty() || options.method)) {
     return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --method"};

@@ -7,6 +7,7 @@
 
 #include "algorithms/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 
@@ -92,7 +93,8 @@ Status Bench::prepare() {
     input.assign(in, std::byte{0});
     output.assign(out, std::byte{0xff});
   } catch (const std::bad_alloc&) {
-    return {Code::InvalidArgument, fmt::format("buffers of {} and {} bytes do not fit into memory", in, out)};
+    return {Code::InvalidArgument,
+            fmt::format("buffers of {} and {} do not fit into memory", count_of(in, "byte"), count_of(out, "byte"))};
   }
   const Call now = call();
   auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));

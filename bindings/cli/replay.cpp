@@ -12,6 +12,7 @@
 #include "bindings/cli/replay_report.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/job/output_folder.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -65,8 +66,9 @@ Status replay(Communicator& communicator, const ReplayOptions& options) {
   Result<std::vector<ReplayedMethod>> methods = make_methods(options, communicator, *recording);
   if (!methods) return methods.status();
   if (first) {
-    fmt::print("{}: {} steps of {} tensors with {} elements, {} ranks\n\n", options.file.string(),
-               recording->steps().size(), recording->tensors().size(), recording->elements(), communicator.size());
+    fmt::print("{}: {} of {} with {}, {}\n\n", options.file.string(), count_of(recording->steps().size(), "step"),
+               count_of(recording->tensors().size(), "tensor"), count_of(recording->elements(), "element"),
+               count_of(communicator.size(), "rank"));
     std::fflush(stdout);
   }
   if (Status done = replay_steps(communicator, *recording, *methods); !done) return done;

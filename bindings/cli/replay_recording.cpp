@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/cli/agree.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -41,8 +42,8 @@ Status Recording::load(const std::filesystem::path& path) {
   if (!ranks) return ranks.status();
   if (*ranks != communicator_->size()) {
     return {Code::InvalidArgument,
-            fmt::format("{0} was recorded by {1} ranks and this job has {2}: lacuna launch -n {1} -- lacuna replay {0}",
-                        path.string(), *ranks, communicator_->size())};
+            fmt::format("{0} was recorded by {3} and this job has {2}: lacuna launch -n {1} -- lacuna replay {0}",
+                        path.string(), *ranks, communicator_->size(), count_of(*ranks, "rank"))};
   }
   Result<std::vector<StateItem>> tensors = file_.tensors(steps_.front(), communicator_->rank());
   if (!tensors) return tensors.status();
@@ -61,10 +62,9 @@ Status Recording::check_steps(const std::filesystem::path& path) const {
     const bool same = *ranks == communicator_->size() &&
                       std::equal(tensors->begin(), tensors->end(), tensors_.begin(), tensors_.end(), alike);
     if (same) continue;
-    return {Code::Io,
-            fmt::format("{}: step {} has {} ranks with {}, and step {} has {} with {}; all must have the same",
-                        path.string(), step, *ranks, to_text(*tensors), steps_.front(), communicator_->size(),
-                        to_text(tensors_))};
+    return {Code::Io, fmt::format("{}: step {} has {} with {}, and step {} has {} with {}; all must have the same",
+                                  path.string(), step, count_of(*ranks, "rank"), to_text(*tensors), steps_.front(),
+                                  communicator_->size(), to_text(tensors_))};
   }
   return Status::ok();
 }
@@ -76,7 +76,8 @@ Status Recording::make_room() {
       tensor.data = data_.back().data();
     }
   } catch (const std::bad_alloc&) {
-    return {Code::InvalidArgument, fmt::format("tensors of {} elements do not fit into memory", elements())};
+    return {Code::InvalidArgument,
+            fmt::format("tensors of {} do not fit into memory", count_of(elements(), "element"))};
   }
   return Status::ok();
 }

@@ -14,6 +14,7 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/cli/run_session.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -60,8 +61,8 @@ Status RunSession::read_set(std::int64_t set) {
   const std::uint64_t done = static_cast<std::uint64_t>(set);
   const std::size_t method = static_cast<std::size_t>((done - 1) / steps_);
   if (done == 0 || method >= config_.methods.size()) {
-    return {Code::Io, fmt::format("{}: there is no step {} in {} methods of {} steps", config_.output.string(), set,
-                                  config_.methods.size(), steps_)};
+    return {Code::Io, fmt::format("{}: there is no step {} in {} of {}", config_.output.string(), set,
+                                  count_of(config_.methods.size(), "method"), count_of(steps_, "step"))};
   }
   if (Status ready = set_up(method); !ready) return ready;
   const auto read = [&]() -> Status {

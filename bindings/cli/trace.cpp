@@ -13,6 +13,7 @@
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/regular_file.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -91,8 +92,9 @@ std::optional<std::uint64_t> copy_events(const RankTrace& from, std::FILE* to, b
 }  // namespace
 
 std::string MergedTrace::to_string() const {
-  std::string text = fmt::format("{} events of {} in {}", events, runtime::name_ranks(ranks), path.string());
-  if (dropped > 0) text += fmt::format("; {} later events had no room (LACUNA_TRACE_EVENTS)", dropped);
+  std::string text =
+      fmt::format("{} of {} in {}", count_of(events, "event"), runtime::name_ranks(ranks), path.string());
+  if (dropped > 0) text += fmt::format("; {} had no room (LACUNA_TRACE_EVENTS)", count_of(dropped, "later event"));
   if (!missing.empty()) text += fmt::format("; {} left no trace", runtime::name_ranks(missing));
   if (!left_out.empty()) text += fmt::format("; {} of other jobs left out", joined(left_out, ", "));
   return text;

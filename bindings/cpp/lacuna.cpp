@@ -9,6 +9,7 @@
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/job.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna {
 
@@ -244,8 +245,8 @@ Result<Call> Communicator::counted(TypedCall typed) const {
   const auto check = [&](const char* name, Holds holds, std::size_t given, std::size_t needed) -> Status {
     const bool tables = holds == Holds::Blocks && traits.lengths != Lengths::Equal;
     if (tables ? given >= needed : given == needed) return {};
-    return {Code::InvalidArgument, fmt::format("{}: the {} has {} elements, must have {}{}", traits.name, name, given,
-                                               needed, tables ? " or more" : "")};
+    return {Code::InvalidArgument, fmt::format("{}: the {} has {}, must have {}{}", traits.name, name,
+                                               count_of(given, "element"), needed, tables ? " or more" : "")};
   };
   Status fits = reads ? check("input", traits.input, typed.input, input_length(call, size())) : Status();
   if (fits && writes) fits = check("output", traits.output, typed.output, output_length(call, size()));

@@ -19,6 +19,7 @@
 #include "runtime/job/local_watch.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
@@ -38,8 +39,8 @@ void JobState::write_trace(const runtime::ClockRelation& clock) const {
   if (Status written = lacuna::write_trace(path, *tracer, origin); !written) {
     runtime::log_error(Subsystem::Trace, "{}", written.message());
   } else if (tracer->dropped() > 0) {
-    runtime::log_warning(Subsystem::Trace, "{} later events are not in {}: LACUNA_TRACE_EVENTS is {}",
-                         tracer->dropped(), path.string(), config.trace_events);
+    runtime::log_warning(Subsystem::Trace, "{} had no room in {}: LACUNA_TRACE_EVENTS is {}",
+                         count_of(tracer->dropped(), "later event"), path.string(), config.trace_events);
   }
 }
 
@@ -256,7 +257,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
 }
 
 Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress) {
-  if (size < 1) return Status(Code::InvalidArgument, fmt::format("a job of {} ranks; there must be at least 1", size));
+  if (size < 1)
+    return Status(Code::InvalidArgument, fmt::format("a job of {}; there must be at least 1", count_of(size, "rank")));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
   if (Status taken = take_kernels(*config); !taken) return taken;

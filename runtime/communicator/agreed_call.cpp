@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/engine/tables.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 AgreedCall agreed_call(const CollectiveRun& run) {
@@ -48,8 +49,8 @@ std::string text_of(const PartsAlike& parts) {
   const auto& numbers = parts.structure.numbers;
   text += parts.structure.has_numbers() ? fmt::format(" as {}", fmt::join(numbers, "/")) : " dense";
   if (parts.structure.feedback) text += " with feedback";
-  if (parts.entries > 0) text += fmt::format(" of {} entries at most", parts.entries);
-  if (parts.stretches > 0) text += fmt::format(" of {} stretches", parts.stretches);
+  if (parts.entries > 0) text += fmt::format(" of {} at most", count_of(parts.entries, "entry"));
+  if (parts.stretches > 0) text += fmt::format(" of {}", count_of(parts.stretches, "stretch"));
   if (parts.program) text += fmt::format(" by {}", parts.program->name);
   if (parts.parts > 1) text += fmt::format(" in {} parts", parts.parts);
   return text;

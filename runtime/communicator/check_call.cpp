@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/extent.hpp"
 
 namespace lacuna::runtime {
@@ -61,8 +62,8 @@ Status check_tables(const Call& call, Rank rank, Rank size) {
   const std::size_t given = in ? call.input_blocks.counts[own] : call.count;
   const std::size_t taken = out ? call.output_blocks.counts[own] : call.count;
   if (told ? given <= taken : given == taken) return {};
-  return {Code::InvalidArgument, fmt::format("{}: the own block has {} elements in the input and {}{} in the output",
-                                             traits.name, given, told ? "at most " : "", taken)};
+  return {Code::InvalidArgument, fmt::format("{}: the own block has {} in the input and {}{} in the output",
+                                             traits.name, count_of(given, "element"), told ? "at most " : "", taken)};
 }
 
 std::size_t most_of_a_rank(const Call& call, Rank size) {
@@ -84,17 +85,17 @@ Status why_not_counted(const Call& call, Rank size) {
   const CollectiveTraits& traits = traits_of(call.collective);
   if (const std::size_t most = most_of_a_rank(call, size); call.count > most) {
     return {Code::InvalidArgument,
-            fmt::format("{} of {} elements of {}: no memory holds them, at most {} are allowed on {} ranks",
-                        traits.name, call.count, to_string(call.dtype), most, size)};
+            fmt::format("{} of {} of {}: no memory holds them, at most {} are allowed on {}", traits.name,
+                        count_of(call.count, "element"), to_string(call.dtype), most, count_of(size, "rank"))};
   }
   return {Code::InvalidArgument,
-          fmt::format("{} of {} entries of {}: no memory holds them, at most {} are allowed", traits.name,
-                      entries_of(call), to_string(call.dtype), most_elements(call.dtype))};
+          fmt::format("{} of {} of {}: no memory holds them, at most {} are allowed", traits.name,
+                      count_of(entries_of(call), "entry"), to_string(call.dtype), most_elements(call.dtype))};
 }
 
 Status no_such_place(std::string_view collective, std::string_view name, const void* data, std::size_t bytes) {
-  return {Code::InvalidArgument,
-          fmt::format("{}: no memory holds the {}, {} bytes from address {} on", collective, name, bytes, data)};
+  return {Code::InvalidArgument, fmt::format("{}: no memory holds the {}, {} from address {} on", collective, name,
+                                             count_of(bytes, "byte"), data)};
 }
 
 Status check_buffers(const Call& call, Rank rank, Rank size) {
@@ -112,15 +113,16 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   }
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements: the {} is null", traits.name,
-                                               (lacks_output ? out : in) / width, lacks_output ? "output" : "input")};
+    return {Code::InvalidArgument,
+            fmt::format("{} of {}: the {} is null", traits.name, count_of((lacks_output ? out : in) / width, "element"),
+                        lacks_output ? "output" : "input")};
   }
   if (!fits_in_memory(call.input, in)) return no_such_place(traits.name, "input", call.input, in);
   if (!fits_in_memory(call.output, out)) return no_such_place(traits.name, "output", call.output, out);
   if (has.input && has.output && overlapping(call.input, in, call.output, out) && !is_in_place(call, rank)) {
-    return {Code::InvalidArgument, fmt::format("{}: input ({} bytes) and output ({} bytes) overlap; they must be "
+    return {Code::InvalidArgument, fmt::format("{}: input ({}) and output ({}) overlap; they must be "
                                                "disjoint, or in place",
-                                               traits.name, in, out)};
+                                               traits.name, count_of(in, "byte"), count_of(out, "byte"))};
   }
   return {};
 }

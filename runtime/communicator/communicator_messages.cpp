@@ -3,6 +3,7 @@
 #include <new>
 
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/extent.hpp"
 
 namespace lacuna::runtime {
@@ -74,12 +75,14 @@ Status Communicator::check(const Message& message) const {
   const std::string_view what = sends ? "send" : "receive";
   const std::size_t most = most_elements(message.dtype);
   if (message.count > most || !fits_in_memory(message.data, message.count * size_of(message.dtype))) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements of {} from address {} on: no memory holds them, at "
-                                               "most {} are allowed",
-                                               what, message.count, to_string(message.dtype), message.data, most)};
+    return {Code::InvalidArgument,
+            fmt::format("{} of {} of {} from address {} on: no memory holds them, at "
+                        "most {} are allowed",
+                        what, count_of(message.count, "element"), to_string(message.dtype), message.data, most)};
   }
   if (message.count > 0 && !message.data) {
-    return {Code::InvalidArgument, fmt::format("{} of {} elements: the buffer is null", what, message.count)};
+    return {Code::InvalidArgument,
+            fmt::format("{} of {}: the buffer is null", what, count_of(message.count, "element"))};
   }
   return {};
 }
@@ -133,13 +136,13 @@ std::size_t Communicator::received(const Run& run) const {
 std::string Communicator::text_of_message(const MessageRun& run) const {
   const Rank peer = group_.rank_of(run.peer);
   if (run.kind == RunKind::Send) {
-    return fmt::format("send of {} bytes to rank {} with tag {}: rank {} has not taken it", run.call.count, peer,
-                       run.tag, peer);
+    return fmt::format("send of {} to rank {} with tag {}: rank {} has not taken it", count_of(run.call.count, "byte"),
+                       peer, run.tag, peer);
   }
   std::string text = fmt::format("receive from rank {} with tag {}", peer, run.tag);
   if (run.active.empty()) return text + ": no message has come";
   const StepState& state = run.active.front()->states[0];
-  return text + fmt::format(": {} of {} bytes are missing", state.bytes - state.consumed, state.bytes);
+  return text + fmt::format(" misses {} of {}", state.bytes - state.consumed, count_of(state.bytes, "byte"));
 }
 
 }  // namespace lacuna::runtime

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -29,9 +30,9 @@ Status Communicator::check_method(const Call& call, const Algorithm& algorithm) 
                                                to_string(residual->dtype), to_string(call.dtype))};
   }
   if (!residual || residual->bytes.size() == bytes) return {};
-  return {Code::InvalidArgument, fmt::format("the residual of this state has {} bytes, the call's input {}: they must "
+  return {Code::InvalidArgument, fmt::format("the residual of this state has {}, the call's input {}: they must "
                                              "be equal, or the state without one",
-                                             residual->bytes.size(), bytes)};
+                                             count_of(residual->bytes.size(), "byte"), bytes)};
 }
 
 void Communicator::prepare_method(CollectiveRun& run) {

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "runtime/job/agreement.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -25,18 +26,19 @@ RunTable::RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t 
 Status RunTable::why_no_call() const {
   if (unfinished_ < most_calls_) {
     const CollectiveRun* earlier = runs_[slot_of(next_run_)];
-    return {Code::Busy, fmt::format("call {} has not ended, and {} were started after it; at most {} may be "
-                                    "(LACUNA_MAX_RUNS)",
-                                    earlier->number, next_run_ - earlier->number - 1, runs_.size() - 1)};
+    return {Code::Busy,
+            fmt::format("call {} has not ended, and {} started after it; at most {} may be "
+                        "(LACUNA_MAX_RUNS)",
+                        earlier->number, count_of(next_run_ - earlier->number - 1, "call"), runs_.size() - 1)};
   }
   return {Code::Busy,
-          fmt::format("{} calls are unfinished; at most {} may be (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
+          fmt::format("unfinished calls: {}; at most {} may be (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
 }
 
 Status RunTable::has_room_for_message() const {
   if (messages_.size() < most_messages_) return {};
-  return {Code::Busy, fmt::format("{} messages are unfinished; at most {} may be (LACUNA_MAX_MESSAGES)",
-                                  messages_.size(), most_messages_)};
+  return {Code::Busy, fmt::format("unfinished messages: {}; at most {} may be (LACUNA_MAX_MESSAGES)", messages_.size(),
+                                  most_messages_)};
 }
 
 void RunTable::add_call(CollectiveRun& call) {
@@ -117,8 +119,9 @@ std::string RunTable::text_of(const CollectiveRun& run) const {
       }
       const Rank peer = part->process_at(step.peer);
       if (step.receives()) {
-        return text + fmt::format(", part {} step {}: {} of {}{} bytes from rank {} are missing", part->number, id,
-                                  state.bytes - state.consumed, state.told ? "at most " : "", state.bytes, peer);
+        return text + fmt::format(", part {} step {} misses {} of {}{} from rank {}", part->number, id,
+                                  state.bytes - state.consumed, state.told ? "at most " : "",
+                                  count_of(state.bytes, "byte"), peer);
       }
       if (waits_for_send.empty()) {
         waits_for_send =

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
@@ -61,8 +62,8 @@ Range counted_range(const ActivePart& part, const Region& region) {
   const std::size_t count = part.value(region.length());
   const std::size_t begin = region.offset() == Value::None ? 0 : part.value(region.offset());
   if (begin <= length && count <= length - begin) return {begin, count};
-  throw std::length_error(
-      fmt::format("part {}: {} elements from {} on in a buffer that holds {}", part.number, count, begin, length));
+  throw std::length_error(fmt::format("part {}: {} from {} on in a buffer that holds {}", part.number,
+                                      count_of(count, "element"), begin, length));
 }
 
 /// An array of the state, which is made if it lacks.
@@ -73,8 +74,9 @@ std::byte* array_of(const ActivePart& part, const BufferInfo& info) {
   const Dtype dtype = info.element.value_or(call.dtype);
   StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
   if (array.count() == count && array.dtype == dtype) return array.bytes.data();
-  throw std::length_error(fmt::format("the state's array {} has {} elements of {}, this call needs {} of {}", info.name,
-                                      array.count(), to_string(array.dtype), count, to_string(dtype)));
+  throw std::length_error(fmt::format("the state's array {} has {} of {}, this call needs {} of {}", info.name,
+                                      count_of(array.count(), "element"), to_string(array.dtype), count,
+                                      to_string(dtype)));
 }
 
 std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {

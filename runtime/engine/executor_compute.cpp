@@ -4,6 +4,7 @@
 
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -40,8 +41,9 @@ void Executor::start_compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   const Extent to = resolve(part, step.to), from = step.reads() ? resolve(part, step.from) : Extent();
   if (step.reads() && (to.dtype != from.dtype || (step.kind == StepKind::Reduce && from.count < to.count))) {
-    throw std::length_error(fmt::format("part {} step {}: {} elements of {} from {} of {}", part.number, id, to.count,
-                                        to_string(to.dtype), from.count, to_string(from.dtype)));
+    throw std::length_error(fmt::format("part {} step {}: {} of {} from {} of {}", part.number, id,
+                                        count_of(to.count, "element"), to_string(to.dtype), from.count,
+                                        to_string(from.dtype)));
   }
   const Scale scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale();
   if (!compute_->takes(to.bytes() + from.bytes())) {

@@ -6,6 +6,7 @@
 #include "runtime/engine/executor.hpp"
 #include "runtime/job/agreement.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 
@@ -140,7 +141,8 @@ void Executor::end_calls(Communicator& communicator, const Status& status) {
   const RunTable& runs = communicator.runs();
   if (!runs.empty()) ending_ = Ending::Leave;
   was_left_waiting_ = was_left_waiting_ || tells_of_no_answer(status);
-  if (runs.calls() > 0) log_info(Subsystem::Executor, "{} calls fail: {}", runs.calls(), status.message());
+  if (runs.calls() > 0)
+    log_info(Subsystem::Executor, "{} failed: {}", count_of(runs.calls(), "call"), status.message());
   purge([&](const Run& run) { return run.communicator == &communicator; });
   runs.each_call([&](CollectiveRun& run) {
     landings_.release_of(run);

@@ -10,6 +10,7 @@
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/thread.hpp"
 
 namespace lacuna::runtime {
@@ -86,8 +87,8 @@ Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
     Lock lock(*this);  // the watch may already call
     if (state_ != State::Running) return verdict_;
     if (Status connected = transport_->connect(std::move(addresses), *this); !connected) return connected;
-    log_debug(Subsystem::Transport, "{} for {} ranks, eager messages of {} bytes at most", transport_->name(), size_,
-              fragment_bytes_);
+    log_debug(Subsystem::Transport, "{} for {}, eager messages of {} bytes at most", transport_->name(),
+              count_of(size_, "rank"), fragment_bytes_);
   }
   if (!options_.progress_thread) return {};
   try {

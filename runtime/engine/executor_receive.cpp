@@ -9,6 +9,7 @@
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 
@@ -18,7 +19,8 @@ std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const st
   record_.tick();
   MessageHeader header;
   if (bytes.size() != sizeof header) {
-    distrust(from, fmt::format("rank {} sent a header of {} bytes, must be {}", from, bytes.size(), sizeof header));
+    distrust(from, fmt::format("rank {} sent a header of {}, must be {}", from, count_of(bytes.size(), "byte"),
+                               sizeof header));
     return std::nullopt;
   }
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -33,7 +35,8 @@ void Executor::take_credits(Rank from, std::uint64_t credits) {
   if (more <= 0) return;
   const std::int64_t spent = static_cast<std::int64_t>(options_.credit_bytes) - to.credit;
   if (more > spent) {
-    return distrust(from, fmt::format("rank {} returned {} bytes of credit; {} were in use", from, more, spent));
+    return distrust(from, fmt::format("rank {} returned {} of credit, more than the {} in use", from,
+                                      count_of(more, "byte"), spent));
   }
   to.returned = credits;
   to.credit += more;
@@ -88,7 +91,7 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
   if (landings_.keep(*at.landing, offset, descriptor)) return true;
   violation(*serving_, message,
             serving_->matching().text_of_violation(
-                message, fmt::format("{} messages waiting from that rank already", sender.offered)));
+                message, fmt::format("{} waiting from that rank already", count_of(sender.offered, "message"))));
   return false;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/communicator/run_table.hpp"
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
@@ -14,7 +15,7 @@ constexpr std::string_view another_part = "another part of that number, which fo
 
 /// Why a run has no part of this number.
 std::string text_of_parts(const CollectiveRun& run, std::uint32_t part) {
-  if (run.chains.empty()) return fmt::format("{} parts in that call", run.parts);
+  if (run.chains.empty()) return count_of(run.parts, "part") + " in that call";
   return fmt::format("nothing that follows part {} of it", part - run.parts);
 }
 
@@ -51,10 +52,11 @@ std::string text_of_length(const ActivePart& part, StepId id, std::uint64_t byte
   const std::size_t width = size_of(dtype);
   const std::string_view at_most = state.told ? "at most " : "";
   if (bytes % width != 0 || state.bytes % width != 0) {
-    return fmt::format("rank {} sent {} bytes where rank {} expects {}{}", from, bytes, to, at_most, state.bytes);
+    return fmt::format("rank {} sent {} where rank {} expects {}{}", from, count_of(bytes, "byte"), to, at_most,
+                       state.bytes);
   }
-  return fmt::format("rank {} sent {} elements of {} where rank {} expects {}{}", from, bytes / width, to_string(dtype),
-                     to, at_most, state.bytes / width);
+  return fmt::format("rank {} sent {} of {} where rank {} expects {}{}", from, count_of(bytes / width, "element"),
+                     to_string(dtype), to, at_most, state.bytes / width);
 }
 
 Matching::Matching(const Group& group, Rank process, const RunTable& runs, Landings& landings)
@@ -123,7 +125,8 @@ Place Matching::place_in_part(ActivePart& part, const Arrival& message) {
 /// Why this fragment does not belong to the message that waits there.
 std::optional<std::string> Matching::difference(const Arrival& message, const Landing& landing) {
   const MessageHeader& header = message.header;
-  if (landing.bytes != header.bytes) return fmt::format("a message of {} bytes of that name", landing.bytes);
+  if (landing.bytes != header.bytes)
+    return fmt::format("a message of {} of that name", count_of(landing.bytes, "byte"));
   if (landing.eager == message.eager && landing.digest == header.digest && landing.dtype == header.dtype) {
     return std::nullopt;
   }
@@ -224,8 +227,8 @@ std::string Matching::text_of_violation(const Arrival& message, std::string_view
   const std::string name = header.kind == MessageKind::Message
                                ? fmt::format("a message with tag {}", header.run)
                                : fmt::format("message {} of part {} of call {}", header.index, header.part, header.run);
-  return fmt::format("rank {} sent {} ({} bytes at {}) to rank {}, which has {}", message.from, name, header.bytes,
-                     header.offset, process_, what);
+  return fmt::format("rank {} sent {} ({} at {}) to rank {}, which has {}", message.from, name,
+                     count_of(header.bytes, "byte"), header.offset, process_, what);
 }
 
 std::string Matching::text_of_difference(Rank from, std::uint32_t number) const {
@@ -245,9 +248,8 @@ Place Matching::refuse_as_different(const Arrival& message) {
 
 Place Matching::refuse_for_credit(const Arrival& message) {
   return refuse(message,
-                fmt::format("granted a credit of {} bytes (LACUNA_CREDITS, the same on all ranks), of which {} are in "
-                            "use",
-                            landings_.credit_bytes(), landings_.parked(message)));
+                fmt::format("granted a credit of {} (LACUNA_CREDITS, the same on all ranks) and has {} of it in use",
+                            count_of(landings_.credit_bytes(), "byte"), landings_.parked(message)));
 }
 
 void Matching::clear() {

@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include "runtime/engine/matching.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 
 Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element) {
   if (bytes <= receive.call.count && element == receive.element) return {};
   return {Code::Mismatch,
-          fmt::format("the message from rank {} with tag {} has {} elements of {}; the receive takes at most {} of {}",
-                      source, receive.tag, bytes / size_of(element), to_string(element),
+          fmt::format("the message from rank {} with tag {} has {} of {}; the receive takes at most {} of {}", source,
+                      receive.tag, count_of(bytes / size_of(element), "element"), to_string(element),
                       receive.call.count / size_of(receive.element), to_string(receive.element))};
 }
 
@@ -25,7 +26,7 @@ Place Matching::place_message(const Arrival& message) {
 
 Place Matching::place_rest(const Arrival& message, Mailbox::Arriving& known) {
   if (message.header.bytes != known.bytes) {
-    return refuse(message, fmt::format("a message of {} bytes of that name", known.bytes));
+    return refuse(message, fmt::format("a message of {} of that name", count_of(known.bytes, "byte")));
   }
   if (known.landing) {
     if (const auto what = difference(message, *known.landing)) return refuse(message, *what);

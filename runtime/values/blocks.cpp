@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/extent.hpp"
 
 namespace lacuna {
@@ -48,14 +49,15 @@ Status check_blocks(const Blocks& blocks, std::string_view name, Rank size, Dtyp
     if (blocks.counts[i] == 0) continue;
     const std::size_t begin = blocks.offsets.empty() ? end : blocks.offsets[i];
     if (begin < end) {
-      return {Code::InvalidArgument, fmt::format("block {} of the {} begins at element {}, must begin behind the "
+      return {Code::InvalidArgument, fmt::format("block {} of the {} begins at element {}, must begin after the "
                                                  "blocks before it, at {} or later",
                                                  i, name, begin, end)};
     }
     if (begin > most || blocks.counts[i] > most - begin) {
-      return {Code::InvalidArgument, fmt::format("block {} of the {} has {} elements of {} from {} on: no memory holds "
-                                                 "them, at most {} in all are allowed",
-                                                 i, name, blocks.counts[i], to_string(dtype), begin, most)};
+      return {Code::InvalidArgument,
+              fmt::format("block {} of the {} has {} of {} from {} on: no memory holds "
+                          "them, at most {} in all are allowed",
+                          i, name, count_of(blocks.counts[i], "element"), to_string(dtype), begin, most)};
     }
     end = begin + blocks.counts[i];
   }

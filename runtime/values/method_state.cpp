@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 
 namespace lacuna {
@@ -127,7 +128,7 @@ Result<std::vector<std::byte>> MethodState::save(std::string_view kind) const {
 
 Status MethodState::restore(std::span<const std::byte> saved, std::string_view kind) {
   const auto refuse = [&](std::string why) {
-    return Status(Code::InvalidArgument, fmt::format("{} bytes: {}", saved.size(), why));
+    return Status(Code::InvalidArgument, fmt::format("{}: {}", count_of(saved.size(), "byte"), why));
   };
   if (in_use) return busy();
   Header header{};

@@ -94,7 +94,7 @@ TEST(Blocks, AShorterBlockIsAnErrorUnlessItsLengthIsTold) {
     if (told) three.calls[2].output_blocks.received = received;
     const auto outcome = three.run();
     if (!told) {
-      expect_somewhere(outcome, Code::Mismatch, "sent 1 elements of f32");
+      expect_somewhere(outcome, Code::Mismatch, "sent 1 element of f32");
       continue;
     }
     for (const Status& status : outcome) EXPECT_TRUE(status) << status.to_string();
@@ -151,7 +151,7 @@ TEST(Blocks, TablesThatAreNoneAreRefusedWithWhatIsAllowed) {
   EXPECT_EQ(refusal(call), "alltoallv: the input has 2 offsets, must have 3, one for each rank");
   call.input_blocks = {.counts = good, .offsets = backwards};
   EXPECT_EQ(refusal(call),
-            "alltoallv: block 1 of the input begins at element 2, must begin behind the blocks before it, at 6 or "
+            "alltoallv: block 1 of the input begins at element 2, must begin after the blocks before it, at 6 or "
             "later");
   call.input_blocks = {.counts = good, .offsets = touching};
   EXPECT_NE(refusal(call).find("block 1 of the input begins at element 1"), std::string::npos);

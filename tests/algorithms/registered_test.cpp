@@ -152,8 +152,9 @@ TEST(RegisteredAlgorithms, ATakenNameIsRefused) {
 }
 
 TEST(RegisteredAlgorithms, OneWithoutANameOrAProgramIsRefused) {
-  EXPECT_EQ(refusal(named("", star)), "an algorithm needs a name and a build function");
-  EXPECT_EQ(refusal(named("empty", nullptr)), "an algorithm needs a name and a build function");
+  EXPECT_EQ(refusal(named("", star)), "the allreduce algorithm '' has no name; it needs a name and a build function");
+  EXPECT_EQ(refusal(named("empty", nullptr)),
+            "the allreduce algorithm 'empty' has no build function; it needs a name and a build function");
 }
 
 TEST(RegisteredAlgorithms, OneWhoseGraphsDoNotFitIsRefusedWithTheFirstNumberOfRanksThatShowsIt) {
@@ -167,13 +168,13 @@ TEST(RegisteredAlgorithms, OneWhoseGraphsDoNotFitIsRefusedWithTheFirstNumberOfRa
 
 TEST(RegisteredAlgorithms, AProgramThatAsksForWhatCannotBeIsRefused) {
   EXPECT_EQ(refusal(named("unfinished", [](GraphBuilder& g) { g.finish(g.output()); })),
-            "allreduce unfinished on 1 ranks: position 0: finish() of what no reduction or copy wrote");
+            "allreduce unfinished on 1 rank: position 0: finish() of what no reduction or copy wrote");
   EXPECT_EQ(refusal(named("outside", [](GraphBuilder& g) { g.copy(g.output(1, 3, 2), g.input(0, 2, 2)); })),
-            "allreduce outside on 1 ranks: position 0: pieces 1 .. 3 of 2 are no range");
+            "allreduce outside on 1 rank: position 0: pieces 1 .. 3 of 2 are no range");
   EXPECT_EQ(refusal(named("slots", [](GraphBuilder& g) { g.copy(g.scratch(256, g.input()), g.input()); })),
-            "allreduce slots on 1 ranks: position 0: scratch slot 256, must be 0 .. 255");
+            "allreduce slots on 1 rank: position 0: scratch slot 256, must be 0 .. 255");
   EXPECT_EQ(refusal(named("later", [](GraphBuilder& g) { g.after(g.copy(g.output(), g.input()), 7); })),
-            "allreduce later on 1 ranks: position 0: after() of another step than the newest");
+            "allreduce later on 1 rank: position 0: after() of another step than the newest");
 }
 
 TEST(RegisteredAlgorithms, AProgramThatTakesSeveralBlocksAtOnceIsRefused) {

@@ -40,7 +40,7 @@ run() { timeout 600 "build/release/bin/$1_tests" --gtest_fail_fast --gtest_filte
 mkdir -p build
 touch build/planted  # where faults were when it was built
 sort -u build/planted | xargs -r touch -c
-cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_KOKKOS=ON >"$log"
+cmake --preset release -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON -DLACUNA_KOKKOS=ON >"$log"
 all=$(for patch in "${patches[@]}"; do tests_of "$patch"; done | sort -u)
 mapfile -t folders < <(cut -d' ' -f1 <<<"$all" | sort -u)
 build "${folders[@]}"

@@ -6,15 +6,16 @@
 #include <numeric>
 
 #include "examples/workloads/fashion_mnist/random.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::workloads {
 
 Result<std::uint64_t> steps_per_epoch(const BatchSizes& sizes) {
   const std::size_t global_batch = sizes.batch * sizes.replicas;
   if (global_batch <= sizes.images) return std::uint64_t{sizes.images / global_batch};
-  return Status(Code::InvalidArgument, fmt::format("{} samples for each of {} replicas are more than the {} training "
-                                                   "images",
-                                                   sizes.batch, sizes.replicas, sizes.images));
+  return Status(Code::InvalidArgument,
+                fmt::format("{} for each of {}, more than the number of training images, {}",
+                            count_of(sizes.batch, "sample"), count_of(sizes.replicas, "replica"), sizes.images));
 }
 
 Batches::Batches(const BatchSizes& sizes, std::size_t replica, std::uint64_t seed, Shards shards,

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "bindings/job/regular_file.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -35,7 +36,7 @@ Status read_exactly(gzFile file, const std::filesystem::path& path, std::span<st
       int code = 0;
       return damaged(path, gzerror(file, &code));
     }
-    if (got == 0) return damaged(path, fmt::format("it ends {} bytes too early", to.size() - done));
+    if (got == 0) return damaged(path, fmt::format("it ends {} too early", count_of(to.size() - done, "byte")));
     done += static_cast<std::size_t>(got);
   }
   return Status::ok();

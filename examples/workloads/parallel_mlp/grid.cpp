@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::workloads {
 namespace {
 
@@ -19,9 +21,9 @@ std::string GridSizes::to_string() const {
 
 Status check(const GridSizes& sizes, Rank ranks) {
   if (sizes.data >= 1 && sizes.tensor >= 1 && sizes.pipeline >= 1 && product(sizes) == ranks) return Status::ok();
-  return {Code::InvalidArgument, fmt::format("{}, but there are {} ranks; sizes of at least 1 whose product is {} are "
+  return {Code::InvalidArgument, fmt::format("{}, but the job has {}; sizes of at least 1 whose product is {} are "
                                              "allowed",
-                                             sizes.to_string(), ranks, ranks)};
+                                             sizes.to_string(), count_of(ranks, "rank"), ranks)};
 }
 
 GridPlace place_of(Rank rank, const GridSizes& sizes) {

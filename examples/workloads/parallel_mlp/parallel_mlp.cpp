@@ -18,6 +18,7 @@
 #include "examples/workloads/fashion_mnist/training.hpp"
 #include "examples/workloads/parallel_mlp/pipeline_stage.hpp"
 #include "examples/workloads/parallel_mlp/schedule.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::workloads {
 namespace {
@@ -308,9 +309,9 @@ Status check(const ParallelMlpOptions& options, Rank ranks) {
                                                layers, options.grid.pipeline, layers)};
   }
   if (options.micro_batches == 0 || options.model.batch % options.micro_batches != 0) {
-    return {Code::InvalidArgument, fmt::format("a batch of {} samples cannot be cut into micro_batches = {}; its "
+    return {Code::InvalidArgument, fmt::format("a batch of {} cannot be cut into micro_batches = {}; its "
                                                "divisors are allowed",
-                                               options.model.batch, options.micro_batches)};
+                                               count_of(options.model.batch, "sample"), options.micro_batches)};
   }
   return check_cuts(widths_of(options.model, 0), options.grid.tensor);
 }

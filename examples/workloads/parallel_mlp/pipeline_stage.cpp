@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/values/count_of.hpp"
+
 namespace lacuna::workloads {
 namespace {
 
@@ -62,8 +64,8 @@ Status PipelineStage::receive(std::span<float> data, Rank from, int tag) {
   if (!request) return request.status();
   if (Status done = wait_for(*request); !done) return done;
   if (request->received_bytes() == data.size_bytes()) return Status::ok();
-  return {Code::Mismatch, fmt::format("stage {} sent {} bytes of a micro-batch, {} are expected", from,
-                                      request->received_bytes(), data.size_bytes())};
+  return {Code::Mismatch, fmt::format("stage {} sent {} of a micro-batch, must be {}", from,
+                                      count_of(request->received_bytes(), "byte"), data.size_bytes())};
 }
 
 Status PipelineStage::forward(std::size_t index) {

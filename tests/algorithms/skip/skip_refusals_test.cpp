@@ -68,7 +68,7 @@ TEST(SkipRefusals, SayWhatIsAllowedOfAnAllreduce) {
        {[](Call& call) { skip_in(call)->steps = 4; }, "skip.steps is 4, must be 0 .. 3 on 4 ranks"},
        {[](Call& call) { call.reduction = Reduction::Max; }, "the reduction is max, must be sum or avg"},
        {[](Call& call) { call.reduction = Reduction::Prod; }, "the reduction is prod, must be sum or avg"},
-       {[](Call& call) { skip_in(call)->ratio = 0.5; }, "skip.steps and skip.ratio: one of them must be 0"},
+       {[](Call& call) { skip_in(call)->ratio = 0.5; }, "and skip.ratio is 0.5: one of them must be 0"},
        {[](Call& call) { skip_in(call)->ratio = 1.5; }, "skip: ratio is 1.5, must be 0 .. 1"},
        {[](Call& call) { skip_in(call)->ratio = std::numeric_limits<double>::quiet_NaN(); }, "must be 0 .. 1"},
        {[](Call& call) { skip_in(call)->gather_steps = 1; }, "skip.incomplete asks for that"},
@@ -152,10 +152,10 @@ TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
     return [=](Call& one) { skip_in(one)->segments = segments; };
   };
   expect_refused(call, {{with(gap), "one begins at element 60, must begin at 50"},
-                        {with(low), "they must cover exactly the 100 elements"},
-                        {with(high), "they must cover exactly the 100 elements"},
-                        {with(behind), "they must cover exactly the 100 elements"},
-                        {with(vast), "they must cover exactly the 100 elements"},
+                        {with(low), "the last one ends at element 99, they must cover exactly the 100 elements"},
+                        {with(high), "one of 41 elements begins at element 60, they must cover exactly the 100"},
+                        {with(behind), "one of 41 elements begins at element 100, they must cover exactly the 100"},
+                        {with(vast), "one of 18446744073709551615 elements begins at element 60, they must"},
                         {with(same), "the policy automatic needs skip.importance"},
                         {[](Call& one) {
                            skip_in(one)->segments = same;

@@ -252,7 +252,7 @@ TEST_F(Gradients, WhatIsNoRecordingIsAnErrorThatNamesIt) {
        }},
       {"more than the file can hold",
        [](UserFile& file) { file.put<float>("7/rank-0/a", H5T_IEEE_F32LE, {}, {hsize_t{1} << 58}); }},
-      {"'/recorded' has not one number for each of 1 steps", [](UserFile& file) {
+      {"'/recorded' has not one number for each of 1 step", [](UserFile& file) {
          file.put("7/rank-0/a", {1});
          file.put<float>("/recorded", H5T_STD_U8LE, {}, {2});
        }}};

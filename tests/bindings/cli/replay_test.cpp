@@ -209,7 +209,7 @@ TEST_F(Replay, WrongFilesAreErrorsAndSaidOnce) {
        [&](UserFile& file) {
          for (const char* place : {"0/rank-0/a", "0/rank-1/a", "1/rank-0/b", "1/rank-1/a"}) file.put(place, one);
        }},
-      {"step 1 has 1 ranks",
+      {"step 1 has 1 rank",
        [&](UserFile& file) {
          for (const char* place : {"0/rank-0/a", "0/rank-1/a", "1/rank-0/a"}) file.put(place, one);
        }},

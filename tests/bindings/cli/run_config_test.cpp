@@ -272,7 +272,7 @@ TEST(RunConfig, GridMustFitTheRanks) {
   const std::string text = replaced("\"fashion_mnist\"\n", "\"parallel_mlp\"\ndata = 2\npipeline = 2\n");
   EXPECT_EQ(errors_of(text, 4), "");
   EXPECT_EQ(errors_of(text, 5),
-            "a.toml:7:8: data x tensor x pipeline = 2 x 1 x 2 = 4, but there are 5 ranks; sizes of at least 1 whose "
+            "a.toml:7:8: data x tensor x pipeline = 2 x 1 x 2 = 4, but the job has 5 ranks; sizes of at least 1 whose "
             "product is 5 are allowed");
 }
 

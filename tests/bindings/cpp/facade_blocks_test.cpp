@@ -66,7 +66,7 @@ TEST_P(FacadeBlocks, SpansMayBeLongerThanTheirBlocksButNotShorter) {
   expect_error(ranks[0].call(allgatherv<std::int32_t>(two, std::span(four).first(2), blocks)), Code::InvalidArgument,
                "the output has 2 elements, must have 3 or more");
   expect_error(ranks[0].call(allgatherv<std::int32_t>(std::span(two).first(1), four, blocks)), Code::InvalidArgument,
-               "the own block has 1 elements in the input and 2 in the output");
+               "the own block has 1 element in the input and 2 in the output");
 }
 
 TEST_P(FacadeBlocks, TooLongABlockIsAnErrorOnAllRanks) {
@@ -120,7 +120,7 @@ TEST(FacadeLengths, ThatDoNotFitAreSaidInElementsWhicheverRankComesFirst) {
                  "rank 1 sent 3 elements of i32 where rank 0 expects at most 2");
     scatters.count = 2;
     expect_error(told(scatters, takes, theirs_first), Code::Mismatch,
-                 "rank 1 sent 1 elements of i32 where rank 0 expects 2");
+                 "rank 1 sent 1 element of i32 where rank 0 expects 2");
   }
 }
 

@@ -180,7 +180,7 @@ TEST_P(FacadeFailures, AnOldCallThatHasNotEndedIsNamedAndKeepsItsPlace) {
   const auto until = Clock::now() + 10s;
   while (!eager->test() && Clock::now() < until) continue;
   EXPECT_EQ(eager->wait(1ms).to_string(), "ok") << "the root's part needs nobody";
-  expect_error(ranks[0].start(barrier()).status(), Code::Busy, "call 0 has not ended, and 1 were started after it");
+  expect_error(ranks[0].start(barrier()).status(), Code::Busy, "call 0 has not ended, and 1 call started after it");
   requests.push_back(*ranks[1].start(allreduce<float>(other, other)));
   requests.push_back(*ranks[1].start(broadcast<float>(heard, 0)));
   finish(requests);

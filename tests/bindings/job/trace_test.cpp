@@ -156,7 +156,7 @@ TEST(Trace, EventsBeyondTheRoomAreCountedAndSaid) {
   // A call of one rank: posted, one step started and ended, ended, waited for.
   EXPECT_EQ(trace.other().at("dropped"), 40);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(lines[0].starts_with("trace: 40 later events are not in ")) << lines[0];
+  EXPECT_TRUE(lines[0].starts_with("trace: 40 later events had no room in ")) << lines[0];
   EXPECT_EQ(trace.count('X', "copy"), 2u);
 }
 

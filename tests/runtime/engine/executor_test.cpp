@@ -37,7 +37,7 @@ TEST(Executor, WaitTimesOutAndTheRunLivesOn) {
   runtime::Run& early = must_post(ranks, 0, allreduce_call(input, outputs[0]));
   const Status status = ranks.communicator(0).wait(early, 20ms);
   EXPECT_EQ(status.code(), Code::TimedOut);
-  EXPECT_NE(status.message().find("bytes from rank 1 are missing"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find(" bytes from rank 1"), std::string::npos) << status.message();
   EXPECT_TRUE(ranks.communicator(0).status());
   runtime::Run& late = must_post(ranks, 1, allreduce_call(input, outputs[1]));
   ASSERT_TRUE(ranks.sweep_until([&] { return early.finished && late.finished; }));
@@ -54,7 +54,7 @@ TEST(Executor, BeyondTheLimitOfRunsAPostIsBusyAndSendsNothing) {
   const auto sent = ranks.counters(0).messages_sent;
   const auto refused = ranks.post(0, allreduce_call(input, outputs[3]));
   ASSERT_EQ(refused.status().code(), Code::Busy);
-  EXPECT_NE(refused.status().message().find("3 calls are unfinished; at most 3"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("unfinished calls: 3; at most 3"), std::string::npos);
   EXPECT_EQ(ranks.counters(0).messages_sent, sent);
 
   for (std::size_t i = 4; i < 7; ++i) runs.push_back(&must_post(ranks, 1, allreduce_call(input, outputs[i])));

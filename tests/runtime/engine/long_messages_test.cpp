@@ -160,7 +160,7 @@ TEST(LongCalls, ThatNoMemoryHoldsAreRefusedWithWhatIsAllowed) {
   for (const auto& [count, fits] : lengths) {
     call.count = count;
     const std::string refused = fmt::format(
-        "invalid argument: allreduce of {} elements of f32: no memory holds them, at most {} are allowed on 1 ranks",
+        "invalid argument: allreduce of {} elements of f32: no memory holds them, at most {} are allowed on 1 rank",
         count, most);
     EXPECT_EQ(runtime::check_call(call, 0, 1).to_string(), fits ? "ok" : refused);
   }

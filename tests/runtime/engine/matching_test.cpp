@@ -91,7 +91,7 @@ TEST(Matching, AMessageWithoutCreditIsAViolationThatSaysSoAndIsNotKept) {
   EXPECT_FALSE(place.landing);
   EXPECT_EQ(place.violation,
             "rank 1 sent a message with tag 5 (1024 bytes at 0) to rank 0, which has granted a credit of 1024 bytes "
-            "(LACUNA_CREDITS, the same on all ranks), of which 0 are in use");
+            "(LACUNA_CREDITS, the same on all ranks) and has 0 of it in use");
   EXPECT_EQ(here.landings.in_use(), 0u);
 }
 

@@ -86,7 +86,7 @@ TEST(RunNumbers, TheLimitOfCallsIsKeptAndTheOldestIsNamedOverTheWrap) {
   for (int i = 0; i < 3; ++i) must_post(ranks, 0, broadcast_call(data, 0));
   const Status busy = ranks.post(0, broadcast_call(data, 0)).status();
   EXPECT_EQ(busy.code(), Code::Busy);
-  EXPECT_NE(busy.message().find("call 4294967294 has not ended, and 3 were started after it"), std::string::npos)
+  EXPECT_NE(busy.message().find("call 4294967294 has not ended, and 3 calls started after it"), std::string::npos)
       << busy.to_string();
 }
 

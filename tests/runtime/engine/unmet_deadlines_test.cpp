@@ -70,7 +70,7 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
   executor.progress();
   ASSERT_TRUE((*posted)->finished);
   EXPECT_EQ((*posted)->status.code(), Code::TimedOut);
-  EXPECT_TRUE(says((*posted)->status, "128 of 256 bytes are missing")) << (*posted)->status.to_string();
+  EXPECT_TRUE(says((*posted)->status, "misses 128 of 256 bytes")) << (*posted)->status.to_string();
   EXPECT_EQ(communicator.status().code(), Code::TimedOut);
   static_cast<void>(executor.close(0ms));
 }
