@@ -1,10 +1,11 @@
+#include "bindings/c/lacuna_skip.h"
+
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "bindings/c/interface.hpp"
-#include "bindings/c/lacuna_skip.h"
 
 using namespace lacuna::c;
 using lacuna::Code;
