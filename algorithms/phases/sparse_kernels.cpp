@@ -137,8 +137,8 @@ Status Views::add(const EntriesView& view, Rank from) {
   kernels::backend().index(view, length_, table, &sound);
   if (sound == 0) {
     return {Code::Mismatch,
-            fmt::format("the message of rank {}, of {}: its places must ascend within the {} that it is for", from,
-                        count_of(view.entries, "entry"), length_)};
+            fmt::format("the message of rank {}: it has {}, whose places must ascend within the {} that it is for",
+                        from, count_of(view.entries, "entry"), length_)};
   }
   views_[count_] = view;
   before_[count_++] = table;

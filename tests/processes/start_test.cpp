@@ -183,7 +183,7 @@ TEST(Start, TooLittleSharedMemoryIsNamedWithWhatIsNeeded) {
   EXPECT_NE(ended, 0);
   if (job.says("transport 'posix' is not available")) GTEST_SKIP() << "this UCX sees by itself that it cannot be";
   EXPECT_TRUE(job.says("/dev/shm has ")) << job.output();
-  EXPECT_TRUE(job.says(" MB free of 8.4 MB, and POSIX shared memory needs 4.3 MB of it for each of the 3 ranks"))
+  EXPECT_TRUE(job.says(" MB free of 8.4 MB, and POSIX shared memory needs 4.3 MB of it for each of 3 ranks"))
       << job.output();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "runtime/values/count_of.hpp"
 #include "tests/runtime/engine/receive_calls.hpp"
 
 // What a header says, and what waits here for a call, is believed only within bounds.
@@ -169,7 +170,8 @@ TEST(ReceiveTrust, AHeaderOfAnotherSizeBreaksTheConnectionAndTheCallEndsWithItsS
     const auto until = runtime::Clock::now() + std::chrono::seconds(20);
     while (!run.finished && runtime::Clock::now() < until) rank.executor.progress();
     ASSERT_TRUE(run.finished);
-    EXPECT_TRUE(says(run.status, fmt::format("rank 1 sent a header of {} bytes", size))) << run.status.to_string();
+    EXPECT_TRUE(says(run.status, fmt::format("rank 1 sent a header of {}", count_of(size, "byte"))))
+        << run.status.to_string();
   }
 }
 
