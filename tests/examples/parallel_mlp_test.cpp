@@ -288,7 +288,7 @@ TEST_F(ParallelMlp, WithAGridThatDoesNotFitIsRefused) {
   const auto refused = [this](const Case& what, Rank ranks, const std::string& part) {
     test::expect_error(check(options_of(what), ranks), Code::InvalidArgument, part);
   };
-  refused({.grid = {2, 2, 2}}, 4, "data x tensor x pipeline = 2 x 2 x 2 = 8, but there are 4 ranks");
+  refused({.grid = {2, 2, 2}}, 4, "data x tensor x pipeline = 2 x 2 x 2 = 8, but the job has 4 ranks");
   refused({.grid = {1, 1, 5}}, 5, "4 layers cannot be shared by pipeline = 5 stages; at most 4");
   refused({.micro_batches = 5}, 1, "12 samples cannot be cut into micro_batches = 5");
   refused({.grid = {1, 3, 1}}, 3, "16 hidden values cannot be shared evenly by tensor = 3 ranks");
