@@ -24,7 +24,8 @@ install(FILES algorithms/topk/topk.hpp algorithms/topk/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/topk)
 install(FILES algorithms/ok_topk/ok_topk.hpp algorithms/ok_topk/options.def
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/ok_topk)
-install(FILES algorithms/registry.hpp algorithms/methods.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
+install(FILES algorithms/registry/registry.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/registry)
+install(FILES algorithms/methods.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/c)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/phases/ring_phases.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "bindings/c/interface.hpp"

@@ -1,7 +1,7 @@
 // Methods with options, what they remember, and what they have done.
 #include <algorithm>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/c/interface.hpp"
 
 using namespace lacuna::c;

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 namespace lacuna::cli {
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/command_options.hpp"
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/explain.hpp"

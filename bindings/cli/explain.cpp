@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/registry/selection.hpp"
+#include "algorithms/registry/preferences.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/explain_sparse.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/values/count_of.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/cli/explain.hpp"
 #include "bindings/cli/perf_bench.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/values/count_of.hpp"
 

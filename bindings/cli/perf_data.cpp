@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/registry.hpp"
 #include "algorithms/registry/gaps.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "kernels/elements.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"

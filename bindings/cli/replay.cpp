@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/agree.hpp"
 #include "bindings/cli/replay_method.hpp"
 #include "bindings/cli/replay_recording.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 namespace lacuna::cli {
 namespace {

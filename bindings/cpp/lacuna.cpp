@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "algorithms/registry.hpp"
 #include "algorithms/registry/gaps.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/job.hpp"
 #include "runtime/observe/log.hpp"

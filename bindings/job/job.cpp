@@ -7,7 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/job/counters_text.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/trace_file.hpp"

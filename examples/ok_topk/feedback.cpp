@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace {

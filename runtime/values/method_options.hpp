@@ -11,9 +11,9 @@ namespace lacuna {
 struct Method;
 
 /// A method with its options: what a call gives up, and how. An immutable value, cheap to copy and safe to share
-/// between threads. A method's own header makes one from a struct, method_options() of algorithms/registry.hpp from
-/// text
-/// ("name:option=value,option=value"). Without a method a call is dense.
+/// between threads. A method's own header makes one from a struct. method_options() of the registry of algorithms
+/// makes one from text ("name:option=value,option=value").
+/// Without a method a call is dense.
 class MethodOptions {
  public:
   MethodOptions() = default;

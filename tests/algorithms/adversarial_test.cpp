@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/delayed_compute.hpp"
 #include "tests/support/ranks.hpp"

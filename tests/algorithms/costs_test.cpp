@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/plan.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/collective_case.hpp"
 #include "tests/support/ranks.hpp"

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/phases/left_out.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "transports/inproc.hpp"

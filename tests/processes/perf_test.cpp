@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/executed.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/methods.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/config/config.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/perf_data.hpp"
 #include "runtime/config/config.hpp"
 

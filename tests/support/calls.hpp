@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {

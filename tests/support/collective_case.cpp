@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/support/skip_call.hpp"
 #include "tests/support/skip_definition.hpp"
 

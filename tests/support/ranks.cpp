@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "kernels/backend.hpp"
 
 namespace lacuna::test {

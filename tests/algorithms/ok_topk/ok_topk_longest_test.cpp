@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/method/method.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "algorithms/skip/skipping.hpp"

@@ -4,8 +4,8 @@
 #include <bit>
 #include <tuple>
 
-#include "algorithms/registry.hpp"
 #include "algorithms/registry/gaps.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/graph_cost.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/values/philox.hpp"
 #include "tests/support/oracle.hpp"

@@ -1,4 +1,4 @@
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 namespace lacuna {
 namespace {

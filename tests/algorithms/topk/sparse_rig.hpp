@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "runtime/values/method_state.hpp"
 #include "tests/support/ranks.hpp"
 

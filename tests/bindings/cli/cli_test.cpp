@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "algorithms/phases/left_out.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/topology_picture.hpp"
 #include "bindings/cpp/lacuna.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <regex>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 namespace lacuna::cli {
 namespace {

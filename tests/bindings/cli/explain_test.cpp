@@ -7,7 +7,7 @@
 
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/phases/ring_phases.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/perf.hpp"
 #include "tests/support/skip_call.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/phases/left_out.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cli/graph_picture.hpp"
 #include "bindings/cli/topology_picture.hpp"
 #include "runtime/values/count_of.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "bindings/cli/run_display.hpp"
 #include "bindings/cli/run_record.hpp"

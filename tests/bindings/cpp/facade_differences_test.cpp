@@ -3,7 +3,7 @@
 #include <optional>
 #include <regex>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 // Rank 1 asks for something else in one field: the mismatch shows both values. Or in one that nobody uses: none comes.

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/sparse_sum.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 namespace lacuna::test {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/registry/registered.hpp"
+#include "algorithms/registry/registered_algorithms.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "tests/support/collective_case.hpp"

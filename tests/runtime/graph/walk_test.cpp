@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/graphs.hpp"
 

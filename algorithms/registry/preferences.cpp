@@ -1,4 +1,4 @@
-#include "algorithms/registry/selection.hpp"
+#include "algorithms/registry/preferences.hpp"
 
 #include <array>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <string>
 
-#include "algorithms/registry/registered.hpp"
-#include "algorithms/registry/selection.hpp"
+#include "algorithms/registry/preferences.hpp"
+#include "algorithms/registry/registered_algorithms.hpp"
 #include "runtime/values/nearest.hpp"
 
 namespace lacuna {

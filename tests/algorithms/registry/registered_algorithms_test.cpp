@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/phases/tree_phases.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/skip_call.hpp"
 

@@ -27,7 +27,7 @@ std::string_view name_of(const Call& call, const Algorithm& algorithm);
 Status register_algorithm(const Algorithm& algorithm);
 
 /// The algorithm that serves this call of ranks on these hosts: the one that it names, else the one named `instead`,
-/// else the one that selection.cpp prefers. An error names what was asked for and what there is.
+/// else the one that preferences.cpp prefers. An error names what was asked for and what there is.
 Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead = {});
 
 }  // namespace lacuna

@@ -1,4 +1,4 @@
-#include "algorithms/registry/registered.hpp"
+#include "algorithms/registry/registered_algorithms.hpp"
 
 #include <fmt/format.h>
 
