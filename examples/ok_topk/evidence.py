@@ -1,32 +1,37 @@
 #!/usr/bin/env python3
-"""Compares Ok-Topk with other ways to send few elements, and writes what came of it into docs/.
+"""Compares Ok-Topk with other ways to send few elements, and writes the results into docs/.
 
     examples/ok_topk/evidence.py run [--build BUILD] [--seeds N] [--rate 1gbit] [--fresh] [EXPERIMENT ...]
     examples/ok_topk/evidence.py problems [--build BUILD] [--seeds N] [--label LABEL METHOD] [PROBLEM ...]
     examples/ok_topk/evidence.py gather [--build BUILD]
     examples/ok_topk/evidence.py draw [--build BUILD]
 
-`run` carries out what is missing of each experiment into results/ok_topk/: the configs of this folder, once for each
-seed, `mlp_4` to `cnn_8` on four and eight ranks of this machine, `time_4` and `time_8` on so many hosts of the lab;
-`calls`, single calls over two windows of tau' runs on four and eight hosts. In the lab times count: do nothing else
-meanwhile. `gather` brings the result files together in docs/oktopk.csv, docs/oktopk_time.csv and docs/oktopk_calls.csv,
-and adds what `lacuna explain` expects of many ranks, docs/oktopk_ranks.csv. `draw` makes of these the tables and the
-picture of docs/oktopk.md. Needs Debian's python3-h5py and python3-matplotlib.
+`run` does what is missing of each experiment, once for each seed, and leaves the results in results/ok_topk/. `mlp_4` to
+`cnn_8` train the configs of this folder on four and eight ranks of this machine, `time_4` and `time_8` on as many hosts
+of the lab. `calls` makes single calls over two windows of tau' runs, on four and eight hosts. In the lab times count: do
+nothing else meanwhile.
 
-`problems` measures what error feedback does to selections, and what comes of it: 8 ranks, 40,000 elements of f32, a
-density of 1 %, 1000 steps at a learning rate of 0.01, three seeds. Each rank's gradient has noise of deviation 1.
+`gather` collects the result files in docs/oktopk.csv, docs/oktopk_time.csv and docs/oktopk_calls.csv, and writes what
+`lacuna explain` expects of many ranks to docs/oktopk_ranks.csv. `draw` makes from these the tables and the picture of
+docs/oktopk_evidence.md, and by the command the table of options of docs/oktopk.md. It needs Debian's python3-h5py and
+python3-matplotlib.
 
-  convex    The loss of a rank is the mean of h (w - c)^2 / 2 over the elements, h within 0.5 .. 1.5, and c around a common
-            centre of deviation 3, by 1/3.
-  drifting  The same, and each element of the centre moves by 1 % of a normal number in each step, which is drawn anew
-            every 200 steps.
-  noise     Gradients of a fixed common part of deviation 0.3, and no loss.
+`problems` measures what error feedback does to selections, and what results from it. It has 8 ranks, 40,000 elements of
+f32, a density of 1 %, 1000 steps at a learning rate of 0.01, and three seeds. Each rank's gradient has noise of
+deviation 1.
 
-Of the runs that select by thresholds it measures least, 5 %, median, 95 % and most of the elements that a rank selects
-and of the entries of the result, both over k, and of the words of 4 bytes that the rank gets which gets most, headers
-and all else included, over k(P-1)/P. The loss is the mean of the last 200 steps; of `drifting`, of all steps from
-200 on. The results stand in docs/oktopk_problems.csv, one line for each problem and label. --label adds those of
-one method under that name, with the library of --build, which may be an earlier one.
+  convex    The loss of a rank is the mean of h (w - c)^2 / 2 over the elements. h is within 0.5 .. 1.5. The centres c of
+            the ranks lie around a common centre of deviation 3, at a deviation of 1/3.
+  drifting  The same, but in each step each element of the common centre moves by 1 % of a normally distributed number,
+            which is drawn anew every 200 steps.
+  noise     Gradients with a fixed common part of deviation 0.3, and no loss.
+
+Over the runs that select by thresholds it measures the least, 5 %, median, 95 % and most of three figures: the elements
+that a rank selects and the entries of the result, both divided by k, and the words of 4 bytes that the rank receives
+which receives most, headers and everything else included, divided by k(P-1)/P. The loss is the mean of the last 200
+steps, and for `drifting` that of all steps from 200 on. The results go to docs/oktopk_problems.csv, one line for each
+problem and label. --label adds those of one method under that name, with the library of --build, which may be an earlier
+one.
 """
 import argparse
 import collections
@@ -47,7 +52,8 @@ TIMES = ROOT / "docs" / "oktopk_time.csv"
 CALLS = ROOT / "docs" / "oktopk_calls.csv"
 MANY = ROOT / "docs" / "oktopk_ranks.csv"
 FEEDBACK = ROOT / "docs" / "oktopk_problems.csv"
-PAGE = ROOT / "docs" / "oktopk.md"
+MANUAL = ROOT / "docs" / "oktopk.md"
+PAGE = ROOT / "docs" / "oktopk_evidence.md"
 TRAININGS = {f"{config}_{ranks}": (config, ranks) for config in ("mlp", "cnn", "time") for ranks in (4, 8)}
 EXPERIMENTS = [*TRAININGS, "calls"]
 SEEDS = 3
@@ -248,7 +254,7 @@ def plot(curves):
 def draw(arguments):
     curves, times = trials.read_curves(CURVES), list(trials.read_csv(TIMES))
     plot(curves)
-    trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "ok_topk"))
+    trials.write_between(MANUAL, "options", trials.options_table(trials.lacuna_of(arguments.build), "ok_topk"))
     trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "elements"))
     trials.write_between(PAGE, "ranks", many_table(trials.read_csv(MANY)))
     trials.write_between(PAGE, "problems", problems_table(trials.read_csv(FEEDBACK)))

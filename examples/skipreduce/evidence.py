@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Trains with and without skipped steps, several times, and writes what came of it into docs/.
+"""Trains with and without skipped steps for several seeds, and writes the results into docs/.
 
     examples/skipreduce/evidence.py run [--build BUILD] [--seeds N] [--epochs N] [--fresh] [EXPERIMENT ...]
     examples/skipreduce/evidence.py gather
     examples/skipreduce/evidence.py draw
 
-`run` carries out each experiment, a config of this folder, on ranks of this machine once for each seed, into
-results/skipreduce/. Interrupted, it goes on where it was. `gather` brings the result files together in
-docs/skipreduce.csv, the means over seeds for each method and evaluation, and docs/skipreduce_importance.csv, what was
-measured of each layer last. `draw` makes the tables of docs/skipreduce.md and docs/skipreduce_*.svg of these. Needs
-Debian's python3-h5py and python3-matplotlib.
+An experiment is a config of this folder. `run` does what is missing of each, once for each seed, on ranks of this
+machine, and leaves the results in results/skipreduce/. If it is interrupted, the next `run` continues. `gather` collects
+the result files: means over seeds for each method and evaluation in docs/skipreduce.csv, and the last measurement of each
+layer in docs/skipreduce_importance.csv. `draw` makes from these the tables of docs/skipreduce_evidence.md and the
+pictures docs/skipreduce_*.svg. It needs Debian's python3-h5py and python3-matplotlib.
 """
 import argparse
 import collections
@@ -26,7 +26,7 @@ from trials import ROOT
 
 SUMMARY = ROOT / "docs" / "skipreduce.csv"
 IMPORTANCE = ROOT / "docs" / "skipreduce_importance.csv"
-PAGE = ROOT / "docs" / "skipreduce.md"
+PAGE = ROOT / "docs" / "skipreduce_evidence.md"
 SEEDS = {"mlp": 5, "cnn": 3, "by_class": 3, "cnn_4": 3}
 RANKS = {"mlp": 8, "cnn": 8, "by_class": 8, "cnn_4": 4}
 TITLES = {
@@ -114,8 +114,8 @@ def draw(_):
         title = TITLES[experiment].format(epochs=methods["dense"][-1]["epochs"])
         parts.append(f"**{title}**\n\n{trials.accuracy_table(methods)}\n\n![accuracy and gradient](skipreduce_{experiment}.svg)")
         if layers[experiment]:
-            parts.append("What `selective` measured last, and in what part of the runs the layer was dense then:\n\n"
-                         + importance_table(layers[experiment]))
+            parts.append("The last measurement of `selective`, and the share of the runs in which the layer was dense then:"
+                         "\n\n" + importance_table(layers[experiment]))
     trials.write_between(PAGE, "evidence", "\n\n".join(parts))
 
 

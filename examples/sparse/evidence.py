@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Trains with sparse gradients, several times, and writes what came of it into docs/.
+"""Trains with sparse gradients for several seeds, and writes the results into docs/.
 
     examples/sparse/evidence.py run [--build BUILD] [--seeds N] [--rate 1gbit] [--fresh] [EXPERIMENT ...]
     examples/sparse/evidence.py gather
     examples/sparse/evidence.py draw [--build BUILD]
 
-`run` carries out what is missing of each experiment, a config of this folder, once for each seed, into results/sparse/:
-`methods` on four ranks of this machine, `time` on four hosts of the lab, where times count; do nothing else meanwhile.
-`calls` measures single calls there, on four and eight hosts. `gather` brings the result files together in
-docs/sparse.csv, means over the seeds for each method and evaluation, docs/sparse_time.csv, what was measured in the lab
-with each seed, and docs/sparse_calls.csv. `draw` makes the tables and the picture of docs/sparse.md of these, and its
-table of options by the command. Needs Debian's python3-h5py and python3-matplotlib.
+`run` does what is missing of each experiment, once for each seed, and leaves the results in results/sparse/. `methods`
+and `time` are configs of this folder. `methods` trains on four ranks of this machine, `time` on four hosts of the lab.
+`calls` measures single calls in the lab, on four and eight hosts. In the lab times count: do nothing else meanwhile.
+
+`gather` collects the result files: means over the seeds for each method and evaluation in docs/sparse.csv, the
+measurements in the lab for each seed in docs/sparse_time.csv, and single calls in docs/sparse_calls.csv. `draw` makes
+from these the tables and the picture of docs/sparse_evidence.md, and by the command the table of options of
+docs/sparse.md. It needs Debian's python3-h5py and python3-matplotlib.
 """
 import argparse
 import pathlib
@@ -25,7 +27,8 @@ from trials import ROOT
 CURVES = ROOT / "docs" / "sparse.csv"
 TIMES = ROOT / "docs" / "sparse_time.csv"
 CALLS = ROOT / "docs" / "sparse_calls.csv"
-PAGE = ROOT / "docs" / "sparse.md"
+MANUAL = ROOT / "docs" / "sparse.md"
+PAGE = ROOT / "docs" / "sparse_evidence.md"
 TRAININGS = ["methods", "time"]
 EXPERIMENTS = [*TRAININGS, "calls"]
 SEEDS = 3
@@ -86,7 +89,7 @@ def plot(curves):
 def draw(arguments):
     curves, times = trials.read_curves(CURVES), list(trials.read_csv(TIMES))
     plot(curves)
-    trials.write_between(PAGE, "options", trials.options_table(trials.lacuna_of(arguments.build), "topk"))
+    trials.write_between(MANUAL, "options", trials.options_table(trials.lacuna_of(arguments.build), "topk"))
     trials.write_between(PAGE, "methods", trials.accuracy_table(curves["methods"], digits=1))
     trials.write_between(PAGE, "calls", trials.calls_table(list(trials.read_csv(CALLS)), "pattern"))
     trials.write_between(PAGE, "time", f"{trials.times_table(times, GOAL)}\n\n![accuracy](sparse.svg)")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Times SkipReduce against lacuna's own dense ring on emulated hosts and prints the table of docs/skipreduce.md.
+"""Times SkipReduce against lacuna's own dense ring on emulated hosts and prints the table of
+docs/skipreduce_evidence.md.
 
-Each of the two modes is measured in a lab of its own, in turn with the dense ring, so that a busy machine shows in both;
-`random / static` is the quotient of the two ratios to dense. The prediction is the formula of the
-steps that remain, (2(N-1)-S) / 2(N-1). Nothing is asserted.
+Each of the two modes is measured in a lab of its own, in turn with the dense ring, so that a busy machine shows in both.
+`random / static` divides the two ratios to dense. The prediction is the share of the steps that remain,
+(2(N-1)-S) / 2(N-1). Nothing is asserted.
 
   tests/perf/skip_times.py BUILD [--hosts 4 8] [--rate 1gbit] [--size 64M] [--iterations N]
 """
