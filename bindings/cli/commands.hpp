@@ -1,14 +1,23 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
-/// Commands of `lacuna`: each adds itself with its options, and leaves its exit code.
+/// The commands of `lacuna`. Each function adds one command with its options. When the command line is parsed, the
+/// command runs and stores its exit code in `exit_code`, which outlives `app`.
 namespace lacuna::cli {
 
-void add_list(CLI::App& app, int& exit_code);
-void add_graph(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
+void add_graph(CLI::App& app, int& exit_code);
+void add_info(CLI::App& app, int& exit_code);
+/// `program` is the program to launch with its arguments. It outlives `app`.
+void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exit_code);
+void add_list(CLI::App& app, int& exit_code);
 void add_perf(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
+void add_trace(CLI::App& app, int& exit_code);
 
 }  // namespace lacuna::cli

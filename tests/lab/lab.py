@@ -6,7 +6,7 @@ token bucket at both ends of each pair limits the link. All of it is private to 
 can run at once with the same addresses. The command gets LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE, LACUNA_KEY and
 LACUNA_HOST, and UCX is confined to TCP: shared memory would reach across the namespaces.
 
-    tests/lab/lab.py --hosts 4 --rate 1gbit -- build/release/bindings/cli/lacuna perf allreduce -b 8 -e 64M
+    tests/lab/lab.py --hosts 4 --rate 1gbit -- build/release/bin/lacuna perf allreduce -b 8 -e 64M
 """
 
 import argparse

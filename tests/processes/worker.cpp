@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf/data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
 #include "tests/processes/worker_fork.hpp"

@@ -13,7 +13,7 @@
 
 #include "algorithms/methods.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf/data.hpp"
 #include "runtime/config/config.hpp"
 
 namespace lacuna::test {

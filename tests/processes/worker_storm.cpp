@@ -8,7 +8,7 @@
 #include <random>
 
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf/data.hpp"
 #include "runtime/config/config.hpp"
 
 namespace lacuna::test {

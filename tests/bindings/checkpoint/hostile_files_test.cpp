@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "bindings/checkpoint/result_file.hpp"
-#include "bindings/cli/trace.hpp"
+#include "bindings/cli/trace/trace.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
 #include "tests/processes/executed.hpp"

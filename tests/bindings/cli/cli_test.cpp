@@ -10,8 +10,8 @@
 
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/graph_picture.hpp"
-#include "bindings/cli/topology_picture.hpp"
+#include "bindings/cli/graph/picture.hpp"
+#include "bindings/cli/graph/topology_picture.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/config/config.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"

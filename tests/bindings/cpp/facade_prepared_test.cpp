@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf/data.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/skip_call.hpp"

@@ -1,4 +1,4 @@
-#include "bindings/cli/trace.hpp"
+#include "bindings/cli/trace/trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "bindings/cli/perf_data.hpp"
+#include "bindings/cli/perf/data.hpp"
 #include "bindings/job/output_folder.hpp"
 #include "bindings/job/trace_slices.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"

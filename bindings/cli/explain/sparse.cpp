@@ -1,0 +1,130 @@
+#include "bindings/cli/explain/sparse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace lacuna::cli {
+namespace {
+
+/// The share of all places that each rank sends, from which on no fewer bytes are sent than these.
+double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), double bytes) {
+  double low = 0, high = 1;
+  for (int i = 0; i < 40; ++i) {
+    const double middle = (low + high) / 2;
+    part.entries = middle * part.places;
+    (expected(part) < bytes ? low : high) = middle;
+  }
+  return high;
+}
+
+/// The rounds of most runs.
+int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& hosts) {
+  if (one.expected_rounds) return one.expected_rounds(part);
+  if (one.rounds) return one.rounds(part.plan, part.size);
+  const Call& call = part.call;
+  return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.numbers = part.plan.structure.numbers}).steps;
+}
+
+/// Ranks that share hosts send some of it over no link.
+std::string predicted(const ExplainOptions& options, const SparseCost& cost) {
+  if (options.hosts.count() < options.hosts.size()) return "-";
+  return fmt::format("{:.1f} us", (cost.steps * options.latency + cost.path_bytes / options.rate) * 1e6);
+}
+
+struct Line {
+  const MethodAlgorithm* algorithm;
+  std::string refused;
+  std::optional<SparseCost> cost;
+};
+
+Line line_of(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one) {
+  const auto check = options.method.method()->check;
+  const Status valid = check ? check(call, *one.algorithm, options.hosts) : Status();
+  if (!valid) return {&one, std::string(valid.message()), {}};
+  return {&one, {}, sparse_cost(options, call, one)};
+}
+
+void show_line(const ExplainOptions& options, const Line& line, bool taken) {
+  const char mark = taken ? '>' : ' ';
+  if (!line.cost) {
+    return fmt::print("{} {:<22} {}\n", mark, line.algorithm->name, line.refused.empty() ? "by data" : line.refused);
+  }
+  const SparseCost& cost = *line.cost;
+  const double saved = cost.dense_bytes > 0 ? 100 * (1 - cost.bytes / cost.dense_bytes) : 0;
+  fmt::print("{} {:<22} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>10.4f} {:>15}\n", mark, line.algorithm->name, cost.steps,
+             cost.dense_steps - cost.steps, name_bytes(cost.bytes), name_bytes(cost.dense_bytes), saved,
+             cost.dense_density, predicted(options, cost));
+}
+
+/// Of those that drop no sums; of all, where each does.
+void show_least(const std::vector<Line>& lines) {
+  const auto sends_less = [](const SparseCost& a, const SparseCost& b) {
+    return a.drops != b.drops ? b.drops : a.bytes < b.bytes;
+  };
+  const Line* least = nullptr;
+  for (const Line& line : lines) {
+    if (line.cost && (!least || sends_less(*line.cost, *least->cost))) least = &line;
+  }
+  if (!least) return;
+  const bool dense = least->cost->bytes > least->cost->dense_bytes;
+  fmt::print("\n  {} sends least; each rank sends {:.0f} entries, the result has {:.0f}\n",
+             dense ? "the dense call" : least->algorithm->name, least->cost->entries, least->cost->result);
+}
+
+}  // namespace
+
+bool expects_bytes(const Method& method) {
+  return std::any_of(method.algorithms.begin(), method.algorithms.end(),
+                     [](const MethodAlgorithm& one) { return one.expected_bytes != nullptr; });
+}
+
+std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one) {
+  if (!one.expected_bytes) return std::nullopt;
+  const Hosts& hosts = options.hosts;
+  const PartPlan plan = part_of(call, *one.algorithm, hosts);
+  const Rank size = hosts.size();
+  const double places = static_cast<double>(input_length(call, size));
+  const ExpectedPart part{.call = call,
+                          .plan = plan,
+                          .size = size,
+                          .places = places,
+                          .entries = std::min(static_cast<double>(plan.entries), options.density * places),
+                          .growth = options.fill_in};
+  const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
+  SparseCost cost{.entries = part.entries,
+                  .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
+                  .bytes = one.expected_bytes(part),
+                  .path_bytes = one.path_bytes ? one.path_bytes(part) : one.expected_bytes(part),
+                  .dense_bytes = static_cast<double>(dense.total_bytes) / size,
+                  .steps = steps_of(one, part, hosts),
+                  .dense_steps = dense.steps};
+  if (one.result_entries) {
+    const double all = std::exchange(cost.result, one.result_entries(part));
+    cost.drops = cost.result < all;
+  }
+  cost.dense_density = density_of(part, one.expected_bytes, cost.dense_bytes);
+  return cost;
+}
+
+void show_sparse(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
+  fmt::print("  {}\n  {}\n", options.method.text(),
+             options.fill_in ? fmt::format("s ranks have s^{} times the entries of one", *options.fill_in)
+                             : "entries lie where each rank has drawn them");
+  fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "", "", "rounds", "bytes", "", "bytes",
+             "dense wins", "");
+  fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "algorithm", "rounds", "saved", "of a rank",
+             "dense", "saved", "from", "predicted");
+  std::vector<Line> lines;
+  for (const MethodAlgorithm& one : options.method.method()->algorithms) {
+    if (one.algorithm->collective != options.collective) continue;
+    if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
+    lines.push_back(line_of(options, call, one));
+    show_line(options, lines.back(), one.algorithm == taken);
+  }
+  show_least(lines);
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "algorithms/registry/registry.hpp"
+#include "bindings/cli/commands.hpp"
+#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/graph/picture.hpp"
+#include "bindings/cli/graph/topology_picture.hpp"
+#include "bindings/cli/shared/command_options.hpp"
+#include "runtime/values/count_of.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+/// What `lacuna graph` was asked to draw.
+struct GraphOptions {
+  Call call;
+  Hosts hosts = 4;
+  Rank position = 0;
+  bool in_place = false;
+  bool dot = false;
+  std::vector<std::uint64_t> follow{};  ///< the part that follows one which ended with these values
+};
+
+constexpr std::size_t drawn_count = 1 << 20;  // elements, for plans that depend on how many there are
+
+int draw_graph(const GraphOptions& options) {
+  const Rank ranks = options.hosts.size();
+  if (options.position >= ranks) {
+    return fail({Code::InvalidArgument, fmt::format("position is {}, must be 0 .. {}", options.position, ranks - 1)});
+  }
+  MethodState state;
+  Call call = options.call;
+  call.count = moves_data(call.collective) ? drawn_count : 0;
+  call.options.state = &state;
+  const auto algorithm = select_algorithm(call, options.hosts);
+  if (!algorithm) return fail(algorithm.status());
+  PartPlan part = part_of(call, **algorithm, options.hosts);
+  if (!options.follow.empty()) {
+    const Method* method = method_of(call, **algorithm);
+    const PlanRequest request{call, **algorithm, options.hosts, drawn_count};
+    const auto next = method && method->follow
+                          ? method->follow({.request = request, .part = part, .values = options.follow})
+                          : std::nullopt;
+    if (!next) return fail({Code::InvalidArgument, "--follow: nothing follows a part that ended with these values"});
+    part = *next;
+  }
+  const Algorithm& program = part.program ? *part.program : **algorithm;
+  Structure structure = part.structure;
+  structure.in_place = options.in_place || structure.data != Data::Own;
+  const GraphShape shape{.collective = call.collective,
+                         .size = ranks,
+                         .position = options.position,
+                         .structure = structure,
+                         .hosts = program.by_hosts ? options.hosts : Hosts()};
+  const std::string& method = call.options.method.text();
+  fmt::print("{}", options.dot ? graph_dot(program, shape, method) : graph_table(program, shape, method));
+  return 0;
+}
+
+int draw_topology(const TopologyOptions& options, bool dot) {
+  const auto topologies = make_topologies(options);
+  if (!topologies) return fail(topologies.status());
+  for (const Topology& topology : *topologies) {
+    if (!dot) fmt::print("{} of {}\n\n", options.name, count_of(topology.size(), "position"));
+    fmt::print("{}{}", dot ? topology_dot(topology) : topology_table(topology),
+               &topology == &topologies->back() ? "" : "\n");
+  }
+  return 0;
+}
+
+void add_topology(CLI::App& graph, int& exit_code) {
+  auto options = std::make_shared<TopologyOptions>();
+  auto dot = std::make_shared<bool>(false);
+  CLI::App* command = graph.add_subcommand("topology", "show who stands next to whom");
+  command->add_option("name", options->name, "a shape, or what --lists holds")
+      ->required()
+      ->check(CLI::IsMember(topology_names()));
+  add_hosts(*command, options->hosts, 1024, false);
+  command->add_option("--sides", options->sides, "rows and columns of a torus, such as 3,4")
+      ->delimiter(',')
+      ->expected(2);
+  command->add_option("--lists", options->lists, "by position, such as \"1,2;3;;\"; of a ring, its order");
+  for (const char* size : {"--ranks", "--hosts"}) {  // these two say themselves how many positions there are
+    command->get_option("--sides")->excludes(command->get_option(size));
+    command->get_option("--lists")->excludes(command->get_option(size));
+  }
+  command->add_flag("--dot", *dot, "in Graphviz's language");
+  command->callback([options, dot, &exit_code] { exit_code = draw_topology(*options, *dot); });
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<GraphOptions>();
+  CLI::App* command = app.add_subcommand("graph", "show one position's task graph, or a topology");
+  CLI::Option* collective =
+      add_name(*command, "collective", options->call.collective, collective_names(), "what to draw");
+  add_topology(*command, exit_code);
+  command->add_option("-a,--algorithm", options->call.options.algorithm, "its algorithm; see `lacuna list`");
+  add_hosts(*command, options->hosts, 65536, false);
+  command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
+  command->add_flag("--in-place", options->in_place, "input and output are one buffer");
+  command->add_flag("--dot", options->dot, "in Graphviz's language");
+  add_method(*command, options->call.options.method);
+  command->add_option("--follow", options->follow, "the part that follows one which ended with these values")
+      ->delimiter(',');
+  command->callback([=, &exit_code] {
+    if (!command->get_subcommands().empty()) return;
+    if (collective->empty()) throw CLI::RequiredError("collective");
+    exit_code = draw_graph(*options);
+  });
+}
+
+}  // namespace lacuna::cli

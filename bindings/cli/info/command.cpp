@@ -1,0 +1,15 @@
+#include <CLI/CLI.hpp>
+
+#include "bindings/cli/commands.hpp"
+#include "bindings/cli/info/info.hpp"
+
+namespace lacuna::cli {
+
+void add_info(CLI::App& app, int& exit_code) {
+  auto markdown = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("info", "versions, transports, and the configuration in effect");
+  command->add_flag("--markdown", *markdown, "the manual's table of variables instead");
+  command->callback([&exit_code, markdown] { exit_code = info(*markdown); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,287 @@
+#include "bindings/cli/launch/launch.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "bindings/cli/launch/child.hpp"
+#include "bindings/cli/launch/deaths.hpp"
+#include "bindings/cli/launch/segment_folder.hpp"
+#include "bindings/cli/trace/trace.hpp"
+#include "runtime/job/admission.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/values/count_of.hpp"
+#include "transports/ucx.hpp"
+
+namespace lacuna::cli {
+
+namespace {
+
+using runtime::Clock;
+using runtime::poll_timeout;
+
+constexpr const char* segment_folder_variable = "UCX_POSIX_DIR";
+constexpr std::chrono::milliseconds longest_drain{200};  // for output of processes that the ranks left behind
+
+void say(const std::string& text) { fmt::print(stderr, "lacuna launch: {}\n", text); }
+
+/// A port of 127.0.0.1 that nobody else gets while `holder` lives: it is bound, but does not listen, so rank 0 can.
+struct Port {
+  Fd holder;
+  int number = 0;
+};
+
+Port reserve_port() {
+  Fd holder(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (::setsockopt(holder.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      ::bind(holder.get(), any, bytes) != 0 || ::getsockname(holder.get(), any, &bytes) != 0) {
+    return {};
+  }
+  return {.holder = std::move(holder), .number = ntohs(address.sin_port)};
+}
+
+std::string random_key() {
+  std::array<std::byte, 32> bytes{};
+  if (!runtime::admission::fill_random(bytes)) return {};
+  std::string key;
+  for (std::byte byte : bytes) key += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return key;
+}
+
+/// Ours, with the job's own variables in place of what was there.
+std::vector<std::string> environment_for(const LaunchOptions& options, int port, const std::string& key) {
+  constexpr std::array replaced = {"LACUNA_RANK=", "LACUNA_SIZE=", "LACUNA_STORE=", "LACUNA_KEY="};
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    const auto is_replaced = [&](std::string_view name) { return variable.starts_with(name); };
+    if (std::none_of(replaced.begin(), replaced.end(), is_replaced)) environment.emplace_back(variable);
+  }
+  environment.push_back(fmt::format("LACUNA_SIZE={}", options.ranks));
+  environment.push_back(fmt::format("LACUNA_STORE=127.0.0.1:{}", port));
+  environment.push_back("LACUNA_KEY=" + key);
+  return environment;
+}
+
+/// Will UCX make segments of POSIX shared memory, in a folder that the user has not chosen?
+bool takes_segments() { return std::getenv(segment_folder_variable) == nullptr && ucx_tries_posix(); }
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/// Receives this process's signals as data, as long as it lives. Those that were ignored stay so.
+class Signals {
+ public:
+  Signals() {
+    ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, as some parents leave it, nobody could wait for a child
+    sigset_t caught;
+    sigemptyset(&caught);
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+      if (!is_ignored(number)) sigaddset(&caught, number);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &caught, &before_);
+    fd_ = Fd(::signalfd(-1, &caught, SFD_NONBLOCK | SFD_CLOEXEC));
+  }
+  ~Signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return fd_.get(); }
+  /// The next signal to be passed on; 0 if there is none.
+  int next() const {
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
+      if (info.ssi_signo != SIGCHLD) return static_cast<int>(info.ssi_signo);
+    }
+    return 0;
+  }
+
+ private:
+  sigset_t before_{};
+  Fd fd_;
+};
+
+/// Whether a signal has ended a rank, or its child. No rank meets such an end because another has: those that hear of
+/// it exit with an error or abort, and may be gone while the kernel still takes the first one down.
+bool was_struck(int exit_code) { return exit_code > 128 && exit_code <= 128 + SIGRTMAX && exit_code != 128 + SIGABRT; }
+
+/// The ranks from their start to the end of the last one.
+class Session {
+ public:
+  explicit Session(const LaunchOptions& options) : options_(options) {}
+
+  /// 0, or the exit code if a rank could not be started; the others are killed then.
+  int start(const Program& program);
+  int run();
+
+ private:
+  void sleep();
+  void look_for_failures();
+  void name_suspect();
+  void pass_on(int signal);
+  void escalate();
+  std::vector<Rank> running();
+  void drain();
+
+  const LaunchOptions& options_;
+  Signals signals_;
+  Deaths deaths_;
+  std::vector<Child> children_;
+  std::optional<Rank> suspect_;  // the first that failed
+  int result_ = 0;               // of the one that was named
+  int last_signal_ = 0;          // what the ranks were sent
+  Clock::time_point next_step_ = Clock::time_point::max();
+};
+
+int Session::start(const Program& program) {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    int error = 0;
+    std::optional<Child> child = Child::start(program, rank, error);
+    if (!child) {
+      say(fmt::format("cannot execute '{}': {}", program.command.front(), ::strerror(error)));
+      return error == ENOENT ? 127 : 126;
+    }
+    deaths_.watch(rank, child->pidfd());
+    children_.push_back(*std::move(child));
+  }
+  return 0;
+}
+
+int Session::run() {
+  while (!running().empty()) {
+    sleep();
+    while (const int signal = signals_.next()) pass_on(signal);
+    for (Child& child : children_) {
+      for (LineCopier& copier : child.copiers()) copier.copy();
+    }
+    look_for_failures();
+    if (Clock::now() >= next_step_) escalate();
+  }
+  look_for_failures();
+  name_suspect();
+  if (result_ != 0 || last_signal_ != 0) {
+    for (Child& child : children_) child.signal(SIGKILL);
+  }
+  drain();
+  for (Child& child : children_) child.reap();
+  return result_;
+}
+
+void Session::sleep() {
+  std::vector<pollfd> waiting{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
+  for (Child& child : children_) {
+    for (LineCopier& copier : child.copiers()) {
+      if (copier.is_open()) waiting.push_back({.fd = copier.fd(), .events = POLLIN, .revents = 0});
+    }
+  }
+  ::poll(waiting.data(), waiting.size(), next_step_ == Clock::time_point::max() ? -1 : poll_timeout(next_step_));
+}
+
+std::vector<Rank> Session::running() {
+  std::vector<Rank> ranks;
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    if (!children_[rank].has_ended()) ranks.push_back(static_cast<Rank>(rank));
+  }
+  return ranks;
+}
+
+void Session::look_for_failures() {
+  for (Rank rank : deaths_.take()) {
+    Child& child = children_[static_cast<std::size_t>(rank)];
+    if (!child.has_ended() || child.exit_code() == 0) continue;
+    if (!suspect_ && last_signal_ == 0) next_step_ = Clock::now() + options_.patience;
+    if (!suspect_) suspect_ = rank;
+    if (!was_struck(child.exit_code())) continue;
+    suspect_ = rank;
+    name_suspect();
+  }
+}
+
+void Session::name_suspect() {
+  if (!suspect_ || result_ != 0) return;
+  const Child& child = children_[static_cast<std::size_t>(*suspect_)];
+  result_ = child.exit_code();
+  say(fmt::format("rank {} (process {}) {}", *suspect_, child.pid(), child.how_it_ended()));
+}
+
+void Session::pass_on(int signal) {
+  name_suspect();
+  const bool again = last_signal_ != 0;
+  last_signal_ = again ? SIGKILL : signal;
+  say(fmt::format("{} to all ranks after {}", again ? "SIGKILL" : "passing it on", ::strsignal(signal)));
+  for (Child& child : children_) child.signal(last_signal_);
+  next_step_ = again ? Clock::time_point::max() : Clock::now() + options_.grace;
+}
+
+void Session::escalate() {
+  name_suspect();
+  const std::vector<Rank> still_there = running();
+  next_step_ = Clock::time_point::max();
+  if (still_there.empty()) return;
+  const bool first = last_signal_ == 0;
+  last_signal_ = first ? SIGTERM : SIGKILL;
+  say(fmt::format("{} {}", first ? "ending" : "killing", runtime::name_ranks(still_there)));
+  for (Child& child : children_) child.signal(last_signal_);
+  if (first) next_step_ = Clock::now() + options_.grace;
+}
+
+void Session::drain() {
+  const Clock::time_point until = Clock::now() + longest_drain;
+  for (Child& child : children_) {
+    for (LineCopier& copier : child.copiers()) {
+      while (copier.is_open() && Clock::now() < until && runtime::wait_for(copier.fd(), POLLIN, until)) copier.copy();
+      copier.finish();
+    }
+  }
+}
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  if (options.ranks < 1 || options.command.empty()) {
+    say(fmt::format("{} of a command of {}; at least one of each is needed", count_of(options.ranks, "rank"),
+                    count_of(options.command.size(), "word")));
+    return 2;
+  }
+  const Port port = reserve_port();
+  const std::string key = random_key();
+  if (!port.holder.is_open() || key.empty()) {
+    say("this host has no free port on 127.0.0.1, or no random numbers");
+    return 1;
+  }
+  Program program{
+      .command = options.command, .environment = environment_for(options, port.number, key), .prefix = options.prefix};
+  const auto begin = std::filesystem::file_time_type::clock::now();
+  std::optional<SegmentFolder> segments;
+  if (takes_segments()) segments.emplace("/dev/shm");
+  if (segments && !segments->path().empty()) {
+    program.environment.push_back(fmt::format("{}={}", segment_folder_variable, segments->path().string()));
+  }
+  Session session(options);
+  if (const int failed = session.start(program); failed != 0) return failed;
+  const int result = session.run();
+  merge_traces_since(begin);
+  return result;
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/cli/perf/perf.hpp"
+#include "bindings/cpp/lacuna.hpp"
+
+namespace lacuna::cli {
+
+/// A large allreduce that is always in flight, on a communicator of its own.
+class Background {
+ public:
+  /// Called by all ranks.
+  static Result<std::unique_ptr<Background>> make(Communicator& communicator, std::size_t bytes);
+  Background(Communicator communicator, std::size_t bytes)
+      : communicator_(std::move(communicator)), data_(bytes / sizeof(float)) {}
+
+  /// Starts the next one if the last has ended.
+  Status keep_in_flight();
+  int started() const { return started_; }
+  /// All ranks start as many as the one that started most, and wait for them.
+  Status finish(Communicator& communicator);
+
+ private:
+  Communicator communicator_;
+  std::vector<float> data_;
+  Request request_;
+  int started_ = 0;
+};
+
+/// Does the algorithm of this name serve the method of --method; any, where the name is empty? One that is given by its
+/// own name is dense if others are given as they are called when they serve it.
+bool serves(const PerfOptions& options, std::string_view algorithm);
+
+/// The buffers of what is measured, and how it is started.
+struct Bench {
+  Communicator& communicator;
+  const PerfOptions& options;
+  std::string algorithm{};
+  std::size_t count = 0;
+  std::optional<Pattern> pattern{};  ///< of the inputs
+  bool in_place = false;
+  Sampler sampler{};
+  MethodState state{};  ///< new for each size, and for each check
+  std::vector<std::byte> input{}, output{};
+  std::vector<std::size_t> block_counts{};
+  std::size_t entries = 0;  ///< of the input, not zero
+  Background* background = nullptr;
+
+  /// The call; of messages, the one whose result is what a rank receives.
+  Call call();
+  /// Puts the inputs where the call will read them.
+  Status prepare();
+  /// Makes the call or exchanges the messages, so many at a time.
+  Status round(const Call& now, int operations);
+  /// Makes the call once and tells what it has left out.
+  Status round(const Call& now, Report& report);
+
+ private:
+  Rank neighbour(Rank distance) const;
+  Status start(const Call& now, std::vector<Request>& requests);
+};
+
+}  // namespace lacuna::cli

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "algorithms/registry/registry.hpp"
+#include "bindings/cli/commands.hpp"
+#include "bindings/cli/perf/perf.hpp"
+#include "bindings/cli/shared/command_options.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+/// A collective, or sendrecv: messages around the ring of the ranks.
+void add_subject(CLI::App& command, PerfOptions& options) {
+  auto subjects = std::make_shared<std::map<std::string, std::optional<Collective>>>();
+  for (const auto& [name, collective] : collective_names()) subjects->emplace(name, collective);
+  subjects->emplace("sendrecv", std::nullopt);
+  std::vector<std::string> allowed;
+  for (const auto& [name, subject] : *subjects) allowed.push_back(name);
+  command
+      .add_option_function<std::string>(
+          "collective",
+          [&options, subjects](const std::string& name) {
+            const auto& subject = subjects->at(name);
+            options.messages = !subject;
+            options.collective = subject.value_or(Collective::Broadcast);  // whose data are those of a message
+          },
+          "what to measure")
+      ->required()
+      ->check(CLI::IsMember(allowed));
+}
+
+void add_pattern(CLI::App& command, PerfOptions& options) {
+  CLI::Option* density = command
+                             .add_option_function<double>(
+                                 "--density",
+                                 [&options](double share) {
+                                   options.pattern = options.pattern.value_or(PatternOptions());
+                                   options.pattern->density = share;
+                                 },
+                                 "share of each rank's elements that are not zero")
+                             ->check(CLI::Range(1e-9, 1.0));
+  command
+      .add_option_function<std::string>(
+          "--pattern",
+          [&options](const std::string& text) {
+            auto pattern = pattern_options(text);
+            if (!pattern) throw CLI::ValidationError("--pattern", std::string(pattern.status().message()));
+            pattern->density = options.pattern.value_or(PatternOptions()).density;
+            options.pattern = *std::move(pattern);
+          },
+          "where they lie: uniform, overlap, clustered, powerlaw:A, blocks:B, skewed or gradient")
+      ->needs(density);
+}
+
+}  // namespace
+
+void add_perf(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<PerfOptions>();
+  CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
+  add_subject(*command, *options);
+  add_size(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
+  add_size(*command, "-e,--maxbytes", options->end_bytes, "largest size");
+  command->add_option("-f,--stepfactor", options->factor, "from size to size")->check(CLI::Range(2, 1 << 20));
+  command->add_option("-n,--iters", options->iterations, "iterations")->check(CLI::Range(1, 1 << 30));
+  command->add_option("-w,--warmup_iters", options->warmup, "iterations before")->check(CLI::NonNegativeNumber);
+  command->add_option("-m,--agg_iters", options->operations, "calls in flight in each")->check(CLI::Range(1, 1024));
+  add_name(*command, "-d,--datatype", options->dtype, dtype_names(), "element type");
+  add_name(*command, "-o,--op", options->reduction, reduction_names(), "reduction");
+  command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
+  command->add_option("-r,--root", options->root, "root of a broadcast");
+  command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
+  add_method(*command, options->method);
+  add_pattern(*command, *options);
+  command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
+  command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
+      ->check(CLI::PositiveNumber);
+  add_name(
+      *command, "--priority", options->priority,
+      std::map<std::string, Priority>{{"high", Priority::High}, {"normal", Priority::Normal}, {"low", Priority::Low}},
+      "of what is measured");
+  add_size(*command, "--beside", options->beside, "bytes of an allreduce that is always in flight meanwhile");
+  command->add_option("-J,--json", options->json_path, "also write the results to this file");
+  command->callback([options, &exit_code] { exit_code = perf(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,229 @@
+#include "bindings/cli/perf/perf.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "algorithms/registry/registry.hpp"
+#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/perf/bench.hpp"
+#include "bindings/cli/perf/data.hpp"
+#include "bindings/cli/perf/method.hpp"
+#include "bindings/cli/shared/agree.hpp"
+#include "bindings/cpp/lacuna.hpp"
+#include "bindings/job/output_folder.hpp"
+#include "runtime/config/config.hpp"
+#include "runtime/values/count_of.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int most_timed_iterations = 1 << 20;
+
+/// nccl-tests' factor between algorithm and bus bandwidth.
+double bus_factor(Collective collective, Rank size) {
+  const double p = size;
+  switch (collective) {
+    case Collective::Allreduce:
+      return 2 * (p - 1) / p;
+    default:
+      return has_blocks(collective) ? (p - 1) / p : 1;
+  }
+}
+
+Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
+  const PerfOptions& options = bench.options;
+  if (Status ready = bench.prepare(); !ready) return ready;
+  const Call call = bench.call();
+  for (int i = 0; i < options.warmup; ++i) {
+    if (Status status = bench.round(call, options.operations); !status) return status;
+  }
+  if (Status status = bench.communicator.call(barrier()); !status) return status;
+  Phases phases(bench);
+  const std::uint64_t sent = bench.communicator.counters().payload_sent;
+  const auto start = Clock::now();
+  for (int i = 0; i < options.iterations; ++i) {
+    if (Status status = bench.round(call, options.operations); !status) return status;
+  }
+  double seconds =
+      std::chrono::duration<double>(Clock::now() - start).count() / options.iterations / options.operations;
+  figures.payload_bytes =
+      static_cast<double>(bench.communicator.counters().payload_sent - sent) / options.iterations / options.operations;
+  for (double* most : {&seconds, &figures.payload_bytes}) {
+    if (Status status = over_ranks(bench.communicator, Reduction::Max, *most); !status) return status;
+  }
+  if (Status status = phases.measure(figures.phases); !status) return status;
+  figures.microseconds = seconds * 1e6;
+  figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
+  figures.bus_bandwidth = figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
+  return {};
+}
+
+/// The same once more with a look at the clock after each iteration, which would cost a short call too much above.
+Status measure_percentiles(Bench& bench, PerfFigures& figures) {
+  const Call call = bench.call();
+  std::vector<double> times(static_cast<std::size_t>(std::min(bench.options.iterations, most_timed_iterations)));
+  if (Status status = bench.communicator.call(barrier()); !status) return status;
+  auto before = Clock::now();
+  for (double& time : times) {
+    if (Status status = bench.round(call, bench.options.operations); !status) return status;
+    const auto after = Clock::now();
+    time = std::chrono::duration<double, std::micro>(after - std::exchange(before, after)).count();
+  }
+  if (Status status = bench.communicator.call(allreduce(times, times, Reduction::Max)); !status) return status;
+  figures.percentiles = percentiles_of(std::move(times));
+  return {};
+}
+
+Status measure_payload(Bench& bench, std::uint64_t& payload, PerfReport& report) {
+  if (Status ready = bench.prepare(); !ready) return ready;
+  const std::uint64_t before = bench.communicator.counters().payload_sent;
+  Report mine;
+  if (Status status = bench.round(bench.call(), mine); !status) return status;
+  double sent = static_cast<double>(bench.communicator.counters().payload_sent - before);
+  if (Status status = over_ranks(bench.communicator, Reduction::Max, sent); !status) return status;
+  payload = static_cast<std::uint64_t>(sent);
+  return bench.options.method ? measure_report(bench, mine, report) : Status::ok();
+}
+
+/// The times, with the background in flight if there is one.
+Status measure_times(Bench& bench, Background* background, std::size_t bytes, PerfFigures& figures) {
+  bench.background = background;
+  if (Status status = measure(bench, bytes, figures); !status) return status;
+  if (bench.options.percentiles) {
+    if (Status status = measure_percentiles(bench, figures); !status) return status;
+  }
+  bench.background = nullptr;
+  return background ? background->finish(bench.communicator) : Status::ok();
+}
+
+Status measure_row(Bench& bench, Background* background, std::size_t chunk_bytes, PerfRow& row) {
+  const int started_before = background ? background->started() : 0;
+  for (bool in_place : {false, true}) {
+    if (in_place && bench.options.messages) break;
+    bench.in_place = in_place;
+    PerfFigures& figures = in_place ? row.in_place : row.out_of_place;
+    if (bench.options.check) {
+      if (Status status = check_once(bench, chunk_bytes, figures); !status) return status;
+    }
+    if (Status status = measure_times(bench, background, row.bytes, figures); !status) return status;
+  }
+  if (background) row.beside = background->started() - started_before;
+  return measure_payload(bench, row.payload_bytes, row.report);
+}
+
+Status check_options(const PerfOptions& options, Communicator& communicator) {
+  if (options.begin_bytes > options.end_bytes) {
+    return {Code::InvalidArgument, fmt::format("sizes from {} to {}: -b must be at most -e", options.begin_bytes,
+                                               count_of(options.end_bytes, "byte"))};
+  }
+  if (options.messages && (!options.algorithms.empty() || options.method)) {
+    return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --method"};
+  }
+  std::vector<std::string> names = options.algorithms;
+  if (names.empty()) names.emplace_back();
+  const auto serving = [&](const std::string& name) { return serves(options, name); };
+  if (options.method && std::none_of(names.begin(), names.end(), serving)) {
+    return {Code::InvalidArgument, fmt::format("--method is given, but none of the algorithms serves {}; see `lacuna "
+                                               "list {}`",
+                                               options.method.method()->name, options.method.method()->name)};
+  }
+  for (const std::string& name : names) {
+    Call call{.collective = options.collective, .dtype = options.dtype, .reduction = options.reduction};
+    call.options.algorithm = name;
+    MethodState state;
+    if (serving(name)) {
+      call.options.method = options.method;
+      call.options.state = &state;
+    }
+    if (const auto found = communicator.algorithm_name(call); !found) return found.status();
+  }
+  return {};
+}
+
+Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicator& communicator,
+                                         std::size_t chunk_bytes) {
+  std::vector<PerfRow> rows;
+  const std::size_t blocks = has_blocks(options.collective) ? static_cast<std::size_t>(communicator.size()) : 1;
+  const std::size_t divisor = size_of(options.dtype) * blocks;
+  std::vector<std::string> names = options.algorithms;
+  if (names.empty()) names.emplace_back();
+  std::unique_ptr<Background> background;
+  if (options.beside > 0) {
+    auto made = Background::make(communicator, options.beside);
+    if (!made) return made.status();
+    background = *std::move(made);
+  }
+  for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
+    for (const std::string& name : names) {
+      Bench bench{.communicator = communicator,
+                  .options = options,
+                  .algorithm = name,
+                  .count = moves_data(options.collective) ? bytes / divisor : 0};
+      const bool in_blocks = traits_of(options.collective).input == Holds::Blocks;
+      if (options.pattern) bench.pattern.emplace(*options.pattern, bench.count * (in_blocks ? blocks : 1));
+      PerfRow row;
+      row.count = bench.count;
+      row.bytes = bench.count * divisor;
+      row.algorithm = options.messages ? "-" : *communicator.algorithm_name(bench.call());
+      if (Status status = measure_row(bench, background.get(), chunk_bytes, row); !status) return status;
+      if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
+      std::fflush(stdout);
+      rows.push_back(std::move(row));
+    }
+    if (bytes == 0 || !moves_data(options.collective)) break;
+  }
+  return rows;
+}
+
+/// The ranks of this group, which are neighbours in the job.
+Result<Communicator> join_group(int groups) {
+  auto world = Communicator::world();
+  if (!world || groups == 1) return world;
+  if (groups > world->size()) {
+    return Status(Code::InvalidArgument, fmt::format("--groups is {}, must be 1 .. {}", groups, world->size()));
+  }
+  auto part = world->split(world->rank() * groups / world->size());
+  if (!part) return part.status();
+  return **std::move(part);
+}
+
+}  // namespace
+
+int perf(const PerfOptions& options) {
+  const auto fail = [](const Status& status) {
+    fmt::print(stderr, "lacuna perf: {}\n", status.message());
+    return 1;
+  };
+  const auto config = runtime::Config::from_environment();
+  if (!config) return fail(config.status());
+  auto communicator = join_group(options.groups);
+  if (!communicator) return fail(communicator.status());
+  if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
+  const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // one group for all
+  const bool writes = reports && !options.json_path.empty();
+  if (Status writable = agree(*communicator, writes ? check_writable(options.json_path) : Status()); !writable) {
+    return fail(writable);
+  }
+  if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
+  const auto rows = measure_all(options, *communicator, config->chunk);
+  if (!rows) return fail(rows.status());
+  if (reports) {
+    fmt::print("{}", perf_footer(*rows));
+    Status written;
+    if (writes) written = write_perf_json(options, communicator->size(), communicator->hosts(), *rows);
+    if (!written) return fail(written);
+  }
+  const bool wrong = std::any_of(rows->begin(), rows->end(), [](const PerfRow& row) {
+    return row.out_of_place.wrong.value_or(0) + row.in_place.wrong.value_or(0) > 0;
+  });
+  return wrong ? 1 : 0;
+}
+
+}  // namespace lacuna::cli

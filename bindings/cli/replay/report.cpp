@@ -1,0 +1,129 @@
+#include "bindings/cli/replay/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "bindings/cli/replay/chart.hpp"
+#include "bindings/job/output_folder.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+/// The lower one of an even number.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double last(const std::vector<double>& values) { return values.empty() ? 0 : values.back(); }
+
+double share_of(double bytes, double dense) { return dense > 0 ? bytes / dense : 1; }
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.2f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} kB", bytes / 1e3);
+}
+
+nlohmann::json json_of(const ReplayedMethod& method) {
+  const ReplaySeries& series = method.series();
+  const double bytes = mean(series.bytes), dense = mean(series.dense_bytes);
+  return {{"method", method.label()},
+          {"algorithms", method.algorithms()},
+          {"bytes_per_rank", bytes},
+          {"dense_bytes_per_rank", dense},
+          {"bytes_share", share_of(bytes, dense)},
+          {"seconds_median", median(series.seconds)},
+          {"error_median", median(series.error)},
+          {"running_error_last", last(series.running_error)},
+          {"residual_last", last(series.residual)},
+          {"series",
+           {{"bytes_per_rank", series.bytes},
+            {"dense_bytes_per_rank", series.dense_bytes},
+            {"seconds", series.seconds},
+            {"error", series.error},
+            {"running_error", series.running_error},
+            {"residual", series.residual}}}};
+}
+
+Chart chart_of(const std::vector<ReplayedMethod>& methods, std::string title, bool logarithmic,
+               std::vector<double> ReplaySeries::*values, double factor = 1) {
+  Chart chart{.title = std::move(title), .logarithmic = logarithmic, .lines = {}};
+  for (const ReplayedMethod& method : methods) {
+    ChartLine line{.label = method.label(), .values = method.series().*values};
+    for (double& value : line.values) value *= factor;
+    chart.lines.push_back(std::move(line));
+  }
+  return chart;
+}
+
+Status write_text(const std::filesystem::path& path, const std::string& text) {
+  return write_whole(path, [&](std::FILE* file) {
+    put(file, text);
+    return Status::ok();
+  });
+}
+
+}  // namespace
+
+std::string replay_table(const std::vector<ReplayedMethod>& methods) {
+  std::vector<std::array<std::string, 7>> rows = {
+      {"method", "bytes per rank", "/ dense", "time per step", "error", "of running sum", "residual"}};
+  for (const ReplayedMethod& method : methods) {
+    const ReplaySeries& series = method.series();
+    const double bytes = mean(series.bytes);
+    rows.push_back({method.label(), bytes_text(bytes), fmt::format("{:.3f}", share_of(bytes, mean(series.dense_bytes))),
+                    fmt::format("{:.3f} ms", 1e3 * median(series.seconds)), fmt::format("{:.2e}", median(series.error)),
+                    fmt::format("{:.2e}", last(series.running_error)), fmt::format("{:.3g}", last(series.residual))});
+  }
+  std::array<std::size_t, 7> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    text += fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format("  {:>{}}", row[i], widths[i]);
+    text += '\n';
+    if (&row == &rows.front()) text += std::string(text.size() - 1, '-') + '\n';
+  }
+  return text;
+}
+
+Status write_replay_json(const ReplayOptions& options, const Communicator& communicator, const Recording& recording,
+                         const std::vector<ReplayedMethod>& methods) {
+  nlohmann::json json = {{"version", version()},           {"file", options.file.string()},
+                         {"ranks", communicator.size()},   {"hosts", communicator.hosts()},
+                         {"algorithm", options.algorithm}, {"seed", options.seed},
+                         {"steps", recording.steps()}};
+  for (const StateItem& tensor : recording.tensors()) {
+    json["tensors"].push_back({{"name", tensor.name}, {"dtype", to_string(tensor.dtype)}, {"count", tensor.count}});
+  }
+  for (const ReplayedMethod& method : methods) json["methods"].push_back(json_of(method));
+  return write_text(json_path(options), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Status write_replay_plot(const ReplayOptions& options, const Recording& recording,
+                         const std::vector<ReplayedMethod>& methods) {
+  ChartSheet sheet{.title = options.file.filename().string(), .x_title = "step", .x = {}, .charts = {}};
+  for (const std::int64_t step : recording.steps()) sheet.x.push_back(static_cast<double>(step));
+  sheet.charts = {
+      chart_of(methods, "bytes sent per rank", false, &ReplaySeries::bytes),
+      chart_of(methods, "time of a step (ms)", false, &ReplaySeries::seconds, 1e3),
+      chart_of(methods, "relative error of the sum", true, &ReplaySeries::error),
+      chart_of(methods, "relative error of the sum of all steps so far", true, &ReplaySeries::running_error),
+      chart_of(methods, "L2 norm of the residuals", false, &ReplaySeries::residual)};
+  return write_text(options.plot, to_svg(sheet));
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,74 @@
+#include "bindings/cli/run/config.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "bindings/cli/run/config_method.hpp"
+#include "bindings/cli/run/config_section.hpp"
+#include "bindings/cli/run/workloads.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t most_steps = 1'000'000'000;
+
+void read_run(ConfigSection& section, RunConfig& config) {
+  config.name = section.text({"name"});
+  if (config.name.find('/') != std::string::npos) section.error("name", "'name' must not hold a '/'");
+  config.output = section.text({"output", true});
+  config.seed = static_cast<std::uint64_t>(section.integer({"seed"}, 0, most, 1));
+  if (section.has("epochs") == section.has("steps")) {
+    section.error("epochs", "[run] needs either 'epochs' or 'steps', not both");
+  }
+  const auto optional = [&](const char* key) -> std::optional<std::uint64_t> {
+    const std::int64_t value = section.integer({key, !section.has(key)}, 1, most_steps, 1);
+    return section.has(key) ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
+  };
+  config.epochs = optional("epochs");
+  config.steps = optional("steps");
+  config.checkpoint_every = static_cast<std::uint64_t>(section.integer({"checkpoint_every", true}, 0, most_steps, 0));
+  config.evaluate_every = static_cast<std::uint64_t>(section.integer({"evaluate_every", true}, 0, most_steps, 0));
+  section.finish();
+}
+
+void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
+  const std::string kind = section.one_of({"kind"}, workload_kinds(), std::nullopt);
+  config.workload = make_workload(kind, section, ranks);
+  if (config.workload) section.finish();
+}
+
+void add_method(ConfigSection& section, const Hosts& hosts, RunConfig& config) {
+  MethodChoice method = read_method(section, hosts);
+  for (const MethodChoice& earlier : config.methods) {
+    if (earlier.label == method.label) {
+      section.error("label", fmt::format("there is a method '{}' already; labels must differ", method.label));
+    }
+  }
+  config.methods.push_back(std::move(method));
+}
+
+}  // namespace
+
+Result<RunConfig> read_run_config(ConfigSource source) {
+  ConfigReport report(source.file);
+  RunConfig config;
+  try {
+    const toml::table root_table = toml::parse(source.text, source.file);
+    ConfigSection root(root_table, "", report);
+    if (std::optional<ConfigSection> section = root.section("run")) read_run(*section, config);
+    if (std::optional<ConfigSection> section = root.section("workload"))
+      read_workload(*section, source.hosts.size(), config);
+    for (ConfigSection& section : root.sections("method")) add_method(section, source.hosts, config);
+    root.finish();
+  } catch (const toml::parse_error& error) {
+    report.error(error.source(), error.description());
+  }
+  if (report.has_errors()) return Status(Code::InvalidArgument, report.errors());
+  config.text = std::move(source.text);
+  config.values = report.values() + fmt::format("ranks = {}\n", source.hosts.size());
+  return config;
+}
+
+}  // namespace lacuna::cli

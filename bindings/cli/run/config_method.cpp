@@ -1,0 +1,96 @@
+#include "bindings/cli/run/config_method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "algorithms/registry/registry.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+constexpr const char* no_method = "dense";
+
+OptionValue read_value(ConfigSection& section, const Option& option, const OptionValue& fallback) {
+  const Key key{option.name.data()};
+  const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
+  switch (option.kind) {
+    case Option::Kind::Flag:
+      return section.flag(key, std::get<bool>(fallback));
+    case Option::Kind::Integer:
+      return section.integer(key, whole(option.least), whole(option.most), std::get<std::int64_t>(fallback));
+    case Option::Kind::Number:
+      return section.number(key, option.least, option.most, std::get<double>(fallback));
+    case Option::Kind::Choice:
+      return section.one_of(key, {option.choices.begin(), option.choices.end()}, std::get<std::string>(fallback));
+    case Option::Kind::Pairs:
+      break;
+  }
+  OptionPairs pairs;
+  for (const auto& [first, second] : section.pairs(key, whole(option.least), whole(option.most)))
+    pairs.emplace_back(first, second);
+  return pairs;
+}
+
+/// Options that are given and change nothing are errors.
+void check_used(ConfigSection& section, const Method& method, const void* options) {
+  const bool on = method.is_on(options);
+  for (const Option& option : method.options) {
+    if (!section.has(option.name) || (on && (!option.counts || option.counts(options)))) continue;
+    section.error(option.name, fmt::format("'{}' changes nothing as the other options are", option.name));
+  }
+}
+
+MethodOptions read_options(ConfigSection& section, const Method& method) {
+  std::shared_ptr<void> options = method.make(nullptr);
+  for (const Option& option : method.options) {
+    const OptionValue value = read_value(section, option, option.get(options.get()));
+    if (section.has_errors()) continue;
+    if (Status set = set_value(option, options.get(), value); !set) section.error(option.name, set.message());
+  }
+  return {method, std::move(options)};
+}
+
+/// Whether an algorithm serves the method on these ranks.
+Status served(const MethodChoice& choice, const Hosts& hosts) {
+  MethodState state;
+  Call call;
+  call.collective = Collective::Allreduce;
+  call.count = 1;
+  call.reduction = Reduction::Avg;
+  call.options.algorithm = choice.algorithm;
+  call.options.method = choice.options;
+  call.options.state = &state;
+  return select_algorithm(call, hosts).status();
+}
+
+/// "dense" and all methods.
+std::vector<std::string> method_names() {
+  std::vector<std::string> names = {no_method};
+  for (const Method* method : all_methods()) names.emplace_back(method->name);
+  return names;
+}
+
+}  // namespace
+
+MethodChoice read_method(ConfigSection& section, const Hosts& hosts) {
+  MethodChoice choice;
+  const std::string name = section.one_of({"name"}, method_names(), no_method);
+  choice.algorithm = section.text({"algorithm"}, "");
+  std::optional<std::string> label;
+  if (section.has("name")) label = name;
+  if (!choice.algorithm.empty()) label = choice.algorithm;
+  choice.label = section.text({"label"}, label);
+  if (section.has_errors()) return choice;
+  if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
+  section.finish();
+
+  if (choice.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
+  if (!section.has_errors() && choice.options) check_used(section, *choice.options.method(), choice.options.get());
+  if (section.has_errors()) return choice;
+  if (const Status status = served(choice, hosts); !status) section.error("algorithm", status.message());
+  return choice;
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "bindings/cli/run/config_section.hpp"
+#include "bindings/cli/run/workload.hpp"
+#include "runtime/values/hosts.hpp"
+
+namespace lacuna::cli {
+
+/// Reads a section [[method]] of a config for these ranks. Errors go to the section's report; that labels differ is
+/// the caller's to check.
+MethodChoice read_method(ConfigSection& section, const Hosts& hosts);
+
+}  // namespace lacuna::cli

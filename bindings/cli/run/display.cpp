@@ -1,0 +1,71 @@
+#include "bindings/cli/run/display.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace lacuna::cli {
+namespace {
+
+constexpr double smoothing = 0.05;  // weight of the newest figure
+constexpr std::size_t bar_width = 24;
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+ProgressDisplay::ProgressDisplay(bool quiet) : quiet_(quiet), terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+void ProgressDisplay::begin(Work work, std::uint64_t step) {
+  work_ = std::move(work);
+  step_ = first_step_ = step;
+  begin_ = last_shown_ = Clock::now();
+}
+
+void ProgressDisplay::advance(double figure) {
+  figure_ = step_ == first_step_ ? figure : figure_ + smoothing * (figure - figure_);
+  ++step_;
+  if (quiet_) return;
+  const Clock::time_point now = Clock::now();
+  if (now - last_shown_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::seconds(5))) return;
+  last_shown_ = now;
+  show();
+}
+
+void ProgressDisplay::show() {
+  const double seconds = std::chrono::duration<double>(last_shown_ - begin_).count();
+  const double rate = static_cast<double>(step_ - first_step_) / seconds;
+  const std::string numbers =
+      fmt::format("epoch {:.2f}  step {}/{}  loss {:.4f}  {:.0f} steps/s  {} left",
+                  static_cast<double>(step_) / static_cast<double>(work_.steps_per_epoch), step_, work_.steps, figure_,
+                  rate, clock_text(static_cast<double>(work_.steps - step_) / rate));
+  if (terminal_) {
+    const std::size_t filled = bar_width * step_ / work_.steps;
+    fmt::print("\r\033[K{} [{:#<{}}{:.<{}}] {}", work_.label, "", filled, "", bar_width - filled, numbers);
+  } else {
+    fmt::print("{}: {}\n", work_.label, numbers);
+  }
+  std::fflush(stdout);
+}
+
+void ProgressDisplay::line(const std::string& text) {
+  if (quiet_) return;
+  fmt::print("{}{}\n", terminal_ ? "\r\033[K" : "", text);
+  std::fflush(stdout);
+}
+
+std::string to_text(const Metrics& metrics) {
+  std::string text;
+  for (const Metric& metric : metrics.values) {
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", metric.name,
+                    metric.percent ? fmt::format("{:.2f} %", 100 * metric.value) : fmt::format("{:.4f}", metric.value));
+  }
+  return text;
+}
+
+}  // namespace lacuna::cli

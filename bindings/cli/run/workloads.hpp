@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/cli/run/config_section.hpp"
+#include "bindings/cli/run/workload.hpp"
+
+namespace lacuna::cli {
+
+/// What a config may name as workload.kind.
+const std::vector<std::string>& workload_kinds();
+
+/// Makes the workload of that kind from the section [workload] of a config, whose key `kind` has been read, for so many
+/// ranks. Errors go to the section's report. Null if there is no such kind.
+std::unique_ptr<Workload> make_workload(const std::string& kind, ConfigSection& section, Rank ranks);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bindings/cli/shared/arguments.hpp"
+#include "runtime/values/method_options.hpp"
+
+/// Options that several commands have.
+namespace lacuna::cli {
+
+/// An option whose text is one of some names.
+template <class T>
+CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, const std::map<std::string, T>& names,
+                      const std::string& help) {
+  std::vector<std::string> allowed;
+  for (const auto& [name, value] : names) allowed.push_back(name);
+  return command
+      .add_option_function<std::string>(
+          option, [&target, names](const std::string& name) { target = names.at(name); }, help)
+      ->check(CLI::IsMember(allowed));
+}
+
+void add_size(CLI::App& command, const std::string& option, std::size_t& target, const std::string& help);
+/// --method
+void add_method(CLI::App& command, MethodOptions& method);
+/// Ranks by their number (`alone`: each on a host of its own) or by those on each host.
+void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone);
+
+/// Says what is wrong; the exit code.
+int fail(const Status& status);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,144 @@
+#include "bindings/cli/explain/sparse.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "algorithms/registry/registry.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+Hosts alone(Rank size) {
+  std::vector<Rank> names;
+  for (Rank rank = 0; rank < size; ++rank) names.push_back(rank);
+  return Hosts(names);
+}
+
+ExplainOptions asked(const std::string& method, Rank size, std::size_t elements) {
+  return {.bytes = 4 * elements, .hosts = alone(size), .method = *method_options(method)};
+}
+
+SparseCost cost(const ExplainOptions& options, const char* algorithm) {
+  Call call{.collective = options.collective, .count = options.bytes / 4};
+  call.options.method = options.method;
+  MethodState state;
+  call.options.state = &state;
+  const auto found = sparse_cost(options, call, *options.method.method()->find(call.collective, algorithm));
+  EXPECT_TRUE(found);
+  return found.value_or(SparseCost());
+}
+
+TEST(SparseCost, HasTheEntriesThatTheMethodSendsOrThoseThatThereAre) {
+  ExplainOptions options = asked("topk:density=0.02", 8, 1'000'000);
+  EXPECT_EQ(cost(options, "sparse_split").entries, 20000);
+  EXPECT_NEAR(cost(options, "sparse_split").result, 1e6 * (1 - std::pow(0.98, 8)), 1);
+  options.density = 0.005;
+  EXPECT_EQ(cost(options, "sparse_split").entries, 5000);
+  options.fill_in = 0.5;
+  EXPECT_NEAR(cost(options, "sparse_split").result, 5000 * std::sqrt(8), 1);
+}
+
+TEST(SparseCost, OfWhatIsGatheredHasTheEntriesOfAllBlocks) {
+  ExplainOptions options = asked("topk:density=0.02", 8, 1'000'000);
+  options.collective = Collective::Allgather;
+  EXPECT_EQ(cost(options, "sparse_allgather").result, 8 * 20000);
+}
+
+TEST(SparseCost, OfWhatDropsSumsHasTheEntriesThatAreLeftAndTheLongestWay) {
+  const ExplainOptions options = asked("topk:k=1000,format=coordinates", 8, 1'000'000);
+  const SparseCost tree = cost(options, "gtopk");
+  EXPECT_EQ(tree.result, 1000);
+  EXPECT_TRUE(tree.drops);
+  EXPECT_DOUBLE_EQ(tree.bytes, 2.0 * 7 / 8 * (16 + 8 * 1000));
+  EXPECT_DOUBLE_EQ(tree.path_bytes, 6.0 * (16 + 8 * 1000));
+  const SparseCost ring = cost(asked("topk:k=1000,capped=1", 8, 1'000'000), "sparse_ring");
+  EXPECT_EQ(ring.result, 1000);
+  EXPECT_TRUE(ring.drops);
+  EXPECT_FALSE(cost(options, "sparse_ring").drops);
+}
+
+TEST(SparseCost, StandsBesideTheDenseRing) {
+  for (Rank size : {2, 4, 8}) {
+    const SparseCost got = cost(asked("topk:density=0.01", size, 1 << 20), "sparse_ring");
+    EXPECT_EQ(got.dense_bytes, 8.0 * (1 << 20) * (size - 1) / size);
+    EXPECT_EQ(got.steps, 2 * (size - 1));
+    EXPECT_EQ(got.dense_steps, 2 * (size - 1));
+  }
+}
+
+TEST(SparseCost, AnAllgatherOfCoordinatesSendsMoreThanTheDenseRingFromOnePthOn) {
+  for (Rank size : {2, 4, 8, 16}) {
+    const SparseCost got = cost(asked("topk:density=0.01,format=coordinates", size, 1 << 20), "sparse_allgather");
+    EXPECT_NEAR(got.dense_density * size, 1, 0.001) << size;
+  }
+}
+
+TEST(SparseCost, TheDenseCallWinsAtItsDensityAndNotBelow) {
+  for (const char* algorithm : {"sparse_allgather", "sparse_split", "sparse_ring", "sparse_doubling"}) {
+    const double from = cost(asked("topk:density=1", 8, 1 << 18), algorithm).dense_density;
+    for (const auto& [density, dense] : {std::pair(0.98 * from, false), {std::min(1.02 * from, 1.0), true}}) {
+      ExplainOptions options = asked("topk:density=1", 8, 1 << 18);
+      options.density = density;
+      const SparseCost got = cost(options, algorithm);
+      EXPECT_EQ(got.bytes >= got.dense_bytes, dense) << algorithm << " " << density;
+    }
+  }
+}
+
+TEST(SparseCost, OfPlacesThatEachHasDrawnARingOfCoordinatesIsNeverTheLeast) {
+  for (Rank size : {4, 8, 16, 64}) {
+    for (double share : {0.8, 1.2}) {  // of the density from which on an allgather sends more than the dense ring
+      const std::string method = fmt::format("topk:density={},format=coordinates", share / size);
+      const ExplainOptions options = asked(method, size, 1 << 22);
+      const SparseCost gather = cost(options, "sparse_allgather"), ring = cost(options, "sparse_ring");
+      EXPECT_EQ(gather.bytes < gather.dense_bytes, share < 1) << size;
+      EXPECT_GT(ring.bytes, std::min(gather.bytes, gather.dense_bytes)) << size;
+      EXPECT_GT(ring.bytes, cost(options, "sparse_split").bytes) << size;
+    }
+  }
+}
+
+TEST(SparseCost, OfPlacesThatRanksShareASplitIsTheLeastAndARingBeatsTheAllgather) {
+  for (Rank size : {4, 8, 16, 64}) {
+    ExplainOptions options = asked("topk:density=0.01,format=coordinates", size, 1 << 22);
+    options.fill_in = 0.75;
+    const double ring = cost(options, "sparse_ring").bytes, gather = cost(options, "sparse_allgather").bytes;
+    EXPECT_LT(cost(options, "sparse_split").bytes, std::min(ring, gather)) << size;
+    EXPECT_EQ(ring < gather, size >= 6) << size;
+  }
+}
+
+std::string explained(const ExplainOptions& options) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(explain(options), 0);
+  return testing::internal::GetCapturedStdout();
+}
+
+bool has(const std::string& text, const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); }
+
+TEST(Explain, OfASparseMethodShowsExpectedBytesBesideTheDenseOnes) {
+  const std::string text = explained(asked("topk:k=1024,format=coordinates", 4, 1 << 20));
+  // 3 messages of 16 + 8 * 1024 bytes; the dense ring's 6 MiB; 60 us and 24624 bytes at 125 MB/s
+  EXPECT_TRUE(has(text, "\n> sparse_allgather +1 +5 +24.05 KiB +6 MiB +99.6% +0.2500 +217.0 us\n")) << text;
+  EXPECT_TRUE(has(text, "\n  sparse_doubling sends least; each rank sends 1024 entries, the result has 4090\n"))
+      << text;
+}
+
+TEST(Explain, SaysWhereTheDenseCallSendsLess) {
+  const std::string text = explained(asked("topk:density=0.99", 8, 1 << 20));
+  EXPECT_TRUE(has(text, "\n  the dense call sends least; ")) << text;
+}
+
+TEST(Explain, OfASparseMethodSaysWhatAnAlgorithmRefuses) {
+  ExplainOptions options = asked("topk:density=0.01,capped=1", 8, 1 << 20);
+  options.algorithm = "sparse_ring";
+  const std::string text = explained(options);
+  EXPECT_TRUE(has(text, "\n  sparse_split +topk.capped: only sparse_ring")) << text;
+}
+
+}  // namespace
+}  // namespace lacuna::cli

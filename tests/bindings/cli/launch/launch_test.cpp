@@ -1,0 +1,296 @@
+#include "bindings/cli/launch/launch.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "tests/support/process.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using runtime::Clock;
+using test::Process;
+
+/// A file in memory that takes what a launcher prints.
+class Capture {
+ public:
+  Capture() : file_(::memfd_create("capture", MFD_CLOEXEC)) {}
+  int fd() const { return file_.get(); }
+  std::string text() const {
+    struct stat info {};
+    ::fstat(file_.get(), &info);
+    std::string text(static_cast<std::size_t>(info.st_size), '\0');
+    const ssize_t count = ::pread(file_.get(), text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    return text;
+  }
+  bool waits_for(const std::string& part, std::size_t times = 1) const {
+    const auto deadline = Clock::now() + 10s;
+    while (Clock::now() < deadline) {
+      const std::string now = text();
+      std::size_t found = 0;
+      for (std::size_t at = now.find(part); at != std::string::npos; at = now.find(part, at + 1)) ++found;
+      if (found >= times) return true;
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+
+ private:
+  runtime::Fd file_;
+};
+
+/// A launcher in a process of its own, in which no signal is ignored but one perhaps.
+class Launcher {
+ public:
+  explicit Launcher(const LaunchOptions& options, int ignored = 0)
+      : process_([&, ignored](const Process::Say&) {
+          for (int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, number == ignored ? SIG_IGN : SIG_DFL);
+          ::dup2(out_.fd(), STDOUT_FILENO);
+          ::dup2(err_.fd(), STDERR_FILENO);
+          ::_exit(launch(options));
+        }) {}
+
+  int wait() { return process_.wait(); }
+  void signal(int number) const { process_.signal(number); }
+  const Capture& out() const { return out_; }
+  const Capture& err() const { return err_; }
+  /// The lines of standard output, sorted, because ranks print in any order.
+  std::vector<std::string> lines() const {
+    std::istringstream stream(out_.text());
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  }
+
+ private:
+  Capture out_;
+  Capture err_;
+  Process process_;
+};
+
+/// Ranks that run a script of the shell.
+LaunchOptions script(int ranks, const std::string& text) {
+  return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms};
+}
+
+/// True for a zombie too: not every container has an init that reaps.
+bool has_ended(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return true;
+  return stat.compare(stat.rfind(')'), 3, ") Z") == 0;
+}
+
+bool ends_soon(pid_t pid) {
+  const auto deadline = Clock::now() + 5s;
+  while (!has_ended(pid) && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+  return has_ended(pid);
+}
+
+void expect_contains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in '" << text << "'";
+}
+
+TEST(Launch, EachRankIsToldItsRankAndTheSize) {
+  Launcher launcher(script(3, "echo rank $LACUNA_RANK of $LACUNA_SIZE"));
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.lines(), (std::vector<std::string>{"[0] rank 0 of 3", "[1] rank 1 of 3", "[2] rank 2 of 3"}));
+  EXPECT_EQ(launcher.err().text(), "");
+}
+
+TEST(Launch, AllRanksGetOneLoopbackStoreAndOneKeyOf32Bytes) {
+  ::setenv("LACUNA_KEY", "from the caller's environment", 1);
+  LaunchOptions options = script(3, "echo $LACUNA_STORE $LACUNA_KEY");
+  options.prefix = false;
+  Launcher launcher(options);
+  ::unsetenv("LACUNA_KEY");
+  EXPECT_EQ(launcher.wait(), 0);
+  const auto lines = launcher.lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(std::set(lines.begin(), lines.end()).size(), 1u);
+  EXPECT_EQ(lines[0].rfind("127.0.0.1:", 0), 0u) << lines[0];
+  EXPECT_EQ(lines[0].size() - lines[0].find(' ') - 1, 64u) << lines[0];
+}
+
+TEST(Launch, TwoLaunchesDifferInStoreAndKey) {
+  Launcher one(script(1, "echo $LACUNA_STORE; echo $LACUNA_KEY; sleep 0.2"));
+  Launcher two(script(1, "echo $LACUNA_STORE; echo $LACUNA_KEY; sleep 0.2"));
+  EXPECT_EQ(one.wait() + two.wait(), 0);
+  ASSERT_EQ(one.lines().size(), 2u);
+  for (const std::string& line : one.lines()) {
+    for (const std::string& other : two.lines()) EXPECT_NE(line, other);
+  }
+}
+
+TEST(Launch, StandardErrorIsPrefixedAndKeptApart) {
+  Launcher launcher(script(1, "echo to out; echo to err >&2"));
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.out().text(), "[0] to out\n");
+  EXPECT_EQ(launcher.err().text(), "[0] to err\n");
+}
+
+TEST(Launch, ALastLineWithoutABreakIsPrinted) {
+  Launcher launcher(script(1, "printf 'one\\ntwo'"));
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.out().text(), "[0] one\n[0] two\n");
+}
+
+TEST(Launch, LinesOfManyRanksStayWhole) {
+  Launcher launcher(script(4, "i=0; while [ $i -lt 300 ]; do echo abcdefghijklmnopqrstuvwxyz; i=$((i+1)); done"));
+  EXPECT_EQ(launcher.wait(), 0);
+  const auto lines = launcher.lines();
+  EXPECT_EQ(lines.size(), 1200u);
+  for (const std::string& line : lines) EXPECT_EQ(line.substr(3), " abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST(Launch, AnExitCodeIsReturnedAndItsRankNamed) {
+  Launcher launcher(script(3, "[ $LACUNA_RANK = 1 ] && exit 7; exit 0"));
+  EXPECT_EQ(launcher.wait(), 7);
+  expect_contains(launcher.err().text(), "lacuna launch: rank 1 (process ");
+  expect_contains(launcher.err().text(), "exited with code 7");
+}
+
+TEST(Launch, ASignalIsReturnedAs128PlusItsNumber) {
+  Launcher launcher(script(2, "[ $LACUNA_RANK = 1 ] && kill -9 $$; exit 0"));
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  expect_contains(launcher.err().text(), "was killed by signal 9 (Killed)");
+}
+
+TEST(Launch, OneFailureEndsTheOthers) {
+  Launcher launcher(script(3, "[ $LACUNA_RANK = 2 ] && exit 3; sleep 60"));
+  EXPECT_EQ(launcher.wait(), 3);
+  expect_contains(launcher.err().text(), "ending ranks 0, 1");
+}
+
+TEST(Launch, TheRankThatDiedFirstIsNamedHoweverLateTheLauncherLooks) {
+  for (int first = 0; first < 3; ++first) {
+    LaunchOptions options = script(3, "echo $LACUNA_RANK $$; while :; do sleep 0.01; done");
+    options.patience = 60s;
+    Launcher launcher(options);
+    ASSERT_TRUE(launcher.out().waits_for("\n", 3));
+    std::vector<pid_t> ranks;
+    for (const std::string& line : launcher.lines()) ranks.push_back(static_cast<pid_t>(std::stol(line.substr(6))));
+    launcher.signal(SIGSTOP);
+    for (int next = 0; next < 3; ++next) {
+      const pid_t rank = ranks[static_cast<std::size_t>((first + 2 * next) % 3)];
+      ::kill(rank, next == 0 ? SIGKILL : SIGTERM);
+      ASSERT_TRUE(ends_soon(rank));
+    }
+    launcher.signal(SIGCONT);
+    EXPECT_EQ(launcher.wait(), 128 + SIGKILL) << first;
+    expect_contains(launcher.err().text(), "lacuna launch: rank " + std::to_string(first) + " (process ");
+  }
+}
+
+TEST(Launch, ARankThatWasKilledIsNamedBeforeOneThatWasFasterToExit) {
+  LaunchOptions options = script(3, "[ $LACUNA_RANK = 2 ] && { sleep 0.1; kill -9 $$; }; exit 4");
+  options.patience = 60s;
+  Launcher launcher(options);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  expect_contains(launcher.err().text(), "lacuna launch: rank 2 (process ");
+  EXPECT_EQ(launcher.err().text().find("rank 0"), std::string::npos);
+}
+
+TEST(Launch, ARankThatAbortsAfterAnotherFailedIsNotNamed) {
+  LaunchOptions options = script(2, "[ $LACUNA_RANK = 0 ] && { sleep 0.1; kill -6 $$; }; exit 4");
+  options.patience = 60s;
+  Launcher launcher(options);
+  EXPECT_EQ(launcher.wait(), 4);
+  expect_contains(launcher.err().text(), "lacuna launch: rank 1 (process ");
+}
+
+TEST(Launch, SurvivorsHaveTimeToReportTheFailureThemselves) {
+  Launcher launcher(script(2, "[ $LACUNA_RANK = 1 ] && exit 3; sleep 0.05; echo rank 1 is gone; exit 4"));
+  EXPECT_EQ(launcher.wait(), 3);
+  EXPECT_EQ(launcher.out().text(), "[0] rank 1 is gone\n");
+  EXPECT_EQ(launcher.err().text().find("ending"), std::string::npos);
+}
+
+TEST(Launch, ARankThatIgnoresSigtermIsKilledAfterTheGrace) {
+  Launcher launcher(script(2,
+                           "trap '' TERM; echo there; [ $LACUNA_RANK = 1 ] && { sleep 0.1; exit 3; }; "
+                           "while :; do sleep 0.05; done"));
+  EXPECT_EQ(launcher.wait(), 3);
+  expect_contains(launcher.err().text(), "killing rank 0");
+}
+
+TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
+  Launcher launcher(script(2, "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.02; done"));
+  ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+  launcher.signal(SIGINT);
+  EXPECT_EQ(launcher.wait(), 5);
+  EXPECT_TRUE(launcher.out().waits_for("interrupted", 2));
+}
+
+TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
+  for (int ignored : {SIGHUP, SIGINT}) {  // as nohup does, and a shell with what it starts in the background
+    Launcher launcher(script(2, "echo ready; sleep 1; echo done"), ignored);
+    ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+    launcher.signal(ignored);
+    EXPECT_EQ(launcher.wait(), 0) << "with a grace of 0.3 s";
+    EXPECT_TRUE(launcher.out().waits_for("done", 2));
+    EXPECT_EQ(launcher.err().text(), "");
+  }
+}
+
+TEST(Launch, ASecondInterruptKills) {
+  LaunchOptions options = script(2, "trap '' INT; echo ready; while :; do sleep 0.02; done");
+  options.grace = 60s;
+  Launcher launcher(options);
+  ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+  launcher.signal(SIGINT);
+  ASSERT_TRUE(launcher.err().waits_for("passing it on"));
+  launcher.signal(SIGINT);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+}
+
+TEST(Launch, RanksDieWithTheirLauncher) {
+  Launcher launcher(script(2, "echo pid $$; exec sleep 60"));
+  ASSERT_TRUE(launcher.out().waits_for("pid ", 2));
+  launcher.signal(SIGKILL);
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  for (const std::string& line : launcher.lines()) {
+    EXPECT_TRUE(ends_soon(static_cast<pid_t>(std::stol(line.substr(line.find("pid ") + 4))))) << line;
+  }
+}
+
+TEST(Launch, WhatAFailingRankLeftBehindIsKilled) {
+  Launcher launcher(script(1, "sleep 60 & echo pid $!; exit 3"));
+  EXPECT_EQ(launcher.wait(), 3);
+  const std::string line = launcher.lines().at(0);
+  EXPECT_TRUE(ends_soon(static_cast<pid_t>(std::stol(line.substr(line.find("pid ") + 4))))) << line;
+}
+
+TEST(Launch, AProgramThatDoesNotExistIsOneClearError) {
+  Launcher launcher({.ranks = 4, .command = {"no-such-program-of-lacuna"}});
+  EXPECT_EQ(launcher.wait(), 127);
+  EXPECT_EQ(launcher.err().text(),
+            "lacuna launch: cannot execute 'no-such-program-of-lacuna': No such file or directory\n");
+}
+
+TEST(Launch, AFileThatIsNoProgramIsOneClearError) {
+  Launcher launcher({.ranks = 2, .command = {"/etc/passwd"}});
+  EXPECT_EQ(launcher.wait(), 126);
+  EXPECT_EQ(launcher.err().text(), "lacuna launch: cannot execute '/etc/passwd': Permission denied\n");
+}
+
+TEST(Launch, ZeroRanksOrNoCommandAreRefused) {
+  EXPECT_EQ(Launcher({.ranks = 0, .command = {"true"}}).wait(), 2);
+  EXPECT_EQ(Launcher({.ranks = 1, .command = {}}).wait(), 2);
+}
+
+}  // namespace
+}  // namespace lacuna::cli

@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "bindings/checkpoint/result_file.hpp"
+#include "bindings/cli/run/folder_lock.hpp"
+#include "tests/processes/executed.hpp"
+#include "tests/support/environment.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Executed;
+
+/// Configs of `lacuna run` whose output is the folder "out" beside them.
+class RunFolder : public testing::Test {
+ protected:
+  std::filesystem::path out() const { return folder_ / "out"; }
+  std::string config(const std::string& steps, int checkpoint_every = 1) const {
+    const std::filesystem::path path = folder_ / "config.toml";
+    std::ofstream(path) << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\nsteps = " << steps
+                        << "\ncheckpoint_every = " << checkpoint_every
+                        << "\n[workload]\nkind = \"fashion_mnist\"\nhidden = [2]\n"
+                           "[[method]]\nalgorithm = \"ring\"\n";
+    return path;
+  }
+  bool holds_a_set(std::chrono::seconds within) const {
+    const auto until = std::chrono::steady_clock::now() + within;
+    while (std::chrono::steady_clock::now() < until) {
+      if (std::filesystem::exists(out())) {
+        for (const auto& entry : std::filesystem::directory_iterator(out())) {
+          if (entry.path().filename().string().starts_with("manifest-")) return true;
+        }
+      }
+      std::this_thread::sleep_for(5ms);
+    }
+    return false;
+  }
+
+  const test::Folder folder_;
+};
+
+void expect_holds(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in '" << text << "'";
+}
+
+TEST_F(RunFolder, ASecondRunOfAConfigIsRefusedAndHarmsNothing) {
+  const std::string path = config("100000000");
+  Executed first({LACUNA_COMMAND, "run", path}, {{"LACUNA_HOST", "here"}});
+  ASSERT_TRUE(holds_a_set(30s)) << first.output();
+  for (const std::string option : {"--quiet", "--fresh"}) {
+    Executed second({LACUNA_COMMAND, "run", path, option}, {});
+    EXPECT_EQ(second.wait(30s), 1);
+    expect_holds(second.output(), out().string() + " is in use by process ");
+    expect_holds(second.output(), " on here: ");
+  }
+  EXPECT_TRUE(holds_a_set(0s) || holds_a_set(10s));
+  EXPECT_EQ(first.wait(0ms), -1) << "it goes on: " << first.output();
+  first.signal(SIGKILL);
+  first.wait();
+  Executed third({LACUNA_COMMAND, "run", config("1"), "--fresh"}, {});
+  EXPECT_EQ(third.wait(), 0) << "the lock has ended with its holder: " << third.output();
+}
+
+TEST_F(RunFolder, WhoHoldsAFolderIsTold) {
+  ASSERT_TRUE(std::filesystem::create_directory(out()));
+  const auto lock = FolderLock::take(out(), "this-host");
+  ASSERT_TRUE(lock) << lock.status().to_string();
+  Executed run({LACUNA_COMMAND, "run", config("1")}, {});
+  EXPECT_EQ(run.wait(), 1);
+  expect_holds(run.output(), "is in use by process " + std::to_string(::getpid()) + " on this-host: ");
+}
+
+TEST_F(RunFolder, ALockIsFreeAfterItsEnd) {
+  { EXPECT_TRUE(FolderLock::take(folder_.path(), "here")); }
+  const auto again = FolderLock::take(folder_.path(), "here");
+  EXPECT_TRUE(again) << again.status().to_string();
+  EXPECT_FALSE(FolderLock::take(folder_.path(), "here"));
+}
+
+TEST_F(RunFolder, WhatIsPlantedAsTheLockIsNotOverwritten) {
+  std::ofstream(folder_ / "victim") << "precious";
+  const auto planted = folder_ / "lacuna.lock";
+  const auto refused = [&] {
+    const auto lock = FolderLock::take(folder_.path(), "here");
+    std::filesystem::remove(planted);
+    return !lock;
+  };
+  std::filesystem::create_symlink(folder_ / "victim", planted);
+  EXPECT_TRUE(refused());
+  std::filesystem::create_hard_link(folder_ / "victim", planted);
+  EXPECT_TRUE(refused());
+  ASSERT_EQ(::mkfifo(planted.c_str(), 0600), 0);
+  EXPECT_TRUE(refused());
+  EXPECT_EQ(folder_.read("victim"), "precious");
+}
+
+TEST_F(RunFolder, AFolderThatCannotBeWrittenIsToldBeforeTheFirstStep) {
+  std::filesystem::create_directory(out());
+  std::ofstream(out() / "lacuna.lock");
+  ASSERT_EQ(::chmod(out().c_str(), 0555), 0);
+  std::vector<std::string> command = {LACUNA_COMMAND, "run", config("3")};
+  if (::geteuid() == 0) {  // root writes where others can't
+    command.insert(command.begin(), {"setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"});
+  }
+  Executed run(command, {});
+  EXPECT_EQ(run.wait(), 1);
+  expect_holds(run.output(), (out() / "few.h5").string() + " could not be written: Permission denied");
+  EXPECT_EQ(run.output().find("epoch"), std::string::npos) << run.output();
+}
+
+TEST_F(RunFolder, AResultFileThatCannotBeReplacedIsToldBeforeTheFirstStep) {
+  std::filesystem::create_directories(out() / "few.h5");
+  Executed run({LACUNA_COMMAND, "run", config("3")}, {});
+  EXPECT_EQ(run.wait(), 1);
+  expect_holds(run.output(), (out() / "few.h5").string() + " could not be written: it is a folder, not a regular file");
+  EXPECT_EQ(run.output().find("epoch"), std::string::npos) << run.output();
+}
+
+TEST_F(RunFolder, AFolderThatIsRemovedInMidRunIsAnErrorThatNamesIt) {
+  Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
+  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  std::filesystem::rename(out(), folder_ / "moved");
+  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  expect_holds(run.output(), (out() / "lacuna.lock").string() + " is not the file that this run has locked");
+  EXPECT_FALSE(std::filesystem::exists(out())) << "it is not made anew";
+}
+
+TEST_F(RunFolder, AFolderThatIsReplacedInMidRunIsAnError) {
+  Executed run({LACUNA_COMMAND, "run", config("100000000")}, {});
+  ASSERT_TRUE(holds_a_set(30s)) << run.output();
+  ASSERT_TRUE(std::filesystem::create_directory(folder_ / "other"));
+  std::filesystem::rename(out(), folder_ / "moved");
+  std::filesystem::rename(folder_ / "other", out());
+  EXPECT_EQ(run.wait(60s), 1) << run.output();
+  expect_holds(run.output(), "the folder was removed or replaced while the run was using it");
+}
+
+TEST_F(RunFolder, AFinishedRunWhoseManifestIsALinkDoesNotBeginAgain) {
+  const std::string path = config("3");
+  Executed first({LACUNA_COMMAND, "run", path}, {});
+  ASSERT_EQ(first.wait(), 0) << first.output();
+  for (const char* name : {"manifest-2.json", "manifest-3.json"}) {
+    std::filesystem::rename(out() / name, folder_ / name);
+    std::filesystem::create_symlink(folder_ / name, out() / name);
+  }
+  for (const std::string option : {"--quiet", "--fresh"}) {
+    Executed second({LACUNA_COMMAND, "run", path, option}, {});
+    EXPECT_EQ(second.wait(), 1) << second.output();
+    expect_holds(second.output(), ".json: it is a link, not a regular file; ");
+    EXPECT_EQ(second.output().find("epoch"), std::string::npos) << second.output();
+  }
+}
+
+TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
+  const std::string path = config("10\nevaluate_every = 4", 0);
+  Executed run({LACUNA_COMMAND, "run", path}, {});
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  std::vector<std::int64_t> steps;
+  for (const auto& row : file->methods().at(0).rows) steps.push_back(row.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{4, 8, 10}));
+}
+
+TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
+  const std::string path = config("10\nevaluate_every = 4", 4);
+  std::ofstream(path, std::ios::app) << "[[method]]\nname = \"skip\"\nsteps = 1\n";
+  const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
+  test::Job job({command, command}, {});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
+  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  ASSERT_EQ(file->methods().size(), 2u);
+  const auto numbers_of = [](const checkpoint::MethodResults& results) {
+    std::vector<double> numbers;
+    for (const auto& row : results.rows) {
+      for (const auto& metric : row.metrics) {
+        if (metric.name == "skip.steps") numbers.push_back(metric.value);
+      }
+    }
+    return numbers;
+  };
+  EXPECT_EQ(numbers_of(file->methods()[0]), std::vector<double>()) << "a dense method";
+  EXPECT_EQ(numbers_of(file->methods()[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+}
+
+TEST_F(RunFolder, NoFileHoldsTheKey) {
+  const std::string key = "a-key-that-is-in-no-file";
+  Executed run({LACUNA_COMMAND, "run", config("1")}, {{"LACUNA_KEY", key}, {"LACUNA_LOG", "info"}});
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  for (const auto& entry : std::filesystem::directory_iterator(out())) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(bytes.find(key), std::string::npos) << entry.path();
+  }
+  EXPECT_EQ(run.output().find(key), std::string::npos);
+}
+
+TEST_F(RunFolder, WhatAKilledRunLeftOfItsResultFileIsRemoved) {
+  std::filesystem::create_directory(out());
+  std::ofstream(out() / "few.h5.0123456789abcdef.tmp") << "half";
+  Executed run({LACUNA_COMMAND, "run", config("1")}, {});
+  EXPECT_EQ(run.wait(), 0) << run.output();
+  EXPECT_FALSE(std::filesystem::exists(out() / "few.h5.0123456789abcdef.tmp"));
+}
+
+}  // namespace
+}  // namespace lacuna::cli
