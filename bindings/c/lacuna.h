@@ -5,43 +5,43 @@
  * @file
  * lacuna: collectives that send only what matters. The C interface (C99), for C and for bindings of other languages.
  *
- * Every function that can fail returns a lacuna_status; the text of the calling thread's last failure is at
- * lacuna_last_error(). Pointers that are not said to be optional must not be null: LACUNA_INVALID_ARGUMENT. Unless said
- * otherwise, a call that fails leaves its results as they were, but for the data of buffers. No exception leaves the
- * library.
+ * Every function that can fail returns a lacuna_status. lacuna_last_error() has the text of the calling thread's last
+ * failure. A pointer must not be null unless its description says so; else the call fails with
+ * LACUNA_INVALID_ARGUMENT. Unless a description says otherwise, a call that fails leaves its results as they were,
+ * except for the data of buffers. No exception leaves the library.
  *
- * Handles are opaque; they belong to the caller and end with their _free function. Structures belong to the caller and
- * are read, or filled, during the call only. All but lacuna_sampler and the elements of lists begin with their size:
- * set it with the _INIT macro, so that a program goes on working with later libraries, whose structures may have more
- * members. What may change in version 1 stands in docs/c_api.md. A method whose options are more
+ * Handles are opaque. They belong to the caller and end with their _free function. Structures belong to the caller, and
+ * the library reads or fills them during the call only. All structures but lacuna_sampler and the elements of lists
+ * begin with their size. Set it with the _INIT macro, so that a program also works with later libraries, whose
+ * structures may have more members. docs/c_api.md says what may change in version 1. A method whose options are more
  * than text has a header of its own beside this one, which includes it.
  *
- * Who may use what at a time:
+ * Which threads may use an object at the same time:
  *
  * | Object | Threads |
  * |---|---|
- * | lacuna_communicator | several, in any function. They start its collectives in one order, equal on all ranks |
- * | lacuna_request | one at a time; different requests: several |
+ * | lacuna_communicator | several, in any function; they start its collectives in one order, equal on all ranks |
+ * | lacuna_request | one at a time; several may use different requests |
  * | completions | several; each completion goes to one of them |
  * | lacuna_world_options, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads them |
  * | lacuna_counters and other results | the thread whose call fills them |
  * | lacuna_method | several |
- * | lacuna_state | one call at a time: a call changes it when it starts, and until it has ended |
+ * | lacuna_state | one call at a time: a call changes it from its start to its end |
  * | lacuna_sampler | one call at a time: a random call changes it when it starts |
- * | memory of buffers, `received` of lacuna_blocks | the call's, see lacuna_reclaimed(); all may read the input |
+ * | memory of buffers, `received` of lacuna_blocks | only the call, see lacuna_reclaimed(); all may read the input |
  * | lacuna_last_error() | each thread has its own |
- * | log callback | any sets it; it runs on any, several at a time, lacuna's own too |
+ * | log callback | any thread sets it; it runs on any thread, also lacuna's own, and on several at a time |
  * | lacuna_version(), lacuna_status_text() | several |
- * | the _free functions | one, once, when no other is in a call with this handle; different handles: several |
+ * | the _free functions | one, once, when no other is in a call with this handle; several may free different handles |
  *
- * All handles belong to the process that joined. In a child that it makes by fork() calls with them fail with
- * LACUNA_INVALID_ARGUMENT, and what the child frees, or leaves to exit(), changes nothing for the parent.
+ * All handles belong to the process that joined. In a child that it makes by fork(), calls with them fail with
+ * LACUNA_INVALID_ARGUMENT. Whatever the child frees, or leaves to exit(), changes nothing for the parent.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** Version of this interface, as in the library's name (liblacuna_c.so.1) and in its symbols' node (LACUNA_1). */
+/** Version of this interface, as in the library's name (liblacuna_c.so.1) and its symbols' version (LACUNA_1). */
 #define LACUNA_API_VERSION 1
 
 /** Marks what the library exports. */
@@ -59,7 +59,7 @@ extern "C" {
 typedef enum lacuna_status {
   LACUNA_OK = 0,               /**< done, or started */
   LACUNA_INVALID_ARGUMENT = 1, /**< the call can never work as given */
-  LACUNA_UNSUPPORTED = 2,      /**< well-formed, but not offered */
+  LACUNA_UNSUPPORTED = 2,      /**< the call is well-formed, but not supported */
   LACUNA_MISMATCH = 3,         /**< ranks asked for different things */
   LACUNA_TIMED_OUT = 4,        /**< a wait or a deadline ran out */
   LACUNA_BUSY = 5,             /**< too many calls in flight; nothing was sent */
@@ -81,7 +81,7 @@ typedef enum lacuna_dtype {
   LACUNA_U8 = 6    /**< unsigned, 1 byte */
 } lacuna_dtype;
 
-/** How elements of several ranks become one. */
+/** How the elements of several ranks are combined. */
 typedef enum lacuna_reduction {
   LACUNA_SUM = 0, /**< their sum */
   LACUNA_AVG = 1, /**< their mean; floating-point types only */
@@ -116,19 +116,19 @@ typedef enum lacuna_counters_format {
   LACUNA_PROMETHEUS = 1 /**< Prometheus' text exposition format, version 0.0.4 */
 } lacuna_counters_format;
 
-/** A rank's place among ranks that call together: the job, or a part of it. Ends with lacuna_communicator_free(). */
+/** The ranks that call together: those of the job, or some of them. Ends with lacuna_communicator_free(). */
 typedef struct lacuna_communicator lacuna_communicator;
 /** A call in flight, prepared, or ended. Ends with lacuna_request_free(). */
 typedef struct lacuna_request lacuna_request;
-/** What a call gives up, and how: a method with its options. Ends with lacuna_method_free(). */
+/** A method with its options: it says what a call gives up. Ends with lacuna_method_free(). */
 typedef struct lacuna_method lacuna_method;
-/** What a method keeps of one tensor from call to call. Ends with lacuna_state_free(). */
+/** What a method remembers of one tensor from call to call. Ends with lacuna_state_free(). */
 typedef struct lacuna_state lacuna_state;
 
 /**
- * How to join the job. What is left as LACUNA_WORLD_OPTIONS_INIT sets it comes from the environment; with nothing set
- * anywhere the job has one rank, unless a launcher (mpirun, srun, torchrun ...) announces several: then joining fails.
- * A world_size of 1 needs no rank.
+ * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
+ * does not set them either, the job has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several
+ * ranks, joining fails then. A world_size of 1 needs no rank.
  */
 typedef struct lacuna_world_options {
   size_t struct_size; /**< sizeof(lacuna_world_options) */
@@ -138,13 +138,13 @@ typedef struct lacuna_world_options {
   const char* key;    /**< secret that admits a process to the job; null: LACUNA_KEY */
   int32_t progress;   /**< a lacuna_progress_mode; -1: LACUNA_PROGRESS */
 } lacuna_world_options;
-/** All from the environment. */
+/** Every member comes from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
   { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1 }
 
 /**
- * Elements in memory that the caller owns and keeps until the call has ended; the structure itself is read when the
- * call starts. Any alignment will do.
+ * Elements in memory that the caller owns. The memory must live until the call has ended. The library reads the
+ * structure itself when the call starts. Any alignment is allowed.
  */
 typedef struct lacuna_buffer {
   size_t struct_size; /**< sizeof(lacuna_buffer) */
@@ -155,66 +155,69 @@ typedef struct lacuna_buffer {
   int32_t device;     /**< number of the device; unused for host memory */
   void* stream;       /**< stream after which a device buffer is ready; unused for host memory */
   /**
-   * Null: the buffer holds all elements. Else it holds the values of these elements only, and the others are 0: for
-   * allreduce, reduce_scatter and allgather with a method that takes such. `count` is how many there are; of an output,
-   * how many there may be. Of an input they may stand in any order, and those of one element add up; each rank has as
-   * many as it likes. Of an output they ascend, and all ranks ask for it or none does.
+   * Null: the buffer holds all elements. Else it is a list of entries: it holds the values of the elements at these
+   * places, and all other elements are 0. This is for allreduce, reduce_scatter and allgather with a method that takes
+   * entries. `count` is the number of entries; for an output, the most that there is room for. The places of an input
+   * may have any order, values of the same place add up, and each rank has as many entries as it likes. The places of
+   * an output ascend. Either all ranks ask for a list of entries as output, or none does.
    */
   uint32_t* places;
-  size_t length;   /**< with places: of all elements */
-  size_t* entries; /**< of an output with places: how many there are, once the call has ended */
+  size_t length;   /**< with places: the number of all elements */
+  size_t* entries; /**< of an output with places: the number of entries, once the call has ended */
 } lacuna_buffer;
-/** No elements, of f32 in host memory. */
+/** A buffer of f32 in host memory without elements. */
 #define LACUNA_BUFFER_INIT \
   { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL, NULL, 0, NULL }
 
 /**
- * Blocks of different lengths in one buffer, one for each rank. The tables have as many entries as the communicator has
- * ranks and belong to the caller; counts and offsets are read when a call starts, not later. All are in elements.
+ * Blocks of different lengths in one buffer, one for each rank. Each table has a number for each rank of the
+ * communicator and belongs to the caller. The library reads counts and offsets when a call starts, and not later. All
+ * numbers are in elements.
  */
 typedef struct lacuna_blocks {
   size_t struct_size;    /**< sizeof(lacuna_blocks) */
   const size_t* counts;  /**< length of each block; 0 is allowed */
-  const size_t* offsets; /**< where each begins, ascending; null: one behind the other */
+  const size_t* offsets; /**< where each block begins, ascending; null: without spaces between them */
   /**
-   * For the output of gatherv and alltoallv, null elsewhere. If given, counts are what may come at most; how many
-   * elements have come from each rank stands here by the call's end, until which this memory must live.
+   * For the output of gatherv and alltoallv; null elsewhere. If it is not null, counts are the most elements that may
+   * come. When the call ends, this table has the number of elements that came from each rank. It must live until then.
    */
   size_t* received;
 } lacuna_blocks;
-/** No tables; at least counts must be set. */
+/** No tables. At least counts must be set. */
 #define LACUNA_BLOCKS_INIT \
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
 
 /**
- * Source of random choices: a plain value that the caller owns. All ranks hold equal ones; save and restore the three
- * numbers and the choices repeat. It has no struct_size and never changes.
+ * Source of random choices, a plain value that the caller owns. All ranks must hold equal ones. A program that saves
+ * and restores the three numbers repeats the choices. This structure has no struct_size and never gets new members.
  */
 typedef struct lacuna_sampler {
-  uint64_t seed; /**< equal numbers give equal choices */
-  uint64_t key;  /**< the caller's, the number of a tensor, say */
+  uint64_t seed; /**< equal seeds give equal choices */
+  uint64_t key;  /**< chosen by the caller, for instance the number of a tensor */
   uint64_t draw; /**< a random call advances it by one when it starts */
 } lacuna_sampler;
 
-/** How a call is carried out. Equal on all ranks but for priority, deadline, notify, token and prepare. */
+/** How a call is carried out. All members but priority, deadline, notify, token and prepare are equal on all ranks. */
 typedef struct lacuna_options {
   size_t struct_size;          /**< sizeof(lacuna_options) */
-  const char* algorithm;       /**< its name, read when the call starts; null: lacuna chooses */
-  const lacuna_method* method; /**< what is given up; null: nothing. Read when the call starts */
-  lacuna_state* state; /**< of this tensor, if the method needs one; lives until the call, or what was prepared, ends */
-  lacuna_sampler* sampler; /**< of random choices; null: that of the state, or the communicator's own, which is the
-                              same in jobs made alike and another one for each communicator of a job */
+  const char* algorithm;       /**< name of the algorithm, read when the call starts; null: lacuna chooses */
+  const lacuna_method* method; /**< what the call gives up, read when it starts; null: nothing */
+  lacuna_state* state;     /**< of this tensor, if the method needs one; must live until the call has ended, or until
+                              the prepared request has been freed */
+  lacuna_sampler* sampler; /**< source of random choices; null: that of the state, or else that of the communicator,
+                              which is equal in equal jobs and differs between the communicators of a job */
   int32_t priority;        /**< a lacuna_priority */
   double deadline;         /**< seconds from the start, rounded up to milliseconds; 0: LACUNA_DEADLINE */
-  int32_t notify;          /**< not 0: token enters the completion queue at the call's end */
-  uint64_t token;          /**< what lacuna_next_completion() gives back */
-  int32_t prepare;         /**< not 0: make the request and start nothing; see lacuna_start() */
+  int32_t notify;          /**< not 0: token enters the completion queue when the call ends */
+  uint64_t token;          /**< what lacuna_next_completion() returns */
+  int32_t prepare;         /**< not 0: the call makes the request and starts nothing; see lacuna_start() */
 } lacuna_options;
-/** All defaults; a null pointer to options means the same. */
+/** Every member has its default. A null pointer to options means the same. */
 #define LACUNA_OPTIONS_INIT \
   { sizeof(lacuna_options), NULL, NULL, NULL, NULL, LACUNA_NORMAL, 0.0, 0, 0, 0 }
 
-/** What the transport has counted since the start. Bytes that a receiver fetches count as sent by their sender. */
+/** What the transport has counted since the start. Bytes that a receiver fetches count as sent by the sender. */
 typedef struct lacuna_counters {
   size_t struct_size;         /**< sizeof(lacuna_counters) */
   uint64_t payload_sent;      /**< bytes of data */
@@ -232,29 +235,30 @@ typedef struct lacuna_counters {
  * From any thread.
  * @{
  */
-/** Version of the library, "0.1.0" say. @return static text */
+/** Version of the library, for instance "0.1.0". @return static text */
 LACUNA_EXPORT const char* lacuna_version(void);
-/** The word for a status, "timed out" say. @return static text, for any number */
+/** The words for a status, for instance "timed out". @return static text, for any number */
 LACUNA_EXPORT const char* lacuna_status_text(lacuna_status status);
 /**
  * What went wrong in the calling thread's last failed call.
- * @return never null, empty before the first failure; valid until this thread's next failed call
+ * @return never null; empty before the first failure; valid until this thread's next failed call
  */
 LACUNA_EXPORT const char* lacuna_last_error(void);
 /**
- * Receives a log line. Runs on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log
- * it gets on a thread that does nothing else. So it may wait for a lock that another thread holds while that calls
- * lacuna, such as the lock of an interpreter. It must not call lacuna.
+ * Receives a log line. It runs on the thread that logs, which holds no lock of lacuna then. Lines of lacuna's own
+ * threads come on a thread that does nothing else. So the callback may wait for a lock that another thread holds while
+ * that thread calls lacuna, such as the lock of an interpreter. It must not call lacuna.
  * @param level 0 error, 1 warning, 2 info, 3 debug
- * @param text  the line, led by its subsystem, without a line end; valid during the call
+ * @param text  the line, which begins with its subsystem and has no line end; valid during the call
  * @param user  what was given to lacuna_set_log_callback()
  */
 typedef void (*lacuna_log_callback)(int32_t level, const char* text, void* user);
 /**
- * Sends the log lines of this process that LACUNA_LOG lets through to a callback instead of standard error. That ranks
- * did not agree, where all their calls have ended well, stands on standard error as well: nothing else tells it.
- * @param callback null: standard error again. A line under way may reach the former one for a moment longer
- * @param user     handed to the callback
+ * Sends the log lines of this process that LACUNA_LOG lets through to a callback instead of standard error. One kind of
+ * line goes to standard error as well: that ranks did not agree although all their calls have ended well. Nothing else
+ * reports this.
+ * @param callback null: standard error again. For a moment longer a line may still reach the former callback
+ * @param user     passed to the callback
  */
 LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* user);
 /** @} */
@@ -265,36 +269,36 @@ LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* u
  * @{
  */
 /**
- * Joins the job; blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT.
- * @param options      null: all from the environment
+ * Joins the job. Blocks until all ranks have joined, at most for LACUNA_BOOTSTRAP_TIMEOUT.
+ * @param options      null: everything comes from the environment
  * @param communicator becomes the communicator of all ranks, for lacuna_communicator_free()
  */
 LACUNA_EXPORT lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator);
 /**
- * Ends a handle; with the last of the job's communicators and requests the rank leaves the job, which the others see.
- * Requests may be freed before or after. Null is allowed.
+ * Ends a handle. When the last of the job's communicators and requests is freed, the rank leaves the job, and the
+ * other ranks learn of it. Requests may be freed before or after. Null is allowed.
  */
 LACUNA_EXPORT void lacuna_communicator_free(lacuna_communicator* communicator);
 /** This process's number, 0 .. size-1. @return -1 if communicator is null */
 LACUNA_EXPORT int32_t lacuna_rank(const lacuna_communicator* communicator);
 /** Number of ranks. @return -1 if communicator is null */
 LACUNA_EXPORT int32_t lacuna_size(const lacuna_communicator* communicator);
-/** LACUNA_OK, or why the communicator is poisoned: after its first failure each call returns that. */
+/** LACUNA_OK, or the failure that has poisoned the communicator. Every later call returns that failure. */
 LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator);
 /**
- * Makes communicators of some ranks each: those that give the same colour are together. Called by all ranks, blocking.
- * The parts progress and fail independently of each other; a rank that dies or stops poisons all communicators of the
- * job.
+ * Divides the ranks into communicators: ranks that give the same colour are in the same one. All ranks call this
+ * function; it blocks. The communicators progress and fail independently of each other. But a rank that dies or stops
+ * poisons all communicators of the job.
  * @param communicator whose ranks are divided
  * @param colour       0 or more; negative: this rank takes no part
- * @param key          orders the ranks of a part; where keys are equal, their rank here does
- * @param part         becomes this rank's part, for lacuna_communicator_free(), or null
+ * @param key          orders the ranks of a new communicator; ranks with equal keys keep their order
+ * @param part         becomes this rank's new communicator, for lacuna_communicator_free(), or null
  */
 LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int32_t colour, int32_t key,
                                          lacuna_communicator** part);
 /**
- * Makes one communicator of some ranks. Called by all ranks with the same list, blocking. With an empty list no rank
- * gets a communicator.
+ * Makes one communicator of some ranks. All ranks call this function with the same list; it blocks. With an empty list
+ * no rank gets a communicator.
  * @param communicator whose ranks these are
  * @param ranks        the list, in the new order
  * @param count        its length
@@ -302,16 +306,16 @@ LACUNA_EXPORT lacuna_status lacuna_split(lacuna_communicator* communicator, int3
  */
 LACUNA_EXPORT lacuna_status lacuna_subgroup(lacuna_communicator* communicator, const int32_t* ranks, size_t count,
                                             lacuna_communicator** part);
-/** Fills counters, whose struct_size must be set, with this rank's traffic with the communicator's ranks. */
+/** Fills counters with this rank's traffic with the communicator's ranks. Its struct_size must be set. */
 LACUNA_EXPORT lacuna_status lacuna_get_counters(const lacuna_communicator* communicator, lacuna_counters* counters);
 /**
- * All that this rank counts, of its whole job, as text that ends with a zero byte.
- * @param communicator any one of the job
+ * Writes all counters of this rank, for its whole job, as text that ends with a zero byte.
+ * @param communicator any communicator of the job
  * @param format       a lacuna_counters_format
- * @param text         where it goes; with capacity 0 it may be null
+ * @param text         where the text goes; with capacity 0 it may be null
  * @param capacity     bytes of text
- * @param length       becomes the text's length without the zero byte, also where capacity is not larger: then the call
- *                     fails with LACUNA_INVALID_ARGUMENT and text stays as it is
+ * @param length       becomes the text's length without the zero byte, also if capacity is not larger than that. Then
+ *                     the call fails with LACUNA_INVALID_ARGUMENT, and text stays as it is
  */
 LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* communicator, int32_t format, char* text,
                                                  size_t capacity, size_t* length);
@@ -319,57 +323,61 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
 
 /**
  * @defgroup collectives Collectives
- * Calls that all ranks of a communicator make, in the same order, with equal arguments but for pointers (and what
- * lacuna_options names). From several threads only where these agree on that order.
+ * All ranks of a communicator make these calls, in the same order, with equal arguments except for pointers and for the
+ * members that lacuna_options names. Several threads may make them only if they agree on that order.
  *
- * With `request` null they return at the call's end, with its outcome. Else they start it and put a request there, for
- * lacuna_request_free(); with options.prepare they only make the request, which counts as ended until lacuna_start().
- * `options` may be null.
+ * If `request` is null, the function returns when the call has ended, with the outcome of the call. Else it starts the
+ * call and puts a request there, for lacuna_request_free(). With options.prepare it only makes the request, which
+ * counts as ended until lacuna_start(). `options` may be null.
  *
- * Input and output are disjoint, or in place: the same memory, or the smaller one block `rank` of the larger. Both have
- * the same dtype. Buffers and blocks that only the root has may be null elsewhere. The v forms have blocks of different
- * lengths; their buffers may be longer than needed.
+ * Input and output are disjoint or in place. In place means that they are the same memory, or that the smaller one is
+ * block `rank` of the larger. Both have the same dtype. Buffers and blocks that only the root has may be null on other
+ * ranks. The v forms have blocks of different lengths, and their buffers may be longer than needed.
  *
- * An error at the start means that nothing was sent and the communicator is as before. One at the end poisons the
- * communicator on all its ranks (once rank 0 of the job has left: on the rank that found it), and no other one:
- * LACUNA_MISMATCH where ranks asked for different things, LACUNA_TIMED_OUT at the deadline, LACUNA_TRANSPORT where a
- * connection broke, LACUNA_PEER_FAILED where a rank has left, LACUNA_INVALID_ARGUMENT where the data of one rank were
- * refused while the call ran (the text names the rank; with one rank only the call ends, and the communicator lives
- * on). LACUNA_PEER_FAILED of a rank that died or stopped ends all communicators of the job.
+ * If a call fails at its start, nothing was sent, and the communicator is as before. If it fails later, the error
+ * poisons the communicator on all its ranks, and no other communicator. (Once rank 0 of the job has left, it poisons it
+ * only on the rank that found the error.) The errors are:
  *
- * A call that waits for a rank, directly or through others, has been agreed on with it, and so have all before it. One
- * that waits for nobody (the root's broadcast, a reduce on a rank that only sends, the first ranks of a scan) may end
- * with LACUNA_OK although others asked for something else: the next call that hears of them returns LACUNA_MISMATCH.
- * Where none follows, an error on the log names the call and both sides when the ranks leave: rank 0 compares with all
- * that have left before it or leave with it, the others with rank 0. What nobody can see: that members of a
- * communicator without the job's rank 0 differed, if one of them leaves after that rank; a lacuna_barrier() there
- * before the end makes sure.
+ * - LACUNA_MISMATCH: ranks asked for different things.
+ * - LACUNA_TIMED_OUT: the deadline has passed.
+ * - LACUNA_TRANSPORT: a connection broke.
+ * - LACUNA_PEER_FAILED: a rank has left. If a rank died or stopped, all communicators of the job end.
+ * - LACUNA_INVALID_ARGUMENT: the data of one rank were refused while the call ran. The text names the rank. On a
+ *   communicator of one rank only the call ends.
  *
- * A blocking call that fails returns when nothing touches its buffers any more. Where that can't be known within some
- * seconds, since a rank does not answer or a network card may still write, lacuna_last_error() says that they are still
- * in use: then they must live to the end of the process.
+ * A call that waits for a rank, directly or through others, has been agreed on with it, and so have all calls before.
+ * Some calls wait for nobody: the root's broadcast, a reduce on a rank that only sends, the first ranks of a scan. Such
+ * a call may end with LACUNA_OK although others asked for something else. Then the next call that hears of them returns
+ * LACUNA_MISMATCH. If no call follows, an error on the log names the call and both sides when the ranks leave. For that
+ * rank 0 compares itself with all ranks that have left before it or leave with it, and the others compare themselves
+ * with rank 0. One case remains unseen: members of a communicator without the job's rank 0 differ, and one of them
+ * leaves after that rank. A lacuna_barrier() on that communicator before the end prevents this.
+ *
+ * A blocking call that fails returns when nothing touches its buffers any more. Sometimes this cannot be known within
+ * some seconds, because a rank does not answer or a network card may still write. Then lacuna_last_error() says that
+ * the buffers are still in use, and they must live until the process ends.
  * @{
  */
-/** output = reduction of all inputs; both have the same count, on all ranks. */
+/** output = reduction of all inputs. Both have the same count, on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, lacuna_reduction reduction,
                                              const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the reduction; input has size * output count elements. */
+/** output = block `rank` of the reduction. input has size * output count elements. */
 LACUNA_EXPORT lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
-/** output = all inputs by rank; it has size * input count elements. */
+/** output = all inputs in the order of ranks. It has size * input count elements. */
 LACUNA_EXPORT lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_buffer* output, const lacuna_options* options,
                                              lacuna_request** request);
-/** data = the root's data, of equal count on all ranks. */
+/** data = the root's data. The count is equal on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
                                              const lacuna_options* options, lacuna_request** request);
-/** The root's output = reduction of all inputs; counts are equal. */
+/** The root's output = reduction of all inputs. Counts are equal on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input,
                                           const lacuna_buffer* output, lacuna_reduction reduction, int32_t root,
                                           const lacuna_options* options, lacuna_request** request);
-/** The root's output = all inputs by rank; it has size * input count elements. */
+/** The root's output = all inputs in the order of ranks. It has size * input count elements. */
 LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input,
                                           const lacuna_buffer* output, int32_t root, const lacuna_options* options,
                                           lacuna_request** request);
@@ -377,78 +385,78 @@ LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, con
 LACUNA_EXPORT lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
                                            const lacuna_buffer* output, int32_t root, const lacuna_options* options,
                                            lacuna_request** request);
-/** Block i of output = block `rank` of rank i's input; both have size blocks of equal length. */
+/** Block i of output = block `rank` of rank i's input. Both have size blocks of equal length. */
 LACUNA_EXPORT lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
                                             const lacuna_buffer* output, const lacuna_options* options,
                                             lacuna_request** request);
-/** output = reduction of the inputs of ranks 0 .. rank; counts are equal. LACUNA_AVG is refused. */
+/** output = reduction of the inputs of ranks 0 .. rank. Counts are equal on all ranks. LACUNA_AVG is refused. */
 LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                         const lacuna_buffer* output, lacuna_reduction reduction,
                                         const lacuna_options* options, lacuna_request** request);
-/** output = reduction of the inputs of ranks 0 .. rank-1; rank 0's stays as it is. LACUNA_AVG is refused. */
+/** output = reduction of the inputs of ranks 0 .. rank-1. Rank 0's output stays as it is. LACUNA_AVG is refused. */
 LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                   const lacuna_buffer* output, lacuna_reduction reduction,
                                                   const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the reduction; blocks divide the input, with the same counts on all ranks. */
+/** output = block `rank` of the reduction. blocks divide the input and have the same counts on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                                    const lacuna_blocks* blocks, const lacuna_buffer* output,
                                                    lacuna_reduction reduction, const lacuna_options* options,
                                                    lacuna_request** request);
-/** output = all inputs by rank; blocks divide the output, with the same counts on all ranks. */
+/** output = all inputs in the order of ranks. blocks divide the output and have the same counts on all ranks. */
 LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                               const lacuna_buffer* output, const lacuna_blocks* blocks,
                                               const lacuna_options* options, lacuna_request** request);
-/** The root's output = all inputs by rank; blocks, of the root only, divide it. */
+/** The root's output = all inputs in the order of ranks. blocks divide it; only the root gives them. */
 LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                            const lacuna_buffer* output, const lacuna_blocks* blocks, int32_t root,
                                            const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the root's input; blocks, of the root only, divide that. */
+/** output = block `rank` of the root's input. blocks divide that input; only the root gives them. */
 LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                             const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
                                             const lacuna_options* options, lacuna_request** request);
 /**
- * Block i of output = block `rank` of rank i's input. What a rank sends to another is as long as the other expects, or
- * at most that where it asked for `received`. In place, both blocks are equal.
+ * Block i of output = block `rank` of rank i's input. What a rank sends to another is as long as the other one expects,
+ * or at most as long if that one asked for `received`. In place, input_blocks and output_blocks are equal.
  */
 LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
                                              const lacuna_blocks* input_blocks, const lacuna_buffer* output,
                                              const lacuna_blocks* output_blocks, const lacuna_options* options,
                                              lacuna_request** request);
-/** Returns, or ends, after all ranks have called it. */
+/** Ends after all ranks have called it. */
 LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
                                            lacuna_request** request);
 /** @} */
 
 /**
  * @defgroup messages Messages
- * Between two ranks, each of which calls its side only, in any order and from any thread; a rank may send to itself.
- * Those of one sender with one tag are received in the order in which they were sent.
+ * A message goes from one rank to another, or to itself. Each rank calls only its own side, in any order and from any
+ * thread. Messages of one sender with one tag are received in the order in which they were sent.
  *
- * With `request` null they return at the end, with the outcome; else they start and put a request there, for
- * lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between the sides; an algorithm and a
- * method are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
+ * If `request` is null, the function returns when the message has ended, with the outcome. Else it starts the message
+ * and puts a request there, for lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between
+ * the sides. An algorithm and a method are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
  * @{
  */
-/** Sends data to rank `to`; ends when data may be rewritten, which may be before the receiver has asked for it. */
+/** Sends data to rank `to`. It ends when data may be changed, which may be before the receiver has asked for it. */
 LACUNA_EXPORT lacuna_status lacuna_send(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t to,
                                         int32_t tag, const lacuna_options* options, lacuna_request** request);
 /**
- * Takes the next message of this sender and tag. One of another dtype, or of more elements than data has, ends the
- * receive with LACUNA_MISMATCH and is dropped; the communicator lives on.
+ * Takes the next message of this sender and tag. A message of another dtype, or with more elements than data has, ends
+ * the receive with LACUNA_MISMATCH and is dropped. The communicator can still be used.
  * @param communicator whose ranks these are
- * @param data         where the message goes; its count is the most that it takes
+ * @param data         where the message goes; its count is the most elements that it can take
  * @param from         rank of the sender
  * @param tag          0 or more
  * @param options      may be null
- * @param count        becomes the elements received; may be null. Written only if request is null, else see
- *                     lacuna_received_bytes()
+ * @param count        becomes the number of elements received; may be null. It is written only if request is null;
+ *                     else see lacuna_received_bytes()
  * @param request      null: wait for the end
  */
 LACUNA_EXPORT lacuna_status lacuna_receive(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t from,
                                            int32_t tag, const lacuna_options* options, size_t* count,
                                            lacuna_request** request);
 /**
- * Makes progress, and looks for a message without taking it. An error where a receive would be refused.
+ * Makes progress, and looks for a message without taking it. Fails where a receive would be refused.
  * @param communicator whose ranks these are
  * @param from         rank of the sender
  * @param tag          0 or more
@@ -457,7 +465,7 @@ LACUNA_EXPORT lacuna_status lacuna_receive(lacuna_communicator* communicator, co
  */
 LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int32_t tag, int32_t* found,
                                          uint64_t* bytes);
-/** *bytes becomes what a receive that ended well has taken; 0 for anything else. */
+/** *bytes becomes the bytes that a receive has taken if it ended well, and 0 for any other request. */
 LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
 /** @} */
 
@@ -467,54 +475,55 @@ LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request,
  * @{
  */
 /**
- * Starts a request that a call with options.prepare made, as that call would have been started: in the same order on
- * all ranks, some of which may make the call instead. It can be started again once it has ended; until it is freed, its
- * buffers, and a sampler or state that it was given, must live. On an error nothing was sent; after
- * LACUNA_BUSY try again.
+ * Starts a request that a call with options.prepare has made. The rules of that call hold: all ranks start it in the
+ * same order, and some of them may make the call itself instead. The request can be started again once it has ended.
+ * Its buffers, and its sampler or state, must live until it is freed. If this function fails, nothing was sent. After
+ * LACUNA_BUSY, try again.
  */
 LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
-/** Makes progress; *finished becomes 1 once the call has ended, well or not, else 0. lacuna_wait() says how it ended.
+/** Makes progress. *finished becomes 1 once the call has ended, well or not, else 0. lacuna_wait() returns its outcome.
  */
 LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finished);
 /**
- * Waits for the end; may be called again after it.
+ * Waits for the end of a call. It may be called again after the end.
  * @param request the call
  * @param timeout seconds at most, rounded up to milliseconds; negative: until the call's deadline
- * @return the call's outcome; LACUNA_TIMED_OUT if it still runs after the timeout, or if its deadline has ended it:
- * once lacuna_test() finds it finished, lacuna_wait() tells the outcome
+ * @return the call's outcome. LACUNA_TIMED_OUT means that the call still runs after the timeout, or that its deadline
+ * has ended it. lacuna_test() tells which: if it finds the call finished, LACUNA_TIMED_OUT is the outcome
  */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
 /**
- * After a failure: *reclaimed becomes 1 once nothing touches the buffers any more, else 0. It may stay 0 to the end of
- * the process, where a network card reaches them, or a rank that did not answer. lacuna_wait() waits some seconds for
- * it.
+ * Says after a failure whether the buffers are free: *reclaimed becomes 1 once nothing touches them any more, else 0.
+ * It may stay 0 until the process ends, if a network card, or a rank that did not answer, can reach them. lacuna_wait()
+ * waits some seconds for it.
  */
 LACUNA_EXPORT lacuna_status lacuna_reclaimed(lacuna_request* request, int32_t* reclaimed);
-/** Ends a handle; waits for an unfinished call, at most until its deadline, as lacuna_wait() does. Null is allowed. */
+/** Ends a handle. Waits for an unfinished call as lacuna_wait() does, at most until its deadline. Null is allowed. */
 LACUNA_EXPORT void lacuna_request_free(lacuna_request* request);
 /** @} */
 
 /**
  * @defgroup methods Methods
- * What calls give up, and what that remembers. `lacuna list` shows all methods, `lacuna list METHOD` the options of
- * one. A method may be used by several threads and calls at a time; a state by one call at a time.
+ * A method says what calls give up, and a state holds what the method remembers. `lacuna list` shows all methods, and
+ * `lacuna list METHOD` the options of one. Several threads and calls may use a method at a time, but only one call a
+ * state.
  * @{
  */
 /**
- * Makes a method with options, equal on all ranks.
+ * Makes a method with options. These must be equal on all ranks.
  * @param name    of the method, as `lacuna list` shows it
- * @param options "steps=2,mode=random", say; null or empty: all defaults
- * @param method  becomes the method, for lacuna_method_free(), also while calls that have it run
+ * @param options for instance "steps=2,mode=random"; null or empty: all defaults
+ * @param method  becomes the method, for lacuna_method_free(), which is allowed while calls that use it run
  */
 LACUNA_EXPORT lacuna_status lacuna_method_create(const char* name, const char* options, lacuna_method** method);
 /** Ends a handle. Null is allowed. */
 LACUNA_EXPORT void lacuna_method_free(lacuna_method* method);
 
 /**
- * Makes a state without runs, equal on all ranks.
- * @param method it is for, whatever its options; a call with another method refuses the state. Null: any
- * @param seed   of its sampler, from which calls draw that bring none
- * @param key    of its sampler, the number of the tensor, say
+ * Makes a state without runs. The arguments must be equal on all ranks.
+ * @param method that the state is for, with any options. A call with another method refuses the state. Null: any method
+ * @param seed   of the state's sampler, which serves calls that have no sampler of their own
+ * @param key    of the state's sampler, for instance the number of the tensor
  * @param state  becomes the state, for lacuna_state_free()
  */
 LACUNA_EXPORT lacuna_status lacuna_state_create(const lacuna_method* method, uint64_t seed, uint64_t key,
@@ -522,7 +531,7 @@ LACUNA_EXPORT lacuna_status lacuna_state_create(const lacuna_method* method, uin
 /** Ends a handle that no call uses any more. Null is allowed. */
 LACUNA_EXPORT void lacuna_state_free(lacuna_state* state);
 
-/** What a state holds, beside its arrays. */
+/** What a state holds beside its arrays. */
 typedef struct lacuna_state_values {
   size_t struct_size;     /**< sizeof(lacuna_state_values) */
   lacuna_sampler sampler; /**< as it is now */
@@ -532,14 +541,14 @@ typedef struct lacuna_state_values {
 /** Zeros. */
 #define LACUNA_STATE_VALUES_INIT \
   { sizeof(lacuna_state_values), {0, 0, 0}, 0, 0 }
-/** Fills values, whose struct_size must be set. */
+/** Fills values. Its struct_size must be set. */
 LACUNA_EXPORT lacuna_status lacuna_get_state(const lacuna_state* state, lacuna_state_values* values);
 
-/** A named array of a state: what this rank has not contributed yet ("residual"), say. */
+/** A named array of a state. For instance "residual" holds what this rank has not contributed yet. */
 typedef struct lacuna_state_array {
   size_t struct_size; /**< sizeof(lacuna_state_array) */
-  const char* name;   /**< the state's own, as long as data */
-  const void* data;   /**< the state's own; valid until a call has the state, or lacuna_state_restore() */
+  const char* name;   /**< belongs to the state; valid as long as data */
+  const void* data;   /**< belongs to the state; valid until a call uses the state, or lacuna_state_restore() */
   size_t count;       /**< elements */
   int32_t dtype;      /**< a lacuna_dtype */
   int32_t own;        /**< 1: each rank has its own; 0: it is equal on all */
@@ -547,29 +556,29 @@ typedef struct lacuna_state_array {
 /** Zeros. */
 #define LACUNA_STATE_ARRAY_INIT \
   { sizeof(lacuna_state_array), NULL, NULL, 0, LACUNA_F32, 0 }
-/** Fills array, whose struct_size must be set; index is 0 .. arrays-1 of lacuna_get_state(). */
+/** Fills array. Its struct_size must be set. index is 0 .. arrays-1 of lacuna_get_state(). */
 LACUNA_EXPORT lacuna_status lacuna_get_state_array(const lacuna_state* state, size_t index, lacuna_state_array* array);
 /**
- * All of it as bytes, for a checkpoint: each rank saves its own. While a call changes the state it is refused with
- * LACUNA_BUSY; a failed call does so until it has given its buffers back.
- * @param state    which no call is using
- * @param bytes    where they go; with capacity 0 it may be null
+ * Writes the whole state as bytes, for a checkpoint. Each rank saves its own. While a call changes the state, this
+ * function fails with LACUNA_BUSY. After a failure a call changes the state until its buffers are free.
+ * @param state    not in use by a call
+ * @param bytes    where the bytes go; with capacity 0 it may be null
  * @param capacity bytes that fit there
- * @param length   becomes the number of bytes, also where capacity is smaller: then the call fails with
- *                 LACUNA_INVALID_ARGUMENT and bytes stay as they are
+ * @param length   becomes the number of bytes, also if capacity is smaller. Then the call fails with
+ *                 LACUNA_INVALID_ARGUMENT, and bytes stay as they are
  */
 LACUNA_EXPORT lacuna_status lacuna_state_save(const lacuna_state* state, void* bytes, size_t capacity, size_t* length);
 /**
- * Makes a state what it was when it was saved. What is damaged, or of another kind, is refused with
- * LACUNA_INVALID_ARGUMENT; while a call changes the state it is refused with LACUNA_BUSY, as lacuna_state_save() is.
- * After an error the state is as it was.
- * @param state  which no call is using
- * @param bytes  what lacuna_state_save() gave
- * @param length their number
+ * Makes a state what it was when it was saved. Bytes that are damaged, or of another kind, are refused with
+ * LACUNA_INVALID_ARGUMENT. While a call changes the state, this function fails with LACUNA_BUSY, as
+ * lacuna_state_save() does. If it fails, the state is as it was.
+ * @param state  not in use by a call
+ * @param bytes  written by lacuna_state_save()
+ * @param length number of bytes
  */
 LACUNA_EXPORT lacuna_status lacuna_state_restore(lacuna_state* state, const void* bytes, size_t length);
 
-/** What the method of a call has done, beside the dense call: that of the same algorithm and the same data without it.
+/** What the method of a call has done, compared with the dense call: the same algorithm and data without the method.
  */
 typedef struct lacuna_report {
   size_t struct_size;           /**< sizeof(lacuna_report) */
@@ -579,37 +588,38 @@ typedef struct lacuna_report {
   uint64_t dense_sent;          /**< of the dense call */
   uint64_t received;            /**< payload of this rank, bytes */
   uint64_t dense_received;      /**< of the dense call */
-  uint64_t contributions;       /**< terms, over all elements that are reduced, of all ranks */
+  uint64_t contributions;       /**< terms of all ranks in all elements that are reduced */
   uint64_t dense_contributions; /**< of the dense call */
   uint64_t lacking;             /**< elements that other ranks have and this one does not get */
-  uint64_t selected;            /**< elements that kernels of this rank have selected to be sent; 0: it has none */
-  uint64_t contributed;         /**< of these, what has reached the result */
-  uint64_t kept;                /**< elements that they have left for a later call */
+  uint64_t selected;    /**< elements that this rank's kernels have selected to be sent; 0: it has no such kernels */
+  uint64_t contributed; /**< those of them that have reached the result */
+  uint64_t kept;        /**< elements that remain for a later call */
 } lacuna_report;
 /** Zeros. */
 #define LACUNA_REPORT_INIT \
   { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-/** Fills report, whose struct_size must be set: zeros for a request that has not ended well or gave nothing up. */
+/** Fills report, with zeros for a request that has not ended well or gave nothing up. Its struct_size must be set. */
 LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* report);
-/** A number that the method adds to reports, by its name; 0 where lacuna_get_report() gives zeros. */
+/** Gives a number that the method adds to reports, by its name. It is 0 where lacuna_get_report() gives zeros. */
 LACUNA_EXPORT lacuna_status lacuna_get_report_number(const lacuna_request* request, const char* name, double* value);
 
-/** A stretch of an output that lacks a rank's contribution. It has no struct_size and never changes. */
+/** A stretch of an output that lacks a rank's contribution. The structure has no struct_size and gets no new members.
+ */
 typedef struct lacuna_gap {
   size_t offset; /**< its first element in the output */
   size_t count;  /**< elements */
-  int32_t from;  /**< whose contribution is missing; of an allgather, whose block */
+  int32_t from;  /**< the rank whose contribution is missing; in an allgather, whose block */
 } lacuna_gap;
 /**
- * What one rank's output lacks, of a collective whose method leaves something out; nothing without a method. Each rank
- * knows that of all ranks, without a message. For checks, reports and sharded data parallelism, not for each step of a
- * large job: the time grows with the cube of the number of ranks.
- * @param request  of a collective that has been started; its last start is told of
+ * Lists what one rank's output lacks after a collective whose method leaves something out. Without a method the list is
+ * empty. Each rank knows the lists of all ranks without a message. Use it for checks, reports and sharded data
+ * parallelism, but not for each step of a large job: the time grows with the cube of the number of ranks.
+ * @param request  of a collective that has been started; the list is that of its last start
  * @param rank     whose output
- * @param gaps     where they go, ascending by `from`, then by offset; with capacity 0 it may be null
+ * @param gaps     where the gaps go, ascending by `from`, then by offset; with capacity 0 it may be null
  * @param capacity gaps that fit there
- * @param count    becomes the number of gaps, also where capacity is smaller: then the call fails with
- *                 LACUNA_INVALID_ARGUMENT and gaps stay as they are
+ * @param count    becomes the number of gaps, also if capacity is smaller. Then the call fails with
+ *                 LACUNA_INVALID_ARGUMENT, and gaps stay as they are
  */
 LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t rank, lacuna_gap* gaps, size_t capacity,
                                         size_t* count);
@@ -617,31 +627,36 @@ LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t r
 
 /**
  * @defgroup progress Progress and completions
- * For programs with a loop of their own; of all communicators of the job, from any thread.
+ * These functions are for programs with a loop of their own. They serve all communicators of the job, and any thread
+ * may call them.
  * @{
  */
-/** One round of progress, which also keeps deadlines; *moved becomes 1 if anything happened, else 0. moved may be null.
+/** Makes one round of progress and checks deadlines. *moved becomes 1 if anything happened, else 0. moved may be null.
  */
 LACUNA_EXPORT lacuna_status lacuna_progress(lacuna_communicator* communicator, int32_t* moved);
 /**
- * A descriptor to poll. After lacuna_arm() has set *armed to 1 it becomes readable when lacuna_progress() has something
- * to do: also when a deadline passes, and when another thread starts a call or has moved anything; with LACUNA_THREAD
- * when a call has ended. It is readable as long as a completion waits. A loop of the program's repeats:
- * lacuna_arm(), and if that has set *armed to 1 a sleep until the descriptor is readable; lacuna_progress() until
- * nothing moves; lacuna_next_completion() until there is none, or lacuna_test().
- * @return the descriptor, which stays the library's: don't read or close it; -1 if communicator is null
+ * Returns a descriptor to poll. After lacuna_arm() has set *armed to 1, it becomes readable when lacuna_progress() has
+ * something to do. This includes a deadline that passes, and another thread that starts a call or has moved anything.
+ * With LACUNA_THREAD it becomes readable when a call has ended. It stays readable as long as a completion waits. A loop
+ * of the program repeats these steps:
+ *
+ * 1. It calls lacuna_arm(). If that sets *armed to 1, it sleeps until the descriptor is readable.
+ * 2. It calls lacuna_progress() until nothing moves.
+ * 3. It calls lacuna_next_completion() until there is none, or lacuna_test().
+ *
+ * @return the descriptor, or -1 if communicator is null. It belongs to the library: do not read or close it
  */
 LACUNA_EXPORT int32_t lacuna_event_fd(const lacuna_communicator* communicator);
-/** Before each sleep: *armed becomes 1 if the descriptor may be slept on, 0 if there is something to do already, or
- * a call has ended since the last time. */
+/** To be called before each sleep. *armed becomes 1 if the program may sleep on the descriptor. It becomes 0 if there
+ * is something to do already, or if a call has ended since the last time. */
 LACUNA_EXPORT lacuna_status lacuna_arm(lacuna_communicator* communicator, int32_t* armed);
 /**
- * Takes the next ended call that had asked for it by options.notify, oldest first.
- * @param communicator any one of the job
- * @param found        becomes 1 if there was one, else 0, and the others are left as they are
+ * Takes the next ended call that had asked for this by options.notify, the oldest first.
+ * @param communicator any communicator of the job
+ * @param found        becomes 1 if there was one; else it becomes 0, and token and outcome stay as they are
  * @param token        becomes the call's options.token
- * @param outcome      becomes the call's outcome; lacuna_wait() gives its text too, and lacuna_reclaimed() says after a
- *                     failure whose the buffers are
+ * @param outcome      becomes the call's outcome. lacuna_wait() also gives its text, and lacuna_reclaimed() says after
+ * a failure whether the buffers are free
  */
 LACUNA_EXPORT lacuna_status lacuna_next_completion(lacuna_communicator* communicator, int32_t* found, uint64_t* token,
                                                    lacuna_status* outcome);
