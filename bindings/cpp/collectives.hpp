@@ -28,24 +28,25 @@ struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
 template <>
 struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
 
-/// T is one of them.
+/// T is one of these types.
 template <class T>
 concept Element = requires {
   DtypeOf<T>::value;
 };
 
-/// What a buffer holds.
+/// The element type of a buffer.
 template <class Range>
 using ElementOf = std::ranges::range_value_t<Range>;
 
-/// What a typed call can read: elements of type T, or of any if T is void, in a std::span or another view, or in a
-/// std::vector, a std::array and the like that has a name. A temporary one is refused, as a call may outlive it.
+/// What a typed call can read: elements of type T, or of any element type if T is void. They are in a std::span or
+/// another view, or in a std::vector, a std::array and the like that has a name. A temporary container is refused,
+/// because a call may outlive it.
 template <class Range, class T>
 concept InputOf = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::ranges::borrowed_range<Range> && Element<ElementOf<Range>> &&
     (std::is_void_v<T> || std::same_as<T, ElementOf<Range>>);
 
-/// What it can write: the same, and not const.
+/// What a typed call can write: the same, if it is not const.
 template <class Range, class T>
 concept OutputOf =
     InputOf<Range, T> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
@@ -72,14 +73,15 @@ inline constexpr bool is_sparse_output = false;
 template <class T>
 inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
 
-/// What an allreduce, reduce_scatter or allgather can read and write: as above, or entries.
+/// What an allreduce, reduce_scatter or allgather can read and write: elements as above, or entries.
 template <class Buffer, class T>
 concept AnyInputOf = InputOf<Buffer, T> || is_sparse_input<std::remove_cvref_t<Buffer>>;
 template <class Buffer, class T>
 concept AnyOutputOf = OutputOf<Buffer, T> || is_sparse_output<std::remove_cvref_t<Buffer>>;
 
-/// A vector of `length` elements, of which only some are not 0: values[i] is that of element places[i]. As an input in
-/// any order, and those of one element add up; each rank has as many as it likes. For methods that take entries.
+/// A vector of `length` elements, given by the entries that are not 0: values[i] is the value of element places[i].
+/// Places may have any order, values of the same place add up, and each rank has as many entries as it likes. It needs
+/// a method that takes entries.
 template <class T>
 struct SparseInput {
   /// Throws std::invalid_argument if there are not as many places as values.
@@ -93,8 +95,8 @@ struct SparseInput {
   std::size_t length;
 };
 
-/// Memory for such a vector: places ascend, once each, and `entries` says how many there are once the call has ended.
-/// It is an error if there is no room for all. All ranks pass one, or none does.
+/// Memory for the entries of an output. Places ascend, and each occurs once. When the call has ended, `entries` has
+/// their number. If there is not enough room, the call fails. Either all ranks pass a SparseOutput, or none does.
 template <class T>
 struct SparseOutput {
   /// Throws std::invalid_argument if there is not as much room for places as for values.
@@ -110,23 +112,23 @@ struct SparseOutput {
   std::size_t* entries;
 };
 
-/// A collective on buffers whose lengths are known, for Communicator's call, start and prepare. Each collective has a
-/// function that makes one, and does nothing else:
+/// A collective on buffers of known lengths, for Communicator's call, start and prepare. Each collective has a function
+/// that makes one, and does nothing else:
 ///
 ///     Status done = world.call(allreduce(gradient, gradient, Reduction::Avg));
 ///
-/// The element type is that of the buffers; where it is named, allreduce<float>(...), they must have it. Lengths that
-/// do not fit together are an error of call, start and prepare, and nothing is sent; where there are tables of blocks,
-/// a buffer may be longer. `root` stands where a buffer is the root's only: the other ranks may pass an empty span for
-/// it. A TypedCall owns neither buffers nor tables, as a Call. Beside std::reduce and std::exclusive_scan write
-/// lacuna::reduce and lacuna::exclusive_scan, or name the element type.
+/// The element type is that of the buffers. If it is named, as in allreduce<float>(...), the buffers must have it.
+/// Lengths that do not fit together are an error of call, start and prepare, and nothing is sent. With tables of blocks
+/// a buffer may be longer than needed. In functions with a `root`, some buffers belong to the root only; other ranks
+/// may pass an empty span for these. A TypedCall owns neither buffers nor tables, like a Call. To tell them from
+/// std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan, or name the element type.
 struct [[nodiscard]] TypedCall {
-  Call call{};             ///< its count is not looked at
-  std::size_t input = 0;   ///< elements of its input, where this rank has one
-  std::size_t output = 0;  ///< elements of its output, where this rank has one
+  Call call{};             ///< its count is not used
+  std::size_t input = 0;   ///< elements of its input, if this rank has one
+  std::size_t output = 0;  ///< elements of its output, if this rank has one
 };
 
-/// How a TypedCall gets its buffers.
+/// Put a buffer into a TypedCall.
 template <std::ranges::range Range>
 void set_input(TypedCall& typed, Range& input) {
   const std::span in(input);
@@ -136,7 +138,7 @@ void set_input(TypedCall& typed, Range& input) {
 }
 template <class T>
 void set_input(TypedCall& typed, const SparseInput<T>& input) {
-  static constexpr std::uint32_t none = 0;  // entries, if none, all the same
+  static constexpr std::uint32_t none = 0;  // an empty list is a list of entries too
   typed.call.input = input.values.data();
   typed.call.dtype = DtypeOf<T>::value;
   typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size()};
@@ -157,7 +159,7 @@ void set_output(TypedCall& typed, const SparseOutput<T>& output) {
   typed.output = output.length;
 }
 
-/// This call on these buffers: what the functions below have in common.
+/// This call on these buffers; the functions below use it.
 template <class Input, class Output>
 TypedCall typed_call(Call call, Input& input, Output& output) {
   TypedCall typed{.call = std::move(call)};
@@ -166,7 +168,7 @@ TypedCall typed_call(Call call, Input& input, Output& output) {
   return typed;
 }
 
-/// output = the reduction of all inputs; equal bits on all ranks.
+/// output = the reduction of all inputs. It has equal bits on all ranks.
 template <class T = void, AnyInputOf<T> Input,
           AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
 TypedCall allreduce(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
@@ -182,7 +184,7 @@ TypedCall reduce_scatter(Input&& input, Output&& output, Reduction reduction = R
                     input, output);
 }
 
-/// The same with blocks of different lengths in the input; all ranks give the same counts.
+/// The same with blocks of different lengths in the input. All ranks give the same counts.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, Reduction reduction = Reduction::Sum,
                           Options options = {}) {
@@ -193,14 +195,14 @@ TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, 
                     input, output);
 }
 
-/// output = the inputs of all ranks, by rank. output has size() * input.size() elements.
+/// output = the inputs of all ranks, in the order of ranks. output has size() * input.size() elements.
 template <class T = void, AnyInputOf<T> Input,
           AnyOutputOf<typename ElementOfBuffer<std::remove_cvref_t<Input>>::type> Output>
 TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
   return typed_call({.collective = Collective::Allgather, .options = std::move(options)}, input, output);
 }
 
-/// The same with inputs of different lengths; all ranks give the same counts.
+/// The same with inputs of different lengths. All ranks give the same counts.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Options options = {}) {
   return typed_call({.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
@@ -222,14 +224,14 @@ TypedCall reduce(Input&& input, Output&& output, Rank root = 0, Reduction reduct
       output);
 }
 
-/// On the root, output = the inputs of all ranks, by rank: size() * input.size() elements.
+/// On the root, output = the inputs of all ranks, in the order of ranks. It has size() * input.size() elements.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output);
 }
 
-/// The same with inputs of different lengths. Only the root's blocks are looked at; with `received`, it need not know
-/// the lengths.
+/// The same with inputs of different lengths. Only the root's blocks count. With `received` in them, the root need not
+/// know the lengths.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank root = 0, Options options = {}) {
   return typed_call(
@@ -243,7 +245,7 @@ TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options
   return typed_call({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output);
 }
 
-/// The same with blocks of different lengths, of which only the root's are looked at.
+/// The same with blocks of different lengths. Only the root's blocks count.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call(
@@ -258,7 +260,7 @@ TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
 }
 
 /// The same with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much the
-/// others send to it.
+/// other ranks send to it.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, const Blocks& output_blocks,
                     Options options = {}) {
@@ -276,14 +278,14 @@ TypedCall scan(Input&& input, Output&& output, Reduction reduction = Reduction::
                     output);
 }
 
-/// output = the reduction of the inputs of ranks 0 .. rank-1; unchanged on rank 0. Avg is refused.
+/// output = the reduction of the inputs of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall exclusive_scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
   return typed_call({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
                     input, output);
 }
 
-/// Ends after all ranks have come to it.
+/// Ends after all ranks have called it.
 inline TypedCall barrier(Options options = {}) {
   return {.call = {.collective = Collective::Barrier, .options = std::move(options)}};
 }

@@ -26,21 +26,21 @@
 /// lacuna: collectives that send only what matters. This header, with those that it includes, is the whole C++
 /// interface for embedding codes.
 ///
-/// Thread rule: a Communicator may be used from several threads; calls of one communicator must be posted in the same
-/// order on all ranks, so threads that share one agree on an order. A Request belongs to one thread at a time.
+/// Thread rule: several threads may use a Communicator. All ranks must post the calls of a communicator in the same
+/// order, so threads that share one must agree on an order. A Request belongs to one thread at a time.
 ///
-/// Process rule: a communicator and its requests are the process's that joined. In a child that it makes by fork()
-/// every call is refused, with an error where it can return one, and what the child destroys, or leaves to exit(),
-/// changes nothing for the parent.
+/// Process rule: a communicator and its requests belong to the process that joined. In a child that it makes by fork(),
+/// every call is refused, with an error if it can return one. Whatever the child destroys, or leaves to exit(), changes
+/// nothing for the parent.
 namespace lacuna {
 
 struct Algorithm;
 struct GroupState;
 
-/// "0.1.0"
+/// The version of the library, for instance "0.1.0".
 std::string_view version();
 
-/// Thrown by constructors of this header only; everything else returns a Status.
+/// Only constructors of this header throw it. Everything else returns a Status.
 class Error : public std::runtime_error {
  public:
   explicit Error(Status status) : std::runtime_error(status.to_string()), status_(std::move(status)) {}
@@ -50,17 +50,17 @@ class Error : public std::runtime_error {
   Status status_;
 };
 
-/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`; null restores standard error. That
-/// ranks did not agree, where all their calls have ended well, stands on standard error in any case. The callback runs
-/// on the thread that logs, while that holds no lock of lacuna; what lacuna's own threads log it gets on a thread that
-/// does nothing else. So it may wait for a lock that another thread holds while that calls lacuna. It must not call
-/// lacuna.
+/// Sends the log lines of this process that LACUNA_LOG lets through to `callback`. Null restores standard error. One
+/// kind of line goes to standard error in any case: that ranks did not agree although all their calls have ended well.
+/// The callback runs on the thread that logs, which holds no lock of lacuna then. Lines of lacuna's own threads come on
+/// a thread that does nothing else. So the callback may wait for a lock that another thread holds while that thread
+/// calls lacuna. It must not call lacuna.
 void set_log_callback(LogCallback callback, void* user);
 
-/// How to join the job. What is left empty comes from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
-/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. With nothing set anywhere: a job of one rank, unless
-/// a launcher (mpirun, srun, torchrun ...) announces several; then that is an error, as each would work alone. A size
-/// of 1 needs no rank and asks no launcher.
+/// How to join the job. Members that are left empty come from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
+/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. If the environment does not set them either, the job
+/// has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several ranks, this is an error, because each
+/// would work alone. A size of 1 needs no rank and ignores launchers.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};
@@ -69,39 +69,39 @@ struct WorldOptions {
   std::optional<Progress> progress{};
 };
 
-/// Ranks of threads or of one thread inside this process, for tests and first steps.
+/// For ranks inside this process, on several threads or on one: for tests and first steps.
 struct LocalOptions {
   Progress progress = Progress::Thread;
 };
 
-/// The ranks of a job and their collectives. Every call is made by all ranks, in the same order, with equal arguments
-/// but for the pointers (and what Options names). After the first failure the communicator is poisoned on all its
-/// ranks: every later call returns why. Mismatches, deadlines and broken connections end the communicator that they
-/// concern; a rank that dies or stops ends the job, and with it all communicators of all ranks. Once rank 0 of the job
-/// has left, nobody tells the others: each rank ends its communicators by itself.
+/// The ranks of a job and their collectives. All ranks make every call, in the same order, with equal arguments except
+/// for pointers and for what Options names. After the first failure the communicator is poisoned on all its ranks:
+/// every later call returns the reason. Mismatches, deadlines and broken connections end the communicator that they
+/// concern. A rank that dies or stops ends the job, and with it all communicators of all ranks. Once rank 0 of the job
+/// has left, nobody informs the others: each rank ends its communicators by itself.
 ///
-/// Where calls differ, all ranks get a Mismatch that names the call and both sides. Each message carries what its
-/// sender has called so far, so a call that waits for a rank, directly or through others, has been agreed on with it,
-/// and so have all before it. A call that waits for nobody (the root's broadcast, a reduce on a rank that only sends,
-/// the first ranks of a scan) may end well although others differ: this rank is told by its next call that hears of
-/// them, at the latest. Where none follows, those who leave last say it, as an error on the log that names the call and
-/// both sides: rank 0 compares with all that have left before it or leave with it, the others with rank 0. What nobody
-/// can see: that members of a communicator without the job's rank 0 differed, if one of them leaves after that rank; a
-/// barrier there before the end makes sure.
+/// If calls differ, all ranks get a Mismatch that names the call and both sides. Each message says what its sender has
+/// called so far. So a call that waits for a rank, directly or through others, has been agreed on with it, and so have
+/// all calls before. Some calls wait for nobody: the root's broadcast, a reduce on a rank that only sends, the first
+/// ranks of a scan. Such a call may end well although others differ. Then the rank learns of it by its next call that
+/// hears of them, at the latest. If no call follows, an error on the log names the call and both sides when the ranks
+/// leave. For that rank 0 compares itself with all ranks that have left before it or leave with it, and the others
+/// compare themselves with rank 0. One case remains unseen: members of a communicator without the job's rank 0 differ,
+/// and one of them leaves after that rank. A barrier on that communicator before the end prevents this.
 ///
-/// A blocking call that fails returns when nothing touches its buffers any more. Where that can't be known within some
-/// seconds, since a rank does not answer or a network card may still write, its text says that they are still in use:
-/// then they must live until Request::reclaimed(), or to the end of the process.
+/// A blocking call that fails returns when nothing touches its buffers any more. Sometimes this cannot be known within
+/// some seconds, because a rank does not answer or a network card may still write. Then the error says that the buffers
+/// are still in use. They must live until Request::reclaimed(), or until the process ends.
 class Communicator {
  public:
-  /// Joins the job and blocks until all ranks are there, at most LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
+  /// Joins the job. Blocks until all ranks have joined, at most for LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
   explicit Communicator(const WorldOptions& options = {});
   /// The same without exceptions.
   static Result<Communicator> world(const WorldOptions& options = {});
-  /// `size` communicating ranks inside this process, by rank. With Progress::Caller one thread must test them in turn.
+  /// `size` ranks inside this process, in their order. With Progress::Caller one thread must test them in turn.
   static Result<std::vector<Communicator>> local(Rank size, const LocalOptions& options = {});
 
-  /// Destroying the communicator (and its last Request) says goodbye to the other ranks.
+  /// When a communicator and its last Request are destroyed, the rank says goodbye to the other ranks.
   Communicator(Communicator&&) noexcept = default;
   Communicator& operator=(Communicator&&) noexcept = default;
   ~Communicator() = default;
@@ -110,45 +110,47 @@ class Communicator {
   Rank size() const;
   /// Host name of each rank.
   std::vector<std::string> hosts() const;
-  /// Each rank's number in the whole job, by which messages name it.
+  /// The number of each rank in the whole job, which error texts use.
   const std::vector<Rank>& job_ranks() const;
   /// Ok, or why this communicator is poisoned.
   Status status() const;
 
-  /// Communicators of some ranks each: those that give the same colour are together, numbered by key and, where keys
-  /// are equal, by their rank here. Called by all ranks, blocking. With `no_group` (or any negative colour) a rank gets
-  /// none. The new communicators progress and fail independently of each other; a rank that dies poisons all.
+  /// Divides the ranks into communicators. Ranks that give the same colour are in the same one, ordered by key; ranks
+  /// with equal keys keep their order. All ranks call this function; it blocks. With `no_group`, or any negative
+  /// colour, a rank gets no communicator. The new communicators progress and fail independently of each other, but a
+  /// rank that dies poisons all.
   Result<std::optional<Communicator>> split(int colour, int key = 0);
-  /// One communicator of these ranks, in this order. Called by all ranks with the same list; the others get none, with
-  /// an empty list all.
+  /// Makes one communicator of these ranks, in this order. All ranks call this function with the same list. Ranks that
+  /// are not in the list get none.
   Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
   static constexpr int no_group = -1;
 
-  /// Which algorithm would serve this call: the one that it names, else LACUNA_ALGORITHMS', else lacuna's choice.
+  /// The algorithm that would serve this call: the one that it names, else that of LACUNA_ALGORITHMS, else lacuna's
+  /// choice.
   Result<std::string_view> algorithm_name(const Call& call) const;
 
-  // Three ways to carry out a collective, which a function such as allreduce() describes, or a Call by hand.
+  // There are three ways to carry out a collective. A function such as allreduce() describes it, or a Call by hand.
 
   /// Starts a call and waits for its end.
   Status call(TypedCall typed);
   Status call(const Call& call);
-  /// Starts a call. An error here means that nothing was sent and the communicator is as before.
+  /// Starts a call. If it fails, nothing was sent, and the communicator is as before.
   Result<Request> start(TypedCall typed);
   Result<Request> start(const Call& call);
-  /// Makes a request that Request::start starts, any number of times: what is to be checked, chosen and looked up is so
-  /// here once. Nothing is sent, and the other ranks need not do the same.
+  /// Makes a request that Request::start starts, any number of times. Checks, choices and look-ups are done here once.
+  /// Nothing is sent, and the other ranks need not do the same.
   Result<Request> prepare(TypedCall typed);
   Result<Request> prepare(const Call& call);
 
-  // Messages between two ranks, each of which calls its side only. Those of one sender with one tag are received in the
-  // order in which they were sent; tags, and a communicator's collectives, do not wait for each other. A rank may send
-  // to itself. Calls need not be posted in the same order anywhere.
+  // A message goes from one rank to another, or to itself. Each rank calls only its own side. Messages of one sender
+  // with one tag are received in the order in which they were sent. Messages with different tags do not wait for each
+  // other, nor for collectives. Messages need not be posted in the same order anywhere.
 
-  /// Starts to send, or to receive at most as much as the buffer holds (Request::received_bytes says how much it was).
-  /// An error here means that nothing was sent or taken.
+  /// Starts to send, or to receive at most as much as the buffer holds; Request::received_bytes says how much came. If
+  /// it fails, nothing was sent or taken.
   Result<Request> start(const Send& message);
   Result<Request> start(const Receive& message);
-  /// Sends; returns when `data` may be rewritten, which may be before the receiver has asked for it.
+  /// Sends. Returns when `data` may be changed, which may be before the receiver has asked for it.
   template <class T>
   Status send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
     auto request = start_send(data, to, tag, std::move(options));
@@ -158,7 +160,7 @@ class Communicator {
   Result<Request> start_send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
     return start(Send{data.data(), data.size(), DtypeOf<T>::value, to, tag, {}, std::move(options)});
   }
-  /// Receives the next message from `from` with this tag into the front of `data`; returns its number of elements.
+  /// Receives the next message from `from` with this tag into the front of `data`. Returns its number of elements.
   template <class T>
   Result<std::size_t> receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
     auto request = start_receive(data, from, tag, std::move(options));
@@ -170,33 +172,35 @@ class Communicator {
   Result<Request> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
     return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
   }
-  /// Makes progress, and does not wait: the bytes of the message that the next receive of this source and tag would
-  /// take, if it has come. An error where that receive would be refused.
+  /// Makes progress without waiting, and returns the bytes of the message that the next receive of this source and tag
+  /// would take, if that message has come. Fails where that receive would be refused.
   Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);
 
-  /// What the transport has counted: with all peers together, or with one; nothing with a rank that there is not.
+  /// What the transport has counted: with all peers together, or with one. For a rank that does not exist, zeros.
   Counters counters() const;
   Counters counters(Rank peer) const;
-  /// All that this rank counts, of its whole job: calls by communicator and collective, traffic by peer, waits.
+  /// All counters of this rank, for its whole job: calls by communicator and collective, traffic by peer, waits.
   JobCounters job_counters() const;
-  /// The same as text, for a program's own exporter; LACUNA_METRICS writes it when the rank leaves.
+  /// The same as text, for a program's own exporter. With LACUNA_METRICS, lacuna writes it when the rank leaves.
   std::string counters_text(CountersFormat format) const;
 
-  // For codes with a loop of their own, which serves all communicators of the job. It repeats: arm(), and if that
-  // returned true a sleep until event_fd() is readable; progress() until it returns false; next_completion() until
-  // there is none, or Request::test().
+  // The following functions are for codes with a loop of their own, which serves all communicators of the job. The loop
+  // calls arm(), and if that returns true it sleeps until event_fd() is readable. Then it calls progress() until that
+  // returns false, and next_completion() until there is none, or Request::test().
 
-  /// One round of progress, which also keeps deadlines; true if anything moved.
+  /// Makes one round of progress and checks deadlines. True if anything moved.
   bool progress();
-  /// Becomes readable, after arm() returned true, when progress() has something to do: also when a deadline passes, and
-  /// when another thread starts a call or has moved anything; with Progress::Thread when a call has ended. It is
-  /// readable as long as a completion waits. Not to be read or closed.
+  /// A descriptor that becomes readable, after arm() has returned true, when progress() has something to do. This
+  /// includes a deadline that passes, and another thread that starts a call or has moved anything. With
+  /// Progress::Thread it becomes readable when a call has ended. It stays readable as long as a completion waits. Do
+  /// not read or close it.
   int event_fd() const;
-  /// To be called before each sleep. False: there is something to do already, or a call has ended since the last time.
+  /// To be called before each sleep. False means that there is something to do already, or that a call has ended since
+  /// the last time.
   bool arm();
-  /// What this rank did last, for bug reports: one event a line.
+  /// What this rank did last, for bug reports, with one event a line.
   std::string flight_record() const;
-  /// The next finished call that had asked to be notified, oldest first.
+  /// Takes the next finished call that asked for it by Options::notify, the oldest first.
   std::optional<Completion> next_completion();
 
  private:

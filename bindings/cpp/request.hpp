@@ -18,9 +18,9 @@ struct Run;
 }
 struct GroupState;
 
-/// A collective, or one side of a message, in flight. Destroying an unfinished one waits for it, at most until its
-/// deadline, and after a failure as wait() does: its buffers may go then, unless wait() says that they are in use. What
-/// Communicator::prepare returns has not been started, and counts as ended until start().
+/// A collective, or one side of a message, in flight. The destructor of an unfinished one waits for it, at most until
+/// its deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
+/// use. A request of Communicator::prepare has not been started, and counts as ended until start().
 class Request {
  public:
   Request() = default;
@@ -32,28 +32,29 @@ class Request {
   }
   ~Request();
 
-  /// True once finished, well or not; makes progress. An empty Request is finished.
+  /// Makes progress. True once the request has finished, well or not. An empty Request is finished.
   bool test();
-  /// Waits for the end; at the latest the call's deadline ends it with TimedOut and poisons the communicator. After a
-  /// failure it returns when the buffers are reclaimed; after some seconds also without that, and says so.
+  /// Waits for the end. At the latest the call's deadline ends it with TimedOut and poisons the communicator. After a
+  /// failure it returns when the buffers are reclaimed. If that takes more than some seconds, it returns without that
+  /// and says so.
   Status wait();
-  /// As wait(), but for `timeout` at most; TimedOut then says only that the call still runs.
+  /// As wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
   Status wait(std::chrono::milliseconds timeout);
-  /// After a failure: true once nothing touches the buffers any more. It may stay false to the end of the process,
-  /// where a network card reaches them, or a rank that did not answer.
+  /// After a failure: true once nothing touches the buffers any more. It may stay false until the process ends, if a
+  /// network card, or a rank that did not answer, can reach them.
   bool reclaimed();
-  /// Starts a prepared collective, as the call that it stands for would be started: in the same order on all ranks,
-  /// some of which may make that call instead. It can be started again once it has ended; until it is destroyed, its
-  /// buffers, and a sampler that it was given, must live. On an error nothing was sent; a Busy one may be tried again.
+  /// Starts a prepared collective. The rules of the call itself hold: all ranks start it in the same order, and some of
+  /// them may make the call instead. The request can be started again once it has ended. Its buffers, and its sampler
+  /// or state, must live until it is destroyed. If start() fails, nothing was sent. After Busy, try again.
   Status start();
-  /// Of a receive that has ended well: the bytes that it took. 0 of anything else.
+  /// The bytes that a receive has taken if it ended well, and 0 for any other request.
   std::size_t received_bytes() const;
-  /// Of a call that has ended well: what its method has left out, until it is started again. Empty if that was to leave
-  /// nothing out.
+  /// What the method of a call that has ended well has left out. Valid until the call is started again. Empty if the
+  /// call was to leave nothing out.
   Report report() const;
-  /// Of a collective as it was last started: what the output of rank `at` lacks, ascending by Gap::from, then by
-  /// offset; nothing without a method. Each rank knows that of all ranks, without a message. For checks,
-  /// reports and sharded data parallelism: the time grows with the cube of the number of ranks.
+  /// Lists what the output of rank `at` lacks after the last start of this collective, ascending by Gap::from, then by
+  /// offset. Without a method the list is empty. Each rank knows the lists of all ranks without a message. Use it for
+  /// checks, reports and sharded data parallelism: the time grows with the cube of the number of ranks.
   Result<std::vector<Gap>> gaps(Rank at) const;
 
  private:
@@ -65,7 +66,7 @@ class Request {
   runtime::Run* run_ = nullptr;
 };
 
-/// A finished call that had asked to be notified.
+/// A finished call that asked for it by Options::notify.
 struct Completion {
   std::uint64_t token = 0;
   Status status;

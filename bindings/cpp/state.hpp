@@ -13,9 +13,9 @@
 
 namespace lacuna {
 
-/// One array of a program's state: what a checkpoint saves and fills again in place. The memory belongs to the program
-/// and outlives the calls that are given the item; `data` may be null when `count` is 0. The name is unique among the
-/// items of a program, not empty, and holds no '/'.
+/// One array of a program's state, which a checkpoint saves and fills again in place. The memory belongs to the program
+/// and must outlive the calls that get the item. `data` may be null if `count` is 0. The name is not empty, has no '/',
+/// and is unique among the items of a program.
 struct StateItem {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -23,10 +23,10 @@ struct StateItem {
   std::size_t count = 0;  ///< in elements
 };
 
-/// Adds what a method's state holds, under names that begin with `prefix`; valid while the state keeps its arrays. Make
-/// those first (add_arrays()): a checkpoint fills what is there.
+/// Adds what a method's state holds, under names that begin with `prefix`. The items are valid as long as the arrays of
+/// the state. Make these arrays first by add_arrays(), because a checkpoint fills only arrays that exist.
 void add_items(MethodState& state, const std::string& prefix, std::vector<StateItem>& items);
-/// The arrays that the state of a tensor of so many elements will have.
+/// Makes the arrays that the state of a tensor of so many elements will have.
 void add_arrays(const MethodOptions& method, Dtype dtype, std::size_t elements, MethodState& state);
 
 /// A named number or text that is saved beside the arrays. Texts are UTF-8 of any length without zero bytes.
@@ -39,7 +39,7 @@ struct Attribute {
 
 using Attributes = std::vector<Attribute>;
 
-/// The value of the attribute of that name, or null if there is none or if it is of another type. It points into
+/// The value of the attribute of that name, or null if there is none or if it has another type. The pointer points into
 /// `attributes`.
 template <class T>
 const T* find_attribute(const Attributes& attributes, std::string_view name) {
