@@ -1,5 +1,5 @@
-# Refuses a compiler that errs under the flags that all is built with, before it builds a library that is wrong. The
-# program that shows it runs once for each compiler and flags, and not where another machine's programs are built.
+# Refuses a compiler that makes wrong code under the flags of this build. A small program shows whether it does. The
+# program runs once for each compiler and set of flags. It does not run when CMake builds for another machine.
 function(lacuna_check_compiler)
   set(type ${CMAKE_BUILD_TYPE})
   if(NOT type)

@@ -1,7 +1,7 @@
-// Code that some compilers get wrong for some processors: g++ 12.2, tuning for Intel's processors with AVX-512, stores
-// the second row of such a list in pieces, and its null pointer becomes 1. The tables of graphs are lists of this kind.
-// The program ends with 0 where it was compiled right, with 1 where it was not, and with 2 where this processor lacks
-// what it was compiled for.
+// Some compilers make wrong code of this program for some processors. When g++ 12.2 tunes for Intel's processors with
+// AVX-512, it stores the second row of such a list in pieces, and the row's null pointer becomes 1. The tables of
+// graphs are lists of this kind. The program ends with 0 if its code is right, with 1 if it is wrong, and with 2 if
+// this processor does not run it.
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>

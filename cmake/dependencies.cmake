@@ -1,10 +1,10 @@
-# What is found, and under which names it is linked. Only this file knows how the packages misbehave.
+# Finds the packages and defines the targets to link with. Only this file knows the faults of these packages.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
-# UCX's package sets `prefix` in the caller's scope, hence the function. It names its files as they lie on the machine that
-# it is for: elsewhere they lie below CMAKE_SYSROOT.
+# This is a function because UCX's package sets `prefix` in the caller's scope. The package names its files as they lie
+# on the machine that it is for. In a cross build they lie below CMAKE_SYSROOT.
 function(lacuna_find_ucx)
   find_package(ucx CONFIG REQUIRED)
   foreach(library IN ITEMS ucx::ucp ucx::ucs)
@@ -20,9 +20,10 @@ function(lacuna_find_ucx)
 endfunction()
 lacuna_find_ucx()
 
-# kokkos_library: Kokkos, for what runs on it; LACUNA_KOKKOS_LANGUAGE is what it must be compiled as. kokkos_macros: the
-# two macros of it by which functors say where they run, for all else; nothing of Kokkos is linked to that. Debian's
-# Kokkos 3.4 (part of Trilinos) names an include folder that does not exist; its headers are warnings' home too.
+# kokkos_library is Kokkos, for files that run on it; LACUNA_KOKKOS_LANGUAGE is the language to compile these files as.
+# kokkos_macros is for all other files. It has the two macros of Kokkos by which functors say where they run, and links
+# nothing of Kokkos. Debian's Kokkos 3.4 (part of Trilinos) names an include folder that does not exist, and its headers
+# cause warnings.
 set(LACUNA_KOKKOS_LANGUAGE CXX)
 add_library(kokkos_library INTERFACE)
 add_library(kokkos_macros INTERFACE)
@@ -43,10 +44,10 @@ else()
       set(CMAKE_${language}_ARCHITECTURES ${Kokkos_${language}_ARCHITECTURES})
       enable_language(${language})
       set(CMAKE_${language}_STANDARD 20)
-      # CMake 3.25 does not know that nvcc has it.
+      # CMake 3.25 does not know that nvcc has this option.
       set(CMAKE_${language}20_STANDARD_COMPILE_OPTION -std=c++20)
       set(CMAKE_${language}20_EXTENSION_COMPILE_OPTION -std=c++20)
-      # Its headers refuse other compilers. They are empty to who has them already.
+      # Kokkos' headers refuse other compilers. With these definitions they are empty.
       target_compile_definitions(kokkos_macros INTERFACE KOKKOS_MACROS_HPP KOKKOS_FUNCTION=
                                                          KOKKOS_INLINE_FUNCTION=inline)
     endif()

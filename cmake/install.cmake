@@ -1,6 +1,6 @@
-# What a consumer gets: three shared libraries, those of kernels that the core loads (kernels/CMakeLists.txt installs
-# these), headers under include/lacuna, the command, a CMake package and pkg-config files, all relative to wherever the
-# tree lies. UCX, Kokkos, fmt, libcrypto and HDF5 stay out of it.
+# Installs what a consumer needs: three shared libraries, headers under include/lacuna, the command, a CMake package and
+# pkg-config files. All paths are relative, so that the installed tree can be moved. kernels/CMakeLists.txt installs the
+# libraries of kernels that the core loads. A consumer needs no package of UCX, Kokkos, fmt, libcrypto or HDF5.
 include(CMakePackageConfigHelpers)
 
 set(lacuna_libraries lacuna_core lacuna_checkpoint lacuna_c)
@@ -11,8 +11,8 @@ set_target_properties(lacuna PROPERTIES INSTALL_RPATH "$ORIGIN/${lacuna_bin_to_l
 install(TARGETS ${lacuna_libraries} EXPORT lacuna-targets)
 install(TARGETS lacuna)
 
-# The headers keep their places in the tree, so that they find each other; each library adds its folder to the path.
-# These folders hold nothing but what a program may include, and what the sparse phases are made of.
+# The headers keep their places in the tree, so that they find each other. Each library adds its folder to the path.
+# These folders have only headers that a program may include, and those that the sparse phases need.
 foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/topology algorithms/phases bindings/cpp)
   install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder} FILES_MATCHING PATTERN *.hpp
           PATTERN *.def PATTERN sparse_kernels.hpp EXCLUDE PATTERN sparse_accumulator.hpp EXCLUDE
@@ -45,7 +45,8 @@ write_basic_package_version_file(lacuna-config-version.cmake COMPATIBILITY SameM
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config-version.cmake
         DESTINATION ${lacuna_package})
 
-# NAME.pc for one library; `requires` names the .pc files that it builds upon, `folder` its headers' place in bindings/.
+# Makes NAME.pc for one library. `requires` names the .pc files that it needs, `folder` the place of its headers in
+# bindings/.
 function(lacuna_pkg_config name description library folder requires)
   set(package ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
   file(RELATIVE_PATH package_to_prefix ${package} ${CMAKE_INSTALL_PREFIX})

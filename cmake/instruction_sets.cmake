@@ -1,6 +1,6 @@
-# Loops that compute are compiled once for each of these instruction sets, and the best that the processor runs is chosen
-# when a program runs. All else is compiled for the compiler's default or LACUNA_ARCH. Each set but the first is one that
-# kernels/processor.hpp knows.
+# Loops that compute are compiled once for each of these instruction sets. When a program runs, it chooses the best set
+# that the processor has. All other code is compiled for the compiler's default or LACUNA_ARCH. kernels/processor.hpp
+# must know each set but the first.
 include(CheckCXXSourceCompiles)
 
 check_cxx_source_compiles("#ifndef __x86_64__\n#error another architecture\n#endif\nint main() {}" LACUNA_ON_X86_64)
@@ -10,10 +10,10 @@ else()
   set(LACUNA_INSTRUCTION_SETS host)
 endif()
 
-# This target is compiled for that set, in code as any processor of the set likes it: some versions of g++ err when they
+# Compiles a target for an instruction set, with generic tuning, because some versions of g++ make wrong code when they
 # tune for one processor.
 function(lacuna_compile_for target set)
-  set_target_properties(${target} PROPERTIES LACUNA_INSTRUCTION_SET ${set})  # instead of LACUNA_ARCH
+  set_target_properties(${target} PROPERTIES LACUNA_INSTRUCTION_SET ${set})  # replaces LACUNA_ARCH
   target_compile_definitions(${target} PRIVATE LACUNA_INSTRUCTION_SET="${set}")
   if(LACUNA_ON_X86_64)
     target_compile_options(${target} PRIVATE -march=${set} -mtune=generic)

@@ -1,4 +1,4 @@
-# How everything here is compiled. lacuna_options is linked privately by every target.
+# Defines how all code is compiled. Every target links lacuna_options privately.
 include(CheckCXXCompilerFlag)
 
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
@@ -16,14 +16,15 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-# Programs and libraries find those of lacuna beside them or in their build tree, before any that LD_LIBRARY_PATH names
-# (DT_RPATH, not DT_RUNPATH). The system's libraries, UCX among them, stand under neither: there LD_LIBRARY_PATH decides.
+# Programs and libraries find lacuna's libraries beside them or in their build tree, before any that LD_LIBRARY_PATH
+# names (DT_RPATH, not DT_RUNPATH). The system's libraries, such as UCX, are in neither place, so LD_LIBRARY_PATH
+# decides.
 add_link_options(-Wl,--disable-new-dtags)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # What ccache needs to know of precompiled headers: it may overlook their macros, which come from the command line.
+  # This allows ccache to work with precompiled headers. It may ignore their macros, which come from the command line.
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
@@ -31,7 +32,8 @@ endif()
 add_library(lacuna_options INTERFACE)
 target_compile_options(lacuna_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # g++ 12 sees overlaps and overflows inside its own std::string and std::vector that are not there (GCC bug 105651).
+  # g++ 12 warns of overlaps and overflows inside its own std::string and std::vector that do not exist (GCC bug
+  # 105651).
   target_compile_options(lacuna_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-stringop-overflow
                                                   -Wno-array-bounds>)
 endif()
@@ -46,7 +48,7 @@ if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all -Og -g1)
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
-  # g++ aligns the frames that it can check for use after return to 32 bytes, and expects 64 (GCC bug 110027).
+  # In frames that are checked for use after return, g++ aligns data to 32 bytes and expects 64 (GCC bug 110027).
   check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)
   if(LACUNA_CAN_LIMIT_VECTORS)
     target_compile_options(lacuna_options INTERFACE -mprefer-vector-width=256 -mmove-max=256 -mstore-max=256)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs what lacuna needs and this machine lacks. Usage: cmake/setup.sh [build] [tests] [benchmarks] [aarch64]
-# Debian and Ubuntu: by apt-get, as root or through sudo. Elsewhere: lists what is missing and stops.
-# The UCX of PyPI, beside which the tests run once more, goes into build/ucx-1.22. What lacuna needs to be built for
-# aarch64 goes into build/aarch64-root: Debian's arm64 packages, of which nothing is installed. Ends with 77 where this
-# machine can't have these.
+# On Debian and Ubuntu it uses apt-get, as root or through sudo. Elsewhere it lists what is missing and stops. The UCX
+# of PyPI, with which the tests run once more, goes into build/ucx-1.22. Debian's arm64 packages, which lacuna needs to
+# be built for aarch64, are unpacked into build/aarch64-root and not installed. The script ends with 77 if this machine
+# cannot have them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# group | Debian package | how to see that it is there: a command, a header or a file
+# group | Debian package | how to check for it: a command, a header, a file or a module of Python
 needs='
 build | build-essential | command c++
 build | build-essential | command make
@@ -50,7 +50,7 @@ fail() {
   exit 1
 }
 
-# The header names on standard input that the compiler does not find; all of them without a compiler.
+# Prints the headers on standard input that the compiler does not find.
 missing_headers() {
   local header
   while read -r header; do
@@ -89,7 +89,7 @@ install_packages() {
   local apt=("${privileged[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0)
   "${apt[@]}" update || fail "apt-get update failed (no network?). Missing: $*"
   "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null ||
-    fail "apt-get could not install all of: $*. Its message stands above"
+    fail "apt-get could not install all of: $*. See its message above"
 }
 
 fetch_ucx() {
@@ -110,8 +110,8 @@ unavailable() {
   exit 77
 }
 
-# apt-get as on a machine of Debian's architecture arm64 that has no package yet. It asks the servers of this machine's
-# sources, changes nothing outside the given folder and needs no privilege.
+# Runs apt-get as if on a machine of Debian's architecture arm64 without any package. It asks the servers of this
+# machine's sources, changes nothing outside the given folder, and needs no privilege.
 apt_of_arm64() {
   local state=$1
   shift
@@ -132,7 +132,7 @@ END
   apt-get -qq -c "$state/apt.conf" "$@"
 }
 
-# The headers that the build and the tests need, with what their packages depend on.
+# Unpacks the packages that have the headers for the build and the tests, and the packages that these depend on.
 fetch_aarch64() {
   local packages state=$PWD/$aarch64_folder.apt new=$PWD/$aarch64_folder.new package link
   packages=$(sed -nE 's/^(build|tests) \| ([^ ]+) \| header .*/\2/p' <<<"$needs" | sort -u | xargs)
@@ -143,7 +143,7 @@ fetch_aarch64() {
   apt_of_arm64 "$state" update || printf 'setup: apt-get could not ask all of its sources for arm64 packages\n'
   # shellcheck disable=SC2086
   apt_of_arm64 "$state" install --download-only --yes --no-install-recommends $packages ||
-    unavailable "apt-get could not get these arm64 packages from this machine's sources; its message stands above: \
+    unavailable "apt-get could not get these arm64 packages from this machine's sources (see its message above): \
 $packages"
   for package in "$state"/archives/*.deb; do dpkg -x "$package" "$new"; done
   find "$new" -type l -lname '/*' | while read -r link; do ln -srfn "$new$(readlink "$link")" "$link"; done
@@ -157,9 +157,9 @@ for group in "${groups[@]}"; do
     fail "unknown group '$group'; allowed: build, tests, benchmarks, aarch64"
 done
 if [[ " ${groups[*]} " == *' aarch64 '* ]]; then
-  [[ $(uname -m) != aarch64 ]] || unavailable "this machine is one itself, and needs no cross compiler"
+  [[ $(uname -m) != aarch64 ]] || unavailable "this machine is aarch64 itself and needs no cross compiler"
   command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
-    unavailable "it takes Debian's arm64 packages, and this system has no apt-get"
+    unavailable "this needs Debian's arm64 packages, and this system has no apt-get"
 fi
 
 found=$(missing "${groups[@]}")
@@ -171,8 +171,8 @@ if [[ -n $found ]]; then
   fi
   [[ -z $found ]] || fail "this is missing (Debian package | what was looked for):
 $found
-On Debian: apt-get install ${packages[*]}. Elsewhere: install the same by your system's means; headers outside
-the compiler's search path are found through CPATH."
+On Debian: apt-get install ${packages[*]}. On other systems install the same with their package manager. CPATH can name
+headers outside the compiler's search path."
 fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx
 [[ " ${groups[*]} " != *' aarch64 '* ]] || fetch_aarch64

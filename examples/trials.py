@@ -1,6 +1,6 @@
-"""What the scripts share that show a method at work: they train the configs of their folder with several seeds, into
-results/<folder>/<experiment>/<seed>/, bring the result files together, and write what came of it into a page of docs/.
-Needs Debian's python3-h5py, and python3-matplotlib for plots."""
+"""Functions that the scripts of experiments share. These scripts train the configs of their folder with several seeds,
+leave the results in results/<folder>/<experiment>/<seed>/, collect the result files, and write tables and pictures into
+a page of docs/. Needs Debian's python3-h5py, and python3-matplotlib for plots."""
 import collections
 import csv
 import json
@@ -30,7 +30,8 @@ def results_of(folder, experiment):
 
 
 def config_of(folder, experiment, seed, epochs=None, config=None):
-    """The experiment's config, or one for several experiments, with this one's name, seed and folder."""
+    """Writes the config of an experiment with its name, seed and folder, and returns its path. `config` names another
+    config that serves several experiments."""
     text = (folder / f"{config or experiment}.toml").read_text(encoding="utf-8")
     changes = {"name": f'"{experiment}"', "seed": seed, "output": f'"results/{folder.name}/{experiment}/{seed}"'}
     if epochs:
@@ -45,20 +46,20 @@ def config_of(folder, experiment, seed, epochs=None, config=None):
 
 
 def train(lacuna, ranks, config, fresh):
-    """On ranks of this machine. Interrupted, it goes on where it was."""
+    """Trains on ranks of this machine. If it is interrupted, the next call continues."""
     again = ["--fresh"] if fresh else []
     subprocess.run([lacuna, "launch", "-n", str(ranks), "--raw", "--", lacuna, "run", "--quiet", *again, config],
                    check=True, cwd=ROOT)
 
 
 def train_in_lab(lacuna, hosts, rate, config, fresh):
-    """On emulated hosts, at one go. The log."""
+    """Trains on emulated hosts without interruption. Returns the log."""
     return in_lab(lacuna, hosts, rate, ["run", "--quiet", "--fresh", config], config.read_text(encoding="utf-8"),
                   config.with_suffix(".log"), fresh)
 
 
 def in_lab(lacuna, hosts, rate, words, what, path, fresh):
-    """A command of lacuna on emulated hosts, unless a log at this path says that just this was done. The log."""
+    """Runs a command of lacuna on emulated hosts, unless the log at this path is of the same command. Returns the log."""
     asked = f"links of {rate}\n{what}"
     log = path.read_text(encoding="utf-8") if path.exists() else ""
     if fresh or not log.startswith(asked):
@@ -73,7 +74,7 @@ def in_lab(lacuna, hosts, rate, words, what, path, fresh):
 
 
 def measure_calls(lacuna, folder, cases, rate, fresh):
-    """Calls by `lacuna perf` on emulated hosts: {(hosts, case): its words}."""
+    """Makes calls by `lacuna perf` on emulated hosts. `cases` is {(hosts, case): arguments}."""
     results_of(folder, "calls").mkdir(parents=True, exist_ok=True)
     for (hosts, case), words in cases.items():
         path = results_of(folder, "calls") / f"{hosts} {case}.json"
@@ -83,7 +84,7 @@ def measure_calls(lacuna, folder, cases, rate, fresh):
 
 
 def call_rows(folder, cases):
-    """The rows of CALL_COLUMNS. A call in place and one out of place count alike."""
+    """Yields the rows of CALL_COLUMNS. Calls in place and out of place count alike."""
     for hosts, case in cases:
         path = results_of(folder, "calls") / f"{hosts} {case}.json"
         log = path.with_suffix(".log").read_text(encoding="utf-8")
@@ -97,7 +98,8 @@ def call_rows(folder, cases):
 
 
 def calls_table(rows, case):
-    """What a call should take, its bytes at the rate of the links and then its kernels, beside what it takes."""
+    """A table that compares the measured time of calls with the predicted one: the time of the bytes at the rate of the
+    links plus the time of the kernels."""
     dense = {key: row for row in rows if row["algorithm"] == "ring"
              for key in (row["hosts"], (row["hosts"], row["case"]))}
     lines = [f"| hosts | {case} | algorithm | MB sent | on the wire, ms | kernels, ms | predicted, ms | measured, ms "
@@ -116,13 +118,13 @@ def calls_table(rows, case):
 
 
 def span(low, high, digits):
-    """Two numbers, or one where they read alike."""
+    """A text of two numbers, or of one if both give the same text."""
     texts = [f"{number:.{digits}f}" for number in (low, high)]
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
 def options_table(lacuna, method):
-    """Of `lacuna list METHOD`: its first table, whose columns stand at least two spaces apart."""
+    """The first table of `lacuna list METHOD`, whose columns are at least two spaces apart."""
     lines = subprocess.run([lacuna, "list", method], check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [re.split(r"  +", line.strip()) for line in lines[lines.index("") + 1:]]
     rows = rows[:rows.index([""])]
@@ -131,12 +133,12 @@ def options_table(lacuna, method):
 
 
 def raw_rate(log):
-    """Bytes a second of the plain TCP ring that the lab has tried first."""
+    """Bytes per second of the plain TCP ring that the lab has measured first."""
     return float(re.search(r"([\d.]+) MB/s", log)[1]) * 1e6
 
 
 def read(path):
-    """{method: [{column: value} of each evaluation]} of the methods that are finished, in the config's order."""
+    """{method: [{column: value} of each evaluation]} for the methods that have finished, in the order of the config."""
     import h5py
 
     with h5py.File(path) as file:
@@ -150,7 +152,7 @@ def read(path):
 
 
 def machine(path):
-    """Where the results were measured, and with which versions."""
+    """A text that says where the results were measured, and with which versions."""
     import h5py
 
     with h5py.File(path) as file:
@@ -163,7 +165,7 @@ def result_files(folder, experiment):
 
 
 def evaluations(folder, experiment):
-    """{method: its evaluations with all seeds}."""
+    """{method: its evaluations with all seeds}"""
     rows = collections.defaultdict(list)
     for path in result_files(folder, experiment):
         for method, own in read(path).items():
@@ -172,7 +174,7 @@ def evaluations(folder, experiment):
 
 
 def mean_curve(experiment, method, rows, quantities):
-    """A line of CURVE and the quantities for each step, means over the seeds."""
+    """A row for each step, with the columns of CURVE and the quantities, as means over the seeds."""
     lines = []
     for step in sorted({row["step"] for row in rows}):
         here = [row for row in rows if row["step"] == step]
@@ -185,7 +187,7 @@ def mean_curve(experiment, method, rows, quantities):
 
 
 def time_rows(folder, experiment, goal):
-    """The rows of TIME_COLUMNS of an experiment in the lab: what it took to reach an accuracy, with each seed."""
+    """Yields the rows of TIME_COLUMNS for an experiment in the lab: what each seed needed to reach an accuracy."""
     for path in result_files(folder, experiment):
         log = path.parent.with_suffix(".log").read_text(encoding="utf-8")
         load = re.search(r"load average before: ([\d.]+)", log)[1]
@@ -210,7 +212,7 @@ def read_csv(path):
 
 
 def read_curves(path):
-    """{experiment: {method: [{column: value}]}}."""
+    """{experiment: {method: [{column: value}]}}"""
     curves = collections.defaultdict(lambda: collections.defaultdict(list))
     for row in read_csv(path):
         values = {name: float(value) for name, value in row.items() if name not in ("experiment", "method")}
@@ -219,7 +221,7 @@ def read_curves(path):
 
 
 def until(rows, accuracy, quantity, reached="accuracy"):
-    """The quantity when the accuracy is reached, between evaluations by a straight line; None if it never is."""
+    """The quantity when the accuracy is reached, interpolated between evaluations; None if it is never reached."""
     earlier = None
     for row in rows:
         if row[reached] >= accuracy:
@@ -232,7 +234,7 @@ def until(rows, accuracy, quantity, reached="accuracy"):
 
 
 def spread(values, digits=2):
-    """Mean and deviation."""
+    """A text of mean and deviation."""
     if not values:
         return "never"
     deviation = statistics.stdev(values) if len(values) > 1 else 0
@@ -240,7 +242,7 @@ def spread(values, digits=2):
 
 
 def accuracy_table(curves, digits=0):
-    """What each method sends and reaches beside dense; bytes with so many more digits."""
+    """A table of what each method sends and its accuracy, compared with dense. Bytes have so many more digits."""
     dense = curves["dense"][-1]
     goal = dense["accuracy"] - 0.02
     lines = [f"| method | seeds | bytes / dense | test accuracy, % | to dense | MB until {100 * goal:.1f} % |",
@@ -256,7 +258,7 @@ def accuracy_table(curves, digits=0):
 
 
 def times_table(rows, goal):
-    """One line for each method, over the seeds, and how these figures came about."""
+    """A table with one line for each method, over the seeds, and a text that says how it was measured."""
     methods = collections.defaultdict(list)
     for row in rows:
         methods[row["method"]].append(row)
@@ -281,7 +283,7 @@ def times_table(rows, goal):
 
 
 def lab_conditions(times):
-    """Where and how the lab's figures came about, in a sentence."""
+    """A text that says where and how the figures of the lab were measured."""
     machines, seeds = (sorted({row[name] for row in times}) for name in ("machine", "seed"))
     rates, loads = (sorted(float(row[name]) for row in times) for name in ("raw_rate", "load"))
     text = (f"Lab, seeds {', '.join(seeds)}: {'; '.join(machines)}. A plain TCP ring reached "
@@ -291,7 +293,7 @@ def lab_conditions(times):
 
 
 def pyplot():
-    """Matplotlib for SVG files, of which equal figures give equal ones."""
+    """Matplotlib, set up so that equal figures give equal SVG files."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -303,7 +305,7 @@ def pyplot():
 
 
 def draw_curve(axis, rows, x, y, **look):
-    """Of two columns, (name, unit); accuracies with their deviation as a shade."""
+    """Draws a curve of two columns, each given as (name, unit). Accuracies have their deviation as a shade."""
     xs, ys = ([unit * row[name] for row in rows] for name, unit in (x, y))
     axis.plot(xs, ys, marker="o", markersize=3, **look)
     if y[0] == "accuracy":
@@ -318,11 +320,11 @@ def save_chart(chart, path):
 
 
 def write_between(page, name, text):
-    """Replaces what stands in a page between '<!-- name -->' and '<!-- end of name -->'."""
+    """Replaces the text between '<!-- name -->' and '<!-- end of name -->' in a page."""
     whole, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)",
                            lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}", page.read_text(encoding="utf-8"),
                            flags=re.DOTALL)
     if found != 1:
-        sys.exit(f"{page}: the marks '<!-- {name} -->' and '<!-- end of {name} -->' must stand there once")
+        sys.exit(f"{page}: the marks '<!-- {name} -->' and '<!-- end of {name} -->' must occur once")
     page.write_text(whole, encoding="utf-8")
     print(page)

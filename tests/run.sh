@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # Builds and tests everything: set-up, release, the newer UCX, sanitizers, consumers of the installed tree, the lab, and
-# the kernels for aarch64.
-# tests/run.sh --quick: release only. A stage's output is in build/logs/ and is shown when the stage fails; at the end
-# stands a table of the stages and their times.
+# the kernels for aarch64. tests/run.sh --quick builds and tests the release preset only. The output of a stage goes to
+# build/logs/ and is shown if the stage fails. At the end a table has all stages and their times.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
-# What the sanitizers look at: the core, the algorithms and the kernels both ways, without a network below.
+# The sanitizers run over these: the core, the algorithms, and the kernels as loops and by Kokkos. None needs a network.
 asan=(runtime transports algorithms kernels kernels_kokkos)
 tsan=(runtime transports algorithms kernels kernels_kokkos)
 table=build/logs/table
@@ -18,10 +17,10 @@ print_table() {
   printf '| all | | %d |\n' "$SECONDS"
 }
 
-# Lanes of stages run beside each other; what one has begun ends with the others.
+# A lane is a sequence of stages. Lanes run at the same time. When this script ends, it ends all lanes.
 lanes=()
 start_lane() {
-  set -m  # a lane is a group of processes
+  set -m  # each lane becomes a process group, so that it can be ended as a whole
   "$@" &
   lanes+=($!)
   set +m
@@ -32,7 +31,7 @@ finish() {
   print_table
 }
 
-# What ends with 77 can't be done on this machine; the last line of its output says why.
+# Runs a stage. An exit status of 77 means that this machine cannot do it; the last line of its output says why.
 stage() {
   local name=$1 log start=$SECONDS status=0 result
   shift
@@ -59,10 +58,10 @@ build() {
     cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-# One entry more than processors: many wait for deadlines and for ends of processes.
+# Runs one test more at a time than there are processors, because many tests wait for deadlines or for processes to end.
 run_tests() { ctest --parallel $((jobs + 1)) --preset "$@"; }
 
-# The tests over UCX once more, with the libraries of PyPI's wheel in place of the system's.
+# Runs the tests over UCX once more, with the libraries of PyPI's wheel in place of the system's.
 run_newer_ucx() (
   export LD_LIBRARY_PATH=$PWD/build/ucx-1.22/libucx/lib
   build/release/bin/lacuna info | grep 'UCX.*1\.22' && run_tests release -L ucx
@@ -81,7 +80,7 @@ run_sanitized() {
   run_tests "$preset" -R "$pattern"
 }
 
-# The kernels, their tests and the command for another architecture, run by an emulator.
+# Builds the kernels, their tests and the command for another architecture. An emulator runs the tests.
 run_aarch64() {
   cmake/setup.sh aarch64 &&
     cmake --preset aarch64 -DLACUNA_TESTS=ON -DLACUNA_WERROR=ON &&
@@ -89,7 +88,8 @@ run_aarch64() {
     run_tests aarch64
 }
 
-# Three rounds of two calls, in each of which a rank sends 3/2 of its 4 MiB; then all algorithms, with one and with two ranks on a host.
+# First three rounds of two calls are made; in each call a rank sends 3/2 of its 4 MiB. Then all algorithms run, with
+# one rank on a host and with two.
 run_lab() {
   tests/lab/lab_test.py &&
     tests/lab/cut_test.py build/release/bin/lacuna_worker &&
@@ -106,7 +106,7 @@ case ${1:-} in
   *) printf 'tests/run.sh: unknown option %s; allowed: --quick\n' "$1" >&2 && exit 2 ;;
 esac
 
-# Takes what the tests of the release build leave over, which wait more than they compute.
+# Uses the processor time that the tests of the release build leave, because these wait more than they compute.
 other_builds() {
   renice -n 10 "$BASHPID" >/dev/null
   stage 'asan build' build_sanitized asan "${asan[@]}" && stage 'tsan build' build_sanitized tsan "${tsan[@]}" &&
@@ -118,7 +118,7 @@ newer_ucx() { stage 'UCX 1.22' run_newer_ucx; }
 mkdir -p build/logs
 : >"$table"
 trap finish EXIT
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # a copy of the tree compiles the same
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # so that copies of the tree share compiled files
 stage 'set-up' cmake/setup.sh build tests
 stage 'release build' build release
 if [[ $quick == yes ]]; then
@@ -135,7 +135,7 @@ while ((${#lanes[@]} > 0)); do
   wait "${lanes[0]}"
   lanes=("${lanes[@]:1}")
 done
-# These compute all the time, and their deadlines count: nothing runs beside.
+# These tests compute all the time, and their deadlines count. So nothing else runs at the same time.
 stage 'asan tests' run_sanitized asan "${asan[@]}"
 stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 printf 'all stages have passed\n'

@@ -6,10 +6,10 @@
     examples/ok_topk/evidence.py gather [--build BUILD]
     examples/ok_topk/evidence.py draw [--build BUILD]
 
-`run` does what is missing of each experiment, once for each seed, and leaves the results in results/ok_topk/. `mlp_4` to
-`cnn_8` train the configs of this folder on four and eight ranks of this machine, `time_4` and `time_8` on as many hosts
-of the lab. `calls` makes single calls over two windows of tau' runs, on four and eight hosts. In the lab times count: do
-nothing else meanwhile.
+`run` does what is missing of each experiment, once for each seed, and leaves the results in results/ok_topk/. `mlp_4`
+to `cnn_8` train the configs of this folder on four and eight ranks of this machine, `time_4` and `time_8` on as many
+hosts of the lab. `calls` makes single calls over two windows of tau' runs, on four and eight hosts. In the lab times
+count: do nothing else meanwhile.
 
 `gather` collects the result files in docs/oktopk.csv, docs/oktopk_time.csv and docs/oktopk_calls.csv, and writes what
 `lacuna explain` expects of many ranks to docs/oktopk_ranks.csv. `draw` makes from these the tables and the picture of
@@ -30,8 +30,8 @@ Over the runs that select by thresholds it measures the least, 5 %, median, 95 %
 that a rank selects and the entries of the result, both divided by k, and the words of 4 bytes that the rank receives
 which receives most, headers and everything else included, divided by k(P-1)/P. The loss is the mean of the last 200
 steps, and for `drifting` that of all steps from 200 on. The results go to docs/oktopk_problems.csv, one line for each
-problem and label. --label adds those of one method under that name, with the library of --build, which may be an earlier
-one.
+problem and label. --label adds those of one method under that name, with the library of --build, which may be an
+earlier one.
 """
 import argparse
 import collections
@@ -98,7 +98,7 @@ def run(arguments):
 
 
 def problem_calls(lacuna, problem, method, seed):
-    """Of each call: entries of the result, what each rank selected, the most bytes that a rank received, the loss."""
+    """Yields of each call: entries of the result, what each rank selected, the most bytes that a rank received, loss."""
     program = lacuna.with_name("example_ok_topk_feedback")
     words = [lacuna, "launch", "-n", PROBLEM_RANKS, "--raw", "--", program, "--problem", problem, "--seed", seed, "--steps",
              PROBLEM_STEPS, *(["--method", method] if method else [])]
@@ -109,7 +109,7 @@ def problem_calls(lacuna, problem, method, seed):
 
 
 def problem_row(problem, label, runs):
-    """Of the calls of each seed, the columns of PROBLEM_COLUMNS."""
+    """The columns of PROBLEM_COLUMNS for the calls of all seeds."""
     losses = [statistics.fmean(call[3] for call in calls[slice(*PROBLEMS[problem])]) if PROBLEMS[problem] else 0
               for calls in runs]
     deviation = statistics.stdev(losses) if len(losses) > 1 else 0
@@ -153,7 +153,7 @@ def problems(arguments):
 
 
 def problems_table(rows):
-    """Problem by problem, as they stand in PROBLEMS."""
+    """The rows by problem, in the order of PROBLEMS."""
     lines = ["| problem | | runs in which all ranks select anew out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
              "| words / (k(P-1)/P) | above 6, % | loss |", "|---|---|---:|---|---|---:|---|---:|---:|"]
     for row in sorted(rows, key=lambda row: list(PROBLEMS).index(row["problem"])):
@@ -165,7 +165,7 @@ def problems_table(rows):
 
 
 def expected(lacuna):
-    """The rows of MANY_COLUMNS."""
+    """Yields the rows of MANY_COLUMNS."""
     for ranks in RANKS:
         for density in DENSITIES:
             for fill_in in ("", "0.8"):
@@ -198,7 +198,7 @@ def gather(arguments):
 
 
 def many_table(rows):
-    """Words of 4 bytes that a rank sends, beside the paper's bound and what ranks without it would have to send."""
+    """A table of the words of 4 bytes that a rank sends, the paper's bound, and the words of an allgather."""
     lines = ["| P | density | entries of s ranks | rounds of most runs | words a rank, mean over tau | 4k(P-1)/P "
              "| 6k(P-1)/P | allgather, 2k(P-1) | dense / words |", "|---:|---:|---|" + "---:|" * 6]
     for row in rows:
@@ -212,7 +212,7 @@ def many_table(rows):
 
 
 def xi_table(curves):
-    """Of each method that has it, the least and the most at evaluations, means over the seeds."""
+    """A table of the least and the most xi at evaluations, for each method that has it, as means over the seeds."""
     measured = collections.defaultdict(dict)
     for experiment, methods in curves.items():
         for method, rows in methods.items():
@@ -231,7 +231,7 @@ def named(experiment):
 
 
 def plot(curves):
-    """A row for each experiment, over epochs and over bytes, or seconds where they count."""
+    """Draws a row for each experiment: over epochs, and over bytes or, in the lab, over seconds."""
     chart, axes = trials.pyplot().subplots(len(PLOTTED), 2, figsize=(15, 4.4 * len(PLOTTED)), layout="constrained")
     for row, experiment in zip(axes, PLOTTED):
         methods = {name: curve for name, curve in curves[experiment].items()
@@ -276,11 +276,11 @@ def main():
         command.set_defaults(function=function)
     all_commands[0].add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=EXPERIMENTS)
     all_commands[0].add_argument("--seeds", type=int, default=SEEDS)
-    all_commands[0].add_argument("--rate", default="1gbit", help="of the lab's links")
-    all_commands[0].add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    all_commands[0].add_argument("--rate", default="1gbit", help="rate of the lab's links")
+    all_commands[0].add_argument("--fresh", action="store_true", help="ignore earlier results")
     all_commands[3].add_argument("problems", nargs="*", metavar="PROBLEM", default=list(PROBLEMS))
     all_commands[3].add_argument("--seeds", type=int, default=SEEDS)
-    all_commands[3].add_argument("--label", nargs=2, metavar=("LABEL", "METHOD"), help="one method only")
+    all_commands[3].add_argument("--label", nargs=2, metavar=("LABEL", "METHOD"), help="run only this method")
     arguments = parser.parse_args()
     if unknown := set(getattr(arguments, "experiments", EXPERIMENTS)) - set(EXPERIMENTS):
         parser.error(f"unknown experiments {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")

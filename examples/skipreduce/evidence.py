@@ -6,10 +6,11 @@
     examples/skipreduce/evidence.py draw
 
 An experiment is a config of this folder. `run` does what is missing of each, once for each seed, on ranks of this
-machine, and leaves the results in results/skipreduce/. If it is interrupted, the next `run` continues. `gather` collects
-the result files: means over seeds for each method and evaluation in docs/skipreduce.csv, and the last measurement of each
-layer in docs/skipreduce_importance.csv. `draw` makes from these the tables of docs/skipreduce_evidence.md and the
-pictures docs/skipreduce_*.svg. It needs Debian's python3-h5py and python3-matplotlib.
+machine, and leaves the results in results/skipreduce/. If it is interrupted, the next `run` continues. `gather`
+collects the result files: means over seeds for each method and evaluation in docs/skipreduce.csv, and the last
+measurement of each layer in docs/skipreduce_importance.csv. `draw` makes from these the tables of
+docs/skipreduce_evidence.md and the pictures docs/skipreduce_*.svg. It needs Debian's python3-h5py and
+python3-matplotlib.
 """
 import argparse
 import collections
@@ -67,7 +68,7 @@ def gather(_):
 
 
 def read_importance():
-    """{experiment: {method: {name: mean}}}."""
+    """{experiment: {method: {name: mean}}}"""
     layers = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in trials.read_csv(IMPORTANCE):
         layers[row["experiment"]][row["method"]][row["figure"]] = float(row["mean"])
@@ -125,9 +126,9 @@ def main():
     command = commands.add_parser("run")
     command.add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=list(SEEDS))
     command.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    command.add_argument("--seeds", type=int, help="at most so many of each")
-    command.add_argument("--epochs", type=int, help="instead of the configs'")
-    command.add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    command.add_argument("--seeds", type=int, help="at most so many seeds of each experiment")
+    command.add_argument("--epochs", type=int, help="replaces the number in the configs")
+    command.add_argument("--fresh", action="store_true", help="ignore earlier results")
     command.set_defaults(function=run)
     commands.add_parser("gather").set_defaults(function=gather)
     commands.add_parser("draw").set_defaults(function=draw)

@@ -3,10 +3,10 @@
 
     examples/skipreduce/time_to_accuracy.py [--build BUILD] [--rate 500mbit] [--seeds N] [--accuracy A] [--fresh]
 
-Time is that of the steps, without evaluations; between evaluations the accuracy is taken to grow along a straight line.
-The table gives, over the seeds, the ratio of the dense time to the method's, and what the step's time lost against what
-the formula allows: S of 14 steps of a dense allreduce, which take as long as their bytes at the rate of a raw TCP ring
-beside it. Needs Debian's python3-h5py.
+The time is that of the steps, without evaluations. Between evaluations the accuracy is interpolated. Over the seeds the
+table gives the dense time divided by the method's, and the time that a step saved divided by what the formula allows.
+The formula allows S of the 14 steps of a dense allreduce, whose bytes travel at the rate of a raw TCP ring in the same
+lab. It needs Debian's python3-h5py.
 """
 import argparse
 import pathlib
@@ -22,7 +22,7 @@ HOSTS = 8
 
 
 def train(options, seed):
-    """The evaluations of one seed, and the bytes a second that a raw ring reached there."""
+    """The evaluations of one seed, and the bytes per second of a raw TCP ring in the same lab."""
     config = trials.config_of(HERE, "time", seed)
     log = trials.train_in_lab(trials.lacuna_of(options.build), HOSTS, options.rate, config, options.fresh)
     return trials.read(config.with_suffix("") / "time.h5"), trials.raw_rate(log)
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--rate", default="500mbit")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--accuracy", type=float, default=0.86)
-    parser.add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    parser.add_argument("--fresh", action="store_true", help="ignore earlier results")
     options = parser.parse_args()
     figures = {name: {key: [] for key in ("until", "ratio", "step", "waiting", "saved")}
                for name in ("dense", "random 4", "random 6")}

@@ -101,8 +101,8 @@ def main():
     run_command, draw_command = commands.add_parser("run"), commands.add_parser("draw")
     run_command.add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=EXPERIMENTS)
     run_command.add_argument("--seeds", type=int, default=SEEDS)
-    run_command.add_argument("--rate", default="1gbit", help="of the lab's links")
-    run_command.add_argument("--fresh", action="store_true", help="anew, whatever is there")
+    run_command.add_argument("--rate", default="1gbit", help="rate of the lab's links")
+    run_command.add_argument("--fresh", action="store_true", help="ignore earlier results")
     for command in (run_command, draw_command):
         command.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     run_command.set_defaults(function=run)

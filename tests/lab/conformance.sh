@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What each rank in the lab runs: every algorithm that `lacuna list` names, without and with the methods that it serves,
-# and messages, with results that are checked.
+# Each rank in the lab runs this script. It calls every algorithm that `lacuna list` names, without a method and with
+# each method that it serves, and sends messages. All results are checked.
 # Usage: conformance.sh LACUNA
 set -euo pipefail
 
 sizes=(-b 1K -e 1M -f 1024 -n 2 -w 1)
 declare -A options=([skip]="skip:steps=1,incomplete=1" [topk]="topk:density=1,feedback=0" [ok_topk]="ok_topk:density=1")
 
-# The table of the list whose header begins with a word, without the header.
+# Prints one table of a list, without its header. The header begins with the given word.
 table() {
   awk -v word="$1" 'NF == 0 { inside = 0 } inside { print } $1 == word { inside = 1 }'
 }

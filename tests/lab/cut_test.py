@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a job says when the network between two of its hosts is cut: each test states one property.
+"""Tests what a job says when the network between two of its hosts is cut. Each test states one property.
 
     tests/lab/cut_test.py build/release/bin/lacuna_worker
 """
@@ -18,12 +18,12 @@ import unittest
 import lab
 
 WORKER = None
-SILENCE = 4  # seconds of the watch
+SILENCE = 4  # LACUNA_WATCH_TIMEOUT, in seconds
 NOBODY = "02:00:00:00:00:01"
 
 
 class Rank:
-    """A rank of a job on a host of its own, whose output is read."""
+    """A rank of a job on a host of its own. A thread collects its output."""
 
     def __init__(self, network, rank, key):
         environment = os.environ | {
@@ -42,7 +42,7 @@ class Rank:
             self.lines.append((time.monotonic(), line.rstrip()))
 
     def wait_for(self, part, within):
-        """When a line with this part has come, and the line."""
+        """Waits for a line with this part. Returns when it came, and the line."""
         until = time.monotonic() + within
         while time.monotonic() < until:
             for moment, line in list(self.lines):
@@ -53,7 +53,7 @@ class Rank:
 
 
 def cut(network, one, other):
-    """Lets nothing pass between two hosts any more, in both directions; both still reach the others."""
+    """Cuts the network between two hosts, in both directions. Both still reach the other hosts."""
     for here, there in ((one, other), (other, one)):
         lab.call("ip", "-n", network.host(here), "neigh", "replace", lab.address(there), "lladdr", NOBODY, "dev",
                  "eth0", "nud", "permanent")

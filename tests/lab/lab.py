@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs a command on N emulated hosts joined by links of a given rate.
 
-Each host is a network namespace with one device, eth0, tied by a veth pair to a bridge in a namespace of its own; a
-token bucket at both ends of each pair limits the link. All of it is private to one invocation, so that several labs
-can run at once with the same addresses. The command gets LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE, LACUNA_KEY and
-LACUNA_HOST, and UCX is confined to TCP: shared memory would reach across the namespaces.
+Each host is a network namespace with one device, eth0. A veth pair connects eth0 to a bridge, which is in a namespace
+of its own, and a token bucket at both ends of the pair limits the link. Each invocation has its own namespaces, so
+several labs can run at once with the same addresses. The command gets LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE,
+LACUNA_KEY and LACUNA_HOST. UCX is restricted to TCP, because shared memory would reach across the namespaces.
 
     tests/lab/lab.py --hosts 4 --rate 1gbit -- build/release/bin/lacuna perf allreduce -b 8 -e 64M
 """
@@ -30,7 +30,7 @@ PROBE_BYTES = 256 << 20
 
 
 class LabError(Exception):
-    """The lab could not be made, or did not do what it is for."""
+    """The lab could not be made, or the command did not use it."""
 
 
 class Ended(Exception):
@@ -46,7 +46,7 @@ def say(text):
 
 
 def call(*command):
-    """Runs a set-up command and returns its output; LabError with its message if it fails."""
+    """Runs a set-up command and returns its output. Raises LabError with its message if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def call(*command):
 
 
 def dies_with_lab():
-    """In a child, before its program starts: be killed when the lab is."""
+    """Runs in a child before its program starts: the child will be killed when the lab is."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
@@ -86,7 +86,7 @@ class Network:
         call("ip", "-n", host, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns", self.switch)
         call("ip", "-n", self.switch, "link", "set", port, "master", "bridge", "up")
         call("ip", "-n", host, "address", "add", f"{address(rank)}/24", "dev", "eth0")
-        call("ip", "-n", host, "link", "set", "eth0", "addrgenmode", "none")  # no IPv6, which talks by itself
+        call("ip", "-n", host, "link", "set", "eth0", "addrgenmode", "none")  # IPv6 would send messages by itself
         call("ip", "-n", host, "link", "set", "eth0", "up")
         for namespace, device in ((host, "eth0"), (self.switch, port)):
             call("tc", "-n", namespace, "qdisc", "add", "dev", device, "root", "tbf", "rate", self.rate, "burst",
@@ -99,7 +99,7 @@ class Network:
         return [device["stats64"]["tx"]["bytes"] for device in devices]
 
     def settled(self):
-        """sent(), once what was under way has come to rest."""
+        """sent(), once the counts no longer change."""
         counts = None
         for _ in range(20):
             earlier, counts = counts, self.sent()
@@ -124,7 +124,7 @@ def address(rank):
 
 
 def remove_namespace(name):
-    """Kills what still runs in a namespace of ours and deletes it, with its devices."""
+    """Kills all processes in a namespace of the lab, and deletes it with its devices."""
     def ip(*arguments):
         return subprocess.run(["ip", "netns", *arguments, name], capture_output=True, text=True, check=False).stdout
     for process in ip("pids").split():
@@ -134,7 +134,7 @@ def remove_namespace(name):
 
 
 def remove_leftovers():
-    """Removes what labs that were killed outright have left."""
+    """Removes the namespaces of labs that were killed."""
     for line in call("ip", "netns", "list").splitlines():
         name = line.split()[0]
         owner = name.removeprefix(PREFIX).partition("-")[0]
@@ -143,7 +143,7 @@ def remove_leftovers():
 
 
 def check():
-    """Makes and removes a lab of one host: raises LabError where that is not allowed."""
+    """Makes and removes a lab of one host. Raises LabError if that is not allowed here."""
     network = Network(1, "1gbit")
     try:
         network.make()
@@ -152,7 +152,8 @@ def check():
 
 
 def probe_host(rank, hosts, seconds):
-    """On one host: sends to the next in the ring for so long, receives from the one before, prints both figures."""
+    """Runs on one host: sends to the next host in the ring for so long, receives from the one before, and prints how
+    many bytes came and in how many seconds."""
     received = {}
 
     def receive(listener):
@@ -187,7 +188,7 @@ def connect(host):
 
 
 def probe(network, seconds):
-    """Bytes per second that plain TCP moves from each host to the next, all at once: the slowest of them."""
+    """Bytes per second that plain TCP moves from each host to the next, all at once, on the slowest host."""
     hosts = network.hosts
     children = [network.start(r, [sys.executable, __file__, "--probe-host", str(r), "--hosts", str(hosts),
                                   "--probe-seconds", str(seconds)], stdout=subprocess.PIPE, text=True)
@@ -232,7 +233,8 @@ class Command:
         return child
 
     def wait(self):
-        """The worst exit status of those that ended by themselves; after the first failure they have the grace time."""
+        """Waits for all ranks, and after the first failure for the grace time only. Returns the worst exit status of the
+        ranks that ended by themselves."""
         failed_at = None
         while self.running():
             if failed_at is None and any(child.returncode for child in self.children):
@@ -250,7 +252,7 @@ class Command:
         return [child for child in self.children if child.poll() is None]
 
     def end(self, number):
-        """Signals what still runs, and kills it two seconds later."""
+        """Sends a signal to the commands that still run, and kills them two seconds later."""
         def signal_all(which):
             for child in self.running():
                 with contextlib.suppress(ProcessLookupError):
@@ -275,7 +277,7 @@ def status(child):
 
 
 def check_counters(sent, expected):
-    """The links must have carried the payload: else the ranks have talked by another way."""
+    """The links must have carried the payload. Otherwise the ranks have talked in another way."""
     floor = max(expected, 1)
     for rank, count in enumerate(sent):
         if count < floor:
@@ -312,15 +314,15 @@ def run(arguments):
 
 def parse():
     parser = argparse.ArgumentParser(description="Runs a command on N emulated hosts joined by links of a given rate.")
-    parser.add_argument("--hosts", type=int, default=4, help="how many, 2 to 64 (default 4)")
-    parser.add_argument("--rate", default="1gbit", help="of each link, in the words of tc (default 1gbit)")
+    parser.add_argument("--hosts", type=int, default=4, help="number of hosts, 2 to 64 (default 4)")
+    parser.add_argument("--rate", default="1gbit", help="rate of each link, as tc writes it (default 1gbit)")
     parser.add_argument("--ranks-per-host", type=int, default=1, metavar="K",
                         help="how many ranks of the command each host gets (default 1)")
     parser.add_argument("--expect-bytes", type=int, default=0, metavar="N",
                         help="fail unless at least N bytes have left each host")
     parser.add_argument("--raw", action="store_true", help="pass rank 0's output on as it is, without its prefix")
     parser.add_argument("--grace", type=float, default=10, metavar="SECONDS",
-                        help="what the others get after the first failure (default 10)")
+                        help="how long the others may still run after the first failure (default 10)")
     parser.add_argument("--probe-seconds", type=float, default=2, metavar="SECONDS",
                         help="how long the raw TCP probe lasts at most (default 2)")
     parser.add_argument("--check", action="store_true", help="only say whether a lab can be made here")
@@ -337,7 +339,7 @@ def parse():
 
 
 def enter_user_namespace():
-    """Without root: starts the lab anew as root of a user namespace, where the kernel lets users have one."""
+    """Without root, starts the lab again as root of a user namespace, if the kernel allows users to have one."""
     inside = 'mount -t tmpfs lab /run && exec "$@"'
     os.execvp("unshare", ["unshare", "--user", "--map-root-user", "--net", "--mount", "--", "sh", "-c", inside, "sh",
                           sys.executable, *sys.argv])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lab keeps its promises: each test states one."""
+"""Tests of the lab. Each test states one property."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ def lab(*arguments, hosts=2):
 
 
 def start_lab(*arguments, hosts=2):
-    """A lab in the background, returned when its first host has printed a line."""
+    """Starts a lab in the background, and returns it when its first host has printed a line."""
     child = subprocess.Popen(lab_command(*arguments, hosts=hosts), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                              text=True)
     child.stdout.readline()
@@ -83,7 +83,7 @@ class LabTest(unittest.TestCase):
         self.assertTrue(3000000 <= int(counts[0]) < 3300000, done.stderr)
 
     def test_a_run_that_bypasses_the_links_fails(self):
-        done = lab("--", "sleep", "1")  # in which the hosts' kernels say nothing either
+        done = lab("--", "sleep", "1")  # meanwhile the kernels of the hosts send nothing either
         self.assertEqual(done.returncode, 1)
         self.assertIn("did not talk over the emulated network", done.stderr)
 
