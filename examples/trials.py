@@ -245,7 +245,7 @@ def accuracy_table(curves, digits=0):
     """A table of what each method sends and its accuracy, compared with dense. Bytes have so many more digits."""
     dense = curves["dense"][-1]
     goal = dense["accuracy"] - 0.02
-    lines = [f"| method | seeds | bytes / dense | test accuracy, % | to dense | MB until {100 * goal:.1f} % |",
+    lines = [f"| method | seeds | bytes / dense | test accuracy, % | against dense | MB until {100 * goal:.1f} % |",
              "|---|---:|---:|---:|---:|---:|"]
     for method, curve in curves.items():
         last, needed = curve[-1], until(curve, goal, "payload_bytes")

@@ -154,7 +154,7 @@ def problems(arguments):
 
 def problems_table(rows):
     """The rows by problem, in the order of PROBLEMS."""
-    lines = ["| problem | | runs in which all ranks select anew out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
+    lines = ["| problem | | runs in which all ranks select exactly out of turn, % | selected / k | result / k | outside of 2/3 .. 4/3, % "
              "| words / (k(P-1)/P) | above 6, % | loss |", "|---|---|---:|---|---|---:|---|---:|---:|"]
     for row in sorted(rows, key=lambda row: list(PROBLEMS).index(row["problem"])):
         loss = f"{float(row['loss']):.3f} ± {float(row['deviation']):.3f}" if PROBLEMS[row["problem"]] else ""
