@@ -34,5 +34,5 @@ check_lack() {
   fi
 }
 check_lack lacuna.h '/int32_t prepare;/s|/\*\*<.*\*/||'
-check_lack lacuna.h '\|^/\*\* Returns, or ends, |d'
+check_lack lacuna.h '\|^/\*\* Ends after all ranks have called it|d'
 check_lack lacuna_skip.h '/size_t samples;/s|/\*\*<.*\*/||'
