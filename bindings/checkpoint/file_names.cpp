@@ -5,7 +5,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 
 namespace lacuna::checkpoint {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/files/regular_file.hpp"
 
 namespace lacuna::checkpoint {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "bindings/checkpoint/gradient_body.hpp"
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {

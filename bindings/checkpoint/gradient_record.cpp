@@ -12,8 +12,8 @@
 #include "bindings/checkpoint/gradient_body.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
 #include "bindings/checkpoint/hdf5_output.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {

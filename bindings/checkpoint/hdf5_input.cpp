@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 
 namespace lacuna::checkpoint::hdf5 {
 

@@ -12,8 +12,8 @@
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/rank_file.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint {

@@ -6,14 +6,12 @@
 
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "bindings/job/counters_text.hpp"
-#include "bindings/job/job.hpp"
+#include "runtime/job/job.hpp"
+#include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna {
-
-std::string_view version() { return LACUNA_VERSION; }
 
 void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(callback, user); }
 
@@ -79,13 +77,13 @@ Result<Communicator> Communicator::world(const WorldOptions& options) {
   if (!options.store.empty()) config->store = options.store;
   if (!options.key.empty()) config->key = options.key;
   if (options.progress) config->progress = *options.progress;
-  auto joined = join_world(*config);
+  auto joined = join_world(*config, select_algorithm);
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }
 
 Result<std::vector<Communicator>> Communicator::local(Rank size, const LocalOptions& options) {
-  auto made = make_local(size, options.progress);
+  auto made = make_local(size, options.progress, select_algorithm);
   if (!made) return made.status();
   std::vector<Communicator> ranks;
   for (auto& rank : *made) ranks.push_back(Communicator(std::move(rank)));

@@ -22,6 +22,7 @@
 #include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
 #include "runtime/values/status.hpp"
+#include "runtime/values/version.hpp"
 
 /// lacuna: collectives that send only what matters. This header, with those that it includes, is the whole C++
 /// interface for embedding codes.
@@ -36,9 +37,6 @@ namespace lacuna {
 
 struct Algorithm;
 struct GroupState;
-
-/// The version of the library, for instance "0.1.0".
-std::string_view version();
 
 /// Only constructors of this header throw it. Everything else returns a Status.
 class Error : public std::runtime_error {

@@ -99,10 +99,6 @@ Result<Fd> connect_one(const SocketAddress& address, Clock::time_point deadline)
 
 }  // namespace
 
-void Fd::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
 Result<Endpoint> parse_endpoint(std::string_view text) {
   const Status invalid(Code::InvalidArgument,
                        fmt::format("'{}' is not a store: give host:port, such as 127.0.0.1:29500 or [::1]:29500, "

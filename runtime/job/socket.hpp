@@ -4,35 +4,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "runtime/files/fd.hpp"
 #include "runtime/values/clock.hpp"
 #include "runtime/values/status.hpp"
 
 struct addrinfo;
 
 namespace lacuna::runtime {
-
-/// Owns a file descriptor: a socket, an eventfd.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { close(); }
-
-  bool is_open() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-  void close();
-
- private:
-  int fd_ = -1;
-};
 
 /// A host and a port as the user writes them: "host:port", "127.0.0.1:29500", "[::1]:29500".
 struct Endpoint {

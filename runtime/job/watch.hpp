@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/job/clock_comparison.hpp"
+#include "runtime/observe/clock_comparison.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/status.hpp"
 

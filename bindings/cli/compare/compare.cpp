@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {

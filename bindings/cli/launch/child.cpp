@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/job/socket.hpp"
+
 namespace lacuna::cli {
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
 
 namespace lacuna::cli {
 

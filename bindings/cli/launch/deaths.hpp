@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
 #include "runtime/values/dtype.hpp"
 
 namespace lacuna::cli {

@@ -22,6 +22,7 @@
 #include "bindings/cli/trace/trace.hpp"
 #include "runtime/job/admission.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/job/socket.hpp"
 #include "runtime/values/count_of.hpp"
 #include "transports/ucx.hpp"
 

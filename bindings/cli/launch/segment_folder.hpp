@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
 
 namespace lacuna::cli {
 

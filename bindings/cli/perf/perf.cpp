@@ -15,8 +15,8 @@
 #include "bindings/cli/perf/method.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "bindings/job/output_folder.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {

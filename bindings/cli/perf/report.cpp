@@ -7,7 +7,7 @@
 
 #include "bindings/cli/perf/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {

@@ -11,7 +11,7 @@
 #include "bindings/cli/replay/report.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "bindings/cli/replay/chart.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 
 namespace lacuna::cli {
 namespace {

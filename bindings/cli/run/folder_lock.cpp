@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 
 namespace lacuna::cli {
 namespace {

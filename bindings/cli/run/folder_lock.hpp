@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna::cli {

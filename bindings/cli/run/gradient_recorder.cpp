@@ -8,7 +8,7 @@
 
 #include "bindings/checkpoint/gradient_file.hpp"
 #include "bindings/cli/shared/agree.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {

@@ -6,7 +6,7 @@
 
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/shared/agree.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {

@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "bindings/cli/shared/join.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/files/regular_file.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/values/count_of.hpp"
 

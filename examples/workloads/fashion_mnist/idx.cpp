@@ -9,7 +9,7 @@
 #include <memory>
 #include <span>
 
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::workloads {

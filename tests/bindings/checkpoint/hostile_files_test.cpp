@@ -11,7 +11,7 @@
 
 #include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/trace/trace.hpp"
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
 #include "tests/processes/executed.hpp"
 #include "tests/support/process.hpp"

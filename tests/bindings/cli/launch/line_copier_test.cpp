@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bindings/cli/launch/child.hpp"
+#include "runtime/job/socket.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/job/clock_comparison.hpp"
+#include "runtime/observe/clock_comparison.hpp"
 #include "runtime/observe/tracer.hpp"
 
 namespace lacuna {

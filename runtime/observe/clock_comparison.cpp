@@ -1,4 +1,4 @@
-#include "runtime/job/clock_comparison.hpp"
+#include "runtime/observe/clock_comparison.hpp"
 
 namespace lacuna::runtime {
 namespace {

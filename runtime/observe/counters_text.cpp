@@ -1,12 +1,12 @@
-#include "bindings/job/counters_text.hpp"
+#include "runtime/observe/counters_text.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "bindings/cpp/lacuna.hpp"
-#include "bindings/job/json_text.hpp"
 #include "runtime/method/method.hpp"
+#include "runtime/observe/json_text.hpp"
+#include "runtime/values/version.hpp"
 
 namespace lacuna {
 namespace {

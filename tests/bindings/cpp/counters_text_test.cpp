@@ -1,4 +1,4 @@
-#include "bindings/job/counters_text.hpp"
+#include "runtime/observe/counters_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bindings/job/trace_slices.hpp"
+#include "runtime/observe/trace_slices.hpp"
 
 #include <map>
 #include <tuple>

@@ -6,11 +6,12 @@
 #include <map>
 #include <string_view>
 
-#include "bindings/job/job.hpp"
+#include "algorithms/registry/registry.hpp"
 #include "kernels/backend.hpp"
+#include "runtime/job/job.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
-#include "tests/bindings/job/variables_job.hpp"
+#include "tests/bindings/cpp/variables_job.hpp"
 #include "tests/support/environment.hpp"
 
 namespace lacuna {
@@ -55,7 +56,7 @@ std::uint64_t asked_for() {
 
 /// What the engine of a rank was given, where only speed and memory show it.
 runtime::ExecutorOptions engine_of_a_rank() {
-  auto ranks = make_local(1, Progress::Caller);
+  auto ranks = make_local(1, Progress::Caller, select_algorithm);
   EXPECT_TRUE(ranks) << ranks.status().to_string();
   return (*ranks)[0]->job->executor->options();
 }

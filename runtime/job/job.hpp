@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cpp/lacuna.hpp"
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/job/fork_guard.hpp"
 #include "runtime/job/watch.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/job_counters.hpp"
+#include "runtime/values/progress.hpp"
 
 namespace lacuna::runtime {
 class LocalWatch;
@@ -71,10 +72,14 @@ struct GroupState {
 std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
                                        const Group& group);
 
-/// Joins the job that `config` describes: the communicator of all its ranks.
-Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config);
+/// Selects the algorithm that serves a call of ranks on these hosts, or says why there is none. A job does not know
+/// the algorithms, so whoever makes it brings this function (select_algorithm() of the registry).
+using SelectAlgorithm = Result<const Algorithm*> (*)(const Call& call, const Hosts& hosts, std::string_view instead);
 
-/// Makes the ranks of a job inside this process.
-Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress);
+/// Joins the job that `config` describes. Returns the communicator of all its ranks.
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, SelectAlgorithm select);
+
+/// Makes a job whose ranks are all inside this process. Returns the communicator of each rank.
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress, SelectAlgorithm select);
 
 }  // namespace lacuna

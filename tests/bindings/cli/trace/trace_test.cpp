@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "bindings/cli/perf/data.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/trace_slices.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/observe/trace_slices.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/processes/executed.hpp"
 #include "tests/support/environment.hpp"

@@ -1,4 +1,4 @@
-#include "bindings/job/job.hpp"
+#include "runtime/job/job.hpp"
 
 #include <fmt/format.h>
 
@@ -7,18 +7,17 @@
 #include <map>
 #include <thread>
 
-#include "algorithms/registry/registry.hpp"
-#include "bindings/job/counters_text.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/trace_file.hpp"
 #include "kernels/backend.hpp"
+#include "runtime/files/output_folder.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
 #include "runtime/job/encoding.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/local_watch.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
+#include "runtime/observe/trace_file.hpp"
 #include "runtime/values/count_of.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
@@ -150,11 +149,11 @@ Status check(const runtime::Config& config) {
 }
 
 /// What LACUNA_ALGORITHMS says, if it can be had on so many ranks.
-Status take_algorithms(const runtime::Config& config, Rank size, JobState& job) {
+Status take_algorithms(const runtime::Config& config, Rank size, SelectAlgorithm select, JobState& job) {
   for (const auto& [collective, name] : config.algorithms) {
     Call call{.collective = collective};
     call.options.algorithm = name;
-    if (const auto known = select_algorithm(call, size); !known) {
+    if (const auto known = select(call, size, {}); !known) {
       return {known.status().code(), fmt::format("LACUNA_ALGORITHMS: {}", known.status().message())};
     }
     job.algorithms[static_cast<std::size_t>(collective)] = name;
@@ -205,11 +204,11 @@ std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint6
   return {new GroupState(std::move(job), id, place, group), end};
 }
 
-Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, SelectAlgorithm select) {
   if (Status valid = check(config); !valid) return valid;
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
   if (size == 1) {
-    auto alone = make_local(1, config.progress);
+    auto alone = make_local(1, config.progress, select);
     if (!alone) return alone.status();
     return std::move(alone->front());
   }
@@ -217,7 +216,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
 
   if (Status taken = take_kernels(config); !taken) return taken;
   auto job = std::make_shared<JobState>(config);
-  if (Status taken = take_algorithms(config, size, *job); !taken) return taken;
+  if (Status taken = take_algorithms(config, size, select, *job); !taken) return taken;
   if (Status writable = prepare_folders(job->config); !writable) return writable;
   if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
   std::unique_ptr<Transport> transport;
@@ -256,7 +255,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config) {
   return world;
 }
 
-Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress) {
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress, SelectAlgorithm select) {
   if (size < 1)
     return Status(Code::InvalidArgument, fmt::format("a job of {}; there must be at least 1", count_of(size, "rank")));
   auto config = runtime::Config::from_environment();
@@ -272,7 +271,7 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
   for (const auto& transport : transports) addresses.push_back(transport->address());
   for (Rank rank = 0; rank < size; ++rank) {
     auto job = std::make_shared<JobState>(*config);
-    if (Status taken = take_algorithms(*config, size, *job); !taken) return taken;
+    if (Status taken = take_algorithms(*config, size, select, *job); !taken) return taken;
     job->id = id;
     job->host_names.assign(static_cast<std::size_t>(size), config->host);
     job->hosts = size;

@@ -1,4 +1,4 @@
-#include "bindings/job/trace_file.hpp"
+#include "runtime/observe/trace_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "bindings/cpp/lacuna.hpp"
-#include "bindings/job/json_text.hpp"
-#include "bindings/job/output_folder.hpp"
-#include "bindings/job/trace_slices.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/observe/json_text.hpp"
+#include "runtime/observe/trace_slices.hpp"
 #include "runtime/values/digest.hpp"
+#include "runtime/values/version.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "bindings/job/output_folder.hpp"
+#include "runtime/files/output_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "bindings/job/regular_file.hpp"
-#include "runtime/job/socket.hpp"
+#include "runtime/files/fd.hpp"
+#include "runtime/files/regular_file.hpp"
 
 namespace lacuna {
 

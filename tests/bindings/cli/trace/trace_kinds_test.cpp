@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "bindings/job/trace_slices.hpp"
+#include "runtime/observe/trace_slices.hpp"
 #include "tests/processes/executed.hpp"
 #include "tests/support/environment.hpp"
 

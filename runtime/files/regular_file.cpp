@@ -1,4 +1,4 @@
-#include "bindings/job/regular_file.hpp"
+#include "runtime/files/regular_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

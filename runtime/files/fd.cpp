@@ -1,0 +1,11 @@
+#include "runtime/files/fd.hpp"
+
+#include <unistd.h>
+
+namespace lacuna::runtime {
+
+void Fd::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+}  // namespace lacuna::runtime
