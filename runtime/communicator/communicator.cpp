@@ -12,32 +12,27 @@
 namespace lacuna::runtime {
 
 Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key)
-    : executor_(executor),
-      id_(id),
-      group_(std::move(group)),
-      hosts_(std::move(hosts)),
-      rank_(group_.rank_of(executor.rank())),
-      runs_(executor.options().first_run, executor.options().max_runs, executor.options().max_messages),
-      matching_(group_, executor.rank(), runs_, executor.landings()),
+    : Client(executor, id, std::move(group), std::move(hosts)),
+      executor_(executor),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
-  poison_ = executor_.join(*this);
-  log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id_, rank_, size());
+  begin_poisoned(executor_.join(*this));
+  log_debug(Subsystem::Executor, "communicator {:016x}: rank {} of {}", id, rank(), size());
 }
 
 Communicator::~Communicator() {
   Executor::Lock lock(executor_);
-  if (unheard_ && poison_.code() == Code::Mismatch) {
-    log_last_error(Subsystem::Job, "the ranks did not agree: {}", poison_.message());
+  if (const Status why = unheard(); why.code() == Code::Mismatch) {
+    log_last_error(Subsystem::Job, "the ranks did not agree: {}", why.message());
   }
-  runs_.each_call([](CollectiveRun& run) { run.abandoned = true; });
-  for (MessageRun* message : runs_.messages()) message->abandoned = true;
+  runs().each_call([](CollectiveRun& run) { run.abandoned = true; });
+  for (MessageRun* message : runs().messages()) message->abandoned = true;
   executor_.leave(*this);
 }
 
 std::uint64_t Communicator::next_id(std::uint64_t part) const {
   Executor::Lock lock(executor_);
-  return Digest().add(id_).add(runs_.next()).add(part).value();
+  return Digest().add(id()).add(runs().next()).add(part).value();
 }
 
 Status Communicator::status() const {
@@ -77,7 +72,7 @@ void Communicator::show_to_tools(Run& run) {
 Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
   Executor::Lock lock(executor_);
-  if (!poison_.is_ok()) return told_poison();
+  if (has_failed()) return told_poison();
   CollectiveRun* run = take_filled(call, algorithm);
   if (!run) return executor_.out_of_memory();
   reset(*run);
@@ -99,7 +94,7 @@ Status Communicator::start(Run& run) {
     CollectiveRun& call = as_collective(run);
     if (Status may = may_start(call.call, *call.algorithm); !may) return may;
     const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored since
-    if (Status valid = check ? check(call.call, *call.algorithm, hosts_) : Status(); !valid) return valid;
+    if (Status valid = check ? check(call.call, *call.algorithm, hosts()) : Status(); !valid) return valid;
     run.finished = false;  // while the lock is free nobody else starts it
     if (Status started = try_to_start(call, lock); !started) {
       run.finished = true;
@@ -119,9 +114,9 @@ Status Communicator::check(const Call& call) const {
 }
 
 Status Communicator::may_start(const Call& call, const Algorithm& algorithm) const {
-  if (!poison_.is_ok()) return told_poison();
+  if (has_failed()) return told_poison();
   if (Status ready = call.options.method ? check_method(call, algorithm) : Status(); !ready) return ready;
-  return runs_.has_room_for_call();
+  return runs().has_room_for_call();
 }
 
 /// Sets all that stays the same from one start to the next.
@@ -163,7 +158,7 @@ GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& 
           .size = size(),
           .position = order.position_of(rank()),
           .structure = structure,
-          .hosts = program.by_hosts ? order.placed(hosts_) : Hosts()};
+          .hosts = program.by_hosts ? order.placed(hosts()) : Hosts()};
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {
@@ -175,29 +170,14 @@ void Communicator::ended(Run& run, std::uint64_t now) {
   CallTally& tallied = tally(run);
   ++(run.status ? tallied.completed : tallied.failed);
   tallied.ticks += ticks_between(run.posted, now);
-  if (run.kind != RunKind::Collective) return runs_.remove(as_message(run));
+  if (run.kind != RunKind::Collective) return runs().remove(as_message(run));
   CollectiveRun& call = as_collective(run);
-  runs_.remove(call);
+  runs().remove(call);
   if (call.method) end_method(call);
 }
 
 std::string Communicator::text_of(const Run& run) const {
-  return run.kind == RunKind::Collective ? runs_.text_of(as_collective(run)) : text_of_message(as_message(run));
-}
-
-Trouble Communicator::trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const {
-  return {.kind = kind,
-          .communicator = id_,
-          .run = number,
-          .text = std::move(text),
-          .members = group_.is_whole_job() ? std::vector<Rank>() : group_.members()};
-}
-
-Reach Communicator::reach() const {
-  return {.communicator = id_,
-          .next_run = runs_.next(),
-          .failed = !poison_.is_ok() || runs_.calls() > 0,
-          .last = *runs_.posted(runs_.next() - 1)};
+  return run.kind == RunKind::Collective ? runs().text_of(as_collective(run)) : text_of_message(as_message(run));
 }
 
 bool Communicator::test(Run& run) {

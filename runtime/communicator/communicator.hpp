@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/communicator/run_table.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
-#include "runtime/engine/matching.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/values/message.hpp"
 
@@ -19,7 +18,7 @@ namespace lacuna::runtime {
 /// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs. Destruction fails the
 /// calls that have not ended; their memory must live until reclaimed() or the executor's close().
 /// Thread rule: public functions lock the executor.
-class Communicator {
+class Communicator : public Client {
  public:
   /// The group holds the executor's own process. `id`, `group`, `hosts` (by rank) and `key` are the same on all
   /// members. Random calls that bring no sampler draw by `key`: jobs that are to repeat each other give the same one.
@@ -32,15 +31,7 @@ class Communicator {
   /// The group is all processes of the job.
   Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
   ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
 
-  std::uint64_t id() const { return id_; }
-  Rank rank() const { return rank_; }
-  Rank size() const { return group_.size(); }
-  const Group& group() const { return group_; }
-  /// The host of each rank.
-  const Hosts& hosts() const { return hosts_; }
   Executor& executor() { return executor_; }
   /// An id that no other communicator of the job has. It is equal on all members that have posted the same number of
   /// calls. `part` differs for each communicator that is made from this one at the same time.
@@ -84,33 +75,13 @@ class Communicator {
 
   // For the executor, under its lock.
 
-  RunTable& runs() { return runs_; }
-  const RunTable& runs() const { return runs_; }
-  Matching& matching() { return matching_; }
-  bool has_failed() const { return !poison_.is_ok(); }
-  /// From now on every post is refused with this status. The executor ends the unfinished runs.
-  void poison(const Status& verdict) {
-    poison_ = verdict;
-    unheard_ = runs_.empty();
-  }
-  /// Returns true the first time only, so that one mismatch is reported for a communicator.
-  bool may_accuse() { return !std::exchange(accuses_, true); }
-  /// The graph of a part that is about to begin. The reference is valid until the next call.
-  const std::shared_ptr<const Graph>& graph(const ActivePart& part);
-  /// Adds a part that has ended to the report of its run.
-  void report(const ActivePart& part);
-  /// Adds what a kernel has counted to the report of its run.
-  void count(CollectiveRun& run, const Counted& counted) const;
-  /// The part that follows one that has ended, if any.
-  std::optional<PartPlan> next_of(const ActivePart& part) const;
-  /// A run has ended, at this time in ticks.
-  void ended(Run& run, std::uint64_t now);
-  /// What an unfinished run asks for, and what it waits for.
-  std::string text_of(const Run& run) const;
-  /// A report about the call of this number, or a message with this tag.
-  Trouble trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const;
-  Reach reach() const;
-  CommunicatorCounters counters(const TickScale::Line& scale) const;
+  const std::shared_ptr<const Graph>& graph(const ActivePart& part) override;
+  void report(const ActivePart& part) override;
+  void count(CollectiveRun& run, const Counted& counted) const override;
+  std::optional<PartPlan> next_of(const ActivePart& part) const override;
+  void ended(Run& run, std::uint64_t now) override;
+  std::string text_of(const Run& run) const override;
+  CommunicatorCounters counters(const TickScale::Line& scale) const override;
 
  private:
   /// One side of a message; `peer` is a rank of this communicator.
@@ -147,11 +118,6 @@ class Communicator {
   };
 
   Status check(const Call& call) const;
-  /// Returns why no call can be made any more, or ok. The caller must return it to the program.
-  const Status& told_poison() const {
-    unheard_ = false;
-    return poison_;
-  }
   /// Returns ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
   void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
@@ -190,15 +156,6 @@ class Communicator {
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 
   Executor& executor_;
-  const std::uint64_t id_;
-  const Group group_;
-  const Hosts hosts_;
-  const Rank rank_;
-  Status poison_;
-  bool accuses_ = false;          // a mismatch has been reported
-  mutable bool unheard_ = false;  // it has failed, and no call has told the program yet
-  RunTable runs_;
-  Matching matching_;
   GraphCache graphs_;
   CostCache costs_;
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective

@@ -8,7 +8,7 @@ Communicator::CallTally& Communicator::tally(const Run& run) {
 }
 
 CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const {
-  CommunicatorCounters all{.id = id_, .rank = rank_, .size = size(), .calls = {}};
+  CommunicatorCounters all{.id = id(), .rank = rank(), .size = size(), .calls = {}};
   const auto in_seconds = [&](const CallTally& tally) -> CallCounters {
     return {.started = tally.started,
             .completed = tally.completed,

@@ -35,8 +35,8 @@ Result<Run*> Communicator::post_message(const Message& message) {
   MessageRun* run = nullptr;
   {
     Executor::Lock lock(executor_);
-    if (!poison_.is_ok()) return told_poison();
-    if (Status room = runs_.has_room_for_message(); !room) return room;
+    if (has_failed()) return told_poison();
+    if (Status room = runs().has_room_for_message(); !room) return room;
     try {
       run = &executor_.take_message();
       fill(*run, message);
@@ -100,7 +100,7 @@ void Communicator::fill(MessageRun& run, const Message& message) {
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
   run.tag = static_cast<std::uint32_t>(message.tag);
-  run.peer = group_.process_of(message.peer);
+  run.peer = group().process_of(message.peer);
   run.number = 0;
   run.element = message.dtype;
   reset(run);
@@ -109,12 +109,12 @@ void Communicator::fill(MessageRun& run, const Message& message) {
 /// Puts a message into the table, and numbers it if it is sent. This is done last, because the receiver waits for each
 /// number.
 void Communicator::add_numbered(MessageRun& run) {
-  runs_.add_message(run);
+  runs().add_message(run);
   if (run.kind != RunKind::Send) return;
   try {
-    run.number = matching_.next_number(run.peer, run.tag);
+    run.number = matching().next_number(run.peer, run.tag);
   } catch (...) {
-    runs_.remove(run);
+    runs().remove(run);
     throw;
   }
 }
@@ -123,8 +123,8 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   if (Status valid = check_name("probe of", from, tag); !valid) return valid;
   if (!executor_.options().progress_thread) executor_.progress();
   Executor::Lock lock(executor_);
-  if (!poison_.is_ok()) return told_poison();
-  const Landing* message = matching_.waiting(group_.process_of(from), static_cast<std::uint32_t>(tag));
+  if (has_failed()) return told_poison();
+  const Landing* message = matching().waiting(group().process_of(from), static_cast<std::uint32_t>(tag));
   return message ? std::optional<std::size_t>(message->bytes) : std::nullopt;
 }
 
@@ -134,7 +134,7 @@ std::size_t Communicator::received(const Run& run) const {
 }
 
 std::string Communicator::text_of_message(const MessageRun& run) const {
-  const Rank peer = group_.rank_of(run.peer);
+  const Rank peer = group().rank_of(run.peer);
   if (run.kind == RunKind::Send) {
     return fmt::format("send of {} to rank {} with tag {}: rank {} has not taken it", count_of(run.call.count, "byte"),
                        peer, run.tag, peer);

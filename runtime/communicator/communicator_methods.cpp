@@ -69,7 +69,7 @@ PartCost Communicator::cost(const ActivePart& part) {
 
 std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
   const CollectiveRun& run = collective_of(part);
-  const PlanRequest request{run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes};
+  const PlanRequest request{run.call, *run.algorithm, hosts(), executor_.options().chunk_bytes};
   std::vector<std::uint64_t> values;
   for (Value value : part.graph->tables().decides) values.push_back(part.value(value));
   return run.method->follow(
@@ -112,7 +112,7 @@ const PartCost& Communicator::dense_cost(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   const Algorithm* beside = run.method->find(*run.algorithm)->dense;
   const Algorithm& algorithm = beside ? *beside : *run.algorithm;
-  const Order order = dense_order({run.call, algorithm, hosts_, run.sampler}, *part.plan);
+  const Order order = dense_order({run.call, algorithm, hosts(), run.sampler}, *part.plan);
   const GraphShape whole = graph_shape(algorithm, {}, order);
   return costs_.get(algorithm, whole).of(whole.position, part.count);
 }

@@ -42,7 +42,7 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
 /// Makes the plan of the run's next start. For each part of it, finds where this rank stands and, if it is cached, the
 /// graph. Returns false if a graph, or an array of the state that a graph names, is yet to be made.
 bool Communicator::plan(CollectiveRun& run) {
-  make_plan({run.call, *run.algorithm, hosts_, executor_.options().chunk_bytes}, run.plan);
+  make_plan({run.call, *run.algorithm, hosts(), executor_.options().chunk_bytes}, run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.sampler = run.plan.draws ? sampler_of(run.call.options) : Sampler();
   if (run.ready.size() < run.parts) run.ready.resize(run.parts);
@@ -51,7 +51,7 @@ bool Communicator::plan(CollectiveRun& run) {
   for (std::uint32_t number = 0; number < run.parts; ++number) {
     const PartPlan& part = run.plan.parts[number];
     ReadyPart& ready = run.ready[number];
-    ready.order = order_of({run.call, *run.algorithm, hosts_, run.sampler}, part);
+    ready.order = order_of({run.call, *run.algorithm, hosts(), run.sampler}, part);
     const auto* graph = graphs_.find(program_of(run, part), graph_shape(run, part, ready.order));
     // This is nearly always the graph of the last start: to compare costs less than to count one owner more.
     if (!graph) {
@@ -76,9 +76,9 @@ void Communicator::make_part(CollectiveRun& run, std::uint32_t number, GraphCach
   part.run = &run;
   part.plan = &plan;
   part.graph = ready.graph;
-  part.group = &group_;
+  part.group = &group();
   part.order = ready.order;
-  part.position = part.order.position_of(rank_);
+  part.position = part.order.position_of(rank());
   cut(part);
   make_arrays(part);
 }
@@ -141,7 +141,7 @@ void Communicator::launch(CollectiveRun& run) {
   executor_.prepare(run);
   try {
     if (run.method && run.method->begun) run.method->begun(run.call, &run);
-    runs_.add_call(run);
+    runs().add_call(run);
   } catch (...) {
     if (run.method && run.method->ended) run.method->ended({.call = run.call, .plan = run.plan, .run = &run});
     executor_.lay_aside_parts(run);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 
 namespace lacuna::runtime {
 
@@ -110,7 +110,7 @@ ActivePart& Executor::make_part(CollectiveRun& run) {
 
 /// Its plan and its order stand. `known`: its graph, or null.
 void Executor::make_part(ActivePart& part, const std::shared_ptr<const Graph>& known) {
-  const Communicator& communicator = *part.run->communicator;
+  const Client& communicator = *part.run->communicator;
   part.position = part.order.position_of(communicator.rank());
   const std::shared_ptr<const Graph>& graph = known ? known : part.run->communicator->graph(part);
   if (part.graph != graph) part.graph = graph;

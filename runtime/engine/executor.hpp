@@ -17,11 +17,11 @@
 #include "runtime/engine/matching.hpp"
 #include "runtime/engine/message_graphs.hpp"
 #include "runtime/engine/operation.hpp"
+#include "runtime/engine/run_tracer.hpp"
+#include "runtime/engine/watched.hpp"
 #include "runtime/engine/wire.hpp"
-#include "runtime/job/watch.hpp"
 #include "runtime/observe/flight_record.hpp"
 #include "runtime/observe/log.hpp"
-#include "runtime/observe/tracer.hpp"
 #include "runtime/values/job_counters.hpp"
 #include "transports/transport.hpp"
 
@@ -78,7 +78,7 @@ class Executor : public Watched, private Receiver {
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
   /// The trace, or null; to be read after close() or release().
-  const Tracer* tracer() const { return tracer_.get(); }
+  const Tracer* tracer() const { return tracer_ ? &tracer_->tracer() : nullptr; }
   /// From ticks, in which the trace tells the time.
   TickScale::Line time_scale() const { return tick_scale_.line(); }
 
@@ -121,9 +121,9 @@ class Executor : public Watched, private Receiver {
   // For its communicators, which hold a Lock.
 
   /// Serves it from now on. Ok, or why the job has failed.
-  const Status& join(Communicator& communicator);
+  const Status& join(Client& communicator);
   /// Fails its calls and serves it no more.
-  void leave(Communicator& communicator);
+  void leave(Client& communicator);
   Landings& landings() { return landings_; }
   /// A run to be filled, until it is abandoned.
   CollectiveRun& take_call() { return *calls_.take(); }
@@ -146,12 +146,12 @@ class Executor : public Watched, private Receiver {
   /// What must be done without it: reports, and letting go of the callers' memory.
   void flush_deferred();
   /// Poisons this communicator: its calls end with this status.
-  void fail(Communicator& communicator, const Status& verdict);
+  void fail(Client& communicator, const Status& verdict);
 
  private:
   /// Something was thrown while this communicator was served; null: one of them, or several.
   struct Thrown {
-    Communicator* communicator = nullptr;
+    Client* communicator = nullptr;
     std::exception_ptr what;
   };
 
@@ -164,8 +164,8 @@ class Executor : public Watched, private Receiver {
   };
 
   // Counting (executor_counters.cpp)
-  void retire(const Communicator& communicator, Reach reach);
-  void tell_retired(const Communicator& communicator, Reach reach);
+  void retire(const Client& communicator, Reach reach);
+  void tell_retired(const Client& communicator, Reach reach);
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
@@ -202,12 +202,12 @@ class Executor : public Watched, private Receiver {
   ActivePart& make_message_part(MessageRun& run);
   void receive_landed(const Matching::Met& met);
   void receive_first(Place& place, const Arrival& message);
-  void check_messages(Communicator& communicator, Clock::time_point now, bool stalled);
+  void check_messages(Client& communicator, Clock::time_point now, bool stalled);
   void message_trouble(Trouble::Kind kind, const MessageRun& run, std::string reason);
-  void message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name, std::string text);
+  void message_trouble(Trouble::Kind kind, Client& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)
-  void end_calls(Communicator& communicator, const Status& status);
+  void end_calls(Client& communicator, const Status& status);
   void end_call(CollectiveRun& run, const Status& status);
   void purge(const std::function<bool(const Run& run)>& belongs);
   void after_handlers();
@@ -226,7 +226,7 @@ class Executor : public Watched, private Receiver {
   void return_credit(Rank peer);
 
   // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
-  void send_statement(Communicator& communicator, std::uint32_t run, Rank peer, bool asks);
+  void send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks);
   void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
   void send_answers();
 
@@ -240,7 +240,7 @@ class Executor : public Watched, private Receiver {
   void take_credits(Rank from, std::uint64_t credits);
   void distrust(Rank from, std::string what);
   Place place(const Arrival& message);
-  void violation(Communicator& communicator, const Arrival& message, std::string text);
+  void violation(Client& communicator, const Arrival& message, std::string text);
   void adopt_early_messages(ActivePart& part);
   void refuse_early_messages(const ActivePart& part);
   bool take_descriptor(const Arrival& message, Descriptor descriptor);
@@ -261,7 +261,7 @@ class Executor : public Watched, private Receiver {
   }
   void note_thrown();
   /// It is not served any more, until it has failed.
-  bool is_doomed(const Communicator& communicator) const {
+  bool is_doomed(const Client& communicator) const {
     return thrown_ && (!thrown_->communicator || thrown_->communicator == &communicator);
   }
   void fail_after_throw();
@@ -271,10 +271,10 @@ class Executor : public Watched, private Receiver {
   void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
   void check_time();
   void do_duties(Clock::time_point now);
-  void check_runs(Communicator& communicator, Clock::time_point now, bool stalled);
-  void trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
-  void trouble(Communicator& communicator, Trouble report);
-  std::vector<Wait> waits_of(const Communicator& communicator) const;
+  void check_runs(Client& communicator, Clock::time_point now, bool stalled);
+  void trouble(Client& communicator, Trouble::Kind kind, std::uint32_t run, std::string text);
+  void trouble(Client& communicator, Trouble report);
+  std::vector<Wait> waits_of(const Client& communicator) const;
   void flush_troubles();
 
   // Progress (executor_progress.cpp)
@@ -313,7 +313,7 @@ class Executor : public Watched, private Receiver {
   Lanes<StepOf> ready_;
   // Changes of the next two hold this mutex too, so that the watch can be told what was posted without the big lock.
   mutable std::mutex told_;
-  std::vector<Communicator*> communicators_;
+  std::vector<Client*> communicators_;
   std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
   std::vector<CommunicatorCounters> retired_counters_;
   // The runs of all communicators; one outlives its own while the transport holds its memory.
@@ -329,18 +329,18 @@ class Executor : public Watched, private Receiver {
   FlightRecord record_;
   const TickScale tick_scale_;
   Tally tally_;
-  const std::unique_ptr<Tracer> tracer_;
+  const std::unique_ptr<RunTracer> tracer_;
 
   // What must wait until the transport's handlers have returned.
-  std::vector<std::pair<Communicator*, Status>> failures_;
+  std::vector<std::pair<Client*, Status>> failures_;
   struct Answer {
-    Communicator* communicator = nullptr;
+    Client* communicator = nullptr;
     std::uint32_t run = 0;
     Rank to = 0;
   };
   std::vector<Answer> answers_;  // to statements that ask
   std::optional<Thrown> thrown_;
-  Communicator* serving_ = nullptr;  // whose message or step is looked at
+  Client* serving_ = nullptr;  // whose message or step is looked at
   const Status out_of_memory_;
 
   // What must wait until the lock is free: reports, and the callers' memory that is no longer needed.

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -118,7 +118,7 @@ void Executor::end_work(Work& work) {
 void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
   const bool refused = work.status.code() == Code::InvalidArgument;
   std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message());
-  Communicator& communicator = *call.communicator;
+  Client& communicator = *call.communicator;
   if (refused && communicator.size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
   trouble(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number, std::move(text));
 }

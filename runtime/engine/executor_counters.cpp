@@ -1,4 +1,4 @@
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
@@ -26,7 +26,7 @@ JobCounters Executor::job_counters() const {
                   .duplicate_fragments = tally_.duplicate_fragments,
                   .descriptor_messages = tally_.descriptor_messages,
                   .stalls = tally_.stalls};
-  for (const Communicator* one : communicators_) all.communicators.push_back(one->counters(scale));
+  for (const Client* one : communicators_) all.communicators.push_back(one->counters(scale));
   for (Rank peer = 0; peer < size_; ++peer) all.peers.push_back(transport_->counters(static_cast<Peer>(peer)));
   return all;
 }
@@ -38,19 +38,19 @@ void Executor::count_wait(std::uint64_t begin) {
 }
 
 /// Keeps how far a communicator came, for the watch and for the goodbye.
-void Executor::tell_retired(const Communicator& communicator, Reach reach) {
+void Executor::tell_retired(const Client& communicator, Reach reach) {
   const std::lock_guard lock(told_);
   std::erase(communicators_, &communicator);
   retired_.push_back(std::move(reach));
   if (retired_.size() > communicators_told) {
-    Watched::Posted& forgotten = retired_[retired_.size() - 1 - communicators_told].last;
+    Posted& forgotten = retired_[retired_.size() - 1 - communicators_told].last;
     forgotten = {.digest = 0, .text = {}, .history = forgotten.history};
   }
   if (retired_.size() > most_reaches) retired_.pop_front();
 }
 
 /// Keeps what is to be known of a communicator after its end: its calls, for the goodbye and for the counters.
-void Executor::retire(const Communicator& communicator, Reach reach) {
+void Executor::retire(const Client& communicator, Reach reach) {
   tell_retired(communicator, std::move(reach));
   if (retired_counters_.size() == most_retired) {
     CommunicatorCounters& together = retired_counters_[0];

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
-#include "runtime/job/agreement.hpp"
+#include "runtime/engine/posted.hpp"
 #include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
@@ -39,7 +39,7 @@ void Executor::do_duties(Clock::time_point now) {
     ++tally_.stalls;
   }
   next_duty_ = later(quiet_since_, options_.stall);
-  for (Communicator* communicator : communicators_) {
+  for (Client* communicator : communicators_) {
     if (communicator->runs().calls() > 0) check_runs(*communicator, now, stalled);
     if (!communicator->runs().messages().empty()) check_messages(*communicator, now, stalled);
   }
@@ -47,7 +47,7 @@ void Executor::do_duties(Clock::time_point now) {
   after_handlers();
 }
 
-void Executor::check_runs(Communicator& communicator, Clock::time_point now, bool stalled) {
+void Executor::check_runs(Client& communicator, Clock::time_point now, bool stalled) {
   CollectiveRun* first = nullptr;
   communicator.runs().each_call([&](CollectiveRun& run) {
     if (!first || comes_before(run.number, first->number)) first = &run;
@@ -83,7 +83,7 @@ void Executor::check_runs(Communicator& communicator, Clock::time_point now, boo
 }
 
 /// The ranks of whose messages its unfinished calls wait.
-std::vector<Wait> Executor::waits_of(const Communicator& communicator) const {
+std::vector<Wait> Executor::waits_of(const Client& communicator) const {
   std::vector<Wait> waits;
   const auto is_new = [&](Rank peer) {
     return peer != rank_ && std::none_of(waits.begin(), waits.end(), [&](const Wait& one) { return one.peer == peer; });
@@ -103,11 +103,11 @@ std::vector<Wait> Executor::waits_of(const Communicator& communicator) const {
 }
 
 /// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
-void Executor::trouble(Communicator& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
+void Executor::trouble(Client& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
   trouble(communicator, communicator.trouble(kind, run, std::move(text)));
 }
 
-void Executor::trouble(Communicator& communicator, Trouble report) {
+void Executor::trouble(Client& communicator, Trouble report) {
   const bool refused = report.kind == Trouble::Kind::Refused;
   if ((refused || report.kind == Trouble::Kind::Mismatch) && !communicator.may_accuse()) return;
   if (reporter_) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
-#include "runtime/job/agreement.hpp"
+#include "runtime/engine/posted.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -13,14 +13,14 @@ namespace lacuna::runtime {
 std::vector<Reach> Executor::reached() const {
   Lock lock(*this);
   std::vector<Reach> all;  // a goodbye has room for so many
-  for (const Communicator* communicator : communicators_) all.push_back(communicator->reach());
+  for (const Client* communicator : communicators_) all.push_back(communicator->reach());
   all.insert(all.end(), retired_.rbegin(), retired_.rend());
   return all;
 }
 
-std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
+std::optional<Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
   const std::lock_guard lock(told_);
-  for (Communicator* one : communicators_) {
+  for (Client* one : communicators_) {
     if (one->id() == communicator) return one->runs().posted(run);
   }
   for (const Reach& one : retired_) {
@@ -32,7 +32,7 @@ std::optional<Watched::Posted> Executor::posted(std::uint64_t communicator, std:
 void Executor::poison(std::uint64_t communicator, const Status& verdict) {
   {
     Lock lock(*this);
-    for (Communicator* one : communicators_) {
+    for (Client* one : communicators_) {
       if (one->id() != communicator) continue;
       end_calls(*one, verdict);
       ending_ = Ending::Leave;  // its calls may have ended here and not on the others
@@ -48,7 +48,7 @@ void Executor::fail(const Status& verdict) {
     if (state_ == State::Failed || state_ == State::Closed) return;
     state_ = State::Failed;
     verdict_ = verdict;
-    for (Communicator* communicator : communicators_) end_calls(*communicator, verdict);
+    for (Client* communicator : communicators_) end_calls(*communicator, verdict);
     if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
     access_ = transport_->abandon();
     keeps_memory_ = access_ == Access::Devices;
@@ -101,13 +101,13 @@ void Executor::help() {
   if (moved) signal(attention_fd_);
 }
 
-const Status& Executor::join(Communicator& communicator) {
+const Status& Executor::join(Client& communicator) {
   const std::lock_guard lock(told_);
   communicators_.push_back(&communicator);
   return verdict_;
 }
 
-void Executor::leave(Communicator& communicator) {
+void Executor::leave(Client& communicator) {
   Reach last = communicator.reach();
   end_calls(communicator, {Code::InvalidArgument, "the communicator was destroyed before the call had ended"});
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
@@ -116,7 +116,7 @@ void Executor::leave(Communicator& communicator) {
   retire(communicator, std::move(last));
 }
 
-void Executor::fail(Communicator& communicator, const Status& verdict) {
+void Executor::fail(Client& communicator, const Status& verdict) {
   {
     Lock lock(*this);
     end_calls(communicator, verdict);
@@ -134,7 +134,7 @@ bool tells_of_no_answer(const Status& verdict) {
 }  // namespace
 
 /// Poisons it, and its calls end.
-void Executor::end_calls(Communicator& communicator, const Status& status) {
+void Executor::end_calls(Client& communicator, const Status& status) {
   if (communicator.has_failed()) return;
   record_.tick();
   communicator.poison(status);

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {
@@ -71,7 +71,7 @@ void Executor::receive_first(Place& place, const Arrival& message) {
   while (const auto met = matching.next_met(message.from, header.run)) receive_landed(*met);
 }
 
-void Executor::check_messages(Communicator& communicator, Clock::time_point now, bool stalled) {
+void Executor::check_messages(Client& communicator, Clock::time_point now, bool stalled) {
   std::vector<bool> asked(stalled ? links_.size() : 0);
   const auto& messages = communicator.runs().messages();
   for (std::size_t i = messages.size(); i-- > 0;) {  // ending one moves the last to its place
@@ -108,8 +108,7 @@ void Executor::message_trouble(Trouble::Kind kind, const MessageRun& run, std::s
   message_trouble(kind, *run.communicator, {.source = run.peer, .tag = run.tag}, std::move(text));
 }
 
-void Executor::message_trouble(Trouble::Kind kind, Communicator& communicator, const MessageName& name,
-                               std::string text) {
+void Executor::message_trouble(Trouble::Kind kind, Client& communicator, const MessageName& name, std::string text) {
   Trouble report = communicator.trouble(kind, name.tag, std::move(text));
   report.name = fmt::format("a message with tag {} between ranks {} and {}", name.tag, rank_, name.source);
   report.peer = name.source;

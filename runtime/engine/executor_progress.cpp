@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
@@ -64,7 +64,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
                 discards_),
       record_(options.time),
       tick_scale_(options.time),
-      tracer_(options.trace_events > 0 ? std::make_unique<Tracer>(options.trace_events, options.time) : nullptr),
+      tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
       finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),

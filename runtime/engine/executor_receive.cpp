@@ -6,7 +6,7 @@
 #include <new>
 
 #include "kernels/backend.hpp"
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
@@ -98,7 +98,7 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
 /// Where this belongs. A receive that the message meets has begun, or has ended.
 Place Executor::place(const Arrival& message) {
   const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Communicator* c) { return c->id() == message.header.communicator; });
+                                  [&](const Client* c) { return c->id() == message.header.communicator; });
   if (found == communicators_.end() || (*found)->has_failed() || is_doomed(**found)) return {};
   serving_ = *found;
   Place place = serving_->matching().place(message);
@@ -108,7 +108,7 @@ Place Executor::place(const Arrival& message) {
   return place;
 }
 
-void Executor::violation(Communicator& communicator, const Arrival& message, std::string text) {
+void Executor::violation(Client& communicator, const Arrival& message, std::string text) {
   const MessageHeader& header = message.header;
   if (header.kind != MessageKind::Message) {
     return trouble(communicator, Trouble::Kind::Mismatch, header.run, std::move(text));
@@ -117,7 +117,7 @@ void Executor::violation(Communicator& communicator, const Arrival& message, std
 }
 
 void Executor::adopt_early_messages(ActivePart& part) {
-  Communicator& communicator = *part.run->communicator;
+  Client& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().adopt(part);
   if (violation.empty()) return;
   trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
@@ -125,7 +125,7 @@ void Executor::adopt_early_messages(ActivePart& part) {
 
 /// Nothing follows this part, and nobody can have sent anything for what would.
 void Executor::refuse_early_messages(const ActivePart& part) {
-  Communicator& communicator = *part.run->communicator;
+  Client& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().refuse_after(part);
   if (violation.empty()) return;
   trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
@@ -310,7 +310,7 @@ void Executor::fail_after_throw() {
   } catch (const std::exception& error) {
     status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
   }
-  for (Communicator* one : communicators_) {
+  for (Client* one : communicators_) {
     if (thrown.communicator && one != thrown.communicator) continue;
     if (reporter_ && one->runs().calls() > 0) {  // so that the others need not wait
       trouble(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, status.to_string());

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 
 namespace lacuna::runtime {

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
-#include "runtime/job/watch_messages.hpp"
 
 // When a call does not go on, rank 0 compares what the ranks have posted. After rank 0 has left, the members of a
 // communicator tell each other what they have posted, over the connections that carry their data.
@@ -12,7 +11,7 @@ void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {
   {
     Lock lock(*this);
     const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                    [&](const Communicator* one) { return one->id() == communicator; });
+                                    [&](const Client* one) { return one->id() == communicator; });
     if (state_ != State::Running || found == communicators_.end()) return;
     for (Rank peer = 0; peer < size_; ++peer) {
       if (peer != rank_ && (*found)->group().rank_of(peer) >= 0) send_statement(**found, run, peer, true);
@@ -21,14 +20,14 @@ void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {
   flush_deferred();
 }
 
-void Executor::send_statement(Communicator& communicator, std::uint32_t run, Rank peer, bool asks) {
+void Executor::send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks) {
   auto posted = communicator.runs().posted(run);
   if (!posted) return;
   Operation* operation = operations_.take();
-  operation->statement = watch_messages::encode(*posted);
+  operation->statement = encode(*posted);
   if (operation->statement.size() > fragment_bytes_) {
     posted->before.clear();
-    operation->statement = watch_messages::encode(*posted);
+    operation->statement = encode(*posted);
   }
   operation->header = {.communicator = communicator.id(),
                        .bytes = operation->statement.size(),
@@ -47,10 +46,10 @@ void Executor::send_statement(Communicator& communicator, std::uint32_t run, Ran
 /// A rank whose communicator has failed answers too: the one that asks may not know yet.
 void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body) {
   const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Communicator* one) { return one->id() == header.communicator; });
-  const auto theirs = watch_messages::decode(body);
+                                  [&](const Client* one) { return one->id() == header.communicator; });
+  const auto theirs = decode_posted(body);
   if (found == communicators_.end() || !theirs) return;
-  Communicator& communicator = **found;
+  Client& communicator = **found;
   const auto ours = communicator.runs().posted(header.run);
   const bool are_known = ours && ours->history != 0 && theirs->history != 0;
   if (communicator.group().rank_of(from) < 0 || !are_known || ours->history == theirs->history) return;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/communicator/run_table.hpp"
+#include "runtime/engine/run_table.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/message.hpp"
 

@@ -13,19 +13,17 @@
 #include "runtime/observe/kokkos_tools.hpp"
 #include "runtime/values/clock.hpp"
 #include "runtime/values/report.hpp"
+#include "runtime/values/run_kind.hpp"
 
 namespace lacuna::runtime {
 
-class Communicator;
-
-/// What a run carries out: a call of a collective, or one side of a point-to-point message.
-enum class RunKind : std::uint8_t { Collective, Send, Receive };
+class Client;
 
 /// One execution of a call or of one side of a message: what the two have in common. It is a CollectiveRun or, as its
 /// kind says, a MessageRun.
 struct Run {
   RunKind kind = RunKind::Collective;
-  Communicator* communicator = nullptr;
+  Client* communicator = nullptr;
   Call call;  ///< without the algorithm's name; a message's holds its buffer and counts in bytes
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/engine/encoding.hpp"
 #include "runtime/job/channel.hpp"
-#include "runtime/job/encoding.hpp"
 #include "runtime/values/dtype.hpp"
 
 /// What is said at the door of a job, one frame each:

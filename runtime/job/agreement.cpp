@@ -15,20 +15,20 @@ constexpr std::size_t most_lines = 8;  // communicators that the log names
 
 /// Ranks of which something is the same, in the order of their lowest ranks.
 struct Party {
-  const Watched::Posted* posted = nullptr;
+  const Posted* posted = nullptr;
   std::vector<Rank> ranks;
 };
 
 template <class Same>
-void join(std::vector<Party>& parties, Rank rank, const Watched::Posted& posted, Same same) {
+void join(std::vector<Party>& parties, Rank rank, const Posted& posted, Same same) {
   auto party =
       std::find_if(parties.begin(), parties.end(), [&](const Party& one) { return same(*one.posted, posted); });
   if (party == parties.end()) party = parties.insert(parties.end(), {&posted, {}});
   party->ranks.push_back(rank);
 }
 
-const auto same_call = [](const Watched::Posted& a, const Watched::Posted& b) { return a.digest == b.digest; };
-const auto same_history = [](const Watched::Posted& a, const Watched::Posted& b) { return a.history == b.history; };
+const auto same_call = [](const Posted& a, const Posted& b) { return a.digest == b.digest; };
+const auto same_history = [](const Posted& a, const Posted& b) { return a.history == b.history; };
 
 std::string sides(const std::vector<Party>& parties) {
   std::string text;
@@ -36,13 +36,6 @@ std::string sides(const std::vector<Party>& parties) {
     text += fmt::format("{}{} posted {}", text.empty() ? "" : "; ", name_ranks(party.ranks), party.posted->text);
   }
   return text;
-}
-
-/// The call so many before the stated one; digest 0: it is forgotten.
-const Watched::Posted& back(const Watched::Posted& posted, std::size_t steps) {
-  static const Watched::Posted forgotten;
-  if (steps == 0) return posted;
-  return steps <= posted.before.size() ? posted.before[steps - 1] : forgotten;
 }
 
 struct Leaver {
@@ -99,7 +92,7 @@ std::optional<std::string> difference(std::uint32_t run, const std::vector<State
   for (std::size_t steps = remembered + 1; steps-- > 0;) {
     std::vector<Party> parties;
     for (const Statement& one : statements) {
-      const Watched::Posted& posted = back(one.posted, steps);
+      const Posted& posted = earlier(one.posted, steps);
       if (posted.digest != 0) join(parties, one.rank, posted, same_call);
     }
     if (parties.size() > 1) return name(run - static_cast<std::uint32_t>(steps)) + " differs: " + sides(parties);
@@ -114,15 +107,6 @@ std::optional<std::string> difference(std::uint32_t run, const std::vector<State
     text += fmt::format("{} {}", i == 0 ? "" : i + 1 < parties.size() ? "," : " and", name_ranks(parties[i].ranks));
   }
   return text + "; which one is forgotten";
-}
-
-Watched::Posted posted_at(const Reach& reach, std::uint32_t run) {
-  const std::size_t steps = reach.next_run - 1 - run;
-  Watched::Posted posted = back(reach.last, steps);
-  if (steps > 0 && steps < reach.last.before.size()) {
-    posted.before.assign(reach.last.before.begin() + static_cast<std::ptrdiff_t>(steps), reach.last.before.end());
-  }
-  return posted;
 }
 
 std::vector<std::string> disagreements(const std::vector<std::vector<Reach>>& reached) {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 
-#include "runtime/job/encoding.hpp"
+#include "runtime/engine/encoding.hpp"
 
 namespace lacuna::runtime {
 

@@ -71,7 +71,7 @@ CallId call_of(const Trouble& trouble) {
   return {Digest().add(trouble.communicator).add(trouble.name).value(), trouble.run};
 }
 
-Account account_of(std::optional<Watched::Posted> posted) {
+Account account_of(std::optional<Posted> posted) {
   if (!posted) return {.state = State::NotPosted, .posted = {}};
   return {.state = State::Posted, .posted = *std::move(posted)};
 }
@@ -81,7 +81,7 @@ Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reac
     return one.communicator == trouble.communicator && comes_before(trouble.run, one.next_run);
   });
   if (trouble.name.empty() && reach != reached.end()) {
-    Watched::Posted posted = posted_at(*reach, trouble.run);
+    Posted posted = posted_at(*reach, trouble.run);
     return {.state = posted.digest == 0 ? State::Left : State::Posted, .posted = std::move(posted)};
   }
   const bool may_come = !trouble.name.empty() && gone_for < longest_leave;

@@ -31,11 +31,11 @@ struct Account {
     Stranger,    ///< it is no member of the communicator
   };
   State state = State::Unknown;
-  Watched::Posted posted;
+  Posted posted;
 };
 
 /// The account of a rank that answered when asked for what it posted.
-Account account_of(std::optional<Watched::Posted> posted);
+Account account_of(std::optional<Posted> posted);
 /// The account of a rank that said goodbye, and what it posted, this long before the trouble was raised. What it sent
 /// to a peer that is slow to take it may still be on its way for `longest_leave`: only then is a message that is
 /// missing not to come.

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "kernels/backend.hpp"
+#include "runtime/engine/encoding.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
-#include "runtime/job/encoding.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/local_watch.hpp"
 #include "runtime/job/names.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/engine/encoding.hpp"
 #include "runtime/job/admission.hpp"
-#include "runtime/job/encoding.hpp"
 
 namespace lacuna::runtime::watch_messages {
 
@@ -14,32 +14,6 @@ void send(Channel& channel, Say kind, const Encoder& body) {
 }
 
 std::string_view cut(std::string_view text) { return text.substr(0, longest_text); }
-
-void put_call(Encoder& body, const Watched::Posted& posted) {
-  body.put(posted.digest).put(posted.history).put(std::string_view(posted.text).substr(0, longest_call));
-}
-
-Watched::Posted get_call(Decoder& body) {
-  Watched::Posted posted;
-  posted.digest = body.get<std::uint64_t>();
-  posted.history = body.get<std::uint64_t>();
-  posted.text = body.text(longest_call);
-  return posted;
-}
-
-void put(Encoder& body, const Watched::Posted& posted) {
-  put_call(body, posted);
-  const std::size_t before = std::min(posted.before.size(), calls_told - 1);
-  body.put(static_cast<std::uint8_t>(before));
-  for (std::size_t i = 0; i < before; ++i) put_call(body, posted.before[i]);
-}
-
-Watched::Posted get(Decoder& body) {
-  Watched::Posted posted = get_call(body);
-  const std::size_t before = std::min<std::size_t>(body.get<std::uint8_t>(), calls_told);
-  for (std::size_t i = 0; i < before; ++i) posted.before.push_back(get_call(body));
-  return posted;
-}
 
 void put_ranks(Encoder& body, const std::vector<Rank>& ranks) {
   body.put(static_cast<std::uint32_t>(ranks.size()));
@@ -64,18 +38,6 @@ std::optional<T> complete(const Decoder& body, T value) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const Watched::Posted& posted) {
-  Encoder body;
-  put(body, posted);
-  return {body.bytes().begin(), body.bytes().end()};
-}
-
-std::optional<Watched::Posted> decode(std::span<const std::byte> bytes) {
-  Decoder body(bytes);
-  Watched::Posted posted = get(body);
-  return complete(body, std::move(posted));
-}
-
 void send(Channel& channel, Say kind) { send(channel, kind, Encoder()); }
 
 void send_leaving(Channel& channel, Rank rank) { send(channel, Say::Leaving, Encoder().put(rank)); }
@@ -93,8 +55,7 @@ void send_goodbye(Channel& channel, const std::vector<Reach>& reached) {
   for (std::size_t i = 0; i < count; ++i) {
     const Reach& one = reached[i];
     body.put(one.communicator).put(one.next_run).put(static_cast<std::uint8_t>(one.failed));
-    put(body,
-        i < communicators_told ? one.last : Watched::Posted{.digest = 0, .text = {}, .history = one.last.history});
+    put(body, i < communicators_told ? one.last : Posted{.digest = 0, .text = {}, .history = one.last.history});
   }
   send(channel, Say::Goodbye, body);
 }
@@ -117,7 +78,7 @@ void send_ask(Channel& channel, const Ask& ask) {
 void send_answer(Channel& channel, const Answer& answer) {
   Encoder body;
   body.put(answer.inquiry).put(static_cast<std::uint8_t>(answer.posted.has_value()));
-  put(body, answer.posted.value_or(Watched::Posted()));
+  put(body, answer.posted.value_or(Posted()));
   send(channel, Say::Answer, body);
 }
 
@@ -161,7 +122,7 @@ std::optional<std::vector<Reach>> read_goodbye(const Frame& frame) {
     one.communicator = body.get<std::uint64_t>();
     one.next_run = body.get<std::uint32_t>();
     one.failed = body.get<std::uint8_t>() != 0;
-    one.last = get(body);
+    one.last = get_posted(body);
     reached.push_back(std::move(one));
   }
   return complete(body, std::move(reached));
@@ -204,7 +165,7 @@ std::optional<Answer> read_answer(const Frame& frame) {
   Answer answer;
   answer.inquiry = body.get<std::uint32_t>();
   const bool has_posted = body.get<std::uint8_t>() != 0;
-  Watched::Posted posted = get(body);
+  Posted posted = get_posted(body);
   if (has_posted) answer.posted = std::move(posted);
   return complete(body, std::move(answer));
 }

@@ -12,7 +12,6 @@
 namespace lacuna::runtime::watch_messages {
 
 inline constexpr std::size_t longest_text = 8192;  ///< longer ones are cut
-inline constexpr std::size_t longest_call = 400;   ///< of the text of a call that was posted
 inline constexpr std::size_t most_members = 65536;
 inline constexpr std::size_t longest_message = 1 << 19;  // a report with the members of a large communicator
 
@@ -39,7 +38,7 @@ struct Ask {
 
 struct Answer {
   std::uint32_t inquiry = 0;
-  std::optional<Watched::Posted> posted;
+  std::optional<Posted> posted;
 };
 
 /// How many messages a rank has sent to another.
@@ -72,10 +71,6 @@ void send_verdict(Channel& channel, const Verdict& verdict);
 void send_ask_sent(Channel& channel, Rank to);
 void send_sent(Channel& channel, const Sent& sent);
 void send_time(Channel& channel, Say kind, const Time& time);
-
-/// What a rank has posted, with the calls before it; and back, or nothing if the bytes are not well-formed.
-std::vector<std::byte> encode(const Watched::Posted& posted);
-std::optional<Watched::Posted> decode(std::span<const std::byte> bytes);
 
 /// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
 std::optional<Rank> read_leaving(const Frame& frame);

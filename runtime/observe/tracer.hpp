@@ -1,16 +1,22 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "runtime/engine/run.hpp"
+#include "runtime/graph/graph.hpp"
+#include "runtime/values/call.hpp"
+#include "runtime/values/clock.hpp"
+#include "runtime/values/run_kind.hpp"
+#include "runtime/values/status.hpp"
 
 namespace lacuna::runtime {
 
 /// What the calls, steps and waits of a rank did, and when. Memory is bounded: when it is full, later events are
-/// counted and dropped. Written by the executor under its lock, read when nothing moves any more.
+/// counted and dropped. The engine writes it under its lock. Others read it when nothing moves any more.
 class Tracer {
  public:
   enum class Kind : std::uint8_t {
@@ -42,13 +48,14 @@ class Tracer {
 
   Tracer(std::size_t capacity, const TimeSource& time) : capacity_(capacity), time_(time) { events_.reserve(capacity); }
 
-  void call_posted(Run& run);
-  void call_ended(const Run& run);
-  void step_started(const ActivePart& part, StepId step) { add(of_step(Kind::StepStarted, part, step)); }
-  void sent(const ActivePart& part, StepId step, std::size_t bytes, bool eager);
-  void step_ended(const ActivePart& part, StepId step);
-  /// By the calling thread, until now.
+  /// Notes an event, which happens now.
+  void add(Event event);
+  /// The calling thread has waited since `begin`, in ticks.
   void waited(std::uint64_t begin);
+  /// Numbers a call that is about to be posted.
+  std::uint32_t number_call() { return calls_++; }
+  /// Where this name stands in names(). It is put there if it is new.
+  std::uint32_t index_of(std::string_view name);
 
   /// In the order of their ticks, but for the waits, which stand at their end.
   const std::vector<Event>& events() const { return events_; }
@@ -57,10 +64,6 @@ class Tracer {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
-  std::uint32_t index_of(const ActivePart& part, const Step& step);
-  Event of_step(Kind kind, const ActivePart& part, StepId step);
-  void add(Event event);
-
   const std::size_t capacity_;
   const TimeSource time_;
   std::vector<Event> events_;

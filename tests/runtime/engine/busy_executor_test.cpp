@@ -86,7 +86,7 @@ TEST(BusyExecutor, TellsTheWatchWhatWasPostedWhileItsLockIsHeld) {
   const std::vector<float> input(4, 1);
   std::vector<float> output(4);
   must_post(rank.communicator, allreduce_call(input, output));
-  std::future<std::optional<runtime::Watched::Posted>> told;
+  std::future<std::optional<runtime::Posted>> told;
   {
     const runtime::Executor::Lock lock(rank.executor);
     told = std::async(std::launch::async, [&] { return rank.executor.posted(LoneRank::id, 0); });

@@ -37,7 +37,7 @@ TEST(FewThreads, AWatchWithoutItsThreadsSaysSo) {
     std::thread second([&] { other = runtime::enter(1, 2, port.store(), 10s); });
     runtime::Membership own = runtime::enter(0, 2, port.store(), 10s);
     second.join();
-    runtime::Client client;
+    runtime::WatchedProcess client;
     if (!allow_no_thread()) return say("skipped");
     say(runtime::Watch::start(own, client).status().to_string());
   });

@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "runtime/communicator/run_table.hpp"
 #include "runtime/engine/matching.hpp"
+#include "runtime/engine/run_table.hpp"
 
 namespace lacuna::test {
 namespace {

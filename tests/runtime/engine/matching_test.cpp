@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/communicator/run_table.hpp"
+#include "runtime/engine/run_table.hpp"
 
 namespace lacuna::test {
 namespace {

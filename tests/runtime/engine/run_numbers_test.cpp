@@ -138,9 +138,9 @@ TEST(RunNumbers, AMismatchIsFoundOverTheWrap) {
 }
 
 using runtime::Account;
-using runtime::Client;
 using runtime::Local;
 using runtime::Trouble;
+using runtime::WatchedProcess;
 using Kind = runtime::Trouble::Kind;
 
 TEST(RunNumbers, ALeaverHadPostedTheCallsBeforeItsNextOneOverTheWrap) {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "runtime/job/watch_messages.hpp"
+#include "runtime/engine/posted.hpp"
 #include "tests/support/ranks.hpp"
 
 // What the members of a communicator tell each other where rank 0 of the job has left.
@@ -90,16 +90,16 @@ TEST(Statements, ARankWhoseCommunicatorHasFailedStillAnswers) {
 }
 
 TEST(Statements, BytesThatAreNoStatementAreNone) {
-  runtime::Watched::Posted posted{.digest = 1, .text = "barrier", .history = 2};
+  runtime::Posted posted{.digest = 1, .text = "barrier", .history = 2};
   posted.before.push_back({.digest = 3, .text = "barrier", .history = 4});
-  const auto bytes = runtime::watch_messages::encode(posted);
-  const auto back = runtime::watch_messages::decode(bytes);
+  const auto bytes = runtime::encode(posted);
+  const auto back = runtime::decode_posted(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->text, "barrier");
   ASSERT_EQ(back->before.size(), 1u);
   EXPECT_EQ(back->before[0].history, 4u);
   for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_FALSE(runtime::watch_messages::decode(std::span(bytes).first(length))) << length;
+    EXPECT_FALSE(runtime::decode_posted(std::span(bytes).first(length))) << length;
   }
 }
 

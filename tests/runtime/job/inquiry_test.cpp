@@ -37,13 +37,13 @@ TEST(Judge, RanksOutsideTheCommunicatorDoNotCount) {
   Trouble expired = trouble(Kind::Expired, 3, "waits");
   expired.members = {3, 1};
   std::vector<Account> accounts(4, Account{.state = Account::State::LeftBefore, .posted = {}});
-  accounts[1] = account_of(Watched::Posted{.digest = 5, .text = "barrier"});
+  accounts[1] = account_of(Posted{.digest = 5, .text = "barrier"});
   accounts[3] = account_of(std::nullopt);
   EXPECT_EQ(judge(expired, 1, accounts)->to_string(),
             "timed out: call 3 of ranks 1, 3 ran out of time on rank 1: waits; rank 3 has not posted it");
   expired.kind = Kind::Stalled;
   EXPECT_FALSE(judge(expired, 1, accounts));
-  accounts[0] = account_of(Watched::Posted{.digest = 6, .text = "broadcast"});
+  accounts[0] = account_of(Posted{.digest = 6, .text = "broadcast"});
   EXPECT_FALSE(judge(expired, 1, accounts));
 }
 
@@ -58,8 +58,8 @@ TEST(Throttle, LetsACallThroughOncePerInterval) {
 
 TEST(Judge, ACallWhoseDigestIsForgottenDiffersFromNone) {
   std::vector<Account> accounts(2);
-  accounts[0] = account_of(Watched::Posted{.digest = 0, .text = ""});
-  accounts[1] = account_of(Watched::Posted{.digest = 5, .text = "barrier"});
+  accounts[0] = account_of(Posted{.digest = 0, .text = ""});
+  accounts[1] = account_of(Posted{.digest = 5, .text = "barrier"});
   EXPECT_FALSE(judge(trouble(Kind::Stalled, 1), 0, accounts));
 }
 

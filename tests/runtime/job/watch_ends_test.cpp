@@ -28,13 +28,13 @@ TEST(WatchEnds, AVerdictOnACommunicatorReachesItsMembersAndTheJobGoesOn) {
     while (job.clients[rank].verdicts() < 2 && Clock::now() < until) std::this_thread::sleep_for(1ms);
     EXPECT_EQ(job.clients[rank].all_verdicts(), (std::vector<std::string>{verdict, other}));
   }
-  for (const Client& client : job.clients) EXPECT_FALSE(client.has_failed());
+  for (const WatchedProcess& client : job.clients) EXPECT_FALSE(client.has_failed());
 }
 
 TEST(WatchEnds, ADeathStillEndsTheJobAfterAVerdictOnACommunicator) {
   Local job(3);
   job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
-  for (Client& client : job.clients) EXPECT_NE(client.verdict(), "(none)");
+  for (WatchedProcess& client : job.clients) EXPECT_NE(client.verdict(), "(none)");
   job.watches[2].reset();
   for (std::size_t rank : {0, 1}) {
     EXPECT_TRUE(job.clients[rank].released());
@@ -47,7 +47,7 @@ TEST(WatchEnds, ADeathStillEndsTheJobAfterAVerdictOnACommunicator) {
 TEST(WatchEnds, MembersOfAFailedCommunicatorAreMadeToLetGo) {
   Local job(3);
   job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
-  for (const Client& client : job.clients) {
+  for (const WatchedProcess& client : job.clients) {
     const auto until = Clock::now() + 10s;
     while (client.helps() < 3 && Clock::now() < until) std::this_thread::sleep_for(1ms);
     EXPECT_GE(client.helps(), 3);
@@ -107,7 +107,7 @@ TEST(WatchEnds, AMessageLongerThanAnyOfTheWatchEndsTheJob) {
     std::thread other([&] { memberships[1] = enter(1, 2, port.store(), 10s); });
     memberships[0] = enter(0, 2, port.store(), 10s);
     other.join();
-    Client client;
+    WatchedProcess client;
     const auto watch = *Watch::start(memberships[0], client, {});
     Channel& channel = memberships[1].star[0];
     channel.send(0, std::vector<std::byte>(watch_messages::longest_message + more));
@@ -129,7 +129,7 @@ TEST(WatchEnds, OneReportOfACommunicatorThatFailsIsEnough) {
   EXPECT_EQ(job.clients[1].verdict().substr(0, 34), "timed out: call 0 ran out of time ");
   job.clients[2].answer(true);
   EXPECT_EQ(job.clients[2].verdict(), job.clients[1].verdict());
-  for (const Client& client : job.clients) EXPECT_FALSE(client.has_failed());
+  for (const WatchedProcess& client : job.clients) EXPECT_FALSE(client.has_failed());
 }
 
 TEST(WatchEnds, ATroubleThatRankZeroHasNoRoomForIsDecidedAtOnce) {

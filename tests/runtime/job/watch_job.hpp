@@ -17,7 +17,7 @@
 namespace lacuna::runtime {
 
 /// A process's runtime as the watch sees it.
-class Client : public Watched {
+class WatchedProcess : public Watched {
  public:
   std::optional<Posted> posted(std::uint64_t, std::uint32_t run) override {
     std::unique_lock lock(mutex_);
@@ -166,7 +166,7 @@ class Local {
   }
 
   void post_everywhere(std::uint32_t run) {
-    for (Client& client : clients) client.post(run, 7, "barrier");
+    for (WatchedProcess& client : clients) client.post(run, 7, "barrier");
   }
   void leave(std::size_t rank, std::uint32_t next_run) {
     watches[rank]->leave({{.communicator = 1, .next_run = next_run}});
@@ -183,14 +183,14 @@ class Local {
   }
   void expect_no_verdict(std::chrono::milliseconds within = std::chrono::milliseconds(300)) {
     std::this_thread::sleep_for(within);
-    for (Client& client : clients) EXPECT_EQ(client.verdict(std::chrono::milliseconds(0)), "(none)");
+    for (WatchedProcess& client : clients) EXPECT_EQ(client.verdict(std::chrono::milliseconds(0)), "(none)");
   }
 
  private:
   test::ReservedPort port_;
 
  public:
-  std::vector<Client> clients;
+  std::vector<WatchedProcess> clients;
   std::vector<std::unique_ptr<Watch>> watches;
 };
 

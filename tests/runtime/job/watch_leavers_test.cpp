@@ -85,7 +85,7 @@ TEST(WatchOfThreads, AfterAVerdictARankLeavesWhenAllHaveStopped) {
 TEST(WatchOfThreads, ALeavingRankIsHeardByThoseWhoseCallersAreElsewhere) {
   for (std::size_t leaver : {0, 2}) {
     Local job(3);
-    for (Client& client : job.clients) EXPECT_EQ(client.helps(), 0);
+    for (WatchedProcess& client : job.clients) EXPECT_EQ(client.helps(), 0);
     job.watches[leaver]->leave({});
     for (std::size_t rank = 0; rank < 3; ++rank) {
       const auto until = Clock::now() + 10s;
@@ -125,7 +125,7 @@ TEST(WatchOfThreads, DestructionIsPromptAlsoWhenAPeerDoesNotAnswerTheGoodbye) {
   std::thread other([&] { peer = enter(1, 2, port.store(), 10s); });
   Membership membership = enter(0, 2, port.store(), 10s);
   other.join();
-  Client client;
+  WatchedProcess client;
   auto watch = *Watch::start(membership, client);
   const auto begin = Clock::now();
   watch->leave({});

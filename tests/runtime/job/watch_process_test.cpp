@@ -21,7 +21,7 @@ class Processes {
   explicit Processes(Rank size, Rank reporter = -1) {
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.emplace_back([=, this](const Process::Say& say) {
-        Client client;
+        WatchedProcess client;
         Membership membership = enter(rank, size, port_.store(), silence);
         const auto watch = *Watch::start(membership, client, {.gather = 150ms, .fallback = 300ms});
         say("ready");

@@ -18,7 +18,7 @@ TEST(WatchSilence, AStoppedRankIsGivenTheWholeTimeAndNotMuchMore) {
     std::vector<Process> ranks;
     for (Rank rank : {0, 1}) {
       ranks.emplace_back([&, rank](const Process::Say& say) {
-        Client client;
+        WatchedProcess client;
         Membership membership = enter(rank, 2, port.store(), silence);
         const auto watch = *Watch::start(membership, client);
         say("ready");

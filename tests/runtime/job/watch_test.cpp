@@ -28,7 +28,7 @@ TEST(WatchOfThreads, TheDeathOfRankZeroIsNoticedByAllOthers) {
 
 TEST(WatchOfThreads, AMismatchNamesBothSidesOnAllRanks) {
   Local job(4);
-  for (Client& client : job.clients) client.post(17, 100, "allreduce ring f32 sum count 1000");
+  for (WatchedProcess& client : job.clients) client.post(17, 100, "allreduce ring f32 sum count 1000");
   job.clients[2].post(17, 101, "allreduce ring f32 sum count 999");
   job.watches[3]->report(trouble(Kind::Mismatch, 17));
   job.expect_verdict_everywhere(
@@ -88,7 +88,7 @@ TEST(WatchOfThreads, RepeatedStallsOfOneCallAreLookedAtOncePerInterval) {
     for (int i = 0; i < 1000; ++i) watch->report(trouble(Kind::Stalled, 3));
     job.expect_no_verdict(50ms);
   }
-  for (Client& client : job.clients) EXPECT_EQ(client.questions(), 1);
+  for (WatchedProcess& client : job.clients) EXPECT_EQ(client.questions(), 1);
 }
 
 TEST(WatchOfThreads, AnExpiryDuringAStallIsNotThrottled) {
@@ -127,7 +127,7 @@ TEST(WatchOfThreads, OfManyTroublesTheFirstVerdictIsTheOnlyOne) {
   const std::string verdict = job.clients[0].verdict();
   job.expect_verdict_everywhere(verdict);
   std::this_thread::sleep_for(50ms);
-  for (const Client& client : job.clients) EXPECT_EQ(client.verdicts(), 1u);
+  for (const WatchedProcess& client : job.clients) EXPECT_EQ(client.verdicts(), 1u);
 }
 
 TEST(WatchOfThreads, NobodyIsReleasedBeforeAllHaveStopped) {
@@ -202,7 +202,7 @@ TEST(WatchOfThreads, AJobOfOneRankHasNoThreadUntilSomethingIsReported) {
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) count += entry.exists() ? 1 : 0;
     return count;
   };
-  Client client;
+  WatchedProcess client;
   Membership membership = enter(0, 1, "", 10s);
   const std::size_t before = threads();
   const auto watch = *Watch::start(membership, client);
@@ -218,7 +218,7 @@ TEST(WatchOfThreads, AMessageThatStallsIsNobodysTroubleWhileItsPeerIsThere) {
   }
   job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
   job.expect_verdict_everywhere("timed out: call 3 ran out of time on rank 1: barrier; ranks 0-3 have not posted it");
-  for (const Client& client : job.clients) EXPECT_EQ(client.questions(), 1);  // about the call
+  for (const WatchedProcess& client : job.clients) EXPECT_EQ(client.questions(), 1);  // about the call
 }
 
 TEST(WatchOfThreads, NobodyIsAskedAboutAMessageThatExpires) {

@@ -1,4 +1,4 @@
-#include "runtime/communicator/run_table.hpp"
+#include "runtime/engine/run_table.hpp"
 
 #include <gtest/gtest.h>
 

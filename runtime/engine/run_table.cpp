@@ -1,10 +1,10 @@
-#include "runtime/communicator/run_table.hpp"
+#include "runtime/engine/run_table.hpp"
 
 #include <fmt/format.h>
 
 #include <bit>
 
-#include "runtime/job/agreement.hpp"
+#include "runtime/engine/posted.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
@@ -132,16 +132,16 @@ std::string RunTable::text_of(const CollectiveRun& run) const {
   return text + waits_for_send;
 }
 
-Watched::Posted RunTable::told(std::uint32_t number) const {
+Posted RunTable::told(std::uint32_t number) const {
   const Record* record = record_of(number);
   if (!record) return {};
   return {.digest = record->digest, .text = text_of(*record), .history = record->history};
 }
 
-std::optional<Watched::Posted> RunTable::posted(std::uint32_t number) const {
+std::optional<Posted> RunTable::posted(std::uint32_t number) const {
   const std::lock_guard lock(told_);
   if (!comes_before(number, next_run_)) return std::nullopt;
-  Watched::Posted posted = told(number);
+  Posted posted = told(number);
   for (std::uint32_t back = 1; back < calls_told && record_of(number - back); ++back) {
     posted.before.push_back(told(number - back));
   }

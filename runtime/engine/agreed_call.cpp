@@ -1,4 +1,4 @@
-#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/engine/agreed_call.hpp"
 
 #include <fmt/format.h>
 

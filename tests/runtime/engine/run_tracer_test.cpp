@@ -1,4 +1,4 @@
-#include "runtime/observe/tracer.hpp"
+#include "runtime/engine/run_tracer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/communicator/agreed_call.hpp"
+#include "runtime/engine/agreed_call.hpp"
+#include "runtime/engine/posted.hpp"
 #include "runtime/engine/run.hpp"
-#include "runtime/job/watch.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/status.hpp"
 
@@ -67,10 +67,10 @@ class RunTable {
     return !record || part < record->call.parts;
   }
   /// What was posted under this number. Its digest is 0 if that is forgotten.
-  Watched::Posted told(std::uint32_t number) const;
+  Posted told(std::uint32_t number) const;
   /// The same, with a digest of all calls up to this one; nothing if no such call was posted. Waits for a short mutex
   /// only.
-  std::optional<Watched::Posted> posted(std::uint32_t number) const;
+  std::optional<Posted> posted(std::uint32_t number) const;
   /// What an unfinished call asks for, and what it waits for.
   std::string text_of(const CollectiveRun& run) const;
 
