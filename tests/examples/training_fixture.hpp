@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/skip/skip.hpp"
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/random.hpp"
 #include "tests/examples/idx_fixture.hpp"
 

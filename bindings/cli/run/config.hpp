@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bindings/cli/run/config_section.hpp"
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "bindings/workload/workload.hpp"
 
 namespace lacuna::cli {
 

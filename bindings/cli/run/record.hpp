@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 
 namespace lacuna::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bindings/cli/run/config_section.hpp"
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 
 namespace lacuna::cli {
 

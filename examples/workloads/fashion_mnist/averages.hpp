@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/xi.hpp"
 
 namespace lacuna::workloads {

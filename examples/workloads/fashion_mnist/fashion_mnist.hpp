@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/batches.hpp"
 
 namespace lacuna::workloads {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/loss.hpp"
 
 namespace lacuna::workloads {

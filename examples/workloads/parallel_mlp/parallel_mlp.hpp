@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "bindings/cli/run/workload.hpp"
+#include "bindings/workload/workload.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "examples/workloads/parallel_mlp/grid.hpp"
 
