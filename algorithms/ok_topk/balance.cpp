@@ -60,7 +60,7 @@ List share_of(const KernelCall& call, const Blocks& blocks, Rank rank) {
 
 /// Packs the share of the rank at distance given[0]. The message is empty if that rank gets nothing of the own block.
 Status pack_share(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
   const Blocks blocks(call.reads[0], call.part);
   const List share = share_of(call, blocks, sparse::rank_at(call.part, call.given[0]));
   call.defines[0] = 0;

@@ -22,7 +22,7 @@ kernels::EntriesList room_of(const Extent& places, const Extent& values, std::si
 
 /// Selects the block from the sums. uses[0] is how many sums there are, uses[1] how many are to be in the block.
 Status cut_block(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const List sums = List::of(call.reads[0], call.reads[1], call.uses[0]);
   const Cut cut = sparse::cut_of_largest({sums.dtype, sums.values, sums.count}, call.uses[1], call.writes[2]);
   call.defines[0] = 0;
@@ -31,7 +31,7 @@ Status cut_block(const KernelCall& call) {
 }
 
 Status pack_block(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
   const Range range = sparse::range_of(call.reads[0], call.part.position);
   const List block = List::of(call.reads[1], call.reads[2], call.uses[0]);
   call.defines[0] = sparse::write_message(call, block.in(range), range, call.writes[0].data);
@@ -74,13 +74,13 @@ Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out
 }
 
 Status place_largest(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::merge_time);
   sparse::OutputWriter out(call, call.writes[result]);
   const auto all = all_entries(call, out);
   if (!all) return all.status();
   const Cut cut =
       sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
-  report(call, Measure::GlobalThreshold, threshold_of(all->dtype, cut));
+  report(call, measure::global_threshold, threshold_of(all->dtype, cut));
   std::uint64_t taken = 0;
   backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
                  {all->dtype, nullptr, 0}, &taken);

@@ -21,16 +21,9 @@ constexpr Option options[] = {
 #undef LACUNA_OPTION
 };
 
-/// Those of all sparse methods, then those of ok::Measure.
-constexpr auto numbers = [] {
-  std::array<std::string_view, sparse::measure_names.size() + 4> names{};
-  std::copy(sparse::measure_names.begin(), sparse::measure_names.end(), names.begin());
-  names[static_cast<std::size_t>(ok::Measure::GlobalThreshold)] = "global_threshold";
-  names[static_cast<std::size_t>(ok::Measure::LargestBlock)] = "largest_block";
-  names[static_cast<std::size_t>(ok::Measure::Balanced)] = "balanced";
-  names[static_cast<std::size_t>(ok::Measure::BoundWords)] = "bound_words";
-  return names;
-}();
+constexpr auto measures =
+    joined(sparse::measures, std::array{&ok::measure::global_threshold, &ok::measure::largest_block,
+                                        &ok::measure::balanced, &ok::measure::bound_words});
 
 constexpr std::string_view outcomes[] = {"dense", "sparse"};
 constexpr std::string_view examples[] = {"density=0.1",
@@ -60,7 +53,7 @@ const Method ok_topk_method = {
     .name = "ok_topk",
     .summary = "the largest sums of the largest elements, for a volume that does not grow with the ranks",
     .options = options,
-    .numbers = numbers,
+    .measures = measures,
     .outcomes = outcomes,
     .algorithms = algorithms,
     .examples = examples,

@@ -30,7 +30,7 @@ std::span<std::uint64_t> numbers_in(const Extent& extent) {
 }
 
 Status offer(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const Extent& values = call.reads[0];
   make_offer(values.dtype, values.data, call.uses[0], words_in(call.writes[1]), words_in(call.writes[0]),
              entries_asked(call.part), call.part.size);
@@ -62,7 +62,7 @@ Status share_out_sums(const KernelCall& call) {
   call.defines[0] = 0;
   for (std::uint64_t quota : quotas) call.defines[0] += quota;
   call.defines[1] = *std::max_element(quotas.begin(), quotas.end());
-  report(call, Measure::GlobalThreshold, number_of_offered(call.part.call.dtype, least));
+  report(call, measure::global_threshold, number_of_offered(call.part.call.dtype, least));
   return {};
 }
 

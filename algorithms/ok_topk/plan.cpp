@@ -95,9 +95,8 @@ void plan(const PlanRequest& request, Plan& plan) {
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = true;
-  plan.numbers[static_cast<std::size_t>(sparse::Measure::Asked)] = static_cast<double>(entries);
-  plan.numbers[static_cast<std::size_t>(Measure::BoundWords)] =
-      6 * static_cast<double>(entries) * (size - 1) / static_cast<double>(size);
+  plan.measures.tell(sparse::measure::asked, static_cast<double>(entries));
+  plan.measures.tell(measure::bound_words, 6 * static_cast<double>(entries) * (size - 1) / static_cast<double>(size));
 }
 
 /// Decides by two values: the entries of all blocks together, and those of the largest.

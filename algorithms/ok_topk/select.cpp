@@ -17,7 +17,7 @@ kernels::FeedBack feed_back_of(const PartView& part) { return {.momentum = optio
 /// Finds the cut. If given[0] is not 0 all ranks select exactly, and the cut takes k elements. Otherwise it takes all
 /// elements above the threshold, even if this rank has to compute its threshold anew.
 Status find_cut(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const sparse::Accumulator from(call, call.reads);
   const Extent& kept = from.rest()[0];
   const std::span<const Extent> rooms = from.rest().subspan(1);
@@ -42,7 +42,7 @@ Status find_cut(const KernelCall& call) {
   call.defines[0] = cut.above;
   call.defines[1] = cut.ties;
   call.defines[2] = added;
-  report(call, sparse::Measure::Threshold, kernels::number_of_magnitude(dtype, cut.above));
+  report(call, sparse::measure::threshold, kernels::number_of_magnitude(dtype, cut.above));
   return {};
 }
 
@@ -95,7 +95,7 @@ std::uint64_t append_largest(const KernelCall& call, const Rooms& rooms, const R
 /// as where that begins and ends. If there is no room for all that is above the threshold, it takes the largest only,
 /// so that the first ranges leave room for the others.
 List take_from(const KernelCall& call, const Range& range) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const Rooms rooms(call);
   const std::uint64_t begin = call.uses.size() > 3 ? call.uses[3] : 0;
   std::uint64_t end = append(call, rooms, range, begin);
@@ -117,7 +117,7 @@ Status take_of_range(const KernelCall& call) {
   const Range range = sparse::range_of(call.reads[1], sparse::rank_at(call.part, call.given[0]));
   const List taken = take_from(call, range);
   if (call.given[0] == 0) return {};
-  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
   call.defines[2] = sparse::write_message(call, taken.in(range), range, call.writes.back().data);
   return {};
 }

@@ -60,7 +60,7 @@ std::uint64_t find_in_result(const KernelCall& call, const List& mine, std::span
 
 /// given[0]: was the selection exact? given[1]: have blocks been balanced?
 Status settle_run(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const sparse::Accumulator from(call, {});
   const std::span<const Extent> rooms = from.rest();
   const List mine{.places = reinterpret_cast<std::uint32_t*>(call.reads[1].data), .count = call.uses[0]};
@@ -69,8 +69,8 @@ Status settle_run(const KernelCall& call) {
                 options_of(call.part.call).masking);
   call.counted.contributed += contributed;
   call.counted.kept += sparse::places_of(call.part) - contributed;
-  report(call, Measure::LargestBlock, static_cast<double>(call.uses[1]));
-  report(call, Measure::Balanced, static_cast<double>(call.given[1]));
+  report(call, measure::largest_block, static_cast<double>(call.uses[1]));
+  report(call, measure::balanced, static_cast<double>(call.given[1]));
   move_threshold(call, call.reads[2], contributed, rooms);
   return {};
 }

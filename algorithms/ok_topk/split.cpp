@@ -12,7 +12,7 @@ using Taken = Selecting::Taken;
 
 /// Packs what the whole selection has in the range of the rank at distance given[0].
 Status pack_range(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
   const Range range = sparse::range_of(call.reads[0], sparse::rank_at(call.part, call.given[0]));
   const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
   call.defines[0] = sparse::write_message(call, mine.in(range), range, call.writes[0].data);
@@ -42,7 +42,7 @@ struct Bucket {
 /// Adds messages to the sum, which has uses.front() entries. The messages are those of the ranks before the own one,
 /// the nearest first. The last step also adds the own entries, from uses.end()[-2] to uses.end()[-1].
 Status add_bucket(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::merge_time);
   const Bucket bucket(call);
   const Range range = sparse::range_of(call.reads[0], call.part.position);
   std::span<const Extent> messages = call.reads.subspan(1);

@@ -15,9 +15,8 @@ inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
 }
 
 /// Adds a value to the report, but no infinity and no NaN: a counter that has added up one of these keeps it for ever.
-template <class AnyMeasure>
-void report(const KernelCall& call, AnyMeasure measure, double value) {
-  if (std::isfinite(value)) call.counted.numbers[static_cast<std::size_t>(measure)] += value;
+inline void report(const KernelCall& call, const Measure& measure, double value) {
+  if (std::isfinite(value)) call.counted.measures.tell(measure, value);
 }
 
 }  // namespace lacuna::ok

@@ -39,13 +39,20 @@ std::size_t words_of_partition(std::size_t places);
 /// k: how many elements each rank is to send, and the result is to have.
 std::size_t entries_asked(const Call& call, Rank size);
 
-/// What it reports beside sparse::Measure. Kernels count the first three.
-enum class Measure : std::size_t {
-  GlobalThreshold = sparse::measure_names.size(),  ///< no sum of the result is smaller
-  LargestBlock,                                    ///< the most entries that one range has brought to the result
-  Balanced,                                        ///< 1 if blocks were balanced, else 0
-  BoundWords,                                      ///< 6k(P-1)/P
-};
+/// What it reports beside the measures of all sparse methods.
+namespace measure {
+inline constexpr Measure global_threshold = {
+    .name = "global_threshold", .help = "no sum of the result is smaller", .unit = Unit::Magnitude};
+inline constexpr Measure largest_block = {.name = "largest_block",
+                                          .help = "the most entries that one range has brought to the result",
+                                          .unit = Unit::Entries};
+inline constexpr Measure balanced = {
+    .name = "balanced", .help = "calls whose blocks were made equally long", .unit = Unit::Calls};
+inline constexpr Measure bound_words = {.name = "bound_words",
+                                        .help = "6k(P-1)/P, which bounds what a rank sends",
+                                        .unit = Unit::Words,
+                                        .by = CountedBy::Plan};
+}  // namespace measure
 
 // The steps of the paper's algorithm 1. The numbers in brackets are its lines.
 

@@ -22,7 +22,7 @@ std::size_t most_landed(const PartView& part) { return std::max(packed_bytes(par
 constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
 
 Status pack_all(const KernelCall& call) {
-  const Stopwatch watch(call, Measure::PackSeconds);
+  const Stopwatch watch(call, measure::pack_time);
   const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
   std::size_t begin = 0;
   for (std::size_t distance = 0; distance < call.defines.size() / 2; ++distance) {
@@ -36,7 +36,7 @@ Status pack_all(const KernelCall& call) {
 }
 
 Status pack_all_as_one(const KernelCall& call) {
-  const Stopwatch watch(call, Measure::PackSeconds);
+  const Stopwatch watch(call, measure::pack_time);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
   call.defines[0] = write_message(call, mine.all(), all_places(call.part), call.writes[0].data);
   return {};
@@ -60,7 +60,7 @@ Status merge_range(const KernelCall& call) {
 
 /// Of messages that begin with the call's read `first`.
 Status sum_views(const KernelCall& call, std::size_t first, const Range& range, Scale scale) {
-  const Stopwatch watch(call, Measure::MergeSeconds);
+  const Stopwatch watch(call, measure::merge_time);
   OutputWriter out(call, call.writes.front());
   Views views = out.views(range, call.reads.size() - first);
   if (Status sound = add_messages(call, first, range, views); !sound) return sound;
@@ -87,7 +87,7 @@ Status place(const KernelCall& call, OutputWriter& out, const Extent& message, R
 
 /// Of each rank, in order, the message that stands in the call's reads from `first` on, by distance.
 Status place_each(const KernelCall& call, std::size_t first, auto range_of_rank, auto begin_of_rank) {
-  const Stopwatch watch(call, Measure::MergeSeconds);
+  const Stopwatch watch(call, measure::merge_time);
   OutputWriter out(call, call.writes.front());
   for (Rank from = 0; from < call.part.size; ++from) {
     const Extent& message = call.reads[first + distance_to(call.part, from)];
@@ -110,7 +110,7 @@ Status place_blocks(const KernelCall& call) {
 
 /// Of rank given[0], piece given[1] and those behind it, of given[2].
 Status place_some(const KernelCall& call) {
-  const Stopwatch watch(call, Measure::MergeSeconds);
+  const Stopwatch watch(call, measure::merge_time);
   OutputWriter out(call, call.writes.front());
   const auto start = piece_range(call.part, call.given[1], call.given[2]).begin;
   for (std::size_t i = 0; i < call.reads.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "runtime/graph/builder.hpp"
 #include "runtime/graph/plan.hpp"
+#include "runtime/values/measure.hpp"
 
 namespace lacuna {
 
@@ -30,17 +31,28 @@ enum Flag : int {
 inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
 inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
 
-/// What sparse methods report, first; kernels count all but the first.
-enum class Measure : std::size_t {
-  Asked = 0,          ///< entries that each rank was to send
-  Threshold = 1,      ///< magnitude above which it took them
-  Result = 2,         ///< entries of the result
-  SelectSeconds = 3,  ///< of kernels, likewise below
-  PackSeconds = 4,    ///< of putting entries into messages
-  MergeSeconds = 5,   ///< of adding those of messages
-};
-inline constexpr std::array<std::string_view, 6> measure_names = {"entries_asked", "threshold", "entries_result",
-                                                                  "select_s",      "pack_s",    "merge_s"};
+/// What all sparse methods report.
+namespace measure {
+inline constexpr Measure asked = {.name = "entries_asked",
+                                  .help = "entries that each rank was to send",
+                                  .unit = Unit::Entries,
+                                  .by = CountedBy::Plan,
+                                  .role = MeasureRole::Asked};
+inline constexpr Measure threshold = {
+    .name = "threshold", .help = "magnitude above which a rank has taken them", .unit = Unit::Magnitude};
+inline constexpr Measure result = {.name = "entries_result",
+                                   .help = "elements of the result that are not zero",
+                                   .unit = Unit::Entries,
+                                   .role = MeasureRole::Result};
+inline constexpr Measure select_time = {
+    .name = "select", .help = "time in which kernels chose what is sent", .unit = Unit::Seconds};
+inline constexpr Measure pack_time = {
+    .name = "pack", .help = "time in which kernels wrote messages", .unit = Unit::Seconds};
+inline constexpr Measure merge_time = {
+    .name = "merge", .help = "time in which kernels added up messages", .unit = Unit::Seconds};
+}  // namespace measure
+inline constexpr std::array measures = {&measure::asked,       &measure::threshold, &measure::result,
+                                        &measure::select_time, &measure::pack_time, &measure::merge_time};
 
 /// The array of the state that holds momentum.
 inline constexpr std::string_view velocity_array = "velocity";

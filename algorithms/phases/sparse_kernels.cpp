@@ -194,11 +194,11 @@ Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale
 
 Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale) {
   Result<List> list = [&] {
-    const Stopwatch watch(call, Measure::MergeSeconds);
+    const Stopwatch watch(call, measure::merge_time);
     return merged_list(call, views, scale);
   }();
   if (!list) return list.status();
-  const Stopwatch watch(call, Measure::PackSeconds);
+  const Stopwatch watch(call, measure::pack_time);
   call.defines[0] = write_message(call, list->all(), range, call.writes[merged_message].data);
   return {};
 }
@@ -226,7 +226,7 @@ void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
 }
 
 Status OutputWriter::end() {
-  call_.counted.numbers[static_cast<std::size_t>(Measure::Result)] += static_cast<double>(entries_);
+  call_.counted.measures.tell(measure::result, static_cast<double>(entries_));
   if (!listed_) return {};
   const OutputEntries& asked = call_.part.call.output_entries;
   *asked.count = entries_;

@@ -46,17 +46,19 @@ std::size_t distance_to(const PartView& part, Rank rank);
 /// The rank so many positions after the own one.
 Rank rank_at(const PartView& part, std::int64_t distance);
 
-/// Adds the time of its life to a measure of the call.
+/// Tells the time of its life to a measure of the call.
 class Stopwatch {
  public:
-  Stopwatch(const KernelCall& call, Measure measure)
-      : seconds_(call.counted.numbers[static_cast<std::size_t>(measure)]) {}
-  ~Stopwatch() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Stopwatch(const KernelCall& call, const Measure& measure) : measures_(call.counted.measures), measure_(measure) {}
+  ~Stopwatch() {
+    measures_.tell(measure_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+  }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
-  double& seconds_;
+  MeasureValues& measures_;
+  const Measure& measure_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

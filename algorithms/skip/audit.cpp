@@ -66,8 +66,8 @@ Status compare(const KernelCall& call) {
   if (kernels::load_number(Dtype::F64, last, 0) < values[0]) std::memcpy(last, values.data(), sizeof values);
   lock.unlock();
   if (!std::isfinite(audit.relative_error)) return {};
-  call.counted.numbers[static_cast<std::size_t>(SkipNumber::Audits)] = 1;
-  call.counted.numbers[static_cast<std::size_t>(SkipNumber::AuditError)] = audit.relative_error;
+  call.counted.measures.tell(skip_measure::audits, 1);
+  call.counted.measures.tell(skip_measure::audit_error, audit.relative_error);
   return {};
 }
 

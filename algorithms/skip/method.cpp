@@ -1,3 +1,4 @@
+#include <array>
 #include <utility>
 
 #include "algorithms/skip/importance.hpp"
@@ -20,8 +21,9 @@ constexpr Option options[] = {
 #undef LACUNA_OPTION
 };
 
-constexpr std::string_view numbers[] = {"steps",          "gather_steps", "protected_parts",
-                                        "measured_parts", "audits",       "audit_error"};
+constexpr std::array measures = {&skip_measure::steps,           &skip_measure::gather_steps,
+                                 &skip_measure::protected_parts, &skip_measure::measured_parts,
+                                 &skip_measure::audits,          &skip_measure::audit_error};
 constexpr std::string_view examples[] = {"steps=1",
                                          "steps=1,mode=random",
                                          "steps=2,mode=shuffled,scale=renormalised",
@@ -52,7 +54,7 @@ const Method skip_method = {
     .name = "skip",
     .summary = "SkipReduce: rounds of a reduction left out, at random or selectively",
     .options = options,
-    .numbers = numbers,
+    .measures = measures,
     .outcomes = outcomes,
     .algorithms = skip_algorithms,
     .examples = examples,

@@ -55,7 +55,10 @@ bool leaves_out(const PartPlan& part) {
   return part.structure.numbers[rounds_left_out] > 0 || part.structure.numbers[gather_rounds_left_out] > 0;
 }
 
-double& number_of(Plan& plan, SkipNumber number) { return plan.numbers[static_cast<std::size_t>(number)]; }
+std::ptrdiff_t parts_of(const Plan& plan, SkipOutcome outcome) {
+  return std::count_if(plan.parts.begin(), plan.parts.end(),
+                       [outcome](const PartPlan& part) { return part.outcome == static_cast<int>(outcome); });
+}
 
 /// What holds of parts that are not dense.
 PartPlan skipped_part(const PlanRequest& request) {
@@ -154,22 +157,21 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Skip& skip = skip_of(call);
   PartPlan skipped = skipped_part(request);
-  number_of(plan, SkipNumber::Steps) = skipped.structure.numbers[rounds_left_out];
-  number_of(plan, SkipNumber::GatherSteps) = skipped.structure.numbers[gather_rounds_left_out];
+  plan.measures.tell(skip_measure::steps, skipped.structure.numbers[rounds_left_out]);
+  plan.measures.tell(skip_measure::gather_steps, skipped.structure.numbers[gather_rounds_left_out]);
   if (!skip.segments.empty() && call.count > 0) {
     Segments(request, skipped, plan).add_all();
   } else {
     add_parts(call, skipped, request.hosts.size(), request.chunk_bytes, plan);
   }
-  for (const PartPlan& part : plan.parts) {
-    number_of(plan, SkipNumber::Protected) += part.outcome == static_cast<int>(SkipOutcome::Protected);
-    number_of(plan, SkipNumber::Measured) += part.outcome == static_cast<int>(SkipOutcome::Measured);
-  }
+  const auto measured = parts_of(plan, SkipOutcome::Measured);
+  plan.measures.tell(skip_measure::protected_parts, static_cast<double>(parts_of(plan, SkipOutcome::Protected)));
+  plan.measures.tell(skip_measure::measured_parts, static_cast<double>(measured));
   const bool skips = std::any_of(plan.parts.begin(), plan.parts.end(), leaves_out);
   const bool has_nobody_to_skip = request.hosts.size() == 1 && skip.is_on();
   plan.reports = skips || has_nobody_to_skip || !skip.segments.empty();
   plan.draws = skips && skip.mode != SkipMode::Static;
-  if (number_of(plan, SkipNumber::Measured) > 0) {
+  if (measured > 0) {
     plan.parts.push_back({.data = {0, call.count}, .program = &measure_importance, .beside = true, .waits = true});
   }
   if (skips && call.count > 0 && audit_is_due(call)) add_audit(call, plan);

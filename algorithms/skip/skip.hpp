@@ -9,6 +9,7 @@
 
 #include "runtime/method/option.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/measure.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
 
@@ -111,14 +112,26 @@ enum class SkipOutcome : int {
   Measured = 3,   ///< dense, to see how important its segment is
 };
 
-/// The numbers of Report::numbers.
-enum class SkipNumber : std::size_t {
-  Steps = 0,        ///< S
-  GatherSteps = 1,  ///< left out of the second half
-  Protected = 2,    ///< parts
-  Measured = 3,     ///< parts
-  Audits = 4,       ///< with a finite error
-  AuditError = 5,   ///< of these
-};
+/// What reports of calls that may skip say beside what all reports say.
+namespace skip_measure {
+inline constexpr Measure steps = {.name = "steps",
+                                  .help = "S, the rounds left out of the reduction",
+                                  .unit = Unit::Rounds,
+                                  .by = CountedBy::Plan,
+                                  .role = MeasureRole::Headline};
+inline constexpr Measure gather_steps = {
+    .name = "gather_steps", .help = "rounds left out of the second half", .unit = Unit::Rounds, .by = CountedBy::Plan};
+inline constexpr Measure protected_parts = {.name = "protected_parts",
+                                            .help = "parts that are dense because their segment is important",
+                                            .unit = Unit::Parts,
+                                            .by = CountedBy::Plan};
+inline constexpr Measure measured_parts = {.name = "measured_parts",
+                                           .help = "parts that are dense to see how important their segment is",
+                                           .unit = Unit::Parts,
+                                           .by = CountedBy::Plan};
+inline constexpr Measure audits = {.name = "audits", .help = "audits with a finite error", .unit = Unit::Calls};
+inline constexpr Measure audit_error = {
+    .name = "audit_error", .help = "the relative errors that audits have found", .unit = Unit::Ratio};
+}  // namespace skip_measure
 
 }  // namespace lacuna

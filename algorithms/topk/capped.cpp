@@ -32,7 +32,7 @@ kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& ent
 
 Status merge_capped(const KernelCall& call, const sparse::Views& views, const sparse::Range& range, Scale scale,
                     std::size_t most) {
-  const sparse::Stopwatch watch(call, sparse::Measure::MergeSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::merge_time);
   const auto sum = sparse::merged_list(call, views, {});
   if (!sum) return sum.status();
   const kernels::EntriesView kept = cap(call, sum->all(), most);

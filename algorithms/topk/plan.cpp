@@ -151,8 +151,7 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = asked.feedback;
-  plan.numbers[static_cast<std::size_t>(sparse::Measure::Asked)] =
-      static_cast<double>(entries_asked(asked, places, next_run(call)));
+  plan.measures.tell(sparse::measure::asked, static_cast<double>(entries_asked(asked, places, next_run(call))));
 }
 
 }  // namespace lacuna

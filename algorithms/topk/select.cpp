@@ -165,8 +165,7 @@ void count(const KernelCall& call, std::uint64_t taken, std::uint64_t kept, cons
   call.counted.selected += taken;
   call.counted.contributed += taken;
   call.counted.kept += kept;
-  call.counted.numbers[static_cast<std::size_t>(sparse::Measure::Threshold)] +=
-      kernels::number_of_magnitude(call.part.call.dtype, cut.above);
+  call.counted.measures.tell(sparse::measure::threshold, kernels::number_of_magnitude(call.part.call.dtype, cut.above));
 }
 
 /// Selects the largest of the entries that a call without feedback has brought, or all if they are no more than wanted.
@@ -181,7 +180,7 @@ void select_of_entries(const KernelCall& call, const Given& given, const List& s
 }
 
 Status select_entries(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::SelectSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const Topk& asked = topk_of(call.part.call);
   const Given given(call);
   if (call.part.call.input_entries.places) {

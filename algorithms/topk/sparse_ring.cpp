@@ -22,7 +22,7 @@ void count_dropped(const KernelCall& call, std::uint64_t kept_before) {
 
 /// Packs the own entries of piece given[0] of given[1] pieces.
 Status pack_piece(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::Measure::PackSeconds);
+  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
   const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
   const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
   const std::uint64_t kept = call.counted.kept;

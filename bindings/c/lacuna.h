@@ -600,8 +600,9 @@ typedef struct lacuna_report {
   { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Fills report, with zeros for a request that has not ended well or gave nothing up. Its struct_size must be set. */
 LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* report);
-/** Gives a number that the method adds to reports, by its name. It is 0 where lacuna_get_report() gives zeros. */
-LACUNA_EXPORT lacuna_status lacuna_get_report_number(const lacuna_request* request, const char* name, double* value);
+/** Gives the value of one of the method's measures in a report, by its name. It is 0 where lacuna_get_report() gives
+ * zeros. */
+LACUNA_EXPORT lacuna_status lacuna_get_report_measure(const lacuna_request* request, const char* name, double* value);
 
 /** A stretch of an output that lacks a rank's contribution. The structure has no struct_size and gets no new members.
  */

@@ -1,5 +1,6 @@
 // Methods with options, what they remember, and what they have done.
 #include <algorithm>
+#include <string>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/c/interface.hpp"
@@ -7,6 +8,17 @@
 using namespace lacuna::c;
 using lacuna::Code;
 using lacuna::Status;
+
+namespace {
+
+Status no_measure(const lacuna::Method& method, const char* name) {
+  std::string known;
+  for (const lacuna::Measure* one : method.measures) known += (known.empty() ? "" : ", ") + std::string(one->name);
+  return {Code::InvalidArgument, "reports of " + std::string(method.name) + " have no measure '" + name +
+                                     "'; there are: " + (known.empty() ? "none" : known)};
+}
+
+}  // namespace
 
 lacuna_status lacuna_method_create(const char* name, const char* options, lacuna_method** method) {
   return guarded([&]() -> Status {
@@ -109,24 +121,13 @@ lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* re
   });
 }
 
-lacuna_status lacuna_get_report_number(const lacuna_request* request, const char* name, double* value) {
+lacuna_status lacuna_get_report_measure(const lacuna_request* request, const char* name, double* value) {
   return guarded([&]() -> Status {
     if (!request || !name || !value) return null_argument(!request ? "request" : name ? "value" : "name");
     if (Status may = request->home.check(); !may) return may;
     const lacuna::Report all = request->request.report();
-    if (!all.method) {
-      *value = 0;
-      return {};
-    }
-    const auto& names = all.method->numbers;
-    const auto found = std::find(names.begin(), names.end(), std::string_view(name));
-    if (found == names.end()) {
-      std::string known;
-      for (std::string_view one : names) known += (known.empty() ? "" : ", ") + std::string(one);
-      return {Code::InvalidArgument, std::string("reports of ") + std::string(all.method->name) + " have no number '" +
-                                         name + "'; there are: " + known};
-    }
-    *value = all.numbers[static_cast<std::size_t>(found - names.begin())];
+    if (all.method && !lacuna::find(all.method->measures, name)) return no_measure(*all.method, name);
+    *value = all.measures.value(std::string_view(name));
     return {};
   });
 }

@@ -34,7 +34,9 @@ void write_method(hdf5::Output& output, const MethodResults& results) {
   for (std::size_t column = 0; column < results.rows.front().metrics.size(); ++column) {
     std::vector<double> values;
     for (const ResultRow& row : results.rows) values.push_back(row.metrics[column].value);
-    output.array(group, {results.rows.front().metrics[column].name, Dtype::F64, values.data(), values.size()});
+    const Metric& metric = results.rows.front().metrics[column];
+    output.array(group, {metric.name, Dtype::F64, values.data(), values.size()});
+    output.attributes(group + "/" + metric.name, metric.about);
   }
 }
 
@@ -74,11 +76,14 @@ Status read_column(const hdf5::Input& input, const std::string& name, MethodResu
   std::vector<double> values(is_step ? 0 : item->count);
   item->data = is_step ? static_cast<void*>(steps.data()) : values.data();
   const Status read = input.read(group, *item);
+  Result<Attributes> about = input.attributes(group + "/" + name);
+  if (!about) return about.status();
+  std::erase_if(*about, [](const Attribute& one) { return one.name == "dtype"; });
   for (std::size_t row = 0; row < results.rows.size(); ++row) {
     if (is_step) {
       results.rows[row].step = steps[row];
     } else {
-      results.rows[row].metrics.push_back({name, values[row]});
+      results.rows[row].metrics.push_back({name, values[row], *about});
     }
   }
   return read;

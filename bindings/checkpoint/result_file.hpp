@@ -15,6 +15,7 @@ namespace lacuna::checkpoint {
 struct Metric {
   std::string name;
   double value = 0;
+  Attributes about = {};  ///< what readers of the file should know of it, such as its unit
 };
 
 /// How a method stood after some of its steps.
@@ -40,7 +41,7 @@ struct MethodResults {
 ///     /                    attributes schema = "lacuna-run", schema_version = 1, then the provenance
 ///     /methods/<method>    a group per method, in the order of their first rows, with datasets of equal length:
 ///         step             int64
-///         <metric>         float64, one dataset per metric
+///         <metric>         float64, one dataset per metric, with what is known about it as attributes
 ///     /summary             a table: the column "method" (UTF-8, padded with zero bytes) and a float64 column per
 ///     metric;
 ///                          absent until it is set

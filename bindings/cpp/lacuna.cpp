@@ -263,6 +263,9 @@ Counters Communicator::counters(Rank peer) const {
   return group_->job->executor->counters(group_->communicator.group().process_of(peer));
 }
 JobCounters Communicator::job_counters() const { return check() ? group_->job->counters() : JobCounters(); }
+void Communicator::restart_measures() {
+  if (check()) group_->job->executor->restart_measures();
+}
 std::string Communicator::counters_text(CountersFormat format) const {
   return lacuna::counters_text(job_counters(), format);
 }

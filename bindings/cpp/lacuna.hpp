@@ -179,6 +179,9 @@ class Communicator {
   Counters counters(Rank peer) const;
   /// All counters of this rank, for its whole job: calls by communicator and collective, traffic by peer, waits.
   JobCounters job_counters() const;
+  /// From now on job_counters() tells, of measures that are a largest or a last value, those of calls that end later,
+  /// on any communicator of this rank. Sums and means continue.
+  void restart_measures();
   /// The same as text, for a program's own exporter. With LACUNA_METRICS, lacuna writes it when the rank leaves.
   std::string counters_text(CountersFormat format) const;
 

@@ -84,9 +84,9 @@ Status print(Communicator& world, std::size_t step, const lacuna::Report& report
                       all(mine.size() * static_cast<std::size_t>(world.size()));
   if (Status done = world.call(lacuna::allgather<double>(mine, all)); !done) return done;
   if (world.rank() != 0) return {};
-  constexpr std::size_t result = 2;  // entries_result
+  const lacuna::Measure* result = lacuna::find(report.measures.table(), lacuna::MeasureRole::Result);
   double most = 0, sum = 0;
-  std::printf("%zu,%.0f,", step, report.numbers[result]);
+  std::printf("%zu,%.0f,", step, result ? report.measures.value(*result) : 0);
   for (std::size_t i = 0; i < all.size(); i += 3) {
     std::printf("%.0f%s", all[i], i + 3 < all.size() ? " " : ",");
     most = std::max(most, all[i + 1]);

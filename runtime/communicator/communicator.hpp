@@ -82,6 +82,7 @@ class Communicator : public Client {
   void ended(Run& run, std::uint64_t now) override;
   std::string text_of(const Run& run) const override;
   CommunicatorCounters counters(const TickScale::Line& scale) const override;
+  void restart_measures() override;
 
  private:
   /// One side of a message; `peer` is a rank of this communicator.

@@ -22,4 +22,8 @@ CommunicatorCounters Communicator::counters(const TickScale::Line& scale) const 
   return all;
 }
 
+void Communicator::restart_measures() {
+  for (MethodCounters& counted : methods_) counted.measures.restart();
+}
+
 }  // namespace lacuna::runtime

@@ -46,8 +46,10 @@ void Communicator::prepare_method(CollectiveRun& run) {
     run.plan.writes_state = true;
   }
   std::vector<PartReport> parts = std::move(run.report.parts);
+  MeasureValues measures = std::move(run.report.measures);
   parts.assign(run.plan.reports ? carrying(run.plan) : 0, {});
-  run.report = {.method = run.method, .numbers = run.plan.numbers, .parts = std::move(parts)};
+  measures = run.plan.measures;
+  run.report = {.method = run.method, .measures = std::move(measures), .parts = std::move(parts)};
 }
 
 void Communicator::begin_method(CollectiveRun& run) {
@@ -81,7 +83,7 @@ void Communicator::count(CollectiveRun& run, const Counted& counted) const {
   report.selected += counted.selected;
   report.contributed += counted.contributed;
   report.kept += counted.kept;
-  for (std::size_t i = 0; i < report.numbers.size(); ++i) report.numbers[i] += counted.numbers[i];
+  report.measures.add(counted.measures);
 }
 
 void Communicator::report(const ActivePart& part) {
@@ -126,19 +128,18 @@ Report Communicator::report(const Run& run) const {
 
 void Communicator::count_report(const CollectiveRun& run) {
   const Report& report = run.report;
-  MethodCounters one{.method = run.method, .numbers = report.numbers};
-  if (!run.plan.is_dense()) {
-    one.calls = 1;
-    one.rounds_saved = static_cast<std::uint64_t>(report.rounds_saved());
-    one.sent = report.sent;
-    one.dense_sent = report.dense_sent;
-    one.left_out = report.dense_contributions - report.contributions;
-    one.contributions = report.dense_contributions;
-    one.selected = report.selected;
-    one.contributed = report.contributed;
-    one.kept = report.kept;
-  }
-  add(methods_, one);
+  MethodCounters& all = counters_of(methods_, *run.method);
+  all.measures.add_call(report.measures);
+  if (run.plan.is_dense()) return;
+  ++all.calls;
+  all.rounds_saved += static_cast<std::uint64_t>(report.rounds_saved());
+  all.sent += report.sent;
+  all.dense_sent += report.dense_sent;
+  all.left_out += report.dense_contributions - report.contributions;
+  all.contributions += report.dense_contributions;
+  all.selected += report.selected;
+  all.contributed += report.contributed;
+  all.kept += report.kept;
 }
 
 void Communicator::end_method(CollectiveRun& run) {

@@ -71,7 +71,6 @@ AgreedMethod agreed_method(const CollectiveRun& run) {
   AgreedMethod agreed{.plan = run.plan.digest(), .state_run = run.state_run};
   if (is_on(run.call.options.method)) {
     agreed.method = run.call.options.method;
-    agreed.numbers = run.plan.numbers;
     agreed.lists_output = run.call.output_entries.places != nullptr;
   }
   agreed.dense = static_cast<std::uint32_t>(
@@ -108,16 +107,16 @@ std::string text_of(const AgreedCall& call) {
   return text;
 }
 
-std::string text_of(const AgreedMethod& method) {
-  std::string text, numbers;
+std::string text_of(const AgreedMethod& method, std::span<const double> planned) {
+  std::string text, measures;
   if (method.method) text = fmt::format(" with {}", method.method.text());
   if (method.lists_output) text += " to a list of entries";
-  const auto names = method.method ? method.method.method()->numbers : std::span<const std::string_view>();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (method.numbers[i] != 0)
-      numbers += fmt::format("{}{} {}", numbers.empty() ? "" : ", ", names[i], method.numbers[i]);
+  const MeasureTable table = method.method ? method.method.method()->measures : MeasureTable();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (planned[i] == 0) continue;
+    measures += fmt::format("{}{} {}", measures.empty() ? "" : ", ", table[i]->name, planned[i]);
   }
-  if (!numbers.empty()) text += fmt::format(" ({})", numbers);
+  if (!measures.empty()) text += fmt::format(" ({})", measures);
   if (method.dense > 0) text += fmt::format(", {} of the parts dense", method.dense);
   if (method.state_run > 0) text += fmt::format(", run {} of its state", method.state_run);
   if (method.drawn) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "runtime/engine/run.hpp"
@@ -25,7 +26,6 @@ struct AgreedMethod {
   static constexpr std::size_t most_shown = 3;
 
   MethodOptions method{};
-  MethodNumbers numbers{};         ///< the numbers of the plan
   std::uint64_t plan = 0;          ///< a digest of the plan's parts
   std::uint32_t dense = 0;         ///< how many of the parts are as without a method
   std::optional<Sampler> drawn{};  ///< the sampler, if this run draws
@@ -58,9 +58,10 @@ void add(Digest& digest, const AgreedCall& call);
 void add(Digest& digest, const AgreedMethod& method);
 
 /// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with NAME:OPTION=VALUE to a list of entries
-/// (NUMBER 2), 1 of the parts dense, run 8 of its state, seed 1 key 0 draw 7, plan 0123456789abcdef: [0, 400) dense,
+/// (MEASURE 2), 1 of the parts dense, run 8 of its state, seed 1 key 0 draw 7, plan 0123456789abcdef: [0, 400) dense,
 /// [400, 1000) as 1/0/0/0 in 3 parts". The numbers after "as" are those of Structure.
 std::string text_of(const AgreedCall& call);
-std::string text_of(const AgreedMethod& method);
+/// `planned` are the values of the method's measures as its plan tells them, by row; there may be more behind them.
+std::string text_of(const AgreedMethod& method, std::span<const double> planned);
 
 }  // namespace lacuna::runtime

@@ -63,6 +63,8 @@ class Client {
   /// What an unfinished run asks for, and what it waits for.
   virtual std::string text_of(const Run& run) const = 0;
   virtual CommunicatorCounters counters(const TickScale::Line& scale) const = 0;
+  /// See Executor::restart_measures().
+  virtual void restart_measures() = 0;
 
  protected:
   /// The group holds the executor's own process. The executor outlives the client.

@@ -94,7 +94,6 @@ void carry_out(Work& work) {
   if (work.kind != StepKind::Kernel) {
     return carry_out(work.kind, work.scale, work.writes.front(), work.reads.empty() ? Extent() : work.reads.front());
   }
-  work.counted = {};
   try {
     work.status =
         work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.given, work.counted});

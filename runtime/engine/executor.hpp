@@ -60,6 +60,9 @@ class Executor : public Watched, private Receiver {
   Counters counters(Rank peer) const;
   /// All but the host.
   JobCounters job_counters() const;
+  /// From now on job_counters() tells the largest and the last values of measures of calls that end later. Sums and
+  /// means go on.
+  void restart_measures();
 
   /// One round of progress; true if anything moved.
   bool progress();

@@ -66,6 +66,8 @@ void Executor::start_kernel(ActivePart& part, StepId id) {
   work->kernel = row.kernel;
   work->given = row.given;
   work->part.emplace(view_of(part));
+  const Method* method = collective_of(part).method;
+  work->counted.begin(method ? method->measures : MeasureTable());
   for (const Region& region : row.reads) work->reads.push_back(resolve(part, region));
   for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));
   for (Value value : row.uses) work->uses.push_back(part.value(value));

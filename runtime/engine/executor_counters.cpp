@@ -31,6 +31,14 @@ JobCounters Executor::job_counters() const {
   return all;
 }
 
+void Executor::restart_measures() {
+  Lock lock(*this);
+  for (Client* one : communicators_) one->restart_measures();
+  for (CommunicatorCounters& retired : retired_counters_) {
+    for (MethodCounters& counted : retired.methods) counted.measures.restart();
+  }
+}
+
 /// Until the last thing that happened: that is what was waited for.
 void Executor::count_wait(std::uint64_t begin) {
   tally_.waited += ticks_between(begin, record_.ticks());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "runtime/engine/posted.hpp"
@@ -89,9 +90,25 @@ void RunTable::keep_record(CollectiveRun& run) {
 /// What the run's method asks for, which is added to the digest. It throws std::bad_alloc before anything has changed.
 void RunTable::keep_method(const CollectiveRun& run, Digest& digest) {
   const AgreedMethod method = agreed_method(run);
-  if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
+  const std::span<const MeasureCell> cells = run.plan.measures.cells();
+  make_room_for_methods(cells.size());
   methods_asked_for_[slot_of(run.number)] = method;
+  double* const values = planned_.data() + slot_of(run.number) * most_measures_;
+  for (std::size_t i = 0; i < cells.size(); ++i) values[i] = run.plan.measures.value(i);
   add(digest, method);
+}
+
+/// For methods with so many measures. What was kept of earlier calls stays.
+void RunTable::make_room_for_methods(std::size_t measures) {
+  if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
+  if (measures <= most_measures_) return;
+  std::vector<double> roomier(records_.size() * measures);
+  for (std::size_t slot = 0; slot < records_.size(); ++slot) {
+    const auto values = planned_.begin() + static_cast<std::ptrdiff_t>(slot * most_measures_);
+    std::copy_n(values, most_measures_, roomier.begin() + static_cast<std::ptrdiff_t>(slot * measures));
+  }
+  planned_ = std::move(roomier);
+  most_measures_ = measures;
 }
 
 const RunTable::Record* RunTable::record_of(std::uint32_t number) const {
@@ -101,7 +118,8 @@ const RunTable::Record* RunTable::record_of(std::uint32_t number) const {
 
 std::string RunTable::text_of(const Record& record) const {
   const std::string text = runtime::text_of(record.call);
-  return record.has_method ? text + runtime::text_of(methods_asked_for_[slot_of(record.number)]) : text;
+  if (!record.has_method) return text;
+  return text + runtime::text_of(methods_asked_for_[slot_of(record.number)], planned(record.number));
 }
 
 /// What the run waits for: the oldest step that has started and not ended, and of these a receive if there is one.

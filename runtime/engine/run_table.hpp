@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,11 @@ class RunTable {
   Status why_no_call() const;
   void keep_record(CollectiveRun& run);
   void keep_method(const CollectiveRun& run, Digest& digest);
+  void make_room_for_methods(std::size_t measures);
+  /// The values of the measures that the plan of this call has told.
+  std::span<const double> planned(std::uint32_t number) const {
+    return std::span(planned_).subspan(slot_of(number) * most_measures_, most_measures_);
+  }
   /// Null if no such call was posted, or if it is forgotten.
   const Record* record_of(std::uint32_t number) const;
   std::string text_of(const Record& record) const;
@@ -107,6 +113,8 @@ class RunTable {
   std::uint32_t next_run_;
   std::vector<Record> records_;
   std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
+  std::vector<double> planned_;                  // beside them, most_measures_ for each
+  std::size_t most_measures_ = 0;                // of any method so far
 };
 
 }  // namespace lacuna::runtime

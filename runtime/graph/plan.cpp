@@ -9,12 +9,12 @@
 
 namespace lacuna {
 
-void Plan::clear() {
+void Plan::clear(MeasureTable table) {
   parts.clear();
   stretches.clear();
   kept = 0;
   reports = draws = writes_state = false;
-  numbers = {};
+  measures.begin(table);
 }
 
 bool Plan::is_dense() const {

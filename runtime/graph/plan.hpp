@@ -59,9 +59,10 @@ struct Plan {
   bool reports = false;       ///< its runs have a report
   bool draws = false;         ///< it has random choices: the sampler's draw is taken
   bool writes_state = false;  ///< its steps write arrays of the state, which serves one call at a time
-  MethodNumbers numbers{};    ///< that it knows already, for the report
+  MeasureValues measures{};   ///< those that are CountedBy::Plan, for the report
 
-  void clear();
+  /// It has no parts, and nothing has been told of the measures in this table.
+  void clear(MeasureTable table = {});
   /// Every part is as it would be without a method.
   bool is_dense() const;
   std::span<const Stretch> stretches_of(const PartPlan& part) const {

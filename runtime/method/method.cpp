@@ -67,9 +67,10 @@ const MethodAlgorithm* Method::find(Collective collective, std::string_view algo
 }
 
 void make_plan(const PlanRequest& request, Plan& plan) {
-  plan.clear();
   const Call& call = request.call;
-  if (const Method* method = method_of(call, request.algorithm)) return method->plan(request, plan);
+  const Method* method = method_of(call, request.algorithm);
+  plan.clear(method ? method->measures : MeasureTable());
+  if (method) return method->plan(request, plan);
   add_parts(call, {.data = {0, call.count}}, request.hosts.size(), request.chunk_bytes, plan);
 }
 

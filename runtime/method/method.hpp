@@ -85,10 +85,8 @@ struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
-  /// The names of the numbers that it adds to reports. Plans set some of them, the first one among these; kernels count
-  /// the others. A name that ends in "_s" means seconds that kernels took. "entries_result" means how many elements of
-  /// a rank's output are not zero. `lacuna perf` has columns for both.
-  std::span<const std::string_view> numbers{};
+  /// What it reports about its calls beside what all methods report.
+  MeasureTable measures{};
   /// What may become of a part, by PartPlan::outcome. The first one is "dense".
   std::span<const std::string_view> outcomes{};
   /// The algorithms that serve it.

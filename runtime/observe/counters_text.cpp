@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <iterator>
 
 #include "runtime/method/method.hpp"
@@ -121,6 +122,17 @@ std::string json_calls(const CommunicatorCounters& communicator) {
   return text;
 }
 
+/// By the measure's name.
+std::string json_measures(const MethodCounters& counted) {
+  std::string text;
+  for (const Measure* measure : counted.method->measures) {
+    text += fmt::format(R"({}"{}": {{"value": {}, "unit": "{}", "adds_up": "{}", "calls": {}}})",
+                        text.empty() ? "" : ", ", measure->name, counted.measures.value(*measure),
+                        to_string(measure->unit), to_string(measure->adds_up), counted.measures.times(*measure));
+  }
+  return text;
+}
+
 /// By the method's name.
 std::string json_methods(const std::vector<MethodCounters>& methods) {
   std::string text;
@@ -128,9 +140,7 @@ std::string json_methods(const std::vector<MethodCounters>& methods) {
     text += fmt::format("{}\"{}\": {{", text.empty() ? "" : ", ", counted.method->name);
     for (const MethodFigure& figure : method_figures)
       text += fmt::format("\"{}\": {}, ", figure.name, counted.*figure.of);
-    const auto names = counted.method->numbers;
-    for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("\"{}\": {}, ", names[i], counted.numbers[i]);
-    text += fmt::format("\"bytes_saved\": {}}}", counted.bytes_saved());
+    text += fmt::format("\"bytes_saved\": {}, \"measures\": {{{}}}}}", counted.bytes_saved(), json_measures(counted));
   }
   return text;
 }
@@ -198,27 +208,50 @@ class Exposition {
   std::string text_;
 };
 
+std::string labels_of(const CommunicatorCounters& communicator, const MethodCounters& counted) {
+  return fmt::format(",communicator=\"{}\",method=\"{}\"", id_of(communicator), counted.method->name);
+}
+
+/// The lines of one metric: a figure of each measure that is shown in it.
+template <class IsShown, class Figure>
+void add_lines(Exposition& out, const JobCounters& all, IsShown is_shown, Figure figure) {
+  for (const CommunicatorCounters& one : all.communicators) {
+    for (const MethodCounters& counted : one.methods) {
+      for (const Measure* measure : counted.method->measures) {
+        if (!is_shown(*measure)) continue;
+        out.add(fmt::format("{},measure=\"{}\",unit=\"{}\",adds_up=\"{}\"", labels_of(one, counted), measure->name,
+                            to_string(measure->unit), to_string(measure->adds_up)),
+                fmt::to_string(figure(counted.measures, *measure)));
+      }
+    }
+  }
+}
+
+/// A sum only grows, so it is a counter; what else measures add up to may fall.
+void add_measures(Exposition& out, const JobCounters& all) {
+  const auto value = [](const MeasureValues& values, const Measure& measure) { return values.value(measure); };
+  const auto times = [](const MeasureValues& values, const Measure& measure) { return values.times(measure); };
+  const auto is_sum = [](const Measure& measure) { return measure.adds_up == AddsUp::Sum; };
+  out.begin("method_measures_total", "counter", "Measures of the method that are sums, over its calls.");
+  add_lines(out, all, is_sum, value);
+  out.begin("method_measures", "gauge",
+            "Measures of the method that are the largest, the last or the mean of its calls.");
+  add_lines(out, all, std::not_fn(is_sum), value);
+  out.begin("method_measure_calls_total", "counter", "Calls that have told a value of the measure.");
+  add_lines(
+      out, all, [](const Measure&) { return true; }, times);
+}
+
 void add_methods(Exposition& out, const JobCounters& all) {
-  const auto labels = [](const CommunicatorCounters& communicator, const MethodCounters& counted) {
-    return fmt::format(",communicator=\"{}\",method=\"{}\"", id_of(communicator), counted.method->name);
-  };
   for (const MethodFigure& figure : method_figures) {
     out.begin(figure.metric, "counter", figure.help);
     for (const CommunicatorCounters& one : all.communicators) {
       for (const MethodCounters& counted : one.methods) {
-        out.add(labels(one, counted), fmt::to_string(counted.*figure.of));
+        out.add(labels_of(one, counted), fmt::to_string(counted.*figure.of));
       }
     }
   }
-  out.begin("method_numbers_total", "counter", "The method's own numbers, added up over its calls.");
-  for (const CommunicatorCounters& one : all.communicators) {
-    for (const MethodCounters& counted : one.methods) {
-      const auto names = counted.method->numbers;
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        out.add(fmt::format("{},number=\"{}\"", labels(one, counted), names[i]), fmt::to_string(counted.numbers[i]));
-      }
-    }
-  }
+  add_measures(out, all);
 }
 
 std::string prometheus(const JobCounters& all) {

@@ -28,8 +28,8 @@ struct CallCounters {
   }
 };
 
-/// Calls with one method that have ended well, as one rank counts them; see Report. All but `numbers` is of those that
-/// have left anything out.
+/// Calls with one method that have ended well, as one rank counts them; see Report. All but `measures` is of those
+/// calls that have left anything out.
 struct MethodCounters {
   const Method* method = nullptr;
   std::uint64_t calls = 0;
@@ -38,7 +38,7 @@ struct MethodCounters {
   std::uint64_t left_out = 0;              ///< contributions: elements times ranks
   std::uint64_t contributions = 0;         ///< of the dense calls
   std::uint64_t selected = 0, contributed = 0, kept = 0;  ///< elements, that the kernels of this rank have counted
-  MethodNumbers numbers{};                                ///< the method's own, added up; Method::numbers names them
+  MeasureValues measures{};                               ///< the method's own, of all calls
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
   MethodCounters& operator+=(const MethodCounters& other) {
@@ -51,20 +51,17 @@ struct MethodCounters {
     selected += other.selected;
     contributed += other.contributed;
     kept += other.kept;
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += other.numbers[i];
+    measures.add(other.measures);
     return *this;
   }
 };
 
-/// Adds to the counters of the same method, or puts it behind the others.
-inline void add(std::vector<MethodCounters>& to, const MethodCounters& more) {
-  for (MethodCounters& one : to) {
-    if (one.method == more.method) {
-      one += more;
-      return;
-    }
+/// The counters of this method. If there are none yet, they are put behind the others.
+inline MethodCounters& counters_of(std::vector<MethodCounters>& all, const Method& method) {
+  for (MethodCounters& one : all) {
+    if (one.method == &method) return one;
   }
-  to.push_back(more);
+  return all.emplace_back(MethodCounters{.method = &method});
 }
 
 struct CommunicatorCounters {
@@ -80,7 +77,7 @@ struct CommunicatorCounters {
     for (std::size_t i = 0; i < calls.size(); ++i) calls[i] += other.calls[i];
     sends += other.sends;
     receives += other.receives;
-    for (const MethodCounters& one : other.methods) add(methods, one);
+    for (const MethodCounters& one : other.methods) counters_of(methods, *one.method) += one;
     return *this;
   }
 };
@@ -104,7 +101,7 @@ struct JobCounters {
   std::vector<MethodCounters> methods() const {
     std::vector<MethodCounters> all;
     for (const CommunicatorCounters& one : communicators) {
-      for (const MethodCounters& counted : one.methods) add(all, counted);
+      for (const MethodCounters& counted : one.methods) counters_of(all, *counted.method) += counted;
     }
     return all;
   }

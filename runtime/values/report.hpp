@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/measure.hpp"
 
 namespace lacuna {
 
@@ -32,15 +32,18 @@ struct PartReport {
   friend bool operator==(const PartReport&, const PartReport&) = default;
 };
 
-/// Named numbers that a method adds to the reports of its calls, as Method::numbers names them.
-using MethodNumbers = std::array<double, 12>;
-
-/// What the kernels of a rank count as they run, in elements, and what they add to the numbers.
+/// What the kernels of a rank count as they run. The first three are numbers of elements.
 struct Counted {
   std::uint64_t selected = 0;     ///< of the own data, to be sent
   std::uint64_t contributed = 0;  ///< of these, what has reached the result
   std::uint64_t kept = 0;         ///< left for a later call
-  MethodNumbers numbers{};
+  MeasureValues measures{};       ///< of the call's method
+
+  /// Nothing has been counted, and the measures are those of this table.
+  void begin(MeasureTable table) {
+    selected = contributed = kept = 0;
+    measures.begin(table);
+  }
 };
 
 /// What a call with a method has done, beside the dense call: that of the same algorithm and the same data, without the
@@ -56,7 +59,7 @@ struct Report {
   std::uint64_t lacking = 0;  ///< elements that other ranks have and this one does not get
   /// Elements of this rank that its kernels have selected, contributed and kept; 0 where graphs alone say what is lost.
   std::uint64_t selected = 0, contributed = 0, kept = 0;
-  MethodNumbers numbers{};
+  MeasureValues measures{};         ///< the method's own; the table is Method::measures
   std::vector<PartReport> parts{};  ///< none if nothing was left out and there were no segments
 
   int rounds_saved() const { return dense_rounds - rounds; }

@@ -70,6 +70,25 @@ TEST_P(Methods, HaveExamplesThatAFewRanksAcceptForEachAlgorithm) {
   }
 }
 
+TEST_P(Methods, DescribeEachMeasureOnceAndPlansTellJustTheirOwn) {
+  std::set<std::string_view> names;
+  std::set<MeasureRole> roles;
+  for (const Measure* measure : GetParam()->measures) {
+    EXPECT_TRUE(names.insert(measure->name).second) << measure->name;
+    EXPECT_FALSE(measure->help.empty()) << measure->name;
+    EXPECT_TRUE(measure->role == MeasureRole::None || roles.insert(measure->role).second) << measure->name;
+  }
+  MethodState state;
+  for (const Example& example : examples(4, state)) {
+    Plan plan;
+    make_plan({call_of(example, state), *example.algorithm, Hosts(4), 1 << 18}, plan);
+    for (const Measure* measure : GetParam()->measures) {
+      EXPECT_EQ(plan.measures.times(*measure), measure->by == CountedBy::Plan ? 1u : 0u)
+          << example.text << ": " << measure->name;
+    }
+  }
+}
+
 TEST_P(Methods, RefuseAnOptionThatIsGivenTwice) {
   for (std::string_view example : GetParam()->examples) {
     const std::string_view first = example.substr(0, example.find(','));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows that an algorithm is one file and one line, and a method one folder and one line: adds an algorithm and three
 # methods to a copy of the tree, and every list, command and generated test, `lacuna run` and the C interface take them
-# in. `forgetful` uses most of what a method may use, `wordless` has no numbers, `frugal` sends elements of another type.
+# in. `forgetful` uses most of what a method may use, `wordless` has no measures, `frugal` sends elements of another type.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -54,7 +54,14 @@ expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse
 tests/algorithms/methods_are_unnamed.sh "$bin/lacuna"
 
-# Without numbers there is no column of the first one; the others stand.
+# Its measures are listed, one for each way in which they add up.
+for row in 'rounds  *rounds  *sum  *plan' 'entries  *entries  *sum  *kernels' 'most  *entries  *largest  *kernels' \
+  'magnitude  *magnitude  *last  *kernels' 'share  *ratio  *mean  *kernels'; do
+  "$bin/lacuna" list forgetful | grep "^$row  "
+done
+
+# Without measures there is no table of them, and no column of a headline; the others stand.
+if "$bin/lacuna" list wordless | grep '^measure'; then exit 1; fi
 "$bin/lacuna" list wordless | grep 'wordless:leaves=1'
 "$bin/lacuna" explain allreduce --ranks 4 --method wordless:leaves=1 | grep '> wordless_ring  *5  *1 .* 16.7% '
 "$bin/lacuna" launch -n 4 "$bin/lacuna" perf allreduce -b 64K -e 64K -n 2 --method wordless:leaves=1 |
@@ -109,13 +116,18 @@ sed 's/^rounds = 1$/threshold = 0.002/; s/^weight.*//; s/^remembers.*//; s/^reca
 ended_at_first_checkpoint sparse_ended "$runs/sparse.toml"
 (run sparse_ended "$runs/sparse.toml") >"$runs/sparse_ended.log"
 go_on_alike sparse_alone sparse_ended
-grep -aq 'forgetful\.entries' "$runs/sparse_ended/out/throwaway.h5"
+for name in entries most magnitude share; do
+  grep -aq "forgetful\\.$name" "$runs/sparse_ended/out/throwaway.h5"
+done
+# The largest and the last value, and the number of values of a mean, are as in the run that was left alone.
+told_of() { grep -aoE '"name":"forgetful\.(most|magnitude|share)","times":[0-9]+,"value":[^}]*' "$1"; }
+diff <(told_of "$runs/sparse_alone/out/ckpt-600-rank0.h5") <(told_of "$runs/sparse_ended/out/ckpt-600-rank0.h5")
 
 # What it left out, a round of each of two layers in 515 of 600 steps, is in results, records and counters.
 grep -aq 'forgetful\.rounds' "$runs/ended/out/throwaway.h5"
 for name in alone ended; do
-  grep -aqF '{"name":"forgetful.rounds","percent":false,"value":1030.0}' "$runs/$name/out/ckpt-600-rank0.h5"
+  grep -aqF '{"name":"forgetful.rounds","times":1,"value":1030.0}' "$runs/$name/out/ckpt-600-rank0.h5"
 done
-grep -q '"methods": {"forgetful": {"calls": 1030.*"rounds": 1030' "$runs/counters/rank-0.json"
+grep -q '"methods": {"forgetful": {"calls": 1030.*"rounds": {"value": 1030, "unit": "rounds", "adds_up": "sum"' "$runs/counters/rank-0.json"
 sed 's/^rounds/round/' "$parts/run.toml" >"$runs/mistaken.toml"
 expect_hint "did you mean 'rounds'?" run "$runs/mistaken.toml"

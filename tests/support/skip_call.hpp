@@ -27,10 +27,7 @@ inline SkipIn skip_in(Call& call) { return SkipIn(call.options); }
 inline SkipIn skip_in(Options& options) { return SkipIn(options); }
 
 /// The number of a report.
-inline double number_of(const Report& report, SkipNumber number) {
-  return report.numbers[static_cast<std::size_t>(number)];
-}
-inline int steps_of(const Report& report) { return static_cast<int>(number_of(report, SkipNumber::Steps)); }
+inline int steps_of(const Report& report) { return static_cast<int>(report.measures.value(skip_measure::steps)); }
 
 /// What feedback has left, or nothing.
 inline std::vector<std::byte> residual_of(const MethodState& state) {

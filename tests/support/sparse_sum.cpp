@@ -16,6 +16,8 @@ void put(const Extent& extent, std::size_t i, std::int64_t value) { kernels::sto
 std::size_t two_for_each(const PartView& part) { return 2 * part.count; }
 constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each};
 
+constexpr Measure selections = {.name = "selections", .help = "times that a rank has selected"};
+
 /// What is not zero, each with its place before it.
 Status select(const KernelCall& call) {
   const Extent &from = call.reads[0], &to = call.writes[0];
@@ -27,7 +29,7 @@ Status select(const KernelCall& call) {
   }
   call.defines[0] = taken;
   call.counted.selected += taken / 2;
-  call.counted.numbers[0] += 1;
+  call.counted.measures.tell(selections, 1);
   return {};
 }
 
@@ -89,7 +91,8 @@ std::optional<PartPlan> follow(const Followed& part) {
   return next;
 }
 
-constexpr std::string_view numbers[] = {"selections"}, outcomes[] = {"dense", "sparse"};
+constexpr const Measure* measures[] = {&selections};
+constexpr std::string_view outcomes[] = {"dense", "sparse"};
 extern const MethodAlgorithm algorithms[] = {{&sparse_sum, "sparse_sum", "a test's"}};
 
 }  // namespace
@@ -105,7 +108,7 @@ extern const Algorithm sparse_sum = {
 extern const Method sparse_sum_method = {
     .name = "sparse_sum",
     .summary = "a test's",
-    .numbers = numbers,
+    .measures = measures,
     .outcomes = outcomes,
     .algorithms = algorithms,
     .make = option::make<SparseSum>,

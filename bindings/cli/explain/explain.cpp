@@ -112,9 +112,13 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
   }
 }
 
-/// The column of the method's first number, where it has numbers.
-std::string number_column(const Method& method, std::string_view text) {
-  return method.numbers.empty() ? std::string() : fmt::format(" {:>5}", text);
+/// The column of the method's headline, if it has one that its plan tells.
+const Measure* headline_of(const Method& method) {
+  const Measure* headline = find(method.measures, MeasureRole::Headline);
+  return headline && headline->by == CountedBy::Plan ? headline : nullptr;
+}
+std::string headline_column(const Method& method, std::string_view text) {
+  return headline_of(method) ? fmt::format(" {:>5}", text) : std::string();
 }
 
 /// One that serves the method, against itself without; or why it can't do what is asked.
@@ -133,7 +137,10 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
   const Cost cost = cost_of(program, options.hosts, call.count, call.dtype, structure);
   const Cost dense = cost_of(one.dense ? *one.dense : algorithm, options.hosts, call.count, call.dtype);
   const Contributors there = contributors_of(program, options.hosts, call.count, structure);
-  const std::string number = number_column(*options.method.method(), fmt::to_string(plan.numbers[0]));
+  const Method& method = *options.method.method();
+  const Measure* headline = headline_of(method);
+  const std::string number =
+      headline_column(method, headline ? fmt::to_string(plan.measures.value(*headline)) : std::string());
   const double saved = static_cast<double>(dense.total_bytes) - static_cast<double>(cost.total_bytes);
   const double share = dense.total_bytes > 0 ? saved / static_cast<double>(dense.total_bytes) : 0;
   if (cost.depends_on_data) {
@@ -150,12 +157,13 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
 
 void show_method(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
   const Method& method = *options.method.method();
+  const Measure* headline = headline_of(method);
   fmt::print("  {}\n", options.method.text());
-  fmt::print("  {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", number_column(method, ""), "", "rounds",
-             "", "", "bytes", "contributors", "");
+  fmt::print("  {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>7} {:>14} {:>12}\n", "", headline_column(method, ""), "",
+             "rounds", "", "", "bytes", "contributors", "");
   fmt::print("  {:<22}{} {:>6} {:>6} {:>14} {:>14} {:>7} {:>7} {:>6} {:>12}\n", "algorithm",
-             number_column(method, method.numbers.empty() ? "" : method.numbers.front()), "rounds", "saved",
-             "busiest rank", "all ranks", "saved", "fewest", "mean", "predicted");
+             headline_column(method, headline ? headline->name : ""), "rounds", "saved", "busiest rank", "all ranks",
+             "saved", "fewest", "mean", "predicted");
   for (const MethodAlgorithm& one : method.algorithms) {
     if (one.algorithm->collective != options.collective) continue;
     if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;

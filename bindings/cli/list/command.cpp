@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/commands.hpp"
@@ -15,26 +18,49 @@ int list_algorithms() {
   for (const Algorithm* algorithm : all_algorithms()) {
     fmt::print("{:<16} {:<20} {}\n", to_string(algorithm->collective), algorithm->name, algorithm->summary);
   }
-  fmt::print("\n{:<16} {}\n", "method", "what a call gives up; `lacuna list METHOD` shows its options");
+  fmt::print("\n{:<16} {}\n", "method", "what a call gives up; `lacuna list METHOD` shows its options and measures");
   for (const Method* method : all_methods()) fmt::print("{:<16} {}\n", method->name, method->summary);
   return 0;
 }
 
-int list_method(const Method& method) {
+/// Rows of equally many cells, of which the columns stand two spaces apart.
+void print_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths(rows.front().size() - 1);
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < widths.size(); ++i) fmt::print("{:<{}}  ", row[i], widths[i]);
+    fmt::print("{}\n", row.back());
+  }
+}
+
+void print_options(const Method& method) {
   const std::shared_ptr<void> defaults = method.make(nullptr);
-  std::vector<std::array<std::string, 4>> rows = {{"option", "default", "allowed", "what"}};
+  std::vector<std::vector<std::string>> rows = {{"option", "default", "allowed", "what"}};
   for (const Option& option : method.options) {
     rows.push_back({std::string(option.name), value_text(option.get(defaults.get())), allowed_text(option),
                     std::string(option.help)});
   }
-  std::array<std::size_t, 3> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  print_table(rows);
+}
+
+void print_measures(const Method& method) {
+  if (method.measures.empty()) return;
+  std::vector<std::vector<std::string>> rows = {{"measure", "unit", "adds up", "counted by", "what"}};
+  for (const Measure* measure : method.measures) {
+    rows.push_back({std::string(measure->name), std::string(to_string(measure->unit)),
+                    std::string(to_string(measure->adds_up)), std::string(to_string(measure->by)),
+                    std::string(measure->help)});
   }
+  fmt::print("\n");
+  print_table(rows);
+}
+
+int list_method(const Method& method) {
   fmt::print("{}: {}\n\n", method.name, method.summary);
-  for (const auto& [name, value, allowed, help] : rows) {
-    fmt::print("{:<{}}  {:<{}}  {:<{}}  {}\n", name, widths[0], value, widths[1], allowed, widths[2], help);
-  }
+  print_options(method);
+  print_measures(method);
   fmt::print("\n{:<16} {:<20} {:<24} {}\n", "collective", "algorithm", "as", "P ranks; what each sends");
   for (const MethodAlgorithm& one : method.algorithms) {
     fmt::print("{:<16} {:<20} {:<24} {}\n", to_string(one.algorithm->collective), one.algorithm->name, one.name,
@@ -49,7 +75,8 @@ int list_method(const Method& method) {
 
 void add_list(CLI::App& app, int& exit_code) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("list", "all collectives, algorithms and methods, or the options of a method");
+  CLI::App* command =
+      app.add_subcommand("list", "all collectives, algorithms and methods, or the options and measures of a method");
   std::vector<std::string> names;
   for (const Method* method : all_methods()) names.emplace_back(method->name);
   command->add_option("method", *name, "its options")->check(CLI::IsMember(names));

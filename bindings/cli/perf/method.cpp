@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "bindings/cli/explain/explain.hpp"
@@ -11,16 +12,12 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr std::string_view seconds_end = "_s", result_name = "entries_result";
-
-bool is_phase(std::string_view number) { return number.ends_with(seconds_end); }
-
 Status sum_over_ranks(Communicator& communicator, std::vector<double>& values) {
   return communicator.call(allreduce<double>(values, values));
 }
 
 PerfReport report_of(const Report& mine) {
-  PerfReport all{.served = mine.method != nullptr, .numbers = mine.numbers, .rounds_saved = mine.rounds_saved()};
+  PerfReport all{.served = mine.method != nullptr, .measures = mine.measures, .rounds_saved = mine.rounds_saved()};
   double elements = 0, contributions = 0;
   for (const PartReport& part : mine.parts) {
     if (part.count == 0) continue;
@@ -43,18 +40,11 @@ Status find_lossless(Bench& bench, const Call& call, bool& lossless) {
 
 }  // namespace
 
-std::vector<std::string> phase_names(const Method& method) {
-  std::vector<std::string> names;
-  for (std::string_view number : method.numbers) {
-    if (is_phase(number)) names.emplace_back(number.substr(0, number.size() - seconds_end.size()));
-  }
-  return names;
-}
-
-std::optional<std::size_t> result_number(const Method& method) {
-  const auto found = std::find(method.numbers.begin(), method.numbers.end(), result_name);
-  if (found == method.numbers.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - method.numbers.begin());
+std::vector<const Measure*> phases_of(const Method& method) {
+  std::vector<const Measure*> phases;
+  std::copy_if(method.measures.begin(), method.measures.end(), std::back_inserter(phases),
+               [](const Measure* measure) { return measure->is_time_of_kernels(); });
+  return phases;
 }
 
 double PerfFigures::wire() const {
@@ -102,10 +92,10 @@ Status measure_report(Bench& bench, const Report& mine, PerfReport& report) {
     return elements > 0 ? entries / static_cast<double>(elements) : 0;
   };
   const Rank size = bench.communicator.size();
-  const auto result = result_number(method);
+  const Measure* result = find(method.measures, MeasureRole::Result);
   std::vector<double> sums = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent),
                               share(static_cast<double>(mine.selected), input_length(call, size)),
-                              result ? share(mine.numbers[*result], output_length(call, size)) : 0};
+                              result ? share(mine.measures.value(*result), output_length(call, size)) : 0};
   if (Status added = sum_over_ranks(bench.communicator, sums); !added) return added;
   report = report_of(mine);
   if (sums[1] > 0) report.bytes_saved = 1 - sums[0] / sums[1];
@@ -120,13 +110,9 @@ std::vector<double> Phases::seconds() const {
   std::vector<double> all;
   const Method* method = bench_.options.method.method();
   if (!method) return all;
-  MethodNumbers numbers{};
-  for (const MethodCounters& counted : bench_.communicator.job_counters().methods()) {
-    if (counted.method == method) numbers = counted.numbers;
-  }
-  for (std::size_t i = 0; i < method->numbers.size(); ++i) {
-    if (is_phase(method->numbers[i])) all.push_back(numbers[i]);
-  }
+  std::vector<MethodCounters> methods = bench_.communicator.job_counters().methods();
+  const MethodCounters& counted = counters_of(methods, *method);
+  for (const Measure* phase : phases_of(*method)) all.push_back(counted.measures.value(*phase));
   return all;
 }
 

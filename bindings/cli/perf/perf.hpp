@@ -52,7 +52,7 @@ struct PerfFigures {
   /// Of such a call: the L2 norm of what the result is off the dense one, over that of the dense one.
   std::optional<double> error{};
   double payload_bytes = 0;      ///< of a timed call, on average, of the rank that has sent most
-  std::vector<double> phases{};  ///< microseconds of a call in the kernels of phase_names(), on average over the ranks
+  std::vector<double> phases{};  ///< microseconds of a call in the kernels of phases_of(), on average over the ranks
   Percentiles percentiles;       ///< where they were asked for
 
   /// What remains of a call's time.
@@ -61,14 +61,14 @@ struct PerfFigures {
 
 /// What the method of one call has left out, over all ranks, beside the dense call of the same algorithm.
 struct PerfReport {
-  bool served = false;      ///< the method served the call
-  MethodNumbers numbers{};  ///< of rank 0
-  int rounds_saved = 0;     ///< in the longest chain of messages
-  double bytes_saved = 0;   ///< share of the dense call's
-  Rank fewest = 0;          ///< contributors to an element
-  double contributors = 0;  ///< on average; 0: nothing is reduced, or nothing was to be left out
-  double density_in = 0;    ///< share of its data that a rank has selected, on average
-  double density_out = 0;   ///< share of the output that is not zero, likewise; where the method counts it
+  bool served = false;       ///< the method served the call
+  MeasureValues measures{};  ///< of rank 0
+  int rounds_saved = 0;      ///< in the longest chain of messages
+  double bytes_saved = 0;    ///< share of the dense call's
+  Rank fewest = 0;           ///< contributors to an element
+  double contributors = 0;   ///< on average; 0: nothing is reduced, or nothing was to be left out
+  double density_in = 0;     ///< share of its data that a rank has selected, on average
+  double density_out = 0;    ///< share of the output that is not zero, likewise; where the method counts it
 };
 
 struct PerfRow {
@@ -81,10 +81,8 @@ struct PerfRow {
   PerfReport report{};
 };
 
-/// Phases that a method's numbers tell the time of: their names end in "_s", which is left out here.
-std::vector<std::string> phase_names(const Method& method);
-/// Which of its numbers counts the entries of the result.
-std::optional<std::size_t> result_number(const Method& method);
+/// The measures of a method that tell how long its kernels took (Measure::is_time_of_kernels): the phases of a call.
+std::vector<const Measure*> phases_of(const Method& method);
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.
 int perf(const PerfOptions& options);

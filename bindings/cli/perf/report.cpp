@@ -28,8 +28,8 @@ nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) 
   if (measured.wrong) json["nwrong"] = *measured.wrong;
   if (measured.error) json["error"] = *measured.error;
   if (!measured.phases.empty()) {
-    const std::vector<std::string> names = phase_names(*options.method.method());
-    for (std::size_t i = 0; i < names.size(); ++i) json["phases"][names[i]] = measured.phases[i];
+    const std::vector<const Measure*> phases = phases_of(*options.method.method());
+    for (std::size_t i = 0; i < phases.size(); ++i) json["phases"][std::string(phases[i]->name)] = measured.phases[i];
     json["phases"]["wire"] = measured.wire();
   }
   if (options.percentiles) {
@@ -53,8 +53,8 @@ struct Column {
 
 std::string percent_saved(const PerfRow& row) { return fmt::format("{:.1f}", 100 * row.report.bytes_saved); }
 
-/// Of one call with a method whose graphs tell what is left out: its first number, if it has any, rounds and bytes
-/// against the dense call, and who is in the result.
+/// The columns of one call with a method whose graphs tell what is left out: the method's headline, if it has one,
+/// rounds and bytes against the dense call, and who is in the result.
 std::vector<Column> graph_columns(const Method& method) {
   const auto contributors = [](const PerfRow& row) {
     return row.report.contributors > 0 ? fmt::format("{:.2f}", row.report.contributors) : "-";
@@ -63,9 +63,10 @@ std::vector<Column> graph_columns(const Method& method) {
       {"rounds", "saved", [](const auto& row) { return fmt::to_string(row.report.rounds_saved); }},
       {"bytes", "-%", percent_saved},
       {"contrib", "(mean)", contributors}};
-  if (!method.numbers.empty()) {
-    columns.insert(columns.begin(), {std::string(method.numbers.front()), "",
-                                     [](const auto& row) { return fmt::format("{}", row.report.numbers[0]); }});
+  if (const Measure* headline = find(method.measures, MeasureRole::Headline)) {
+    columns.insert(columns.begin(), {std::string(headline->name), "", [headline](const auto& row) {
+                                       return fmt::format("{}", row.report.measures.value(*headline));
+                                     }});
   }
   return columns;
 }
@@ -82,13 +83,14 @@ std::vector<Column> kernel_columns(const Method& method) {
     return row.out_of_place.error ? fmt::format("{:.2e}", *row.out_of_place.error) : std::string("N/A");
   });
   add("dens.in", "", [](const PerfRow& row) { return fmt::format("{:.4f}", row.report.density_in); });
-  if (result_number(method)) {
+  if (find(method.measures, MeasureRole::Result)) {
     add("dens.out", "", [](const PerfRow& row) { return fmt::format("{:.4f}", row.report.density_out); });
   }
   add("bytes", "-%", percent_saved);
-  const std::vector<std::string> names = phase_names(method);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    add(names[i], "(ms)", [i](const PerfRow& row) { return fmt::format("{:.3f}", row.out_of_place.phases[i] / 1e3); });
+  const std::vector<const Measure*> phases = phases_of(method);
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    add(std::string(phases[i]->name), "(ms)",
+        [i](const PerfRow& row) { return fmt::format("{:.3f}", row.out_of_place.phases[i] / 1e3); });
   }
   add("wire", "(ms)", [](const PerfRow& row) { return fmt::format("{:.3f}", row.out_of_place.wire() / 1e3); });
   return columns;
@@ -99,7 +101,7 @@ std::string method_columns(const PerfOptions& options, const std::function<std::
   if (!options.method) return {};
   const Method& method = *options.method.method();
   std::string line = " ";
-  for (const Column& column : phase_names(method).empty() ? graph_columns(method) : kernel_columns(method)) {
+  for (const Column& column : phases_of(method).empty() ? graph_columns(method) : kernel_columns(method)) {
     line += fmt::format(" {:>8}", text(column));
   }
   return line;
@@ -111,9 +113,12 @@ nlohmann::json json_of(const PerfOptions& options, const PerfReport& report) {
                          {"contributors_fewest", report.fewest},
                          {"contributors_mean", report.contributors}};
   const Method& method = *options.method.method();
-  if (!phase_names(method).empty()) json["density_in"] = report.density_in;
-  if (result_number(method)) json["density_out"] = report.density_out;
-  for (std::size_t i = 0; i < method.numbers.size(); ++i) json[std::string(method.numbers[i])] = report.numbers[i];
+  if (!phases_of(method).empty()) json["density_in"] = report.density_in;
+  if (find(method.measures, MeasureRole::Result)) json["density_out"] = report.density_out;
+  for (const Measure* measure : method.measures) {
+    json["measures"][std::string(measure->name)] = {{"value", report.measures.value(*measure)},
+                                                    {"unit", to_string(measure->unit)}};
+  }
   return json;
 }
 

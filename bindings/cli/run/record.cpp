@@ -8,15 +8,24 @@
 
 namespace lacuna {
 
+namespace {
+
 /// JSON has no number that is not finite: such a value is a text.
+nlohmann::json json_of(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::to_string(value));
+}
+double number_of(const nlohmann::json& json) {
+  return json.is_string() ? std::strtod(json.get<std::string>().c_str(), nullptr) : json.get<double>();
+}
+
+}  // namespace
+
 void to_json(nlohmann::json& json, const Metric& metric) {
-  json = {{"name", metric.name}, {"value", metric.value}, {"percent", metric.percent}};
-  if (!std::isfinite(metric.value)) json["value"] = fmt::to_string(metric.value);
+  json = {{"name", metric.name}, {"value", json_of(metric.value)}, {"percent", metric.percent}};
 }
 
 void from_json(const nlohmann::json& json, Metric& metric) {
-  const nlohmann::json& value = json.at("value");
-  metric.value = value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  metric.value = number_of(json.at("value"));
   json.at("name").get_to(metric.name);
   json.at("percent").get_to(metric.percent);
 }
@@ -25,7 +34,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Metrics, values, fingerprint, details)
 
 namespace cli {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Cost, seconds, waited, payload, numbers)
+void to_json(nlohmann::json& json, const MeasureCost& measure) {
+  json = {{"name", measure.name}, {"value", json_of(measure.told.value)}, {"times", measure.told.times}};
+}
+
+void from_json(const nlohmann::json& json, MeasureCost& measure) {
+  json.at("name").get_to(measure.name);
+  measure.told = {number_of(json.at("value")), json.at("times").get<std::uint64_t>()};
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Cost, seconds, waited, payload, measures)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluation, steps, epochs, cost, metrics)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MethodRecord, label, dense, finished, cost, evaluations)
 

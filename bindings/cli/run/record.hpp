@@ -5,22 +5,29 @@
 #include <vector>
 
 #include "bindings/workload/workload.hpp"
+#include "runtime/values/measure.hpp"
 
 namespace lacuna::cli {
+
+/// What the calls so far have told of a measure of the method; over the ranks, that as one value.
+struct MeasureCost {
+  std::string name;  ///< "<method>.<measure>"
+  MeasureCell told = {};
+};
 
 /// What training has cost so far, and given up, without evaluations and checkpoints.
 struct Cost {
   double seconds = 0;
-  double waited = 0;                 ///< of these, the seconds spent waiting for communication
-  double payload = 0;                ///< bytes sent by one rank
-  std::vector<Metric> numbers = {};  ///< the method's own, added up over its calls, as "<method>.<number>"
+  double waited = 0;                       ///< of these, the seconds spent waiting for communication
+  double payload = 0;                      ///< bytes sent by one rank
+  std::vector<MeasureCost> measures = {};  ///< all of the method's table, in its order
 };
 
 /// How things stood after some steps.
 struct Evaluation {
   std::uint64_t steps = 0;
   double epochs = 0;  ///< the same in epochs
-  Cost cost;          ///< the mean over the ranks
+  Cost cost;          ///< over the ranks
   Metrics metrics;
 };
 
@@ -29,7 +36,7 @@ struct MethodRecord {
   std::string label;
   bool dense = false;  ///< without a method: what the others are compared with
   bool finished = false;
-  Cost cost = {};                            ///< this rank's; once finished, the mean over the ranks
+  Cost cost = {};                            ///< this rank's; once finished, over the ranks
   std::vector<Evaluation> evaluations = {};  ///< ascending
 };
 

@@ -16,6 +16,7 @@
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/shared/join.hpp"
+#include "runtime/method/method.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna::cli {
@@ -64,15 +65,25 @@ std::string environment() {
   return joined(lines, "\n");
 }
 
-checkpoint::ResultRow row_of(const Evaluation& evaluation) {
+Attributes about(const Measure& measure) {
+  return {{"unit", std::string(to_string(measure.unit))},
+          {"adds_up", std::string(to_string(measure.adds_up))},
+          {"counted_by", std::string(to_string(measure.by))}};
+}
+
+checkpoint::ResultRow row_of(const Evaluation& evaluation, MeasureTable table) {
   checkpoint::ResultRow row;
   row.step = static_cast<std::int64_t>(evaluation.steps);
   row.metrics = {{"epochs", evaluation.epochs},
                  {"seconds", evaluation.cost.seconds},
                  {"waited_seconds", evaluation.cost.waited},
                  {"payload_bytes", evaluation.cost.payload}};
-  for (const auto* metrics : {&evaluation.metrics.values, &evaluation.metrics.details, &evaluation.cost.numbers}) {
+  for (const auto* metrics : {&evaluation.metrics.values, &evaluation.metrics.details}) {
     for (const Metric& metric : *metrics) row.metrics.push_back({metric.name, metric.value});
+  }
+  const auto& measures = evaluation.cost.measures;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    row.metrics.push_back({measures[i].name, measures[i].told.value, about(*table[i])});
   }
   return row;
 }
@@ -121,9 +132,12 @@ Status write_results(const RunConfig& config, const Attributes& provenance, cons
   Result<checkpoint::ResultFile> file = open_or_create(config, provenance);
   if (!file) return file.status();
   std::vector<checkpoint::SummaryRow> summary;
-  for (const MethodRecord& method : record) {
+  for (std::size_t i = 0; i < record.size(); ++i) {
+    const MethodRecord& method = record[i];
+    const Method* known = config.methods[i].options.method();
+    const MeasureTable table = known ? known->measures : MeasureTable();
     std::vector<checkpoint::ResultRow> rows;
-    for (const Evaluation& evaluation : method.evaluations) rows.push_back(row_of(evaluation));
+    for (const Evaluation& evaluation : method.evaluations) rows.push_back(row_of(evaluation, table));
     if (!rows.empty()) {
       if (Status appended = file->append(method.label, rows); !appended) return appended;
     }

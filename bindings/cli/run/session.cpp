@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/checkpoint/file_names.hpp"
+#include "bindings/cli/run/cost.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
@@ -16,14 +17,14 @@
 namespace lacuna::cli {
 namespace {
 
-/// Zeros, under the names of the method's numbers; none if nothing is given up.
-std::vector<Metric> no_numbers(const MethodOptions& options) {
-  std::vector<Metric> numbers;
-  if (!is_on(options)) return numbers;
-  for (std::string_view name : options.method()->numbers) {
-    numbers.push_back({.name = fmt::format("{}.{}", options.method()->name, name)});
+/// All measures of the method, of which nothing has been told; none if nothing is given up.
+std::vector<MeasureCost> no_measures(const MethodOptions& options) {
+  std::vector<MeasureCost> measures;
+  if (!is_on(options)) return measures;
+  for (const Measure* measure : options.method()->measures) {
+    measures.push_back({.name = fmt::format("{}.{}", options.method()->name, measure->name)});
   }
-  return numbers;
+  return measures;
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ Status RunSession::train(std::size_t method) {
     const MethodChoice& wanted = config_.methods[method];
     if (Status ready = set_up(method); !ready) return ready;
     record_.push_back(
-        {.label = wanted.label, .dense = !is_on(wanted.options), .cost = {.numbers = no_numbers(wanted.options)}});
+        {.label = wanted.label, .dense = !is_on(wanted.options), .cost = {.measures = no_measures(wanted.options)}});
   }
   if (current().finished) return Status::ok();
   display_.begin({.label = current().label, .steps = steps_, .steps_per_epoch = steps_per_epoch_}, step_);
@@ -134,13 +135,21 @@ bool RunSession::evaluates_now() const {
   return config_.evaluate_every > 0 && step_ % config_.evaluate_every == 0;
 }
 
-/// The current method's own, of all calls of this rank since it joined.
-MethodNumbers RunSession::numbers_of_calls() const {
+/// Those of the current method.
+MeasureTable RunSession::measures() const {
   const Method* method = config_.methods[record_.size() - 1].options.method();
+  return method ? method->measures : MeasureTable();
+}
+
+/// What all calls of this rank since it joined have told of them.
+MeasureValues RunSession::measures_of_calls() const {
+  const Method* method = config_.methods[record_.size() - 1].options.method();
+  MeasureValues all;
+  all.begin(measures());
   for (const MethodCounters& counted : communicator_.job_counters().methods()) {
-    if (counted.method == method) return counted.numbers;
+    if (counted.method == method) all.add(counted.measures);
   }
-  return {};
+  return all;
 }
 
 Status RunSession::train_until(std::uint64_t stop) {
@@ -148,7 +157,8 @@ Status RunSession::train_until(std::uint64_t stop) {
   const auto begin = std::chrono::steady_clock::now();
   const auto waited = config_.workload->waited();
   const std::uint64_t payload = communicator_.counters().payload_sent;
-  const MethodNumbers numbers = numbers_of_calls();
+  communicator_.restart_measures();
+  const MeasureValues before = measures_of_calls();
   for (; step_ < stop; ++step_) {
     if (records()) recorder_->begin(step_);
     const Result<double> figure = config_.workload->step(step_);
@@ -160,15 +170,18 @@ Status RunSession::train_until(std::uint64_t stop) {
   cost.seconds += Seconds(std::chrono::steady_clock::now() - begin).count();
   cost.waited += Seconds(config_.workload->waited() - waited).count();
   cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);
-  const MethodNumbers now = numbers_of_calls();
-  for (std::size_t i = 0; i < cost.numbers.size(); ++i) cost.numbers[i].value += now[i] - numbers[i];
+  MeasureValues now = measures_of_calls();
+  now.subtract(before);
+  for (std::size_t i = 0; i < cost.measures.size(); ++i) {
+    cost.measures[i].told.add(measures()[i]->adds_up, now.cells()[i]);
+  }
   return Status::ok();
 }
 
 Status RunSession::evaluate() {
   Result<Metrics> metrics = config_.workload->evaluate();
   if (!metrics) return metrics.status();
-  const Result<Cost> cost = mean_cost();
+  const Result<Cost> cost = over_ranks(communicator_, measures(), current().cost);
   if (!cost) return cost.status();
   const double epochs = static_cast<double>(step_) / static_cast<double>(steps_per_epoch_);
   display_.line(fmt::format("{}: epoch {:.2f}: {}, fingerprint {:016x}", current().label, epochs, to_text(*metrics),
@@ -188,18 +201,6 @@ Status RunSession::write_in_folder(const std::function<Status()>& write) const {
   if (written) return written;
   const Status held = lock_.check();  // it may have gone meanwhile
   return held ? written : held;
-}
-
-Result<Cost> RunSession::mean_cost() {
-  Cost cost = current().cost;
-  std::vector<double> values = {cost.seconds, cost.waited, cost.payload};
-  for (const Metric& number : cost.numbers) values.push_back(number.value);
-  if (Status averaged = communicator_.call(allreduce(values, values, Reduction::Avg)); !averaged) return averaged;
-  cost.seconds = values[0];
-  cost.waited = values[1];
-  cost.payload = values[2];
-  for (std::size_t i = 0; i < cost.numbers.size(); ++i) cost.numbers[i].value = values[3 + i];
-  return cost;
 }
 
 Status RunSession::finish_method() {

@@ -36,7 +36,8 @@ class RunSession {
   Result<std::int64_t> find_set();
   Status read_set(std::int64_t set);
   Status train(std::size_t method);
-  MethodNumbers numbers_of_calls() const;
+  MeasureTable measures() const;
+  MeasureValues measures_of_calls() const;
   std::uint64_t next_stop() const;
   bool evaluates_now() const;
   Status train_until(std::uint64_t stop);
@@ -45,7 +46,6 @@ class RunSession {
   Status save_results();
   /// Only the first rank's: what it writes goes into the folder that it has locked, or it is an error.
   Status write_in_folder(const std::function<Status()>& write) const;
-  Result<Cost> mean_cost();
   Status finish_method();
   Status save();
   Status write_manifest(std::int64_t set, const Status& written, const checkpoint::FileSum& sum);

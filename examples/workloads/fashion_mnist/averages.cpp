@@ -23,8 +23,8 @@ std::string name_of(const std::vector<AveragedLayer>& layers) {
 
 /// Of a report: elements that its method was asked for, or all.
 std::size_t entries_asked(const Report& report, std::size_t all) {
-  const bool says = report.method && report.method->numbers.front() == "entries_asked";
-  return says ? static_cast<std::size_t>(report.numbers[0]) : all;
+  const Measure* asked = find(report.measures.table(), MeasureRole::Asked);
+  return asked ? static_cast<std::size_t>(report.measures.value(*asked)) : all;
 }
 
 }  // namespace

@@ -42,10 +42,8 @@ std::vector<Report> reports_of(OkRig& rig, const Vectors& inputs, const std::str
 }
 
 double number(const Report& report, std::string_view name) {
-  const auto names = report.method->numbers;
-  const auto found = std::find(names.begin(), names.end(), name);
-  EXPECT_NE(found, names.end()) << name;
-  return report.numbers[static_cast<std::size_t>(found - names.begin())];
+  EXPECT_NE(find(report.measures.table(), name), nullptr) << name;
+  return report.measures.value(name);
 }
 
 /// The largest block of the result, and the mean of all, by the ranges that the state tells.

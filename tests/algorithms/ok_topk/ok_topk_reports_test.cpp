@@ -39,10 +39,7 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
     for (std::size_t i = 0; i < 5; ++i) largest = std::max(largest, within(result, begins, i));
     for (std::size_t rank = 0; rank < 5; ++rank) {
       const Report report = rig.ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]);
-      const auto number = [&](std::string_view name) {
-        const auto names = ok_topk_method.numbers;
-        return report.numbers[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
-      };
+      const auto number = [&](std::string_view name) { return report.measures.value(name); };
       std::size_t contributed = 0;
       for (std::size_t place : expected.selected[rank]) contributed += expected.result[place] != 0 ? 1 : 0;
       EXPECT_EQ(report.selected, expected.selected[rank].size());

@@ -228,9 +228,8 @@ TEST(SkipAudit, IsCountedWithItsBytes) {
   EXPECT_EQ(skips.sent, without + 2 * with);
   EXPECT_EQ(skips.dense_sent, 3u * 6 * 4000 / 4 * 4);
   EXPECT_EQ(skips.contributions, 3u * 4 * 4000);
-  EXPECT_EQ(skips.numbers[static_cast<std::size_t>(SkipNumber::Audits)], 2);
-  EXPECT_DOUBLE_EQ(skips.numbers[static_cast<std::size_t>(SkipNumber::AuditError)],
-                   2 * audit_of(job.states[1]).relative_error);
+  EXPECT_EQ(skips.measures.value(skip_measure::audits), 2);
+  EXPECT_DOUBLE_EQ(skips.measures.value(skip_measure::audit_error), 2 * audit_of(job.states[1]).relative_error);
 }
 
 TEST(SkipAudit, OfDoublesKeepsTheirPrecision) {
@@ -249,7 +248,7 @@ TEST(SkipAudit, OfZerosHasNoErrorOrNoNumber) {
   for (float& value : job.inputs[1]) value = -1;
   job.run("skip_ring", {.steps = 1, .audit = 1});
   EXPECT_TRUE(std::isnan(audit_of(job.states[0]).relative_error));
-  EXPECT_EQ(job.ranks.executor(0).job_counters().methods()[0].numbers[static_cast<std::size_t>(SkipNumber::Audits)], 1)
+  EXPECT_EQ(job.ranks.executor(0).job_counters().methods()[0].measures.value(skip_measure::audits), 1)
       << "a sum of errors must stay a number";
 }
 

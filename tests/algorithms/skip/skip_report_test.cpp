@@ -287,15 +287,15 @@ TEST(Report, SegmentsTellWhatBecameOfThem) {
   };
   using Told = std::vector<std::tuple<std::size_t, std::string, int>>;
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "measured", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
-  const auto counted = [&](SkipNumber number) {
-    return job.ranks.executor(0).job_counters().methods()[0].numbers[static_cast<std::size_t>(number)];
+  const auto counted = [&](const Measure& measure) {
+    return job.ranks.executor(0).job_counters().methods()[0].measures.value(measure);
   };
-  const double measured = counted(SkipNumber::Measured);
-  EXPECT_EQ(counted(SkipNumber::Protected), 0);
+  const double measured = counted(skip_measure::measured_parts);
+  EXPECT_EQ(counted(skip_measure::protected_parts), 0);
   EXPECT_EQ(run(), (Told{{0, "dense", 2}, {300, "protected", 2}, {610, "skipped", 1}, {600, "dense", 2}}));
   EXPECT_GT(measured, 0);
-  EXPECT_EQ(counted(SkipNumber::Measured), measured);
-  EXPECT_EQ(counted(SkipNumber::Protected), measured) << "as many chunks as were measured";
+  EXPECT_EQ(counted(skip_measure::measured_parts), measured);
+  EXPECT_EQ(counted(skip_measure::protected_parts), measured) << "as many chunks as were measured";
 }
 
 /// What one rank gets of a call that asks for skipping, and what its report says.
@@ -309,7 +309,7 @@ void expect_dense_alone(const Algorithm& algorithm, Skip asked, MethodState* sta
   EXPECT_EQ(job.outputs[0], job.inputs[0]) << text;
   EXPECT_EQ(report.method, &skip_method) << text << ": there is a report";
   EXPECT_EQ(steps_of(report), 0) << text;
-  EXPECT_EQ(number_of(report, SkipNumber::GatherSteps), 0) << text;
+  EXPECT_EQ(report.measures.value(skip_measure::gather_steps), 0) << text;
   EXPECT_EQ(report.left_out(), 0) << text;
   EXPECT_EQ(report.lacking, 0u) << text;
   ASSERT_EQ(report.parts.size(), 1u) << text;

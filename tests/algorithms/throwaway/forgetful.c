@@ -42,14 +42,14 @@ static void sums_lack_a_term(const float* sums, int ranks) {
   }
 }
 
-static void report_has_numbers(const lacuna_request* request, int ranks) {
+static void report_has_measures(const lacuna_request* request, int ranks) {
   lacuna_report report = LACUNA_REPORT_INIT;
   expect(lacuna_get_report(request, &report) == LACUNA_OK, "a report");
   expect(report.dense_rounds == 2 * (ranks - 1) && report.rounds == report.dense_rounds - 1, "its rounds");
   expect(report.contributions == (uint64_t)(elements * (ranks - 1)), "its contributions");
   double rounds = 0;
-  expect(lacuna_get_report_number(request, "rounds", &rounds) == LACUNA_OK && (int)rounds == 1, "the number by name");
-  expect_refused(lacuna_get_report_number(request, "steps", &rounds), "there are: rounds");
+  expect(lacuna_get_report_measure(request, "rounds", &rounds) == LACUNA_OK && (int)rounds == 1, "a measure by name");
+  expect_refused(lacuna_get_report_measure(request, "steps", &rounds), "there are: rounds");
 }
 
 /* The residual after so many runs. */
@@ -63,6 +63,53 @@ static void state_remembers(const lacuna_state* state, int runs, int rank, int r
   for (int i = 0; i < elements; ++i) {
     expect((int)residual[i] == (left_out(i, ranks) == rank ? runs << rank : 0), "what was left out");
   }
+}
+
+static int is(const lacuna_request* request, const char* measure, double expected) {
+  double value = -1;
+  expect(lacuna_get_report_measure(request, measure, &value) == LACUNA_OK, measure);
+  return value > expected - 1e-9 && value < expected + 1e-9;
+}
+
+static void counters_say(const lacuna_communicator* communicator, int32_t format, const char* part) {
+  char text[32 * room];
+  size_t length = 0;
+  expect(lacuna_counters_text(communicator, format, text, sizeof text, &length) == LACUNA_OK, "the counters");
+  expect(strstr(text, part) != NULL, part);
+}
+
+/* Two calls that send elements with their places: the first one all of them, at once. The second one sends none of what
+ * is a million and, in a part that follows, none of what is a quarter of that. */
+static void measures_add_up(lacuna_communicator* communicator) {
+  const char* options[] = {"threshold=1", "threshold=1e6"};
+  for (int i = 0; i < 2; ++i) {
+    lacuna_method* method = NULL;
+    lacuna_state* state = NULL;
+    float sums[elements];
+    expect(lacuna_method_create("forgetful", options[i], &method) == LACUNA_OK, options[i]);
+    expect(lacuna_state_create(method, 0, 0, &state) == LACUNA_OK, "a state");
+    lacuna_request* request = add_up(communicator, method, state, sums);
+    expect(is(request, "entries", i == 0 ? elements : 0), "a sum");
+    expect(is(request, "most", i == 0 ? elements : 0), "a largest value");
+    expect(is(request, "magnitude", i == 0 ? 1 : 250000), "a last value");
+    expect(is(request, "share", i == 0 ? 1 : 0), "a mean");
+    lacuna_request_free(request);
+    lacuna_state_free(state);
+    lacuna_method_free(method);
+  }
+  const int32_t json = LACUNA_JSON, prometheus = LACUNA_PROMETHEUS;
+  counters_say(communicator, json,
+               "\"entries\": {\"value\": 12, \"unit\": \"entries\", \"adds_up\": \"sum\", \"calls\": 2}");
+  counters_say(communicator, json,
+               "\"most\": {\"value\": 12, \"unit\": \"entries\", \"adds_up\": \"largest\", \"calls\": 2}");
+  counters_say(communicator, json,
+               "\"magnitude\": {\"value\": 250000, \"unit\": \"magnitude\", \"adds_up\": \"last\", ");
+  counters_say(communicator, json,
+               "\"share\": {\"value\": 0.5, \"unit\": \"ratio\", \"adds_up\": \"mean\", \"calls\": 2}");
+  counters_say(communicator, prometheus, "measure=\"entries\",unit=\"entries\",adds_up=\"sum\"} 12\n");
+  counters_say(communicator, prometheus, "measure=\"most\",unit=\"entries\",adds_up=\"largest\"} 12\n");
+  counters_say(communicator, prometheus, "measure=\"magnitude\",unit=\"magnitude\",adds_up=\"last\"} 250000\n");
+  counters_say(communicator, prometheus, "measure=\"share\",unit=\"ratio\",adds_up=\"mean\"} 0.5\n");
 }
 
 int main(void) {
@@ -79,7 +126,7 @@ int main(void) {
   float sums[elements];
   lacuna_request* request = add_up(communicator, method, state, sums);
   sums_lack_a_term(sums, ranks);
-  report_has_numbers(request, ranks);
+  report_has_measures(request, ranks);
   lacuna_request_free(request);
   state_remembers(state, 1, rank, ranks);
 
@@ -101,6 +148,7 @@ int main(void) {
     lacuna_state_free(both[i]);
   }
   lacuna_method_free(method);
+  measures_add_up(communicator);
   lacuna_communicator_free(communicator);
   return 0;
 }

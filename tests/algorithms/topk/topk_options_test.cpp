@@ -282,8 +282,8 @@ TEST(TopkOptions, ReportsCountWhatWasAskedSelectedKeptAndCameOut) {
     EXPECT_EQ(report.selected, 2u) << algorithm;
     EXPECT_EQ(report.contributed, 2u);
     EXPECT_EQ(report.kept, 6u);
-    EXPECT_EQ(report.numbers[0], 2) << "asked";
-    EXPECT_EQ(report.numbers[2], 3) << algorithm << ": places 0, 1 and 7";
+    EXPECT_EQ(report.measures.value("entries_asked"), 2) << "asked";
+    EXPECT_EQ(report.measures.value("entries_result"), 3) << algorithm << ": places 0, 1 and 7";
     EXPECT_GT(report.dense_sent, 0u);
     for (Rank rank = 0; rank < 2; ++rank) {
       EXPECT_TRUE(rig.ranks.communicator(rank).finish(*runs[static_cast<std::size_t>(rank)]));

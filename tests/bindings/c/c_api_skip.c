@@ -102,9 +102,9 @@ static lacuna_request* started(lacuna_status status, lacuna_request* request, co
 
 static int near_to(double value, double expected) { return value > expected - 1e-6 && value < expected + 1e-6; }
 
-static double number_of(const lacuna_request* request, const char* name) {
+static double measure_of(const lacuna_request* request, const char* name) {
   double value = -1;
-  expect_status(lacuna_get_report_number(request, name, &value), LACUNA_OK, name);
+  expect_status(lacuna_get_report_measure(request, name, &value), LACUNA_OK, name);
   return value;
 }
 
@@ -125,15 +125,15 @@ static void tells(lacuna_communicator* communicator) {
   started(status, request, "a call that is audited");
   lacuna_report report = LACUNA_REPORT_INIT;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "a report");
-  expect(near_to(number_of(request, "steps"), ranks - 1), "a report says S");
-  expect(near_to(number_of(request, "gather_steps"), 0), "and that of the second half");
+  expect(near_to(measure_of(request, "steps"), ranks - 1), "a report says S");
+  expect(near_to(measure_of(request, "gather_steps"), 0), "and that of the second half");
   expect(report.dense_rounds - report.rounds == 0, "the sample of an audit takes as many rounds as a dense call");
   expect(report.lacking == 0, "all ranks have the same");
   expect(report.contributions * (uint64_t)ranks == report.dense_contributions, "one rank in all contributes");
   expect(report.dense_contributions == (ranks > 1 ? (uint64_t)(elements * ranks) : 0), "a dense call has all terms");
   const double error = (double)(ranks - 1) / ranks;
-  expect(near_to(number_of(request, "audits"), ranks > 1), "a call that skips was audited");
-  expect(near_to(number_of(request, "audit_error"), error), "its error");
+  expect(near_to(measure_of(request, "audits"), ranks > 1), "a call that skips was audited");
+  expect(near_to(measure_of(request, "audit_error"), error), "its error");
   lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
   expect(find_array(state, "audit", &array) == (ranks > 1), "the state keeps the audit");
   if (ranks > 1) {
@@ -147,7 +147,7 @@ static void tells(lacuna_communicator* communicator) {
   set_method(&options, NULL);
 }
 
-/* What is no report, and what is no number of one. */
+/* What is no report, and what is no measure of one. */
 static void refused_reports(lacuna_communicator* communicator) {
   const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
   const int32_t ranks = lacuna_size(communicator);
@@ -155,7 +155,7 @@ static void refused_reports(lacuna_communicator* communicator) {
   const lacuna_buffer buffer = buffer_of(data, elements);
   lacuna_request* request = NULL;
   lacuna_report report = LACUNA_REPORT_INIT;
-  double number = 77;
+  double value = 77;
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
   set_skip(&options, "steps=%d", (int)ranks - 1);
@@ -163,16 +163,16 @@ static void refused_reports(lacuna_communicator* communicator) {
   set_method(&options, NULL); /* also while a call that has it runs */
   started(status, request, "a call that skips");
   if (ranks > 1) {
-    expect_error(lacuna_get_report_number(request, "step", &number), bad,
-                 "reports of skip have no number 'step'; there are: steps, gather_steps, protected_parts, "
+    expect_error(lacuna_get_report_measure(request, "step", &value), bad,
+                 "reports of skip have no measure 'step'; there are: steps, gather_steps, protected_parts, "
                  "measured_parts, audits, audit_error",
-                 "a number that there is not");
-    expect_error(lacuna_get_report_number(request, "", &number), bad, "no number ''", "a number without a name");
+                 "a measure that there is not");
+    expect_error(lacuna_get_report_measure(request, "", &value), bad, "no measure ''", "a measure without a name");
   }
-  expect_error(lacuna_get_report_number(request, NULL, &number), bad, "name is null", "no name");
-  expect_error(lacuna_get_report_number(request, "steps", NULL), bad, "value is null", "a number without a place");
-  expect_error(lacuna_get_report_number(NULL, "steps", &number), bad, "request is null", "a number of nothing");
-  expect(near_to(number, 77), "what is refused stores nothing");
+  expect_error(lacuna_get_report_measure(request, NULL, &value), bad, "name is null", "no name");
+  expect_error(lacuna_get_report_measure(request, "steps", NULL), bad, "value is null", "a measure without a place");
+  expect_error(lacuna_get_report_measure(NULL, "steps", &value), bad, "request is null", "a measure of nothing");
+  expect(near_to(value, 77), "what is refused stores nothing");
   expect_error(lacuna_get_report(NULL, &report), bad, "request is null", "a report of nothing");
   expect_error(lacuna_get_report(request, NULL), bad, "report is null", "a report without a place");
   report.struct_size += 1;
@@ -184,7 +184,7 @@ static void refused_reports(lacuna_communicator* communicator) {
   report.rounds = 5;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "the report of a dense call");
   expect(report.rounds == 0 && report.dense_sent == 0 && report.struct_size == sizeof report, "is of zeros");
-  expect(near_to(number_of(request, "steps"), 0), "and so are its numbers");
+  expect(near_to(measure_of(request, "steps"), 0), "and so are its measures");
   lacuna_request_free(request);
 }
 
@@ -227,7 +227,7 @@ static void gathers_less(lacuna_communicator* communicator) {
   lacuna_report report = LACUNA_REPORT_INIT;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "a report");
   expect(report.lacking == (uint64_t)lacking, "the report counts what is lacking");
-  expect(near_to(number_of(request, "gather_steps"), ranks - 1), "and says S of the second half");
+  expect(near_to(measure_of(request, "gather_steps"), ranks - 1), "and says S of the second half");
   lacuna_request_free(request);
   set_method(&options, NULL);
 }

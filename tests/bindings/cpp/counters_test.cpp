@@ -166,7 +166,7 @@ TEST(JobCounters, CallsThatSkipAreCountedWithWhatTheySaved) {
         EXPECT_EQ(static_cast<std::int64_t>(2 * dense) - counted.bytes_saved(),
                   static_cast<std::int64_t>(once + twice));
         EXPECT_EQ(counted.contributions, 2 * count * static_cast<std::uint64_t>(size));
-        EXPECT_EQ(counted.numbers[static_cast<std::size_t>(SkipNumber::Steps)], 2) << "S, added up";
+        EXPECT_EQ(counted.measures.value(skip_measure::steps), 2) << "S, added up";
         if (rank.rank() == 0) left_out = counted.left_out;
       });
       if (std::string(algorithm) == "skip_ring") {
@@ -192,7 +192,7 @@ TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
     const Report report = request->report();
     EXPECT_EQ(report.method, &skip_method);
     EXPECT_EQ(test::steps_of(report), 2);
-    EXPECT_EQ(test::number_of(report, SkipNumber::Audits), 0);
+    EXPECT_EQ(report.measures.value(skip_measure::audits), 0);
     EXPECT_EQ(report.rounds_saved(), 2);
     EXPECT_EQ(report.bytes_saved(), 200);
     EXPECT_EQ(report.left_out(), 0.5);

@@ -100,13 +100,24 @@ class PrometheusReader {
   std::map<std::pair<std::string, Labels>, double> samples_;
 };
 
-constexpr std::string_view other_numbers[] = {"bits"};
+constexpr Measure bits = {.name = "bits", .unit = Unit::Words, .adds_up = AddsUp::Mean},
+                  peak = {.name = "peak", .unit = Unit::Magnitude, .adds_up = AddsUp::Largest},
+                  width = {.name = "width", .unit = Unit::Entries, .adds_up = AddsUp::Last};
+constexpr const Measure* other_measures[] = {&bits, &peak, &width};
 constexpr Method other_method = [] {
   Method method{};
   method.name = "other";
-  method.numbers = other_numbers;
+  method.measures = other_measures;
   return method;
 }();
+
+/// Values of a method's measures, by row.
+MeasureValues values_of(const Method& method, std::initializer_list<double> values) {
+  MeasureValues all;
+  all.begin(method.measures);
+  for (std::size_t i = 0; i < values.size(); ++i) all.tell(*method.measures[i], values.begin()[i]);
+  return all;
+}
 
 JobCounters example() {
   JobCounters all{.rank = 1, .size = 3, .host = "a \"b\\c\"\nd", .wait_seconds = 0.125, .parked_messages = 7};
@@ -124,8 +135,12 @@ JobCounters example() {
   all.communicators = {{.id = 0, .rank = -1, .size = 0}, {.id = 0xabc, .rank = 1, .size = 3}};
   all.communicators[0].calls[0] = {.started = 4, .completed = 4, .failed = 0, .seconds = 2};
   all.communicators[1].calls[0] = {.started = 3, .completed = 2, .failed = 1, .seconds = 0.5};
-  all.communicators[0].methods = {
-      {.method = &skip_method, .calls = 1, .rounds_saved = 2, .sent = 30, .dense_sent = 40, .numbers = {1, 0, 2}}};
+  all.communicators[0].methods = {{.method = &skip_method,
+                                   .calls = 1,
+                                   .rounds_saved = 2,
+                                   .sent = 30,
+                                   .dense_sent = 40,
+                                   .measures = values_of(skip_method, {1, 0, 2})}};
   all.communicators[1].methods = {{.method = &skip_method,
                                    .calls = 5,
                                    .rounds_saved = 6,
@@ -136,8 +151,15 @@ JobCounters example() {
                                    .selected = 30,
                                    .contributed = 20,
                                    .kept = 10,
-                                   .numbers = {12, 3, 8, 9, 4, 1.5}},
-                                  {.method = &other_method, .calls = 1, .sent = 1, .dense_sent = 4, .numbers = {0.25}}};
+                                   .measures = values_of(skip_method, {12, 3, 8, 9, 4, 1.5})},
+                                  {.method = &other_method,
+                                   .calls = 1,
+                                   .sent = 1,
+                                   .dense_sent = 4,
+                                   .measures = values_of(other_method, {0.25, -3, 7})}};
+  for (double value : {0.75, 0.5}) all.communicators[1].methods[1].measures.tell(bits, value);
+  all.communicators[1].methods[1].measures.tell(peak, -5);
+  all.communicators[1].methods[1].measures.tell(width, 6);
   return all;
 }
 
@@ -169,20 +191,27 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_method_selected_elements_total", skips), 30);
   EXPECT_EQ(read.value("lacuna_method_contributed_elements_total", skips), 20);
   EXPECT_EQ(read.value("lacuna_method_kept_elements_total", skips), 10);
-  const auto number = [&](const std::string& method, const std::string& name) {
-    return read.value("lacuna_method_numbers_total", {"rank=1", communicator, "method=" + method, "number=" + name});
+  const auto measure = [&](const std::string& metric, const Method& method, const Measure& row) {
+    return read.value("lacuna_method_" + metric,
+                      {"rank=1", communicator, "method=" + std::string(method.name), "measure=" + std::string(row.name),
+                       "unit=" + std::string(to_string(row.unit)), "adds_up=" + std::string(to_string(row.adds_up))});
   };
-  EXPECT_EQ(number("skip", "steps"), 12);
-  EXPECT_EQ(number("skip", "gather_steps"), 3);
-  EXPECT_EQ(number("skip", "protected_parts"), 8);
-  EXPECT_EQ(number("skip", "measured_parts"), 9);
-  EXPECT_EQ(number("skip", "audits"), 4);
-  EXPECT_EQ(number("skip", "audit_error"), 1.5);
-  EXPECT_EQ(number("other", "bits"), 0.25);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::steps), 12);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::gather_steps), 3);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::protected_parts), 8);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::measured_parts), 9);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::audits), 4);
+  EXPECT_EQ(measure("measures_total", skip_method, skip_measure::audit_error), 1.5);
+  EXPECT_EQ(measure("measures", other_method, bits), 0.5) << "the mean";
+  EXPECT_EQ(measure("measures", other_method, peak), -3) << "the largest";
+  EXPECT_EQ(measure("measures", other_method, width), 6) << "the last";
+  EXPECT_EQ(measure("measure_calls_total", other_method, bits), 3);
+  EXPECT_EQ(measure("measure_calls_total", skip_method, skip_measure::audits), 1);
   EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", {"rank=1", communicator, "method=other"}), 4);
   EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", {"rank=1", "communicator=earlier", "method=skip"}), 40);
   EXPECT_EQ(read.count("lacuna_method_calls_total"), 3u);
-  EXPECT_EQ(read.count("lacuna_method_numbers_total"), 2 * skip_method.numbers.size() + 1);
+  EXPECT_EQ(read.count("lacuna_method_measures_total"), 2 * skip_method.measures.size());
+  EXPECT_EQ(read.count("lacuna_method_measures"), other_method.measures.size());
   EXPECT_EQ(read.value("lacuna_payload_sent_bytes_total", {"rank=1", "peer=2"}), 1'000'000'007);
   EXPECT_EQ(read.value("lacuna_header_sent_bytes_total", {"rank=1", "peer=2"}), 48);
   EXPECT_EQ(read.value("lacuna_messages_sent_total", {"rank=1", "peer=2"}), 11);
@@ -190,6 +219,11 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_messages_received_total", {"rank=1", "peer=2"}), 13);
   EXPECT_EQ(read.count("lacuna_payload_sent_bytes_total"), 1u) << "peers without traffic are left out";
   for (const auto& [metric, type] : read.types()) EXPECT_GT(read.count(metric), 0u) << metric;
+}
+
+/// A measure in JSON.
+Json shown(double value, const char* unit, const char* adds_up, int calls) {
+  return {{"value", value}, {"unit", unit}, {"adds_up", adds_up}, {"calls", calls}};
 }
 
 TEST(CountersText, JsonHoldsTheSameFigures) {
@@ -210,18 +244,22 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
                                       {"selected", 30},
                                       {"contributed", 20},
                                       {"kept", 10},
-                                      {"steps", 12},
-                                      {"gather_steps", 3},
-                                      {"protected_parts", 8},
-                                      {"measured_parts", 9},
-                                      {"audits", 4},
-                                      {"audit_error", 1.5},
-                                      {"bytes_saved", 13}}));
-  EXPECT_EQ(methods.at("other").at("bits"), 0.25);
+                                      {"bytes_saved", 13},
+                                      {"measures",
+                                       {{"steps", shown(12, "rounds", "sum", 1)},
+                                        {"gather_steps", shown(3, "rounds", "sum", 1)},
+                                        {"protected_parts", shown(8, "parts", "sum", 1)},
+                                        {"measured_parts", shown(9, "parts", "sum", 1)},
+                                        {"audits", shown(4, "calls", "sum", 1)},
+                                        {"audit_error", shown(1.5, "ratio", "sum", 1)}}}}));
+  EXPECT_EQ(methods.at("other").at("measures"), Json({{"bits", shown(0.5, "words", "mean", 3)},
+                                                      {"peak", shown(-3, "magnitude", "largest", 2)},
+                                                      {"width", shown(6, "entries", "last", 2)}}));
   EXPECT_EQ(json.at("methods").at("skip").at("calls"), 6);
   EXPECT_EQ(json.at("methods").at("skip").at("bytes_saved"), 23);
-  EXPECT_EQ(json.at("methods").at("skip").at("steps"), 13);
-  EXPECT_EQ(json.at("methods").at("skip").at("protected_parts"), 10);
+  const Json& skips = json.at("methods").at("skip").at("measures");
+  EXPECT_EQ(skips.at("steps"), shown(13, "rounds", "sum", 2));
+  EXPECT_EQ(skips.at("protected_parts"), shown(10, "parts", "sum", 2));
   EXPECT_EQ(json.at("methods").at("other").at("bytes_saved"), 3);
   EXPECT_EQ(json.at("peers").size(), 1u);
   EXPECT_EQ(json.at("peers").at(0).at("rank"), 2);
@@ -242,7 +280,7 @@ TEST(CountersText, WithoutMethodsThereAreNoSamplesOfThem) {
   const JobCounters counters;
   const PrometheusReader read(counters_text(counters, CountersFormat::Prometheus));
   EXPECT_EQ(read.count("lacuna_method_calls_total"), 0u);
-  EXPECT_EQ(read.count("lacuna_method_numbers_total"), 0u);
+  EXPECT_EQ(read.count("lacuna_method_measures_total"), 0u);
   EXPECT_EQ(Json::parse(counters_text(counters, CountersFormat::Json)).at("methods"), Json::object());
 }
 

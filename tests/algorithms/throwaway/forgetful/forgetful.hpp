@@ -11,8 +11,23 @@ struct Forgetful {
 #undef LACUNA_OPTION
 };
 
-/// Places in Plan::numbers and in reports, in the order of the method's names.
-enum ForgetfulNumber : std::size_t { forgetful_rounds, forgetful_entries };
+/// What it reports: a measure for each way in which these add up.
+namespace forgetful_measure {
+inline constexpr Measure rounds = {.name = "rounds",
+                                   .help = "rounds left out of the ring",
+                                   .unit = Unit::Rounds,
+                                   .by = CountedBy::Plan,
+                                   .role = MeasureRole::Headline};
+inline constexpr Measure entries = {.name = "entries", .help = "elements that were sent", .unit = Unit::Entries};
+inline constexpr Measure most = {.name = "most",
+                                 .help = "the most elements that were sent at once",
+                                 .unit = Unit::Entries,
+                                 .adds_up = AddsUp::Largest};
+inline constexpr Measure magnitude = {
+    .name = "magnitude", .help = "what was sent last was as large", .unit = Unit::Magnitude, .adds_up = AddsUp::Last};
+inline constexpr Measure share = {
+    .name = "share", .help = "share of the elements that was sent", .unit = Unit::Ratio, .adds_up = AddsUp::Mean};
+}  // namespace forgetful_measure
 
 /// What the method's functions do.
 Status check_forgetful(const Call& call, const Algorithm& algorithm, const Hosts& hosts);

@@ -14,7 +14,10 @@ constexpr Option options[] = {
 #include "algorithms/forgetful/options.def"
 #undef LACUNA_OPTION
 };
-constexpr std::string_view numbers[] = {"rounds", "entries"}, outcomes[] = {"dense", "forgotten"};
+constexpr const Measure* measures[] = {&forgetful_measure::rounds, &forgetful_measure::entries,
+                                       &forgetful_measure::most, &forgetful_measure::magnitude,
+                                       &forgetful_measure::share};
+constexpr std::string_view outcomes[] = {"dense", "forgotten"};
 constexpr MethodAlgorithm algorithms[] = {
     {&allreduce_ring, "forgetful_ring", "without some rounds"},
     {&forgetful_sparse, "forgetful_sparse", "what is large, with its place", &allreduce_ring},
@@ -33,7 +36,7 @@ extern const Method forgetful_method = {
     .name = "forgetful",
     .summary = "leaves rounds out",
     .options = options,
-    .numbers = numbers,
+    .measures = measures,
     .outcomes = outcomes,
     .algorithms = algorithms,
     .examples = examples,

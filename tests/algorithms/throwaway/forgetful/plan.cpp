@@ -39,7 +39,7 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   part.lossy = sparse;
   plan.reports = rounds > 0 || sparse;
   plan.writes_state = sparse;
-  plan.numbers[forgetful_rounds] = rounds;
+  plan.measures.tell(forgetful_measure::rounds, rounds);
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
 }
 

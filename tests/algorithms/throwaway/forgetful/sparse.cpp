@@ -30,7 +30,11 @@ Status take(const KernelCall& call, double threshold) {
   const std::size_t taken = call.defines[0] / bytes_of_entry(residual.dtype);
   call.counted.selected += taken;
   call.counted.contributed += taken;
-  call.counted.numbers[forgetful_entries] += static_cast<double>(taken);
+  const double sent = static_cast<double>(taken), all = static_cast<double>(residual.count);
+  call.counted.measures.tell(forgetful_measure::entries, sent);
+  call.counted.measures.tell(forgetful_measure::most, sent);
+  call.counted.measures.tell(forgetful_measure::magnitude, threshold);
+  if (all > 0) call.counted.measures.tell(forgetful_measure::share, sent / all);
   return {};
 }
 

@@ -52,7 +52,10 @@ constexpr Option options[] = {
 #include "algorithms/frugal/options.def"
 #undef LACUNA_OPTION
 };
-constexpr std::string_view numbers[] = {"halved"}, outcomes[] = {"dense", "halved"};
+constexpr Measure halved = {
+    .name = "halved", .help = "calls whose messages were of f16", .by = CountedBy::Plan, .role = MeasureRole::Headline};
+constexpr const Measure* measures[] = {&halved};
+constexpr std::string_view outcomes[] = {"dense", "halved"};
 constexpr MethodAlgorithm algorithms[] = {{&frugal_ring, "frugal_ring", "messages of f16", &allreduce_ring}};
 constexpr std::string_view examples[] = {"halves=1"};
 
@@ -67,7 +70,7 @@ void plan(const PlanRequest& request, Plan& plan) {
   part.lossy = true;
   part.outcome = 1;
   plan.reports = true;
-  plan.numbers[0] = 1;
+  plan.measures.tell(halved, 1);
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
 }
 
@@ -77,7 +80,7 @@ extern const Method frugal_method = {
     .name = "frugal",
     .summary = "sends elements of half the size",
     .options = options,
-    .numbers = numbers,
+    .measures = measures,
     .outcomes = outcomes,
     .algorithms = algorithms,
     .examples = examples,

@@ -38,7 +38,7 @@ void plan(const PlanRequest& request, Plan& plan) {
 
 extern const Method wordless_method = {
     .name = "wordless",
-    .summary = "leaves one round out and has no numbers",
+    .summary = "leaves one round out and has no measures",
     .options = options,
     .outcomes = outcomes,
     .algorithms = algorithms,

@@ -305,7 +305,7 @@ RunRecord sample_record() {
                         .fingerprint = 0xfedcba9876543210U,
                         .details = {{.name = "gradient_norm", .value = 0.5}}};
   const Cost dense{.seconds = 40, .waited = 30, .payload = 4e9};
-  const Cost half{.seconds = 20, .waited = 5, .payload = 2e9, .numbers = {{.name = "skip.steps", .value = 40}}};
+  const Cost half{.seconds = 20, .waited = 5, .payload = 2e9, .measures = {{"skip.steps", {40, 20}}}};
   return {{.label = "half", .finished = true, .cost = half, .evaluations = {{10, 0.5, half, metrics}}},
           {.label = "ring", .dense = true, .finished = true, .cost = dense, .evaluations = {{10, 0.5, dense, metrics}}},
           {.label = "begun", .cost = half}};
