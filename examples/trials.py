@@ -91,7 +91,7 @@ def call_rows(folder, cases):
         load = re.search(r"load average before: ([\d.]+)", log)[1]
         for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
             both = [row["in_place"], row["out_of_place"]]
-            kernels = [sum(one.get("phases", {}).get(name, 0) for name in ("select", "pack", "merge")) for one in both]
+            kernels = [sum(time for phase, time in one.get("phases", {}).items() if phase != "wire") for one in both]
             yield [hosts, case, row["algorithm"], f"{statistics.fmean(one['payload_bytes'] for one in both):.0f}",
                    f"{statistics.fmean(kernels) / 1e3:.4g}",
                    f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{raw_rate(log):.4g}", load]
@@ -151,6 +151,17 @@ def read(path):
         return methods
 
 
+def times_of_kernels(path, method):
+    """The names of the columns that hold the seconds of a method's kernels, as their attributes say."""
+    import h5py
+
+    text = lambda value: value.decode() if isinstance(value, bytes) else value
+    wanted = {"unit": "seconds", "adds_up": "sum", "counted_by": "kernels"}
+    with h5py.File(path) as file:
+        return [name for name, column in file["methods"][method].items()
+                if {key: text(column.attrs.get(key)) for key in wanted} == wanted]
+
+
 def machine(path):
     """A text that says where the results were measured, and with which versions."""
     import h5py
@@ -194,7 +205,7 @@ def time_rows(folder, experiment, goal):
         for method, evaluations in read(path).items():
             last = evaluations[-1]
             needed = [until(evaluations, goal, quantity, "test_accuracy") for quantity in ("seconds", "step")]
-            kernels = sum(value for name, value in last.items() if name.endswith((".select_s", ".pack_s", ".merge_s")))
+            kernels = sum(last[name] for name in times_of_kernels(path, method))
             yield [method, path.parent.name, *("" if number is None else f"{number:.5g}" for number in needed),
                    f"{last['test_accuracy']:.5f}", f"{1e3 * last['seconds'] / last['step']:.4g}",
                    f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / last['step']:.4g}",

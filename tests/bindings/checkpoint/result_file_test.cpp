@@ -58,6 +58,22 @@ TEST_F(ResultFileTest, ProvenanceRowsAndSummaryComeBackInOrder) {
   EXPECT_EQ(again->summary()[1].metrics[1].value, 2e9);
 }
 
+TEST_F(ResultFileTest, WhatIsKnownOfAMetricSurvivesThatRowsAreAdded) {
+  const Attributes about = {{"unit", std::string("seconds")}, {"adds_up", std::string("largest")}};
+  const auto measured = [&](std::int64_t step) {
+    return std::array{ResultRow{step, {{"accuracy", 0.5}, {"longest", 2.5, about}}}};
+  };
+  ASSERT_TRUE(ResultFile::create(path_, provenance_)->append("dense", measured(1)));
+  ASSERT_TRUE(ResultFile::open(path_)->append("dense", measured(2)));
+  const Result<ResultFile> file = ResultFile::open(path_);
+  ASSERT_TRUE(file) << file.status().to_string();
+  ASSERT_EQ(file->methods().front().rows.size(), 2u);
+  for (const ResultRow& each : file->methods().front().rows) {
+    EXPECT_TRUE(each.metrics[0].about.empty());
+    EXPECT_EQ(each.metrics[1].about, about);
+  }
+}
+
 TEST_F(ResultFileTest, RepeatedStepsReplaceTheOldOnesAfterReopening) {
   ASSERT_TRUE(ResultFile::create(path_, provenance_)->append("dense", std::array{row(1, 1), row(2, 2), row(3, 3)}));
   Result<ResultFile> file = ResultFile::open(path_);

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/told_method.hpp"
 
@@ -102,10 +102,11 @@ TEST_F(ToldCalls, DoNotChangeTheTextsOfEarlierCallsWithFewerMeasures) {
   auto& communicator = ranks_.communicator(0);
   const std::uint32_t first = communicator.runs().next();
   std::vector<float> data(10, 1.0f), sums(10);
-  Call skips = allreduce_call(data, sums);
-  skips.options.method = skip({.ratio = 0.5});
-  EXPECT_TRUE(communicator.finish(must_post(ranks_, 0, skips)));
+  Call selects = allreduce_call(data, sums, "sparse_allgather");
+  selects.options.method = topk({.k = 3, .feedback = false});
+  EXPECT_TRUE(communicator.finish(must_post(ranks_, 0, selects)));
   const std::string before = communicator.runs().posted(first)->text;
+  EXPECT_NE(before.find(" (entries_asked 3)"), std::string::npos) << before;
   run(100);
   EXPECT_EQ(communicator.runs().posted(first)->text, before);
   EXPECT_NE(communicator.runs().posted(first + 1)->text.find(" (a 2)"), std::string::npos)
