@@ -7,7 +7,7 @@ namespace {
 void build(GraphBuilder& g) {
   g.copy(g.output(g.position()), g.input(g.position()));
   ring_allgather(
-      g, whole_ring(g), [&](Rank block) { return g.output(block); }, g.number(rounds_left_out));
+      g, whole_ring(g), [&](Rank block) { return g.output(block); }, g.parameters<LeftOut>().rounds);
 }
 
 }  // namespace

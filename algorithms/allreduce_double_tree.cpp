@@ -13,7 +13,7 @@ const Algorithm allreduce_double_tree = {
     .name = "double_tree",
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank on average; for medium data on many ranks",
     .symmetric = false,
-    .build = [](GraphBuilder& g) { double_tree_allreduce(g, g.number(rounds_left_out)); },
+    .build = [](GraphBuilder& g) { double_tree_allreduce(g, g.parameters<LeftOut>().rounds); },
 };
 
 }  // namespace lacuna

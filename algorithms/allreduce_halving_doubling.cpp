@@ -13,7 +13,7 @@ const Algorithm allreduce_halving_doubling = {
     .name = "halving_doubling",
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank for P = 2^k; for medium data",
     .symmetric = false,
-    .build = [](GraphBuilder& g) { halving_doubling_allreduce(g, g.number(rounds_left_out)); },
+    .build = [](GraphBuilder& g) { halving_doubling_allreduce(g, g.parameters<LeftOut>().rounds); },
 };
 
 }  // namespace lacuna

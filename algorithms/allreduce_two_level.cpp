@@ -17,7 +17,7 @@ const Algorithm allreduce_two_level = {
     .summary = "inside h hosts of k ranks, then between them: 2(k+h-2) steps, 2(P-1)/P of the data per rank",
     .symmetric = false,
     .by_hosts = true,
-    .build = [](GraphBuilder& g) { two_level_allreduce(g, g.number(rounds_left_out)); },
+    .build = [](GraphBuilder& g) { two_level_allreduce(g, g.parameters<LeftOut>().rounds); },
 };
 
 }  // namespace lacuna

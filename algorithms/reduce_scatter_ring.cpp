@@ -7,7 +7,7 @@ namespace {
 /// The input stays as it is: sums on their way rest in two blocks in turn.
 void build(GraphBuilder& g) {
   const Line ring = whole_ring(g);
-  const int left_out = g.number(rounds_left_out);
+  const int left_out = g.parameters<LeftOut>().rounds;
   const auto partial = [&](Rank s, Rank block) {
     return s == ring.size() - 2 ? g.output(block) : g.scratch(s % 2, g.input(block));
   };

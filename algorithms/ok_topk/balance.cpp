@@ -102,7 +102,7 @@ constexpr Kernel pack_share_kernel = {"pack", pack_share}, join_shares_kernel = 
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block) {
   std::vector<Region> rooms, reads = {sizes_room(g), block.places, block.values};
   const BufferInfo share{.element = Dtype::U8, .capacity = share_bytes};
-  for (Rank i = 0; i < std::min(g.number(bucket), g.size() - 1); ++i) rooms.push_back(g.buffer(share));
+  for (Rank i = 0; i < std::min(form_of(g).bucket, g.size() - 1); ++i) rooms.push_back(g.buffer(share));
   std::vector<Region> shares = reads;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Region& room = rooms[static_cast<std::size_t>(distance - 1) % rooms.size()];

@@ -14,9 +14,9 @@ int expected_rounds(const ExpectedPart& part) { return part.size == 1 ? 0 : 3; }
 /// Selections take one round. Offers take one, and so do blocks. Blocks that are balanced take two.
 int rounds(const PartPlan& part, Rank size) {
   if (size == 1) return 0;
-  const Stage stage = stage_of(part.structure);
-  if (stage == Stage::Gather) return 1;
-  const bool repartitioned = stage != Stage::Balance && (part.structure.numbers[sparse::flags] & repartitions) != 0;
+  const Form form = form_of(part);
+  if (form.stage == Stage::Gather) return 1;
+  const bool repartitioned = form.stage != Stage::Balance && form.repartitions;
   return 2 + (repartitioned ? sparse::partition_rounds(size) : 0);
 }
 

@@ -105,7 +105,7 @@ void agree_on_quotas(GraphBuilder& g, const Reduced& reduced) {
 Told recall(GraphBuilder& g) {
   Told told{
       .reduced = {.mine = shared_selection(g), .ranges = {}, .sums = shared_sums(g)}, .quota = g.value(), .sizes = {}};
-  if (stage_of(g) == Stage::Gather) told.reduced.ranges = last_ranges(g);
+  if (form_of(g).stage == Stage::Gather) told.reduced.ranges = last_ranges(g);
   told.reduced.mine.count = g.value();
   told.reduced.sums.count = g.value();
   told.sizes = {.total = g.value(), .largest = g.value()};

@@ -4,15 +4,16 @@ namespace lacuna::ok {
 namespace {
 
 Reduced select_split_and_reduce(GraphBuilder& g) {
+  const Form form = form_of(g);
   const CutValues local = find_threshold(g);
-  if (!has(g, reevaluates) && !has(g, repartitions)) return split_and_reduce(g, last_ranges(g), local);
+  if (!form.reevaluates && !form.repartitions) return split_and_reduce(g, last_ranges(g), local);
   const sparse::Selection mine = select_all(g, local);
-  return split_and_reduce(g, has(g, repartitions) ? repartition(g, mine) : last_ranges(g), mine);
+  return split_and_reduce(g, form.repartitions ? repartition(g, mine) : last_ranges(g), mine);
 }
 
 void finish(GraphBuilder& g, const Told& told) {
   const sparse::Selection block = select_globally(g, told);
-  if (stage_of(g) == Stage::Balance) {
+  if (form_of(g).stage == Stage::Balance) {
     gather_balanced(g, block);
   } else {
     gather_blocks(g, block, told.reduced.ranges);
@@ -21,7 +22,7 @@ void finish(GraphBuilder& g, const Told& told) {
 }
 
 void build(GraphBuilder& g) {
-  const Stage stage = stage_of(g);
+  const Stage stage = form_of(g).stage;
   if (stage == Stage::Gather || stage == Stage::Balance) return finish(g, recall(g));
   const Reduced reduced = select_split_and_reduce(g);
   if (stage == Stage::Sums) return agree_on_quotas(g, reduced);

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "algorithms/phases/message_format.hpp"
-#include "runtime/method/option.hpp"
 #include "runtime/values/method_options.hpp"
+#include "runtime/values/option.hpp"
 
 namespace lacuna {
 

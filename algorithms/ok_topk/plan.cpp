@@ -10,17 +10,21 @@ namespace {
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-/// The flags depend only on what is equal on all ranks.
-int flags_of(const Call& call) {
+/// The form of the first part of the next run. It depends only on what is equal on all ranks.
+Form form_of(const Call& call, std::size_t places) {
   const OkTopk& asked = options_of(call);
   const MethodState& state = *call.options.state;
-  int flags = 0;
-  if (call.output_entries.places) flags |= sparse::listed;
-  if (asked.feedback) flags |= sparse::feedback;
-  if (asked.momentum > 0) flags |= sparse::velocity;
-  if (state.runs % asked.tau_prime == 0) flags |= reevaluates;
-  if (state.runs % asked.tau == 0 || !state.find(partition)) flags |= repartitions;
-  return flags;
+  Form form;
+  form.feedback = asked.feedback;
+  form.velocity = asked.momentum > 0;
+  form.listed = call.output_entries.places != nullptr;
+  form.format = asked.format;
+  form.bins = bins_of(places);
+  form.bucket = asked.bucket;
+  form.reevaluates = state.runs % asked.tau_prime == 0;
+  form.repartitions = state.runs % asked.tau == 0 || !state.find(partition);
+  form.stage = form.reevaluates ? Stage::Whole : Stage::Sums;
+  return form;
 }
 
 /// Can one block be so much longer than the mean that blocks are balanced?
@@ -81,17 +85,12 @@ bool lossless(const Call& call, const Hosts& hosts, std::size_t entries) {
 
 void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
-  const OkTopk& asked = options_of(call);
   const Rank size = request.hosts.size();
-  const int flags = flags_of(call);
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
-  const bool exactly = (flags & reevaluates) != 0;
+  const Form form = form_of(call, places);
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  if (!exactly) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
-  part.structure.numbers[sparse::flags] = with_stage(flags, exactly ? Stage::Whole : Stage::Sums);
-  part.structure.numbers[bucket] = asked.bucket;
-  part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
-  part.structure.numbers[sparse::bins] = bins_of(places);
+  if (!form.reevaluates) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  part.structure.parameters = form;
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = true;
@@ -101,13 +100,14 @@ void plan(const PlanRequest& request, Plan& plan) {
 
 /// Decides by two values: the entries of all blocks together, and those of the largest.
 std::optional<PartPlan> follow(const Followed& part) {
-  if (stage_of(part.part.structure) != Stage::Sums || part.values.size() != 2) return {};
+  Form form = form_of(part.part);
+  if (form.stage != Stage::Sums || part.values.size() != 2) return {};
   const double total = static_cast<double>(part.values[0]), largest = static_cast<double>(part.values[1]);
   const OkTopk& asked = options_of(part.request.call);
   const bool uneven = largest * part.request.hosts.size() > asked.trigger * total;
+  form.stage = uneven ? Stage::Balance : Stage::Gather;
   PartPlan next = part.part;
-  int& flags = next.structure.numbers[sparse::flags];
-  flags = with_stage(flags, uneven ? Stage::Balance : Stage::Gather);
+  next.structure.parameters = form;
   return next;
 }
 

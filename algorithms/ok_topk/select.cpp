@@ -134,7 +134,7 @@ CutValues find_threshold(GraphBuilder& g) {
   g.kernel(find_cut_kernel, {.reads = {g.input()},
                              .writes = sparse::joined(std::move(writes), sparse::entry_rooms(g)),
                              .defines = {found.above, found.ties, found.added},
-                             .given = {has(g, reevaluates)}});
+                             .given = {form_of(g).reevaluates}});
   return found;
 }
 

@@ -44,7 +44,7 @@ std::uint64_t find_in_entries(std::span<const std::uint32_t> places, const Outpu
 std::uint64_t find_in_result(const KernelCall& call, const List& mine, std::span<const Extent> rooms) {
   auto* const found = reinterpret_cast<std::uint32_t*>(rooms[found_places].data);
   const std::span<const std::uint32_t> places(mine.places, mine.count);
-  if (sparse::has(call.part, sparse::listed)) {
+  if (sparse::form_of(call.part).listed) {
     return find_in_entries(places, call.part.call.output_entries, found);
   }
   const Extent& output = call.reads[0];
@@ -80,6 +80,7 @@ constexpr Kernel settle_kernel = {"settle", settle_run};
 }  // namespace
 
 void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes) {
+  const Form form = form_of(g);
   const sparse::Selection found = sparse::room_for_selection(g);
   const std::vector<Region> rooms = {threshold_room(g), found.places, found.values,
                                      g.buffer({.capacity = sparse::most_selected}),
@@ -87,7 +88,7 @@ void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes) {
   g.kernel(settle_kernel, {.reads = {g.output(), reduced.mine.places, reduced.mine.values},
                            .writes = sparse::joined(sparse::accumulator_rooms(g), rooms),
                            .uses = {reduced.mine.count, sizes.largest},
-                           .given = {has(g, reevaluates), stage_of(g) == Stage::Balance}});
+                           .given = {form.reevaluates, form.stage == Stage::Balance}});
 }
 
 }  // namespace lacuna::ok

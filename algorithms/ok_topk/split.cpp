@@ -77,7 +77,7 @@ constexpr Kernel pack_range_kernel = {"pack", pack_range}, find_own_kernel = {"f
 /// others are still selected.
 class Split {
  public:
-  Split(GraphBuilder& g, const Region& ranges) : g_(g), ranges_(ranges), bucket_(std::max(g.number(bucket), 1)) {
+  Split(GraphBuilder& g, const Region& ranges) : g_(g), ranges_(ranges), bucket_(form_of(g).bucket) {
     for (Rank i = 0; i < std::min(bucket_, g.size() - 1); ++i) rooms_.push_back(sparse::selection_room(g));
     sums_.push_back(sparse::list_rooms(g, shared_sums(g)));
     if (1 + bucket_ < g.size()) sums_.push_back(sparse::list_rooms(g));

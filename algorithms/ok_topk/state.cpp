@@ -6,8 +6,6 @@
 namespace lacuna::ok {
 namespace {
 
-constexpr int stage_bit = 12;
-
 Region partition_of(GraphBuilder& g) {
   return g.buffer({.role = Role::State,
                    .element = Dtype::I64,
@@ -18,7 +16,7 @@ Region partition_of(GraphBuilder& g) {
 
 /// Returns a buffer that all parts of a run share. If the run has one part only, the buffer is that part's own.
 Region shared(GraphBuilder& g, BufferInfo info) {
-  if (stage_of(g) == Stage::Whole) {
+  if (form_of(g).stage == Stage::Whole) {
     info.name = {};
   } else {
     info.role = Role::Kept;
@@ -36,14 +34,6 @@ sparse::Selection shared_list(GraphBuilder& g, std::size_t (*most)(const PartVie
 std::size_t words_of_sizes(const PartView& part) { return static_cast<std::size_t>(part.size) + 2; }
 
 }  // namespace
-
-int with_stage(int flags, Stage stage) { return (flags & ~(3 << stage_bit)) | static_cast<int>(stage) << stage_bit; }
-
-Stage stage_of(const Structure& structure) {
-  return static_cast<Stage>(structure.numbers[sparse::flags] >> stage_bit & 3);
-}
-
-Stage stage_of(const GraphBuilder& g) { return static_cast<Stage>(g.number(sparse::flags) >> stage_bit & 3); }
 
 int bins_of(std::size_t places) {
   constexpr std::size_t least = 32, most = 2048, places_of_bin = 2048;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/ok_topk/form.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "runtime/method/method.hpp"
@@ -9,22 +10,9 @@ namespace lacuna::ok {
 
 inline const OkTopk& options_of(const Call& call) { return call.options.method.as<OkTopk>(); }
 
-/// Which part of a run a program carries out.
-enum class Stage : int {
-  Whole = 0,    ///< the whole run, with an exact selection
-  Sums = 1,     ///< the run until all ranks know the quota of each
-  Gather = 2,   ///< the rest of the run; blocks stay as long as they are
-  Balance = 3,  ///< the rest of the run; blocks are made equally long
-};
-/// Bits of the number `flags` above those of sparse::Flag. Two more bits of it hold the stage.
-enum Flag : int { reevaluates = 1 << 8, repartitions = 1 << 9 };
-int with_stage(int flags, Stage stage);
-Stage stage_of(const Structure& structure);
-Stage stage_of(const GraphBuilder& g);
-inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(sparse::flags) & flag) != 0; }
-/// The number of the structure that holds OkTopk::bucket. Other methods use it for chunks, which ranges do not have
-/// here.
-inline constexpr std::size_t bucket = sparse::chunks;
+/// The form of the program that is being built, and of a part of a plan.
+inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
+inline Form form_of(const PartPlan& part) { return part.structure.parameters.as<Form>(); }
 
 /// The names of the state's arrays. Each rank has its own threshold; the partition, from which ranges are made, is
 /// equal on all ranks.

@@ -1,12 +1,25 @@
 #pragma once
 
-#include <cstddef>
+#include "runtime/values/parameters.hpp"
 
 namespace lacuna {
 
-/// The integers of a Structure by which programs leave rounds out. What a round is, each program says.
-inline constexpr std::size_t rounds_left_out = 0;  ///< the first ones of its reduction; of an allgather, the last
-inline constexpr std::size_t gather_rounds_left_out = 1;  ///< the last ones of the allgather that ends an allreduce
-inline constexpr std::size_t missing_is_kept = 2;         ///< not 0: what is not gathered stays as it is, else zeros
+/// Which rounds a program leaves out. left_out.def says what the members mean.
+struct LeftOut {
+#define LACUNA_PARAMETER(name, type, value, ...) type name = value;
+#include "algorithms/phases/left_out.def"
+#undef LACUNA_PARAMETER
+
+  friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+
+inline constexpr Parameter left_out_parameters[] = {
+#define LACUNA_PARAMETER(name, type, value, least, most, meaning) \
+  parameter::of<&LeftOut::name>(#name, {least, most}, meaning),
+#include "algorithms/phases/left_out.def"
+#undef LACUNA_PARAMETER
+};
+template <>
+inline constexpr std::span<const Parameter> declared_parameters<LeftOut>{left_out_parameters};
 
 }  // namespace lacuna

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/method/option.hpp"
+#include "runtime/values/option.hpp"
 
 namespace lacuna {
 

@@ -38,7 +38,7 @@ void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip =
   }
   for (Rank i = 1; i <= std::min(skip, n - 1); ++i) {
     g.lacks(output(line.wrap(me + i)));
-    if (g.number(missing_is_kept) == 0) g.clear(output(line.wrap(me + i)));
+    if (!g.parameters<LeftOut>().keep) g.clear(output(line.wrap(me + i)));
   }
 }
 
@@ -47,14 +47,14 @@ inline Line whole_ring(const GraphBuilder& g) { return Topology::ring(g.size()).
 
 /// Both phases around all positions, piece by piece of the data; rounds may be left out of both.
 inline void ring_allreduce(GraphBuilder& g) {
-  const int skip = g.number(rounds_left_out);
+  const LeftOut left_out = g.parameters<LeftOut>();
   const Line ring = whole_ring(g);
   const auto output = [&](Rank piece) { return g.output(piece); };
   const auto partial = [&](Rank, Rank piece) { return g.output(piece); };
   ring_reduce_scatter(
-      g, ring, [&](Rank piece) { return g.input(piece); }, partial, skip);
-  g.finish(g.output(ring.own), ring.size() - skip);
-  ring_allgather(g, ring, output, g.number(gather_rounds_left_out));
+      g, ring, [&](Rank piece) { return g.input(piece); }, partial, left_out.rounds);
+  g.finish(g.output(ring.own), ring.size() - left_out.rounds);
+  ring_allgather(g, ring, output, left_out.gather_rounds);
 }
 
 }  // namespace lacuna

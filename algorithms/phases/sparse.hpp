@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/phases/sparse_form.hpp"
 #include "runtime/graph/builder.hpp"
 #include "runtime/graph/plan.hpp"
 #include "runtime/values/measure.hpp"
@@ -17,19 +18,9 @@ namespace lacuna {
 /// order none. Their programs are not symmetric.
 namespace sparse {
 
-/// In Structure::numbers of sparse programs.
-enum Number : std::size_t { flags = 0, chunks = 1, format = 2, bins = 3 };
-/// Bits of the number `flags`.
-enum Flag : int {
-  feedback = 1,   ///< what is not sent stays in the state's residual
-  velocity = 2,   ///< with momentum correction
-  clipped = 4,    ///< the norm of the input counts
-  capped = 8,     ///< sums hold no more entries on their way than the method allows
-  unranged = 16,  ///< messages are of all places
-  listed = 32,    ///< the output is to hold entries
-};
-inline bool has(const GraphBuilder& g, Flag flag) { return (g.number(flags) & flag) != 0; }
-inline bool has(const PartView& part, Flag flag) { return (part.part.structure.numbers[flags] & flag) != 0; }
+/// The form of the program that is being built, and of the program that runs in this part.
+inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
+inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
 
 /// What all sparse methods report.
 namespace measure {

@@ -23,8 +23,9 @@ kernels::Target all_of(std::span<const Extent> blocks) {
 
 std::vector<Region> accumulator_rooms(GraphBuilder& g) {
   std::vector<Region> rooms;
-  if (has(g, feedback)) rooms = whole_array(g, residual_array);
-  if (has(g, velocity)) rooms = joined(std::move(rooms), whole_array(g, velocity_array));
+  const Form form = form_of(g);
+  if (form.feedback) rooms = whole_array(g, residual_array);
+  if (form.velocity) rooms = joined(std::move(rooms), whole_array(g, velocity_array));
   return rooms;
 }
 
@@ -39,7 +40,7 @@ std::vector<Region> entry_rooms(GraphBuilder& g) {
 }
 
 Accumulator::Accumulator(const KernelCall& call, std::span<const Extent> input)
-    : rest_(call.writes), feeds_back_(has(call.part, feedback)) {
+    : rest_(call.writes), feeds_back_(form_of(call.part).feedback) {
   const std::size_t blocks = blocks_of_input(call.part);
   if (!input.empty()) input_ = all_of(input);
   const auto next = [&] {
@@ -48,7 +49,7 @@ Accumulator::Accumulator(const KernelCall& call, std::span<const Extent> input)
     return all;
   };
   from_ = feeds_back_ ? next() : input_;
-  if (has(call.part, velocity)) velocity_ = next();
+  if (form_of(call.part).velocity) velocity_ = next();
 }
 
 kernels::Source Accumulator::part(const Range& range) const {

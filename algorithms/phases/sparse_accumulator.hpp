@@ -9,7 +9,7 @@ namespace lacuna::sparse {
 kernels::Target all_of(std::span<const Extent> blocks);
 
 /// What a step that selects, or clears what was sent, writes first: with feedback the residual, and with momentum
-/// correction the velocity, as the number `flags` says.
+/// correction the velocity, as the form says.
 std::vector<Region> accumulator_rooms(GraphBuilder& g);
 /// What a step writes that sorts the entries that the call has brought, and Backend's workspace behind that.
 std::vector<Region> entry_rooms(GraphBuilder& g);

@@ -12,7 +12,7 @@ constexpr std::size_t most_ranks_counted = 32;     // more do not all err to the
 constexpr std::size_t least_entries_of_rank = 10;  // for each other rank: fewer are no more bytes than their samples
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
-std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(part.part.structure.numbers[bins]); }
+std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(form_of(part).bins); }
 std::size_t samples_of_all(std::size_t ranks) { return samples_of_range * std::min(ranks, most_ranks_counted); }
 
 }  // namespace

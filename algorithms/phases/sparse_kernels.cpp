@@ -14,15 +14,13 @@ using kernels::EntriesView;
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 
-std::size_t ranges_of(const PartView& part) {
-  return ranks_of(part) * static_cast<std::size_t>(std::max(part.part.structure.numbers[chunks], 1));
-}
+std::size_t ranges_of(const PartView& part) { return ranks_of(part) * static_cast<std::size_t>(form_of(part).chunks); }
 
 /// Places of the longest range.
 std::size_t longest_range(const PartView& part) {
   const std::size_t places = places_of(part);
-  return part.part.structure.numbers[bins] > 0 || has(part, unranged) ? places
-                                                                      : std::min(places, places / ranges_of(part) + 1);
+  const Form form = form_of(part);
+  return form.bins > 0 || !form.ranged ? places : std::min(places, places / ranges_of(part) + 1);
 }
 
 std::size_t view_bytes(const PartView& part) {
@@ -51,22 +49,25 @@ std::size_t most_selected(const PartView& part) { return part.part.entries; }
 
 std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
 
-kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places) {
-  const int asked = structure.numbers[format];
-  return asked > 0 ? static_cast<kernels::Format>(asked - 1) : kernels::shortest_format(dtype, entries, places);
+kernels::Format format_of(const Form& form, Dtype dtype, std::size_t entries, std::size_t places) {
+  constexpr std::size_t first = 1;  // MessageFormat names kernels::Format after Shortest, in the same order
+  static_assert(std::equal(std::begin(message_format_names) + first, std::end(message_format_names),
+                           kernels::format_names.begin(), kernels::format_names.end()));
+  if (form.format == MessageFormat::Shortest) return kernels::shortest_format(dtype, entries, places);
+  return kernels::all_formats[static_cast<std::size_t>(form.format) - first];
 }
 
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places) {
   const Dtype dtype = part.call.dtype;
-  const Structure& structure = part.part.structure;
-  if (structure.numbers[format] == 0) return kernels::longest_message(dtype, entries, places);
-  return kernels::message_bytes(format_of(structure, dtype, entries, places), dtype, entries, places);
+  const Form form = form_of(part);
+  if (form.format == MessageFormat::Shortest) return kernels::longest_message(dtype, entries, places);
+  return kernels::message_bytes(format_of(form, dtype, entries, places), dtype, entries, places);
 }
 
 /// Where messages are capped, of one and the own entries.
 std::size_t most_merged(const PartView& part) {
   const std::size_t places = longest_range(part);
-  const std::size_t terms = has(part, capped) ? 2 : ranks_of(part);
+  const std::size_t terms = form_of(part).capped ? 2 : ranks_of(part);
   return part.part.entries < places / terms ? part.part.entries * terms : places;
 }
 
@@ -147,12 +148,11 @@ Status Views::add(const EntriesView& view, Rank from) {
 
 std::size_t write_message(const KernelCall& call, const EntriesView& list, const Range& range, std::byte* to) {
   const Dtype dtype = call.part.call.dtype;
-  const kernels::EntriesHeader header{
-      .entries = list.entries,
-      .length = static_cast<std::uint32_t>(range.length()),
-      .segment = static_cast<std::uint32_t>(range.number),
-      .format = format_of(call.part.part.structure, dtype, list.entries, range.length()),
-      .dtype = dtype};
+  const kernels::EntriesHeader header{.entries = list.entries,
+                                      .length = static_cast<std::uint32_t>(range.length()),
+                                      .segment = static_cast<std::uint32_t>(range.number),
+                                      .format = format_of(form_of(call.part), dtype, list.entries, range.length()),
+                                      .dtype = dtype};
   kernels::backend().encode(header, list, to);
   return kernels::message_bytes(header.format, dtype, header.entries, header.length);
 }
@@ -204,7 +204,7 @@ Status merge(const KernelCall& call, const Views& views, const Range& range, Sca
 }
 
 OutputWriter::OutputWriter(const KernelCall& call, const Extent& values)
-    : call_(call), values_(values), listed_(has(call.part, listed)) {}
+    : call_(call), values_(values), listed_(form_of(call.part).listed) {}
 
 Views OutputWriter::views(const Range& range, std::size_t most) const {
   return {call_.writes[call_.writes.size() - (listed_ ? 2 : 1)], most, range.length()};
@@ -237,7 +237,7 @@ Status OutputWriter::end() {
 
 std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {
   output.push_back(g.buffer(views));
-  if (has(g, listed)) output.push_back(g.buffer({.capacity = places_at_a_time}));
+  if (form_of(g).listed) output.push_back(g.buffer({.capacity = places_at_a_time}));
   return output;
 }
 

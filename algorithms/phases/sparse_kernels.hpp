@@ -28,9 +28,8 @@ Range piece_range(const PartView& part, std::int64_t piece, std::int64_t of);
 /// What buffers of the selection hold, and Backend's workspace: capacities.
 std::size_t most_selected(const PartView& part);
 std::size_t workspace_bytes(const PartView& part);
-/// The format of a message of so many entries as the number `format` asks for: 0, the shortest, or one more than its
-/// own.
-kernels::Format format_of(const Structure& structure, Dtype dtype, std::size_t entries, std::size_t places);
+/// The format of a message of so many entries, as the form asks for it.
+kernels::Format format_of(const Form& form, Dtype dtype, std::size_t entries, std::size_t places);
 /// Bytes of the longest message of at most so many entries.
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places);
 

@@ -1,7 +1,7 @@
 #include "algorithms/registry/gaps.hpp"
 
-#include <map>
-#include <tuple>
+#include <algorithm>
+#include <utility>
 
 #include "runtime/graph/graphs.hpp"
 
@@ -25,19 +25,27 @@ Gaps::Gaps(const runtime::CollectiveRun& run, const Hosts& hosts) : Gaps(run.cal
 
 void Gaps::follow(const Binding& binding, const Plan& plan) {
   const auto& [call, algorithm, hosts, sampler] = binding;
-  std::map<std::pair<decltype(Structure::numbers), Rank>, std::shared_ptr<const std::vector<CellContributions>>> known;
+  struct Known {
+    Parameters parameters;
+    Rank first;
+    std::shared_ptr<const std::vector<CellContributions>> cells;
+  };
+  std::vector<Known> known;
   for (const PartPlan& planned : plan.parts) {
     if (planned.beside || planned.structure.data != Data::Own) continue;  // dense, or no part of the result
     Part part{.data = planned.data, .order = order_of(binding, planned), .cells = {}};
-    // By position all parts fare alike unless their structures or the hosts differ, which go by the first one's.
+    // By position all parts fare alike unless their parameters or the hosts differ, which go by the first one's.
     const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;
-    auto& cells = known[{planned.structure.numbers, first}];
-    if (!cells) {
-      const GraphShape options{.structure = {.numbers = planned.structure.numbers}};
+    const Parameters& parameters = planned.structure.parameters;
+    auto found = std::find_if(known.begin(), known.end(),
+                              [&](const Known& one) { return one.parameters == parameters && one.first == first; });
+    if (found == known.end()) {
+      const GraphShape options{.structure = {.parameters = parameters}};
       const Graphs graphs = *graphs_of(algorithm, part.order.placed(hosts), options);  // of a call that can be made
-      cells = std::make_shared<const std::vector<CellContributions>>(contributions_of(graphs.all()));
+      auto cells = std::make_shared<const std::vector<CellContributions>>(contributions_of(graphs.all()));
+      found = known.insert(known.end(), {parameters, first, std::move(cells)});
     }
-    part.cells = cells;
+    part.cells = found->cells;
     parts_.push_back(std::move(part));
   }
 }

@@ -51,9 +51,7 @@ bool feeds_back(const Call& call, int steps) {
   return skip_of(call).feedback && (steps > 0 || call.options.state->find(residual_array) != nullptr);
 }
 
-bool leaves_out(const PartPlan& part) {
-  return part.structure.numbers[rounds_left_out] > 0 || part.structure.numbers[gather_rounds_left_out] > 0;
-}
+bool leaves_out(const PartPlan& part) { return !part.structure.parameters.are_defaults(); }
 
 std::ptrdiff_t parts_of(const Plan& plan, SkipOutcome outcome) {
   return std::count_if(plan.parts.begin(), plan.parts.end(),
@@ -66,10 +64,11 @@ PartPlan skipped_part(const PlanRequest& request) {
   const Skip& skip = skip_of(call);
   const Skipping& skipping = *skipping_of(request.algorithm);
   const int steps = steps_of(call, skipping, request.hosts);
+  const int gather_steps = gather_steps_of(call, skipping, request.hosts);
   PartPlan part{.data = {0, call.count}, .missing = missing_of(skip)};
-  part.structure.numbers[rounds_left_out] = steps;
-  part.structure.numbers[gather_rounds_left_out] = gather_steps_of(call, skipping, request.hosts);
-  if (leaves_out(part)) part.structure.numbers[missing_is_kept] = skip.keep;
+  if (steps > 0 || gather_steps > 0) {
+    part.structure.parameters = LeftOut{.rounds = steps, .gather_rounds = gather_steps, .keep = skip.keep};
+  }
   part.structure.feedback = feeds_back(call, steps);
   if (leaves_out(part)) part.outcome = static_cast<int>(SkipOutcome::Skipped);
   return part;
@@ -110,7 +109,7 @@ class Segments {
     PartPlan stretch = treatment.dense ? PartPlan() : skipped_;
     const Next next = treatment.automatic ? skip_of(request_.call).importance->next(treatment.key) : Next::Skip;
     if (next != Next::Skip) {
-      stretch.structure.numbers = {};
+      stretch.structure.parameters = {};
       stretch.outcome = static_cast<int>(next == Next::Measure ? SkipOutcome::Measured : SkipOutcome::Protected);
     }
     stretch.data = data;
@@ -157,8 +156,9 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Skip& skip = skip_of(call);
   PartPlan skipped = skipped_part(request);
-  plan.measures.tell(skip_measure::steps, skipped.structure.numbers[rounds_left_out]);
-  plan.measures.tell(skip_measure::gather_steps, skipped.structure.numbers[gather_rounds_left_out]);
+  const auto left_out = skipped.structure.parameters.as<LeftOut>();
+  plan.measures.tell(skip_measure::steps, left_out.rounds);
+  plan.measures.tell(skip_measure::gather_steps, left_out.gather_rounds);
   if (!skip.segments.empty() && call.count > 0) {
     Segments(request, skipped, plan).add_all();
   } else {

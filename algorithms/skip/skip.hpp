@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/method/option.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/measure.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
+#include "runtime/values/option.hpp"
 
 namespace lacuna {
 

@@ -10,9 +10,7 @@ namespace {
 
 using sparse::expected_message_bytes;
 
-bool has(const ExpectedPart& part, sparse::Flag flag) {
-  return (part.plan.structure.numbers[sparse::flags] & flag) != 0;
-}
+sparse::Form form_of(const PartPlan& part) { return part.structure.parameters.as<sparse::Form>(); }
 
 /// The largest power of two that is at most `size`.
 Rank largest_cube(Rank size) { return static_cast<Rank>(std::bit_floor(static_cast<unsigned>(size))); }
@@ -38,12 +36,12 @@ double sparse_split_bytes(const ExpectedPart& part) {
 
 /// A rank sends sums of 1 .. P-1 ranks, and then the result P-1 times.
 double sparse_ring_bytes(const ExpectedPart& part) {
-  const double chunks = part.plan.structure.numbers[sparse::chunks], pieces = part.size * chunks;
+  const sparse::Form form = form_of(part.plan);
+  const double chunks = form.chunks, pieces = part.size * chunks;
   const double most = std::ceil(part.entries / part.size) / chunks;
   const auto message = [&](Rank ranks) {
     const double entries = part.entries_of(ranks) / pieces;
-    return expected_message_bytes(part, has(part, sparse::capped) ? std::min(entries, most) : entries,
-                                  part.places / pieces);
+    return expected_message_bytes(part, form.capped ? std::min(entries, most) : entries, part.places / pieces);
   };
   double bytes = (part.size - 1) * message(part.size);
   for (Rank ranks = 1; ranks < part.size; ++ranks) bytes += message(ranks);
@@ -62,7 +60,7 @@ double gtopk_path_bytes(const ExpectedPart& part) {
 
 /// The entries of a result whose messages may be capped.
 double capped_entries(const ExpectedPart& part) {
-  return has(part, sparse::capped) ? part.entries : part.entries_of(part.size);
+  return form_of(part.plan).capped ? part.entries : part.entries_of(part.size);
 }
 
 /// Within the hypercube, a sum has the entries of twice as many ranks after each step. A rank outside of it sends its
@@ -82,7 +80,7 @@ int exchange_rounds(const PartPlan&, Rank size) { return size > 1 ? 1 : 0; }
 
 /// The sums of ranges are exchanged after the selections.
 int sparse_split_rounds(const PartPlan& part, Rank size) {
-  const bool balanced = part.structure.numbers[sparse::bins] > 0;
+  const bool balanced = form_of(part).bins > 0;
   return 2 * exchange_rounds(part, size) + (balanced ? sparse::partition_rounds(size) : 0);
 }
 

@@ -84,21 +84,26 @@ std::size_t most_entries(const Topk& asked, std::size_t places, std::uint64_t ru
   return asked.selection == TopkSelection::Exact ? entries : std::min(places, entries + entries / 3);
 }
 
-int flags_of(const Call& call, const Algorithm& algorithm, Rank size) {
+/// A range that is capped is one chunk, because what it keeps depends on all of it. Balanced ranges are cut by the
+/// entries that ranks select, `entries` at most.
+TopkForm form_of(const PlanRequest& request, std::size_t entries) {
+  const Call& call = request.call;
+  const Algorithm& algorithm = request.algorithm;
   const Topk& asked = topk_of(call);
-  int flags = call.output_entries.places ? sparse::listed : 0;
-  if (asked.feedback) flags |= sparse::feedback;
-  if (asked.momentum > 0) flags |= sparse::velocity;
-  if (asked.clip > 0) flags |= sparse::clipped;
-  if (is_capped(call, algorithm, size)) flags |= sparse::capped;
-  const bool ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
-  if (!ranged) flags |= sparse::unranged;
-  return flags;
-}
-
-/// A range that is capped is one chunk, because what it keeps depends on all of it.
-int chunks_of(const Topk& asked, const Algorithm& algorithm) {
-  return &algorithm == &sparse_ring && !asked.capped ? asked.chunks : 1;
+  const Rank size = request.hosts.size();
+  TopkForm form;
+  form.feedback = asked.feedback;
+  form.velocity = asked.momentum > 0;
+  form.clipped = asked.clip > 0;
+  form.listed = call.output_entries.places != nullptr;
+  form.ranged = &algorithm == &sparse_split || &algorithm == &sparse_reduce_scatter || &algorithm == &sparse_ring;
+  form.capped = is_capped(call, algorithm, size);
+  form.format = asked.format;
+  if (&algorithm == &sparse_ring && !asked.capped) form.chunks = asked.chunks;
+  if (&algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced) {
+    form.bins = sparse::bins_for(entries, size);
+  }
+  return form;
 }
 
 }  // namespace
@@ -143,11 +148,7 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const Rank size = request.hosts.size();
   const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
   PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  part.structure.numbers[sparse::flags] = flags_of(call, request.algorithm, size);
-  part.structure.numbers[sparse::chunks] = chunks_of(asked, request.algorithm);
-  part.structure.numbers[sparse::format] = static_cast<int>(asked.format);
-  const bool balanced = &request.algorithm == &sparse_split && asked.ranges == TopkRanges::Balanced;
-  if (balanced) part.structure.numbers[sparse::bins] = sparse::bins_for(entries, size);
+  part.structure.parameters = form_of(request, entries);
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = asked.feedback;

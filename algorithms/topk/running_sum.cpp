@@ -15,7 +15,7 @@ Status add_pair(const KernelCall& call) {
   if (sound) sound = views.add_message(call, call.reads[1], static_cast<Rank>(call.given[0]), all);
   if (!sound) return sound;
   const Scale scale = call.given[1] ? sparse::scale_of(call.part) : Scale();
-  if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, all, scale);
+  if (!sparse::form_of(call.part).capped) return sparse::merge(call, views, all, scale);
   return merge_capped(call, views, all, scale,
                       entries_asked(topk_of(call.part.call), all.length(), call.part.state_run));
 }
@@ -26,7 +26,7 @@ constexpr Kernel add_pair_kernel = {"add messages", add_pair};
 void RunningSum::make_rooms() {
   rooms_ = sparse::merge_rooms(g_);
   other_ = sparse::message_room(g_);
-  if (!sparse::has(g_, sparse::capped)) return;
+  if (!sparse::form_of(g_).capped) return;
   cap_rooms_ = sparse::joined(cap_rooms(g_), sparse::whole_array(g_, residual_array));
 }
 

@@ -220,7 +220,7 @@ sparse::Selection select(GraphBuilder& g) {
   writes = sparse::joined(std::move(writes), {mine.places, mine.values, g.buffer({.capacity = samples})});
   writes = sparse::joined(std::move(writes), sparse::entry_rooms(g));
   std::vector<Value> uses;
-  if (sparse::has(g, sparse::clipped)) {
+  if (g.parameters<TopkForm>().clipped) {
     uses = {g.value(), g.value()};
     g.kernel(sum_squares_kernel, {.reads = input, .defines = uses});
   }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "algorithms/phases/sparse.hpp"
+#include "algorithms/topk/form.hpp"
 #include "algorithms/topk/topk.hpp"
 #include "runtime/method/method.hpp"
 

@@ -10,7 +10,7 @@ using sparse::Range;
 /// How many entries a message of this piece may hold. Where sums are capped, a piece is a range, and may hold the P-th
 /// part of the entries that a rank is asked for.
 std::size_t cap_of(const PartView& part, const Range& piece) {
-  if (!sparse::has(part, sparse::capped)) return piece.length();
+  if (!sparse::form_of(part).capped) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
   return (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
 }
@@ -42,7 +42,7 @@ Status add_own(const KernelCall& call) {
   Status sound = views.add_message(call, call.reads[2], static_cast<Rank>(call.given[2]), piece);
   if (sound) sound = views.add(mine.in(piece), call.part.position);
   if (!sound) return sound;
-  if (!sparse::has(call.part, sparse::capped)) return sparse::merge(call, views, piece, scale);
+  if (!sparse::form_of(call.part).capped) return sparse::merge(call, views, piece, scale);
   const std::uint64_t kept = call.counted.kept;
   const Status merged = merge_capped(call, views, piece, scale, cap_of(call.part, piece));
   count_dropped(call, kept);
@@ -55,9 +55,9 @@ constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"ad
 class Ring {
  public:
   Ring(GraphBuilder& g, sparse::Selection mine)
-      : g_(g), mine_(mine), chunks_(g.number(sparse::chunks)), rooms_(sparse::merge_rooms(g)) {
+      : g_(g), mine_(mine), chunks_(sparse::form_of(g).chunks), rooms_(sparse::merge_rooms(g)) {
     for (Rank i = 0; i < 2 * chunks_; ++i) messages_.push_back(sparse::message_room(g));
-    if (!sparse::has(g, sparse::capped)) return;
+    if (!sparse::form_of(g).capped) return;
     cap_rooms_ = cap_rooms(g);
     residual_ = sparse::whole_array(g, residual_array).front();
   }
@@ -89,7 +89,7 @@ class Ring {
   /// Results that become a list of entries are placed together once all have come.
   void place(const Region& message, Rank from, Rank range, Rank chunk) {
     const Rank piece = piece_of(range, chunk);
-    if (!sparse::has(g_, sparse::listed)) return sparse::place_pieces(g_, {message}, from, piece, pieces());
+    if (!sparse::form_of(g_).listed) return sparse::place_pieces(g_, {message}, from, piece, pieces());
     results_.resize(static_cast<std::size_t>(pieces()));
     results_[static_cast<std::size_t>(piece)] = message;
     if (++placed_ == pieces()) sparse::place_pieces(g_, results_, from, 0, pieces());

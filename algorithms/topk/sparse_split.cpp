@@ -5,7 +5,7 @@ namespace {
 
 void build(GraphBuilder& g) {
   const sparse::Selection mine = select(g);
-  const Region ranges = g.number(sparse::bins) > 0 ? sparse::balanced_ranges(g, mine) : sparse::even_ranges(g);
+  const Region ranges = sparse::form_of(g).bins > 0 ? sparse::balanced_ranges(g, mine) : sparse::even_ranges(g);
   const Region sum = sparse::reduce_range(g, sparse::split(g, mine, ranges), ranges);
   sparse::place_in_output(g, sparse::exchange(g, sum), ranges);
 }

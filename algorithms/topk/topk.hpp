@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "algorithms/phases/message_format.hpp"
-#include "runtime/method/option.hpp"
 #include "runtime/values/method_options.hpp"
+#include "runtime/values/option.hpp"
 
 namespace lacuna {
 

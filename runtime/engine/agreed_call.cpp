@@ -26,8 +26,9 @@ AgreedCall agreed_call(const CollectiveRun& run) {
 namespace {
 
 bool are_alike(const PartsAlike& known, const PartPlan& part) {
-  return known.structure == part.structure && known.program == part.program && known.entries == part.entries &&
-         known.stretches == part.stretches && known.offset + known.count == part.data.offset;
+  return known.structure == part.structure && known.is_dense == part.is_dense() && known.program == part.program &&
+         known.entries == part.entries && known.stretches == part.stretches &&
+         known.offset + known.count == part.data.offset;
 }
 
 void show_parts(const Plan& plan, AgreedMethod& agreed) {
@@ -37,7 +38,8 @@ void show_parts(const Plan& plan, AgreedMethod& agreed) {
       last.count += part.data.count;
       ++last.parts;
     } else {
-      last = {part.structure, part.program, part.entries, part.data.offset, part.data.count, 1, part.stretches};
+      last = {part.structure, part.is_dense(), part.program, part.entries, part.data.offset, part.data.count, 1,
+              part.stretches};
       ++agreed.kinds_of_parts;
     }
     if (agreed.kinds_of_parts <= agreed.first_parts.size()) agreed.first_parts[agreed.kinds_of_parts - 1] = last;
@@ -46,8 +48,9 @@ void show_parts(const Plan& plan, AgreedMethod& agreed) {
 
 std::string text_of(const PartsAlike& parts) {
   std::string text = fmt::format("[{}, {})", parts.offset, parts.offset + parts.count);
-  const auto& numbers = parts.structure.numbers;
-  text += parts.structure.has_numbers() ? fmt::format(" as {}", fmt::join(numbers, "/")) : " dense";
+  const std::string parameters = parts.structure.parameters.text();
+  if (!parameters.empty()) text += fmt::format(" with {}", parameters);
+  if (parts.is_dense) text += " dense";
   if (parts.structure.feedback) text += " with feedback";
   if (parts.entries > 0) text += fmt::format(" of {} at most", count_of(parts.entries, "entry"));
   if (parts.stretches > 0) text += fmt::format(" of {}", count_of(parts.stretches, "stretch"));

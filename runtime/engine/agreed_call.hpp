@@ -14,6 +14,7 @@ namespace lacuna::runtime {
 /// Neighbouring parts of a plan that are treated alike. Texts show them as one.
 struct PartsAlike {
   Structure structure{};
+  bool is_dense = false;               ///< they are as without a method
   const Algorithm* program = nullptr;  ///< null: the call's
   std::uint64_t entries = 0;
   std::size_t offset = 0, count = 0;  ///< of their data together, in elements
@@ -59,7 +60,7 @@ void add(Digest& digest, const AgreedMethod& method);
 
 /// "allreduce ring f32 count 1000 sum in 4 parts"; a method adds " with NAME:OPTION=VALUE to a list of entries
 /// (MEASURE 2), 1 of the parts dense, run 8 of its state, seed 1 key 0 draw 7, plan 0123456789abcdef: [0, 400) dense,
-/// [400, 1000) as 1/0/0/0 in 3 parts". The numbers after "as" are those of Structure.
+/// [400, 1000) with rounds=1 in 3 parts", with the parameters of the program that are not as they are by default.
 std::string text_of(const AgreedCall& call);
 /// `planned` are the values of the method's measures as its plan tells them, by row; there may be more behind them.
 std::string text_of(const AgreedMethod& method, std::span<const double> planned);

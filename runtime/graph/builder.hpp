@@ -30,8 +30,11 @@ class GraphBuilder {
   Rank position() const { return shape_.position; }
   Collective collective() const { return shape_.collective; }
   bool in_place() const { return shape_.structure.in_place; }
-  /// One of the integers by which a method asks for another form of this program.
-  int number(std::size_t index) const { return shape_.structure.numbers[index]; }
+  /// The parameters of this program, by which a method asks for another form of it.
+  template <class Struct>
+  Struct parameters() const {
+    return shape_.structure.parameters.as<Struct>();
+  }
   /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
   const Hosts& hosts();
 

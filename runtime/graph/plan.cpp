@@ -27,7 +27,7 @@ std::uint64_t digest_of(const PartPlan& part) {
       .add(part.data.count)
       .add(std::uint64_t{part.stretches} << 8 | static_cast<std::uint64_t>(part.structure.data) << 4 |
            std::uint64_t{part.waits} << 2 | std::uint64_t{part.beside} << 1 | std::uint64_t{part.structure.feedback});
-  for (int number : part.structure.numbers) digest.add(static_cast<std::uint64_t>(number));
+  part.structure.parameters.add_to(digest);
   digest.add(part.draw).add(part.entries);
   if (part.program) digest.add(part.program->name);
   return digest.value();

@@ -48,7 +48,7 @@ struct PartPlan {
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
   std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place
 
-  bool is_dense() const { return !lossy && !structure.has_numbers(); }
+  bool is_dense() const { return !lossy && structure.parameters.are_defaults(); }
 };
 
 /// The parts of a run, in the order in which they begin; made anew for each run, in vectors that are used again.

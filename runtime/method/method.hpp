@@ -9,9 +9,9 @@
 
 #include "runtime/graph/algorithm.hpp"
 #include "runtime/graph/plan.hpp"
-#include "runtime/method/option.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
+#include "runtime/values/option.hpp"
 
 namespace lacuna {
 

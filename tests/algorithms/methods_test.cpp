@@ -125,7 +125,7 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
   for (Rank size = 1; size <= 16; ++size) {
     MethodState state;
     for (const Example& example : examples(size, state)) {
-      std::set<std::pair<decltype(Structure::numbers), const Algorithm*>> seen;
+      std::set<std::pair<std::string, const Algorithm*>> seen;
       for (state.runs = 0; state.runs < 3; ++state.runs) {
         const Call call = call_of(example, state);
         const Hosts hosts = size;
@@ -133,7 +133,8 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
         Plan plan;
         make_plan(request, plan);
         for (const PartPlan& part : plan.parts) {
-          if (!seen.emplace(part.structure.numbers, part.program).second && part.structure.data == Data::Own) continue;
+          if (!seen.emplace(part.structure.parameters.text(), part.program).second && part.structure.data == Data::Own)
+            continue;
           verify_part(request, part, 1, example.text);
         }
       }
@@ -164,7 +165,7 @@ void compare_rounds(const PlanRequest& request, const PartPlan& part, std::uint3
 TEST_P(Methods, StateTheRoundsThatTheirGraphsHave) {
   for (Rank size = 1; size <= 17; ++size) {
     MethodState state;
-    std::set<std::pair<const Algorithm*, decltype(Structure::numbers)>> seen;
+    std::set<std::pair<const Algorithm*, std::string>> seen;
     for (const Example& example : examples(size, state)) {
       if (!GetParam()->find(*example.algorithm)->rounds) continue;
       for (const std::size_t count : {100u, 100'000u}) {  // the longer one has ranges to balance
@@ -176,7 +177,7 @@ TEST_P(Methods, StateTheRoundsThatTheirGraphsHave) {
           Plan plan;
           make_plan(request, plan);
           for (const PartPlan& part : plan.parts) {
-            if (!seen.emplace(example.algorithm, part.structure.numbers).second) continue;
+            if (!seen.emplace(example.algorithm, part.structure.parameters.text()).second) continue;
             compare_rounds(request, part, 1, example.text);
           }
         }

@@ -138,8 +138,7 @@ void time_builds(Rank size) {
   };
   for (const Algorithm* algorithm : all_algorithms()) time(*algorithm, algorithm->name, {});
   call.options.method = skip({.steps = 1});
-  Structure fewer;
-  fewer.numbers[rounds_left_out] = 1;
+  const Structure fewer{.parameters = LeftOut{.rounds = 1}};
   for (const MethodAlgorithm& one : skip_method.algorithms) time(*one.algorithm, one.name, fewer);
 }
 

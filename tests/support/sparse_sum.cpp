@@ -87,7 +87,7 @@ std::optional<PartPlan> follow(const Followed& part) {
   const auto& asked = part.request.call.options.method.as<SparseSum>();
   if (part.length > 1 || asked.stays || static_cast<std::int64_t>(part.values[0]) <= asked.most) return {};
   PartPlan next = part.part;
-  next.structure.numbers[0] = 1;
+  next.structure.parameters = SparseSumForm{.second = true};
   return next;
 }
 
@@ -102,7 +102,7 @@ extern const Algorithm sparse_sum = {
     .name = "sparse_sum",
     .summary = "a test's",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.number(0) == 0 ? exchange(g) : once_more(g); },
+    .build = [](GraphBuilder& g) { g.parameters<SparseSumForm>().second ? once_more(g) : exchange(g); },
 };
 
 extern const Method sparse_sum_method = {

@@ -16,6 +16,14 @@ struct SparseSum {
   bool stays = false;  ///< this rank lets nothing follow: not equal on all ranks, as it must be
 };
 
+/// The parameters of its program.
+struct SparseSumForm {
+  bool second = false;  ///< of the part that follows
+  friend bool operator==(const SparseSumForm&, const SparseSumForm&) = default;
+};
+inline constexpr Parameter sparse_sum_parameters[] = {
+    parameter::of<&SparseSumForm::second>("second", {0, 1}, "of the part that follows")};
+
 extern const Algorithm sparse_sum;
 extern const Method sparse_sum_method;
 
@@ -27,3 +35,7 @@ std::vector<std::int64_t> sparse_sum_of(const std::vector<std::vector<std::int64
                                         std::size_t parts = 1);
 
 }  // namespace lacuna::test
+
+template <>
+inline constexpr std::span<const lacuna::Parameter> lacuna::declared_parameters<lacuna::test::SparseSumForm>{
+    lacuna::test::sparse_sum_parameters};

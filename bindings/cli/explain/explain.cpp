@@ -54,7 +54,7 @@ bool depends_on_data(const Call& call, const Hosts& hosts) {
   const PartPlan part = part_of(call, **algorithm, hosts);
   if (part.entries > 0) return true;
   const Algorithm& program = part.program ? *part.program : **algorithm;
-  return cost_of(program, hosts, call.count, call.dtype, {.numbers = part.structure.numbers}).depends_on_data;
+  return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;
 }
 
 double Cost::seconds(double latency, double rate) const {
@@ -132,7 +132,7 @@ void show_serving(const ExplainOptions& options, const Call& call, const MethodA
   Plan plan;
   make_plan({call, algorithm, options.hosts, std::numeric_limits<std::size_t>::max()}, plan);
   const PartPlan part = part_of(call, algorithm, options.hosts);
-  const Structure structure{.numbers = part.structure.numbers};
+  const Structure structure{.parameters = part.structure.parameters};
   const Algorithm& program = part.program ? *part.program : algorithm;
   const Cost cost = cost_of(program, options.hosts, call.count, call.dtype, structure);
   const Cost dense = cost_of(one.dense ? *one.dense : algorithm, options.hosts, call.count, call.dtype);

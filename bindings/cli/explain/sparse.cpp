@@ -25,7 +25,7 @@ int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& 
   if (one.expected_rounds) return one.expected_rounds(part);
   if (one.rounds) return one.rounds(part.plan, part.size);
   const Call& call = part.call;
-  return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.numbers = part.plan.structure.numbers}).steps;
+  return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.parameters = part.plan.structure.parameters}).steps;
 }
 
 /// Ranks that share hosts send some of it over no link.

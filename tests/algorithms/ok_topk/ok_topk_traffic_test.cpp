@@ -1,4 +1,5 @@
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/ok_topk/steps.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "kernels/backend.hpp"
 #include "runtime/graph/graphs.hpp"
@@ -207,7 +208,9 @@ TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
     part.entries = k + k / 3;
     for (std::optional<double> largest : {std::optional<double>(), std::optional<double>(1000)}) {
       part.structure = structure_of(size, "trigger=1", largest);
-      part.structure.numbers[sparse::bins] = 1024;
+      ok::Form form = ok::form_of(part);
+      form.bins = 1024;
+      part.structure.parameters = form;
       const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 1, .count = count};
       const Graphs graphs = graphs_by(part.structure, size);
       std::size_t bytes = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/skip_call.hpp"
@@ -175,8 +176,9 @@ TEST(SkipDraws, ReducesOncePerRemainingStep) {
   call.collective = Collective::Allreduce;
   const Algorithm& algorithm = **select_algorithm(call, 8);
   for (int skip = 0; skip < 8; ++skip) {
-    GraphBuilder builder({.collective = Collective::Allreduce, .size = 8, .structure = {.numbers = {skip}}},
-                         algorithm.symmetric);
+    GraphBuilder builder(
+        {.collective = Collective::Allreduce, .size = 8, .structure = {.parameters = LeftOut{.rounds = skip}}},
+        algorithm.symmetric);
     algorithm.build(builder);
     const Graph graph = std::move(builder).build();
     const auto reductions = std::count_if(graph.steps().begin(), graph.steps().end(), [](const Step& step) {

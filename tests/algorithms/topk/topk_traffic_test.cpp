@@ -1,5 +1,6 @@
 #include <set>
 
+#include "algorithms/topk/form.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/oracle.hpp"
@@ -194,18 +195,19 @@ std::vector<Rank> peers_of(const Graphs& graphs, Rank position) {
   return peers;
 }
 
-Graphs graphs_for(const char* name, Rank size, decltype(Structure::numbers) numbers) {
+Graphs graphs_for(const char* name, Rank size, int chunks) {
   Call call{.collective = Collective::Allreduce};
   call.options.algorithm = name;
   call.options.method = *method_options("topk:feedback=0");
-  auto graphs = graphs_of(**select_algorithm(call, size), size, {.structure = {.numbers = numbers}});
+  auto graphs =
+      graphs_of(**select_algorithm(call, size), size, {.structure = {.parameters = TopkForm{{.chunks = chunks}}}});
   EXPECT_TRUE(graphs) << graphs.status().to_string();
   return *std::move(graphs);
 }
 
 TEST(SparseTraffic, RingTalksToItsNeighboursOnlyInTwiceAsManyMessagesAsStepsAndChunks) {
   for (Rank size : {2, 5, 9}) {
-    const Graphs graphs = graphs_for("sparse_ring", size, {0, 8, 0});
+    const Graphs graphs = graphs_for("sparse_ring", size, 8);
     for (Rank position = 0; position < size; ++position) {
       EXPECT_EQ(peers_of(graphs, position), std::vector<Rank>(static_cast<std::size_t>(2 * (size - 1) * 8), 1));
     }
@@ -214,7 +216,7 @@ TEST(SparseTraffic, RingTalksToItsNeighboursOnlyInTwiceAsManyMessagesAsStepsAndC
 
 TEST(SparseTraffic, SplitSendsOneMessageToEachRankInTurnsThatMeetNowhereAndTheResultLikewise) {
   for (Rank size : {2, 5, 9}) {
-    const Graphs graphs = graphs_for("sparse_split", size, {0, 1, 0});
+    const Graphs graphs = graphs_for("sparse_split", size, 1);
     for (Rank position = 0; position < size; ++position) {
       const std::vector<Rank> peers = peers_of(graphs, position);
       ASSERT_EQ(peers.size(), static_cast<std::size_t>(2 * (size - 1)));

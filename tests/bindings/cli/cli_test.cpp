@@ -8,7 +8,6 @@
 #include <regex>
 #include <sstream>
 
-#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
@@ -224,8 +223,6 @@ TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
   EXPECT_NE(info.exit_code, 0);
   EXPECT_NE(info.output.find("LACUNA_WINDOW"), std::string::npos) << info.output;
 }
-
-static_assert(rounds_left_out == 0);
 
 TEST(Command, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(lacuna({"--version"}).output, std::string(version()) + "\n");

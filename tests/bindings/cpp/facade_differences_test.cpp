@@ -173,7 +173,7 @@ const Field fields[] = {
        g.skip().schedule = {{.from_run = 0, .steps = other ? 2 : 1}};
      }},
     {"Segments",
-     {": [0, 6) dense, [6, 12) as 1/0/0/0", ": [0, 5) dense, [5, 12) as 1/0/0/0"},
+     {": [0, 6) dense, [6, 12) with rounds=1", ": [0, 5) dense, [5, 12) with rounds=1"},
      [](Given& g, bool other, Rank) {
        g.skip_ring(1);
        g.cut(other ? 5 : 6, SkipPolicy::Never);

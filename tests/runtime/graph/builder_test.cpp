@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registry.hpp"
 
 namespace lacuna {
@@ -194,7 +195,8 @@ TEST(Builder, SymmetricAlgorithmsMentionTheirPositionOnlyInSums) {
       for (Rank position = 0; position < size; ++position) {
         for (bool in_place : {false, true}) {
           GraphShape shape{.collective = algorithm->collective, .size = size, .structure = {.in_place = in_place}};
-          for (int& left_out = shape.structure.numbers[0]; left_out < size; ++left_out) {
+          for (int rounds = 0; rounds < size; ++rounds) {
+            shape.structure.parameters = LeftOut{.rounds = rounds};
             expect_same_at(position, *algorithm, shape);
           }
         }

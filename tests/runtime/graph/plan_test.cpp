@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/phases/left_out.hpp"
 #include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
@@ -32,8 +33,8 @@ const std::vector<Change> changes = {
     {"data", [](Plan& plan) { plan.parts[1].structure.data = Data::Packed; }},
     {"other data", [](Plan& plan) { plan.parts[1].structure.data = Data::Kept; }},
     {"feedback", [](Plan& plan) { plan.parts[1].structure.feedback = true; }},
-    {"the first number", [](Plan& plan) { plan.parts[1].structure.numbers[0] = 1; }},
-    {"the last number", [](Plan& plan) { plan.parts[1].structure.numbers[3] = 1; }},
+    {"the first parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.rounds = 1}; }},
+    {"the last parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.keep = true}; }},
     {"beside", [](Plan& plan) { plan.parts[1].beside = true; }},
     {"waits", [](Plan& plan) { plan.parts[1].waits = true; }},
     {"entries", [](Plan& plan) { plan.parts[1].entries = 1; }},

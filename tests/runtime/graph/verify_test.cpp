@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registered_algorithms.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skipping.hpp"
@@ -24,7 +25,7 @@ class Positions {
       GraphBuilder builder({.collective = algorithm.collective,
                             .size = size,
                             .position = position,
-                            .structure = {.in_place = in_place(position), .numbers = {skip}},
+                            .structure = {.in_place = in_place(position), .parameters = LeftOut{.rounds = skip}},
                             .hosts = algorithm.by_hosts ? Hosts(size) : Hosts()},
                            algorithm.symmetric);
       algorithm.build(builder);
@@ -100,7 +101,9 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
             GraphShape shape;
             shape.structure.in_place = (options & 1) != 0;
             shape.structure.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
-            shape.structure.numbers = {steps, algorithm->name == "ring" ? steps / 2 : 0, (options & 2) != 0};
+            shape.structure.parameters = LeftOut{.rounds = steps,
+                                                 .gather_rounds = algorithm->name == "ring" ? steps / 2 : 0,
+                                                 .keep = (options & 2) != 0};
             const auto graphs = graphs_of(*algorithm, hosts, shape);
             ASSERT_TRUE(graphs) << algorithm->name << " P=" << size << " of " << hosts.count() << " skip " << steps
                                 << ": " << graphs.status().message();

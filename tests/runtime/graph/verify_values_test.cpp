@@ -18,7 +18,9 @@ class Sparse {
  public:
   explicit Sparse(bool second = false, Rank size = 3) {
     for (Rank position = 0; position < size; ++position) {
-      GraphBuilder builder({.size = size, .position = position, .structure = {.numbers = {second}}}, false);
+      GraphBuilder builder(
+          {.size = size, .position = position, .structure = {.parameters = test::SparseSumForm{.second = second}}},
+          false);
       test::sparse_sum.build(builder);
       EXPECT_TRUE(builder.status()) << builder.status().to_string();
       graphs_.push_back(std::move(builder).build());

@@ -36,8 +36,16 @@ std::optional<PartPlan> follow_forgetful(const Followed& part);
 
 inline const Forgetful& forgetful_of(const Call& call) { return call.options.method.as<Forgetful>(); }
 
-/// In Structure::numbers of the sparse program: 1 in the part that follows, which sends what is a quarter as large.
-inline constexpr std::size_t forgetful_stage = 0;
+/// The parameters of the sparse program.
+struct ForgetfulForm {
+  bool smaller = false;  ///< it sends what is a quarter as large: in the part that follows
+  friend bool operator==(const ForgetfulForm&, const ForgetfulForm&) = default;
+};
+inline constexpr Parameter forgetful_parameters[] = {
+    parameter::of<&ForgetfulForm::smaller>("smaller", {0, 1}, "what is a quarter as large is sent")};
+template <>
+inline constexpr std::span<const Parameter> declared_parameters<ForgetfulForm>{forgetful_parameters};
+
 extern const Algorithm forgetful_sparse;
 
 }  // namespace lacuna

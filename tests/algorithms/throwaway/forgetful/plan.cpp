@@ -32,7 +32,7 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   const bool sparse = asked.threshold > 0;
   const int rounds = sparse ? 0 : rounds_of(request.call);
   PartPlan part{.data = {0, request.call.count}};
-  part.structure.numbers[rounds_left_out] = rounds;
+  part.structure.parameters = LeftOut{.rounds = rounds};
   part.structure.feedback = asked.remembers && !sparse;
   if (rounds > 0) part.missing = {.rule = Missing::Rule::Factor, .factor = asked.weight};
   part.outcome = rounds > 0 || sparse;
@@ -48,7 +48,7 @@ std::optional<PartPlan> follow_forgetful(const Followed& part) {
   if (part.values.empty() || part.length > 1) return {};
   if (part.values[0] * 8 > part.part.data.count) return {};
   PartPlan next = part.part;
-  next.structure.numbers[forgetful_stage] = 1;
+  next.structure.parameters = ForgetfulForm{.smaller = true};
   return next;
 }
 

@@ -73,7 +73,7 @@ constexpr Kernel select_kernel = {"select", select}, select_smaller_kernel = {"s
                  add_kernel = {"add entries", add};
 
 void build(GraphBuilder& g) {
-  const bool second = g.number(forgetful_stage) == 1;
+  const bool second = g.parameters<ForgetfulForm>().smaller;
   const Region residual = g.buffer({.role = Role::State, .name = residual_array}), room = g.buffer(entries);
   if (!second) g.reduce(residual, g.input());
   const Value length = g.value(), came = g.agreed();

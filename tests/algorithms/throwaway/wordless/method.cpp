@@ -28,7 +28,7 @@ Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
 
 void plan(const PlanRequest& request, Plan& plan) {
   PartPlan part{.data = {0, request.call.count}};
-  part.structure.numbers[rounds_left_out] = 1;
+  part.structure.parameters = LeftOut{.rounds = 1};
   part.outcome = 1;
   plan.reports = true;
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);

@@ -98,11 +98,7 @@ const Algorithm& skipping(const char* name, Collective collective = Collective::
 }
 
 /// A structure without so many rounds.
-Structure without(int rounds) {
-  Structure structure;
-  structure.numbers[rounds_left_out] = rounds;
-  return structure;
-}
+Structure without(int rounds) { return {.parameters = LeftOut{.rounds = rounds}}; }
 
 TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {
   const std::size_t count = 1 << 10;

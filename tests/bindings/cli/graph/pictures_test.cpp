@@ -29,7 +29,7 @@ void for_each_shape(Body body) {
             body(*algorithm, GraphShape{.collective = algorithm->collective,
                                         .size = size,
                                         .position = position,
-                                        .structure = {.in_place = in_place, .numbers = {skip}},
+                                        .structure = {.in_place = in_place, .parameters = LeftOut{.rounds = skip}},
                                         .hosts = algorithm->by_hosts ? Hosts(size) : Hosts()});
           }
         }

@@ -1,4 +1,4 @@
-#include "runtime/method/option.hpp"
+#include "runtime/values/option.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "runtime/values/digest.hpp"
+#include "runtime/values/option.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna {
+
+/// One parameter of a program. A line of a .def file declares both this and the member of the program's struct.
+struct Parameter {
+  Option option;                                            ///< its name, range, meaning and text
+  std::uint64_t (*word)(const void* parameters) = nullptr;  ///< stands for its value in digests
+};
+
+namespace parameter {
+
+/// The parameter of a member of a program's struct.
+template <auto Member>
+constexpr Parameter of(std::string_view name, option::Limits limits, std::string_view help) {
+  using Struct = decltype(option::struct_of(Member));
+  using Value = decltype(option::value_of(Member));
+  return {.option = option::of<Member>(name, limits, nullptr, help), .word = [](const void* parameters) {
+            const Value value = static_cast<const Struct*>(parameters)->*Member;
+            if constexpr (std::is_floating_point_v<Value>) return std::bit_cast<std::uint64_t>(double{value});
+            else return static_cast<std::uint64_t>(value);
+          }};
+}
+
+}  // namespace parameter
+
+/// The parameters that a struct declares itself. Each struct of parameters specialises this.
+template <class Struct>
+inline constexpr std::span<const Parameter> declared_parameters{};
+
+/// What is known of a struct of parameters. A struct may extend one other struct, which it then calls its Base.
+struct ParameterSet {
+  std::span<const Parameter> own;  ///< without those of the base
+  const ParameterSet* base;        ///< null: it extends none
+  const void* defaults;            ///< an object of the struct in which all members have their defaults
+  std::size_t size;                ///< bytes of the struct
+  bool (*equal)(const void* a, const void* b);
+
+  /// Calls visit(parameter) for those of the base, then for its own, in the order of their declarations.
+  template <class Visit>
+  void each(Visit visit) const {
+    if (base) base->each(visit);
+    for (const Parameter& one : own) visit(one);
+  }
+};
+
+template <class Struct>
+inline constexpr Struct default_parameters{};
+template <class Struct>
+inline constexpr ParameterSet parameter_set = {
+    .own = declared_parameters<Struct>,
+    .base = []() -> const ParameterSet* {
+      if constexpr (requires { typename Struct::Base; }) return &parameter_set<typename Struct::Base>;
+      else return nullptr;
+    }(),
+    .defaults = &default_parameters<Struct>,
+    .size = sizeof(Struct),
+    .equal = [](const void* a, const void* b) { return *static_cast<const Struct*>(a) == *static_cast<const Struct*>(b); },
+};
+
+/// The parameters of a program: what its graphs depend on beside the ranks and the lie of the caller's buffers. An
+/// immutable value without memory of its own. Parameters that all have their defaults are equal to none, so that a
+/// dense call and a method that changes nothing share their graphs.
+class Parameters {
+ public:
+  /// The most bytes that a struct of parameters may have.
+  static constexpr std::size_t most_bytes = 32;
+
+  Parameters() = default;
+  template <class Struct>
+    requires(!declared_parameters<Struct>.empty())
+  Parameters(const Struct& values) : set_(values == Struct() ? nullptr : &parameter_set<Struct>) {  // NOLINT: implicit
+    static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) <= most_bytes);
+    if (set_) std::memcpy(bytes_.data(), &values, sizeof(Struct));
+  }
+
+  bool are_defaults() const { return set_ == nullptr; }
+
+  /// As a struct that made them, or as one that this extends. Of another struct's, all defaults.
+  template <class Struct>
+  Struct as() const {
+    Struct values;
+    for (const ParameterSet* set = set_; set; set = set->base) {
+      if (set == &parameter_set<Struct>) std::memcpy(&values, bytes_.data(), sizeof(Struct));
+    }
+    return values;
+  }
+
+  friend bool operator==(const Parameters& a, const Parameters& b) {
+    return a.set_ == b.set_ && (!a.set_ || a.set_->equal(a.bytes_.data(), b.bytes_.data()));
+  }
+  void add_to(Digest& digest) const;
+  /// "name=value,name=value": those that are not as they are by default; empty: none.
+  std::string text() const;
+
+  /// Sets one of a program's parameters from its text. An error says what is allowed. `set` is that of the program.
+  Status set(const ParameterSet& set, std::string_view name, std::string_view text);
+
+ private:
+  const ParameterSet* set_ = nullptr;
+  alignas(std::uint64_t) std::array<std::byte, most_bytes> bytes_{};
+};
+
+}  // namespace lacuna
