@@ -21,6 +21,7 @@ constexpr Algorithm allgather_ring = {
     .summary = "P-1 steps, (P-1)/P of the output per rank",
     .symmetric = true,
     .build = build,
+    .parameters = &parameter_set<LeftOut>,
 };
 
 // The same with blocks of different lengths.

@@ -14,6 +14,7 @@ const Algorithm allreduce_double_tree = {
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank on average; for medium data on many ranks",
     .symmetric = false,
     .build = [](GraphBuilder& g) { double_tree_allreduce(g, g.parameters<LeftOut>().rounds); },
+    .parameters = &parameter_set<LeftOut>,
 };
 
 }  // namespace lacuna

@@ -14,6 +14,7 @@ const Algorithm allreduce_halving_doubling = {
     .summary = "2 log2 P steps, 2(P-1)/P of the data per rank for P = 2^k; for medium data",
     .symmetric = false,
     .build = [](GraphBuilder& g) { halving_doubling_allreduce(g, g.parameters<LeftOut>().rounds); },
+    .parameters = &parameter_set<LeftOut>,
 };
 
 }  // namespace lacuna

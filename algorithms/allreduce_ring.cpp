@@ -12,6 +12,7 @@ const Algorithm allreduce_ring = {
     .summary = "2(P-1) steps, 2(P-1)/P of the data per rank; for large data",
     .symmetric = true,
     .build = ring_allreduce,
+    .parameters = &parameter_set<LeftOut>,
 };
 
 }  // namespace lacuna

@@ -18,6 +18,7 @@ const Algorithm allreduce_torus = {
           const Topology grid = Topology::torus(g.size());
           grid_allreduce(g, grid, rows_first(g.parameters<LeftOut>().rounds, grid.line(g.position(), 1).size()));
         },
+    .parameters = &parameter_set<LeftOut>,
 };
 
 }  // namespace lacuna

@@ -18,6 +18,7 @@ const Algorithm allreduce_two_level = {
     .symmetric = false,
     .by_hosts = true,
     .build = [](GraphBuilder& g) { two_level_allreduce(g, g.parameters<LeftOut>().rounds); },
+    .parameters = &parameter_set<LeftOut>,
 };
 
 }  // namespace lacuna

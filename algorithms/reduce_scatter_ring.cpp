@@ -27,6 +27,7 @@ constexpr Algorithm reduce_scatter_ring = {
     .summary = "P-1 steps, (P-1)/P of the input per rank",
     .symmetric = true,
     .build = build,
+    .parameters = &parameter_set<LeftOut>,
 };
 
 // The same with blocks of different lengths.

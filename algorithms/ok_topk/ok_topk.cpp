@@ -45,6 +45,7 @@ constexpr Algorithm allreduce = {
     .name = "ok_topk",
     .symmetric = false,
     .build = build,
+    .parameters = &parameter_set<Form>,
 };
 
 }  // namespace lacuna::ok

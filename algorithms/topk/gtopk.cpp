@@ -34,6 +34,7 @@ constexpr Algorithm gtopk = {
     .name = "gtopk",
     .symmetric = false,
     .build = build,
+    .parameters = &parameter_set<TopkForm>,
 };
 
 }  // namespace lacuna

@@ -13,6 +13,7 @@ constexpr Algorithm sparse_allgather = {
           const sparse::Selection mine = select(g);
           sparse::sum_to_output(g, sparse::exchange(g, sparse::pack_whole(g, mine)));
         },
+    .parameters = &parameter_set<TopkForm>,
 };
 
 // The same for an allgather: the selections become the ranks' blocks of the result.
@@ -25,6 +26,7 @@ constexpr Algorithm sparse_gather_blocks = {
           const sparse::Selection mine = select(g);
           sparse::place_in_blocks(g, sparse::exchange(g, sparse::pack_whole(g, mine)));
         },
+    .parameters = &parameter_set<TopkForm>,
 };
 
 }  // namespace lacuna

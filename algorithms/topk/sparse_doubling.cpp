@@ -35,6 +35,7 @@ constexpr Algorithm sparse_doubling = {
     .name = "sparse_doubling",
     .symmetric = false,
     .build = build,
+    .parameters = &parameter_set<TopkForm>,
 };
 
 }  // namespace lacuna

@@ -154,6 +154,7 @@ constexpr Algorithm sparse_ring = {
     .name = "sparse_ring",
     .symmetric = false,
     .build = build,
+    .parameters = &parameter_set<TopkForm>,
 };
 
 }  // namespace lacuna

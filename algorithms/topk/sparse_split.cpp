@@ -28,6 +28,7 @@ constexpr Algorithm sparse_split = {
     .name = "sparse_split",
     .symmetric = false,
     .build = build,
+    .parameters = &parameter_set<TopkForm>,
 };
 
 // The first half of sparse_split. The ranges are the blocks of the result.
@@ -36,6 +37,7 @@ constexpr Algorithm sparse_reduce_scatter = {
     .name = "sparse_split",
     .symmetric = false,
     .build = build_half,
+    .parameters = &parameter_set<TopkForm>,
 };
 
 }  // namespace lacuna

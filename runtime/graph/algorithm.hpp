@@ -75,6 +75,8 @@ struct Algorithm {
   void (*build)(GraphBuilder& graph) = nullptr;
   /// The order of the ranks in one part; null: rank = position.
   Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
+  /// What its program can be told beside the ranks; null: nothing.
+  const ParameterSet* parameters = nullptr;
 };
 
 /// What the algorithm states for the position that the shape names, and what its structure puts around that; if it is

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
+
+#include "runtime/values/nearest.hpp"
 
 namespace lacuna {
 
@@ -24,11 +25,23 @@ std::string Parameters::text() const {
 }
 
 Status Parameters::set(const ParameterSet& set, std::string_view name, std::string_view text) {
-  std::vector<Option> options;
-  set.each([&](const Parameter& one) { options.push_back(one.option); });
+  const Option* option = nullptr;
+  std::vector<std::string_view> names;
+  set.each([&](const Parameter& one) {
+    names.push_back(one.option.name);
+    if (one.option.name == name) option = &one.option;
+  });
+  if (!option) {
+    const std::string_view meant = nearest(name, names);
+    const std::string hint = meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant);
+    return {Code::InvalidArgument,
+            fmt::format("the program has no parameter '{}'{}; it has {}", name, hint, fmt::join(names, ", "))};
+  }
+  const auto value = parse_value(*option, text);
+  if (!value) return value.status();
   Parameters changed = *this;
   if (!set_) std::memcpy(changed.bytes_.data(), set.defaults, set.size);
-  if (Status valid = set_option("the program", options, changed.bytes_.data(), name, text); !valid) return valid;
+  if (Status valid = set_value(*option, changed.bytes_.data(), *value); !valid) return valid;
   changed.set_ = set.equal(changed.bytes_.data(), set.defaults) ? nullptr : &set;
   *this = changed;
   return {};

@@ -32,8 +32,10 @@ constexpr Parameter of(std::string_view name, option::Limits limits, std::string
   using Value = decltype(option::value_of(Member));
   return {.option = option::of<Member>(name, limits, nullptr, help), .word = [](const void* parameters) {
             const Value value = static_cast<const Struct*>(parameters)->*Member;
-            if constexpr (std::is_floating_point_v<Value>) return std::bit_cast<std::uint64_t>(double{value});
-            else return static_cast<std::uint64_t>(value);
+            if constexpr (std::is_floating_point_v<Value>)
+              return std::bit_cast<std::uint64_t>(double{value});
+            else
+              return static_cast<std::uint64_t>(value);
           }};
 }
 
@@ -65,12 +67,15 @@ template <class Struct>
 inline constexpr ParameterSet parameter_set = {
     .own = declared_parameters<Struct>,
     .base = []() -> const ParameterSet* {
-      if constexpr (requires { typename Struct::Base; }) return &parameter_set<typename Struct::Base>;
-      else return nullptr;
+      if constexpr (requires { typename Struct::Base; })
+        return &parameter_set<typename Struct::Base>;
+      else
+        return nullptr;
     }(),
     .defaults = &default_parameters<Struct>,
     .size = sizeof(Struct),
-    .equal = [](const void* a, const void* b) { return *static_cast<const Struct*>(a) == *static_cast<const Struct*>(b); },
+    .equal = [](const void* a,
+                const void* b) { return *static_cast<const Struct*>(a) == *static_cast<const Struct*>(b); },
 };
 
 /// The parameters of a program: what its graphs depend on beside the ranks and the lie of the caller's buffers. An
@@ -83,13 +88,15 @@ class Parameters {
 
   Parameters() = default;
   template <class Struct>
-    requires(!declared_parameters<Struct>.empty())
-  Parameters(const Struct& values) : set_(values == Struct() ? nullptr : &parameter_set<Struct>) {  // NOLINT: implicit
+  requires(!declared_parameters<Struct>.empty()) Parameters(const Struct& values)
+      : set_(values == Struct() ? nullptr : &parameter_set<Struct>) {  // NOLINT: implicit
     static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) <= most_bytes);
     if (set_) std::memcpy(bytes_.data(), &values, sizeof(Struct));
   }
 
   bool are_defaults() const { return set_ == nullptr; }
+  /// Were they made of this struct, or are they all defaults?
+  bool belong_to(const ParameterSet* set) const { return !set_ || set_ == set; }
 
   /// As a struct that made them, or as one that this extends. Of another struct's, all defaults.
   template <class Struct>

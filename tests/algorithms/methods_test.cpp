@@ -133,6 +133,8 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
         Plan plan;
         make_plan(request, plan);
         for (const PartPlan& part : plan.parts) {
+          const Algorithm& program = part.program ? *part.program : *example.algorithm;
+          EXPECT_TRUE(part.structure.parameters.belong_to(program.parameters)) << example.text;
           if (!seen.emplace(part.structure.parameters.text(), part.program).second && part.structure.data == Data::Own)
             continue;
           verify_part(request, part, 1, example.text);

@@ -103,6 +103,7 @@ extern const Algorithm sparse_sum = {
     .summary = "a test's",
     .symmetric = true,
     .build = [](GraphBuilder& g) { g.parameters<SparseSumForm>().second ? once_more(g) : exchange(g); },
+    .parameters = &parameter_set<SparseSumForm>,
 };
 
 extern const Method sparse_sum_method = {

@@ -21,10 +21,28 @@ struct GraphOptions {
   Rank position = 0;
   bool in_place = false;
   bool dot = false;
-  std::vector<std::uint64_t> follow{};  ///< the part that follows one which ended with these values
+  std::vector<std::uint64_t> follow{};    ///< the part that follows one which ended with these values
+  std::vector<std::string> parameters{};  ///< "name=value", of the program
 };
 
 constexpr std::size_t drawn_count = 1 << 20;  // elements, for plans that depend on how many there are
+
+/// Sets parameters of a program, each given as "name=value".
+Status set_parameters(const Algorithm& program, const std::vector<std::string>& given, Parameters& parameters) {
+  for (const std::string& text : given) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      return {Code::InvalidArgument, fmt::format("--set: '{}' must be NAME=VALUE", text)};
+    }
+    if (!program.parameters) {
+      return {Code::InvalidArgument, fmt::format("--set: the program of {} {} has no parameters",
+                                                 to_string(program.collective), program.name)};
+    }
+    const Status set = parameters.set(*program.parameters, text.substr(0, equals), text.substr(equals + 1));
+    if (!set) return {set.code(), fmt::format("--set: {}", set.message())};
+  }
+  return {};
+}
 
 int draw_graph(const GraphOptions& options) {
   const Rank ranks = options.hosts.size();
@@ -50,12 +68,15 @@ int draw_graph(const GraphOptions& options) {
   const Algorithm& program = part.program ? *part.program : **algorithm;
   Structure structure = part.structure;
   structure.in_place = options.in_place || structure.data != Data::Own;
+  if (Status set = set_parameters(program, options.parameters, structure.parameters); !set) return fail(set);
   const GraphShape shape{.collective = call.collective,
                          .size = ranks,
                          .position = options.position,
                          .structure = structure,
                          .hosts = program.by_hosts ? options.hosts : Hosts()};
-  const std::string& method = call.options.method.text();
+  std::string method = call.options.method.text();
+  if (!options.parameters.empty()) method += (method.empty() ? "" : ", ") + structure.parameters.text();
+  if (const Status fits = program_of(program, shape).status(); !fits) return fail(fits);
   fmt::print("{}", options.dot ? graph_dot(program, shape, method) : graph_table(program, shape, method));
   return 0;
 }
@@ -107,6 +128,9 @@ void add_graph(CLI::App& app, int& exit_code) {
   add_method(*command, options->call.options.method);
   command->add_option("--follow", options->follow, "the part that follows one which ended with these values")
       ->delimiter(',');
+  command->add_option("--set", options->parameters, "a parameter of the program, such as rounds=2; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   command->callback([=, &exit_code] {
     if (!command->get_subcommands().empty()) return;
     if (collective->empty()) throw CLI::RequiredError("collective");

@@ -41,8 +41,9 @@ TEST(Command, ListOfAMethodHasALineForEachOptionAndEachAlgorithmThatServes) {
     EXPECT_EQ(list.exit_code, 0);
     EXPECT_TRUE(list.output.starts_with(fmt::format("{}: {}\n", method->name, method->summary))) << list.output;
     const std::vector<std::string> lines = lines_of(list.output);
+    const std::size_t measures = method->measures.empty() ? 0 : 2 + method->measures.size();
     EXPECT_EQ(lines.size(),
-              2 + 1 + method->options.size() + 2 + method->algorithms.size() + 2 + method->examples.size());
+              2 + 1 + method->options.size() + measures + 2 + method->algorithms.size() + 2 + method->examples.size());
     const std::shared_ptr<void> defaults = method->make(nullptr);
     for (const Option& option : method->options) {
       const std::string name = std::string(option.name) + " ";

@@ -96,6 +96,7 @@ extern const Algorithm forgetful_sparse = {
     .summary = "1 step; each rank sends what is large to all",
     .symmetric = true,
     .build = build,
+    .parameters = &parameter_set<ForgetfulForm>,
 };
 
 }  // namespace lacuna

@@ -94,6 +94,47 @@ TEST(Command, GraphDrawsWhatAMethodLeavesOfAnAlgorithm) {
   EXPECT_EQ(count(fewer, "final, of 2 ranks"), 1u) << fewer;
 }
 
+/// All but the title.
+std::string steps_of(const Outcome& graph) {
+  EXPECT_EQ(graph.exit_code, 0) << graph.output;
+  return graph.output.substr(graph.output.find('\n'));
+}
+
+TEST(Command, GraphDrawsTheFormThatParametersAskFor) {
+  const std::vector<std::string> ring = {"graph", "allreduce", "-a", "ring"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return lacuna(words);
+  };
+  EXPECT_EQ(steps_of(with(ring, {"--set", "rounds=2", "--set", "gather_rounds=1"})),
+            steps_of(with(ring, {"--method", "skip:steps=2,gather_steps=1,incomplete=1"})));
+  EXPECT_EQ(steps_of(with(ring, {"--set", "rounds=2", "--set", "rounds=0"})), steps_of(lacuna(ring)));
+  EXPECT_EQ(count(with(ring, {"--set", "rounds=2"}).output, "of 4 ranks, rounds=2\n"), 1u);
+  const std::vector<std::string> ok_topk = {"graph", "allreduce", "--method", "ok_topk"};
+  const std::string gathers = steps_of(with(ok_topk, {"--set", "stage=gather"}));
+  const std::string balances = steps_of(with(ok_topk, {"--set", "stage=balance"}));
+  EXPECT_EQ(count(gathers, "kernel   select globally"), 1u) << gathers;
+  EXPECT_EQ(count(gathers, "kernel   join shares"), 0u) << gathers;
+  EXPECT_EQ(count(balances, "kernel   select globally"), 1u) << balances;
+  EXPECT_EQ(count(balances, "kernel   join shares"), 1u) << balances;
+}
+
+TEST(Command, GraphRefusesOrDrawsWhateverParametersAProgramIsGiven) {
+  for (const Algorithm* algorithm : all_algorithms()) {
+    if (!algorithm->parameters) continue;
+    algorithm->parameters->each([&](const Parameter& one) {
+      std::vector<std::string> values(one.option.choices.begin(), one.option.choices.end());
+      if (values.empty()) values = {fmt::format("{}", one.option.least), fmt::format("{}", one.option.most)};
+      for (const std::string& value : values) {
+        const Outcome graph =
+            lacuna({"graph", std::string(to_string(algorithm->collective)), "-a", std::string(algorithm->name), "--set",
+                    fmt::format("{}={}", one.option.name, value)});
+        EXPECT_TRUE(graph.exit_code == 0 || graph.exit_code == 1) << algorithm->name << ": " << graph.output;
+      }
+    });
+  }
+}
+
 TEST(Command, GraphDrawsAlgorithmsByHosts) {
   const std::string even = lacuna({"graph", "allreduce", "-a", "two_level", "--hosts", "2,2"}).output;
   EXPECT_NE(even.find("input[1 of 2] -> position 1"), std::string::npos) << even;
