@@ -78,8 +78,8 @@ Status place_largest(const KernelCall& call) {
   sparse::OutputWriter out(call, call.writes[result]);
   const auto all = all_entries(call, out);
   if (!all) return all.status();
-  const Cut cut =
-      sparse::cut_of_largest({all->dtype, all->values, all->count}, entries_asked(call.part), call.writes[workspace]);
+  const Cut cut = sparse::cut_of_largest({all->dtype, all->values, all->count}, sparse::arguments_of(call.part).wanted,
+                                         call.writes[workspace]);
   report(call, measure::global_threshold, threshold_of(all->dtype, cut));
   std::uint64_t taken = 0;
   backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),

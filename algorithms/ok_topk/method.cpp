@@ -33,8 +33,15 @@ constexpr std::string_view examples[] = {"density=0.1",
                                          "density=0.2,momentum=0.5,tau_prime=2,bucket=2",
                                          "density=1,tau_prime=4,format=coordinates"};
 constexpr MethodAlgorithm algorithms[] = {
-    {&ok::allreduce, "ok_topk", "3 or 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
-     &allreduce_ring, ok::expected_bytes, nullptr, ok::result_entries, ok::rounds, ok::expected_rounds},
+    {.algorithm = &ok::allreduce,
+     .name = "ok_topk",
+     .summary = "3 or 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
+     .dense = &allreduce_ring,
+     .expected_bytes = ok::expected_bytes,
+     .most_entries = sparse::room_of,
+     .result_entries = ok::result_entries,
+     .rounds = ok::rounds,
+     .expected_rounds = ok::expected_rounds},
 };
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {

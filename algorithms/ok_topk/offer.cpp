@@ -12,7 +12,7 @@ namespace {
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 std::size_t words_of_offers(const PartView& part) {
-  return ranks_of(part) * words_of_offer(entries_asked(part), part.size);
+  return ranks_of(part) * words_of_offer(sparse::arguments_of(part).wanted, part.size);
 }
 std::size_t words_of_sample(const PartView&) { return most_sampled; }
 std::size_t words_of_workspace(const PartView& part) { return 2 * ranks_of(part); }
@@ -33,7 +33,7 @@ Status offer(const KernelCall& call) {
   const sparse::Stopwatch watch(call, sparse::measure::select_time);
   const Extent& values = call.reads[0];
   make_offer(values.dtype, values.data, call.uses[0], words_in(call.writes[1]), words_in(call.writes[0]),
-             entries_asked(call.part), call.part.size);
+             sparse::arguments_of(call.part).wanted, call.part.size);
   return {};
 }
 
@@ -53,7 +53,7 @@ Status check_offers(const KernelCall& call, const Offers& offers) {
 
 /// uses: how many entries the rank has selected.
 Status share_out_sums(const KernelCall& call) {
-  const Offers offers{words_in(call.reads[0]), entries_asked(call.part), call.part.size};
+  const Offers offers{words_in(call.reads[0]), sparse::arguments_of(call.part).wanted, call.part.size};
   if (Status sound = check_offers(call, offers); !sound) return sound;
   const std::span<std::uint64_t> sizes = numbers_in(call.writes[0]), quotas = sizes.first(ranks_of(call.part));
   const std::uint32_t least = share_out(offers, quotas, numbers_in(call.writes[1]));

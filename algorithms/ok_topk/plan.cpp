@@ -88,8 +88,9 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Rank size = request.hosts.size();
   const std::size_t places = input_length(call, size), entries = entries_asked(call, size);
   const Form form = form_of(call, places);
-  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  if (!form.reevaluates) part.entries = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  sparse::Arguments arguments{.wanted = entries, .room = entries};
+  if (!form.reevaluates) arguments.room = std::min(places, entries + std::max<std::size_t>(entries / 3, 1));
+  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .arguments = arguments};
   part.structure.parameters = form;
   plan.parts.push_back(part);
   plan.reports = true;

@@ -34,7 +34,7 @@ Status find_cut(const KernelCall& call) {
   if (call.given[0] || !threshold.is_known()) {
     if (!added) from.feed_back(feed_back_of(call.part), sparse::all_places(call.part));
     added = true;
-    cut = sparse::cut_of_largest(from.all(), entries_asked(call.part), rooms[sparse::entry_workspace]);
+    cut = sparse::cut_of_largest(from.all(), sparse::arguments_of(call.part).wanted, rooms[sparse::entry_workspace]);
     threshold.make(threshold_of(dtype, cut));
     threshold.store(kept.data);
   }

@@ -17,7 +17,8 @@ enum Room : std::size_t { threshold_array, found_places, found_values, result_va
 void move_threshold(const KernelCall& call, const Extent& values, std::uint64_t contributed,
                     std::span<const Extent> rooms) {
   OwnThreshold threshold = threshold_in(rooms[threshold_array], call.part);
-  const std::uint64_t taken = call.uses[0], wanted = entries_asked(call.part), room = call.part.part.entries;
+  const auto [wanted, room] = sparse::arguments_of(call.part);
+  const std::uint64_t taken = call.uses[0];
   const bool exactly = call.given[0] != 0;
   const bool too_many = !exactly && taken >= room && room < sparse::places_of(call.part);
   const bool too_few = 3 * taken < 2 * wanted && threshold.value() > 0;

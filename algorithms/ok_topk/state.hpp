@@ -9,9 +9,8 @@
 /// For the kernels of ok_topk.
 namespace lacuna::ok {
 
-inline std::size_t entries_asked(const PartView& part) { return entries_asked(part.call, part.size); }
 inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
-  return {array.data, part.call, part.size};
+  return {array.data, sparse::arguments_of(part).wanted, part.size};
 }
 
 /// Adds a value to the report, but no infinity and no NaN: a counter that has added up one of these keeps it for ever.

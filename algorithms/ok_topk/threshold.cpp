@@ -18,9 +18,9 @@ std::size_t words_of_threshold(const PartView&) { return threshold_words; }
 
 }  // namespace
 
-OwnThreshold::OwnThreshold(const std::byte* array, const Call& call, Rank size) {
+OwnThreshold::OwnThreshold(const std::byte* array, std::uint64_t k, Rank size) {
   std::memcpy(words_.data(), array, sizeof(words_));
-  const auto all = static_cast<double>(entries_asked(call, size)), terms = static_cast<double>(size);
+  const auto all = static_cast<double>(k), terms = static_cast<double>(size);
   if (words_[entries] != all || words_[ranks] != terms) words_ = {unknown, all, terms, unknown, unknown};
 }
 

@@ -14,7 +14,7 @@ namespace lacuna::ok {
 class OwnThreshold {
  public:
   /// Reads an array of threshold_words numbers.
-  OwnThreshold(const std::byte* array, const Call& call, Rank size);
+  OwnThreshold(const std::byte* array, std::uint64_t k, Rank size);
 
   double value() const { return words_[threshold]; }
   bool is_known() const;

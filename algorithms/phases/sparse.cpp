@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::size_t message_alignment = 64;
 
-std::size_t selection_bytes(const PartView& part) { return longest_message(part, part.part.entries, places_of(part)); }
+std::size_t selection_bytes(const PartView& part) {
+  return longest_message(part, arguments_of(part).room, places_of(part));
+}
 
 /// Of messages for all ranges of a selection: less than one message of all of it and, for each, a header and what fills
 /// up to the next.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/phases/sparse_arguments.hpp"
 #include "algorithms/phases/sparse_form.hpp"
 #include "runtime/graph/builder.hpp"
 #include "runtime/graph/plan.hpp"
@@ -14,13 +15,17 @@ namespace lacuna {
 /// The phases of sparse collectives. A rank's *selection* is a list of entries, places and values, sorted by place. The
 /// data's places are cut into a *range* for each rank: pieces of equal length, blocks, or pieces that hold about as
 /// many entries each. What travels is a *message*: the entries of one range, in the shortest format
-/// (kernels/entries.hpp). PartPlan::entries is the most that a rank selects. Positions are ranks: sparse algorithms
+/// (kernels/entries.hpp). Arguments say how many entries a rank selects. Positions are ranks: sparse algorithms
 /// order none. Their programs are not symmetric.
 namespace sparse {
 
 /// The form of the program that is being built, and of the program that runs in this part.
 inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
+/// What this part has been told.
+inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
+/// How many entries a rank selects at most (MethodAlgorithm::most_entries).
+inline std::uint64_t room_of(const PartPlan& part) { return part.arguments.as<Arguments>().room; }
 
 /// What all sparse methods report.
 namespace measure {

@@ -45,7 +45,7 @@ std::size_t places_of(const PartView& part) {
   return blocks ? part.count * ranks_of(part) : part.count;
 }
 
-std::size_t most_selected(const PartView& part) { return part.part.entries; }
+std::size_t most_selected(const PartView& part) { return arguments_of(part).room; }
 
 std::size_t workspace_bytes(const PartView&) { return kernels::Backend::workspace_bytes(); }
 
@@ -68,7 +68,8 @@ std::size_t longest_message(const PartView& part, std::size_t entries, std::size
 std::size_t most_merged(const PartView& part) {
   const std::size_t places = longest_range(part);
   const std::size_t terms = form_of(part).capped ? 2 : ranks_of(part);
-  return part.part.entries < places / terms ? part.part.entries * terms : places;
+  const std::size_t room = arguments_of(part).room;
+  return room < places / terms ? room * terms : places;
 }
 
 std::size_t most_message_bytes(const PartView& part) {

@@ -146,13 +146,15 @@ void plan_topk(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const Topk& asked = topk_of(call);
   const Rank size = request.hosts.size();
-  const std::size_t places = input_length(call, size), entries = most_entries(asked, places, next_run(call));
-  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .entries = entries};
-  part.structure.parameters = form_of(request, entries);
+  const std::size_t places = input_length(call, size);
+  const sparse::Arguments arguments{.wanted = entries_asked(asked, places, next_run(call)),
+                                    .room = most_entries(asked, places, next_run(call))};
+  PartPlan part{.data = {0, call.count}, .outcome = 1, .lossy = true, .arguments = arguments};
+  part.structure.parameters = form_of(request, arguments.room);
   plan.parts.push_back(part);
   plan.reports = true;
   plan.writes_state = asked.feedback;
-  plan.measures.tell(sparse::measure::asked, static_cast<double>(entries_asked(asked, places, next_run(call))));
+  plan.measures.tell(sparse::measure::asked, static_cast<double>(arguments.wanted));
 }
 
 }  // namespace lacuna

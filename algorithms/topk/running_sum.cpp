@@ -16,8 +16,7 @@ Status add_pair(const KernelCall& call) {
   if (!sound) return sound;
   const Scale scale = call.given[1] ? sparse::scale_of(call.part) : Scale();
   if (!sparse::form_of(call.part).capped) return sparse::merge(call, views, all, scale);
-  return merge_capped(call, views, all, scale,
-                      entries_asked(topk_of(call.part.call), all.length(), call.part.state_run));
+  return merge_capped(call, views, all, scale, sparse::arguments_of(call.part).wanted);
 }
 constexpr Kernel add_pair_kernel = {"add messages", add_pair};
 

@@ -30,7 +30,7 @@ struct Given {
       : from(call, call.reads),
         list(List::of(from.rest()[0], from.rest()[1], 0)),
         room(from.rest()[0].count),
-        wanted(entries_asked(topk_of(call.part.call), from.count(), call.part.state_run)),
+        wanted(sparse::arguments_of(call.part).wanted),
         sampled(from.rest()[2]),
         entries(from.rest().subspan(3)) {}
 

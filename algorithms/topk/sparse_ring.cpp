@@ -12,7 +12,7 @@ using sparse::Range;
 std::size_t cap_of(const PartView& part, const Range& piece) {
   if (!sparse::form_of(part).capped) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
-  return (entries_asked(topk_of(part.call), sparse::places_of(part), part.state_run) + ranks - 1) / ranks;
+  return (sparse::arguments_of(part).wanted + ranks - 1) / ranks;
 }
 
 /// Subtracts what was dropped from `contributed`, because it does not reach the result.

@@ -27,7 +27,7 @@ namespace {
 
 bool are_alike(const PartsAlike& known, const PartPlan& part) {
   return known.structure == part.structure && known.is_dense == part.is_dense() && known.program == part.program &&
-         known.entries == part.entries && known.stretches == part.stretches &&
+         known.arguments == part.arguments && known.stretches == part.stretches &&
          known.offset + known.count == part.data.offset;
 }
 
@@ -38,7 +38,7 @@ void show_parts(const Plan& plan, AgreedMethod& agreed) {
       last.count += part.data.count;
       ++last.parts;
     } else {
-      last = {part.structure, part.is_dense(), part.program, part.entries, part.data.offset, part.data.count, 1,
+      last = {part.structure, part.is_dense(), part.program, part.arguments, part.data.offset, part.data.count, 1,
               part.stretches};
       ++agreed.kinds_of_parts;
     }
@@ -52,7 +52,7 @@ std::string text_of(const PartsAlike& parts) {
   if (!parameters.empty()) text += fmt::format(" with {}", parameters);
   if (parts.is_dense) text += " dense";
   if (parts.structure.feedback) text += " with feedback";
-  if (parts.entries > 0) text += fmt::format(" of {} at most", count_of(parts.entries, "entry"));
+  if (!parts.arguments.are_defaults()) text += fmt::format(" given {}", parts.arguments.text());
   if (parts.stretches > 0) text += fmt::format(" of {}", count_of(parts.stretches, "stretch"));
   if (parts.program) text += fmt::format(" by {}", parts.program->name);
   if (parts.parts > 1) text += fmt::format(" in {} parts", parts.parts);

@@ -16,7 +16,7 @@ struct PartsAlike {
   Structure structure{};
   bool is_dense = false;               ///< they are as without a method
   const Algorithm* program = nullptr;  ///< null: the call's
-  std::uint64_t entries = 0;
+  Parameters arguments{};
   std::size_t offset = 0, count = 0;  ///< of their data together, in elements
   std::uint32_t parts = 0, stretches = 0;
 };

@@ -28,7 +28,8 @@ std::uint64_t digest_of(const PartPlan& part) {
       .add(std::uint64_t{part.stretches} << 8 | static_cast<std::uint64_t>(part.structure.data) << 4 |
            std::uint64_t{part.waits} << 2 | std::uint64_t{part.beside} << 1 | std::uint64_t{part.structure.feedback});
   part.structure.parameters.add_to(digest);
-  digest.add(part.draw).add(part.entries);
+  part.arguments.add_to(digest);
+  digest.add(part.draw);
   if (part.program) digest.add(part.program->name);
   return digest.value();
 }

@@ -43,7 +43,7 @@ struct PartPlan {
   bool lossy = false;                   ///< not what it would be without a method, whatever its structure says
   bool beside = false;                  ///< it carries nothing of the result: in no report of parts
   bool waits = false;                   ///< it begins once all parts before it have ended
-  std::uint64_t entries = 0;            ///< of a sparse program: the most that a rank sends of its own data
+  Parameters arguments{};               ///< what its kernels are told, and no graph depends on
   std::uint32_t draw = 0;               ///< which of those that carry the result it is: so it draws
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
   std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place

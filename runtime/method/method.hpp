@@ -41,6 +41,8 @@ struct MethodAlgorithm {
   double (*expected_bytes)(const ExpectedPart& part) = nullptr;
   /// How many bytes the longest chain of messages carries one after another. Null: as many as expected_bytes says.
   double (*path_bytes)(const ExpectedPart& part) = nullptr;
+  /// How many entries of its own data a rank sends in this part at most. Null: as many as it has.
+  std::uint64_t (*most_entries)(const PartPlan& part) = nullptr;
   /// How many entries the result is expected to have. Null: as many as the selections of all ranks have together.
   double (*result_entries)(const ExpectedPart& part) = nullptr;
   /// The number of messages in the longest chain of which each waits for the one before, in one part of so many ranks.

@@ -78,9 +78,10 @@ inline constexpr ParameterSet parameter_set = {
                 const void* b) { return *static_cast<const Struct*>(a) == *static_cast<const Struct*>(b); },
 };
 
-/// The parameters of a program: what its graphs depend on beside the ranks and the lie of the caller's buffers. An
-/// immutable value without memory of its own. Parameters that all have their defaults are equal to none, so that a
-/// dense call and a method that changes nothing share their graphs.
+/// Declared values that the core carries without knowing them: the parameters of a program, which are what its graphs
+/// depend on beside the ranks and the lie of the caller's buffers, and the arguments of a part, on which no graph
+/// depends. An immutable value without memory of its own. Parameters that all have their defaults are equal to none, so
+/// that a dense call and a method that changes nothing share their graphs.
 class Parameters {
  public:
   /// The most bytes that a struct of parameters may have.

@@ -51,8 +51,8 @@ PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& host
 bool depends_on_data(const Call& call, const Hosts& hosts) {
   const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
   if (!algorithm || !*algorithm) return false;
+  if (method_of(call, **algorithm)->find(**algorithm)->expected_bytes) return true;
   const PartPlan part = part_of(call, **algorithm, hosts);
-  if (part.entries > 0) return true;
   const Algorithm& program = part.program ? *part.program : **algorithm;
   return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;
 }

@@ -86,12 +86,13 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   const Hosts& hosts = options.hosts;
   const PartPlan plan = part_of(call, *one.algorithm, hosts);
   const Rank size = hosts.size();
-  const double places = static_cast<double>(input_length(call, size));
+  const double places = static_cast<double>(input_length(call, size)), there = options.density * places;
+  const double most = one.most_entries ? static_cast<double>(one.most_entries(plan)) : there;
   const ExpectedPart part{.call = call,
                           .plan = plan,
                           .size = size,
                           .places = places,
-                          .entries = std::min(static_cast<double>(plan.entries), options.density * places),
+                          .entries = std::min(most, there),
                           .growth = options.fill_in};
   const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
   SparseCost cost{.entries = part.entries,

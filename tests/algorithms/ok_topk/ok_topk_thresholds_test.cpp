@@ -123,36 +123,23 @@ class Moved {
   }
 
  private:
-  static Call ten() {
-    Call call{.collective = Collective::Allreduce, .count = 5000};
-    call.options.method = *method_options("ok_topk:k=10");
-    return call;
-  }
-
-  Call call_ = ten();
   std::array<std::byte, ok::threshold_words * sizeof(double)> nothing_{};
   std::vector<std::byte> workspace_ = std::vector<std::byte>(kernels::Backend::workspace_bytes());
-  ok::OwnThreshold threshold_{nothing_.data(), call_, 4};
+  ok::OwnThreshold threshold_{nothing_.data(), 10, 4};
 };
 
 /// A state may go from call to call, to groups of more or fewer ranks and to other numbers of elements.
 TEST(OkThreshold, IsTakenFromAStateOnlyForTheElementsAndRanksThatItWasMadeFor) {
-  const auto call_for = [](std::size_t entries) {
-    Call call{.collective = Collective::Allreduce, .count = 5000};
-    call.options.method = *method_options(fmt::format("ok_topk:k={}", entries));
-    return call;
-  };
   for (std::size_t entries : {1u, 10u, 4999u, 5000u}) {
     for (Rank ranks : {1, 2, 4, 1024}) {
       std::array<std::byte, ok::threshold_words * sizeof(double)> array{};
-      ok::OwnThreshold made(array.data(), call_for(entries), ranks);
+      ok::OwnThreshold made(array.data(), entries, ranks);
       EXPECT_FALSE(made.is_known()) << "a state begins with zeros";
       made.make(100);
       made.store(array.data());
       for (std::size_t others : {1u, 9u, 10u, 11u, 4999u, 5000u}) {
         for (Rank group : {1, 2, 3, 4, 1023, 1024}) {
-          const Call call = call_for(others);
-          const ok::OwnThreshold taken(array.data(), call, group);
+          const ok::OwnThreshold taken(array.data(), others, group);
           EXPECT_EQ(taken.is_known(), others == entries && group == ranks)
               << "made for " << entries << " elements of " << ranks << " ranks, taken for " << others << " of "
               << group;

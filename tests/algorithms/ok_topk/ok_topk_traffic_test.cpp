@@ -205,7 +205,8 @@ TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
     Plan plan;
     make_plan({call, program, Hosts(size), 1 << 18}, plan);
     PartPlan part = plan.parts.front();
-    part.entries = k + k / 3;
+    const sparse::Arguments arguments{.wanted = k, .room = k + k / 3};
+    part.arguments = arguments;
     for (std::optional<double> largest : {std::optional<double>(), std::optional<double>(1000)}) {
       part.structure = structure_of(size, "trigger=1", largest);
       ok::Form form = ok::form_of(part);
@@ -220,7 +221,7 @@ TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
       }
       const std::size_t ranks = static_cast<std::size_t>(size), tables = 3 * ranks * (count / 4096 * 4 + 100);
       const std::size_t windows = 3 * (4 * kernels::Backend::merge_places + kernels::Backend::workspace_bytes());
-      EXPECT_LE(bytes, 8 * part.entries * (4 * ranks + 12) + tables + windows) << "P=" << size;
+      EXPECT_LE(bytes, 8 * arguments.room * (4 * ranks + 12) + tables + windows) << "P=" << size;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/phases/left_out.hpp"
+#include "algorithms/phases/sparse_arguments.hpp"
 #include "runtime/graph/algorithm.hpp"
 
 namespace lacuna {
@@ -37,8 +38,9 @@ const std::vector<Change> changes = {
     {"the last parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.keep = true}; }},
     {"beside", [](Plan& plan) { plan.parts[1].beside = true; }},
     {"waits", [](Plan& plan) { plan.parts[1].waits = true; }},
-    {"entries", [](Plan& plan) { plan.parts[1].entries = 1; }},
-    {"more entries", [](Plan& plan) { plan.parts[1].entries = std::uint64_t{1} << 40; }},
+    {"arguments", [](Plan& plan) { plan.parts[1].arguments = sparse::Arguments{.wanted = 1}; }},
+    {"other arguments",
+     [](Plan& plan) { plan.parts[1].arguments = sparse::Arguments{.room = std::uint64_t{1} << 31}; }},
     {"draw", [](Plan& plan) { plan.parts[1].draw = 7; }},
     {"program", [](Plan& plan) { plan.parts[1].program = &one; }},
     {"another program", [](Plan& plan) { plan.parts[1].program = &two; }},
@@ -73,7 +75,7 @@ TEST(PlanDigest, TellsApartAllThatRanksMustHaveAlike) {
 TEST(PlanDigest, OfAPartThatFollowsTellsApartTheSame) {
   const PartPlan part{.data = {0, 8}};
   PartPlan more = part, other = part;
-  more.entries = 1;
+  more.arguments = sparse::Arguments{.room = 1};
   other.draw = 1;
   EXPECT_EQ(digest_of(part), digest_of(PartPlan{.data = {0, 8}}));
   EXPECT_NE(digest_of(part), digest_of(more));
