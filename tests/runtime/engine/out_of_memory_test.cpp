@@ -119,7 +119,10 @@ bool run_short(std::size_t good, bool late, bool asks) {
   }
   for (Rank rank : {0, 1}) ranks.executor(rank).fail({Code::PeerFailed, "over"});
   for (Rank rank : {0, 1}) ranks.executor(rank).release(true);
-  for (const runtime::Run* run : runs) EXPECT_TRUE(run->communicator->reclaimed(*run));
+  for (const runtime::Run* run : runs) {
+    const Rank rank = run->communicator == &ranks.communicator(0) ? 0 : 1;
+    EXPECT_TRUE(ranks.communicator(rank).reclaimed(*run));
+  }
   return was_short;
 }
 
