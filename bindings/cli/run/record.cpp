@@ -43,7 +43,7 @@ void from_json(const nlohmann::json& json, MeasureCost& measure) {
   measure.told = {number_of(json.at("value")), json.at("times").get<std::uint64_t>()};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Cost, seconds, waited, payload, measures)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cost, seconds, waited, payload, measures)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluation, steps, epochs, cost, metrics)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MethodRecord, label, dense, finished, cost, evaluations)
 

@@ -334,6 +334,9 @@ TEST(RunRecord, DamagedJsonIsAnError) {
   const std::string text = to_json(sample_record());
   EXPECT_EQ(record_from_json(text.substr(0, text.size() / 2)).status().code(), Code::Io);
   EXPECT_EQ(record_from_json("{}").status().code(), Code::Io);
+  std::string without = text;
+  without.replace(without.find("measures"), 8, "numbers1");
+  EXPECT_EQ(record_from_json(without).status().code(), Code::Io) << "it would lose the measures of the steps before it";
 }
 
 TEST(RunTable, ComparesFinishedMethodsWithTheDenseOne) {
