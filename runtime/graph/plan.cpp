@@ -14,7 +14,8 @@ void Plan::clear(MeasureTable table) {
   stretches.clear();
   kept = 0;
   reports = draws = writes_state = false;
-  measures.begin(table);
+  const bool has_none = table.empty() && measures.table().empty();  // as in each dense call
+  if (!has_none) measures.begin(table);
 }
 
 bool Plan::is_dense() const {
