@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "algorithms/topk/topk.hpp"
 #include "tests/support/calls.hpp"
@@ -102,15 +105,18 @@ TEST_F(ToldCalls, DoNotChangeTheTextsOfEarlierCallsWithFewerMeasures) {
   auto& communicator = ranks_.communicator(0);
   const std::uint32_t first = communicator.runs().next();
   std::vector<float> data(10, 1.0f), sums(10);
-  Call selects = allreduce_call(data, sums, "sparse_allgather");
-  selects.options.method = topk({.k = 3, .feedback = false});
-  EXPECT_TRUE(communicator.finish(must_post(ranks_, 0, selects)));
-  const std::string before = communicator.runs().posted(first)->text;
-  EXPECT_NE(before.find(" (entries_asked 3)"), std::string::npos) << before;
+  std::vector<std::string> before;
+  for (std::size_t k : {3u, 4u, 5u}) {
+    Call selects = allreduce_call(data, sums, "sparse_allgather");
+    selects.options.method = topk({.k = k, .feedback = false});
+    EXPECT_TRUE(communicator.finish(must_post(ranks_, 0, selects)));
+    before.push_back(communicator.runs().posted(communicator.runs().next() - 1)->text);
+    EXPECT_NE(before.back().find(fmt::format(" (entries_asked {})", k)), std::string::npos) << before.back();
+  }
   run(100);
-  EXPECT_EQ(communicator.runs().posted(first)->text, before);
-  EXPECT_NE(communicator.runs().posted(first + 1)->text.find(" (a 2)"), std::string::npos)
-      << communicator.runs().posted(first + 1)->text;
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(communicator.runs().posted(first + i)->text, before[i]);
+  EXPECT_NE(communicator.runs().posted(first + 3)->text.find(" (a 2)"), std::string::npos)
+      << communicator.runs().posted(first + 3)->text;
 }
 
 }  // namespace
