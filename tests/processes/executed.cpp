@@ -1,11 +1,8 @@
 #include "tests/processes/executed.hpp"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <thread>
@@ -36,17 +33,7 @@ constexpr std::chrono::milliseconds look_again{5};
 }  // namespace
 
 Executed::Executed(const std::vector<std::string>& command, const Environment& environment)
-    : output_(::memfd_create("output", MFD_CLOEXEC)),
-      process_([&](const Process::Say&) { become(command, environment, output_.get()); }) {}
-
-std::string Executed::output() const {
-  struct stat info {};
-  ::fstat(output_.get(), &info);
-  std::string text(static_cast<std::size_t>(info.st_size), '\0');
-  const ssize_t count = ::pread(output_.get(), text.data(), text.size(), 0);
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  return text;
-}
+    : process_([&](const Process::Say&) { become(command, environment, output_.fd()); }) {}
 
 bool Executed::says(const std::string& part, std::chrono::milliseconds within) const {
   const auto until = runtime::Clock::now() + within;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/output_file.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna::test {
@@ -17,7 +18,7 @@ class Executed {
  public:
   Executed(const std::vector<std::string>& command, const Environment& environment);
 
-  std::string output() const;
+  std::string output() const { return output_.text(); }
   /// True once `part` has been printed; false if that does not come within the time or before the end.
   bool says(const std::string& part, std::chrono::milliseconds within = std::chrono::seconds(120)) const;
   void signal(int number) const { process_.signal(number); }
@@ -28,7 +29,7 @@ class Executed {
  private:
   bool has_ended() const;
 
-  runtime::Fd output_;
+  OutputFile output_;
   Process process_;
 };
 

@@ -1,8 +1,6 @@
 #include "bindings/cli/launch/launch.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/output_file.hpp"
 #include "tests/support/process.hpp"
 
 namespace lacuna::cli {
@@ -20,36 +19,21 @@ namespace {
 
 using namespace std::chrono_literals;
 using runtime::Clock;
+using test::OutputFile;
 using test::Process;
 
-/// A file in memory that takes what a launcher prints.
-class Capture {
- public:
-  Capture() : file_(::memfd_create("capture", MFD_CLOEXEC)) {}
-  int fd() const { return file_.get(); }
-  std::string text() const {
-    struct stat info {};
-    ::fstat(file_.get(), &info);
-    std::string text(static_cast<std::size_t>(info.st_size), '\0');
-    const ssize_t count = ::pread(file_.get(), text.data(), text.size(), 0);
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    return text;
+/// Waits until the file holds `part` so many times.
+bool waits_for(const OutputFile& file, const std::string& part, std::size_t times = 1) {
+  const auto deadline = Clock::now() + 10s;
+  while (Clock::now() < deadline) {
+    const std::string now = file.text();
+    std::size_t found = 0;
+    for (std::size_t at = now.find(part); at != std::string::npos; at = now.find(part, at + 1)) ++found;
+    if (found >= times) return true;
+    std::this_thread::sleep_for(5ms);
   }
-  bool waits_for(const std::string& part, std::size_t times = 1) const {
-    const auto deadline = Clock::now() + 10s;
-    while (Clock::now() < deadline) {
-      const std::string now = text();
-      std::size_t found = 0;
-      for (std::size_t at = now.find(part); at != std::string::npos; at = now.find(part, at + 1)) ++found;
-      if (found >= times) return true;
-      std::this_thread::sleep_for(5ms);
-    }
-    return false;
-  }
-
- private:
-  runtime::Fd file_;
-};
+  return false;
+}
 
 /// A launcher in a process of its own, in which no signal is ignored but one perhaps.
 class Launcher {
@@ -64,8 +48,8 @@ class Launcher {
 
   int wait() { return process_.wait(); }
   void signal(int number) const { process_.signal(number); }
-  const Capture& out() const { return out_; }
-  const Capture& err() const { return err_; }
+  const OutputFile& out() const { return out_; }
+  const OutputFile& err() const { return err_; }
   /// The lines of standard output, sorted, because ranks print in any order.
   std::vector<std::string> lines() const {
     std::istringstream stream(out_.text());
@@ -76,8 +60,8 @@ class Launcher {
   }
 
  private:
-  Capture out_;
-  Capture err_;
+  OutputFile out_;
+  OutputFile err_;
   Process process_;
 };
 
@@ -180,7 +164,7 @@ TEST(Launch, TheRankThatDiedFirstIsNamedHoweverLateTheLauncherLooks) {
     LaunchOptions options = script(3, "echo $LACUNA_RANK $$; while :; do sleep 0.01; done");
     options.patience = 60s;
     Launcher launcher(options);
-    ASSERT_TRUE(launcher.out().waits_for("\n", 3));
+    ASSERT_TRUE(waits_for(launcher.out(), "\n", 3));
     std::vector<pid_t> ranks;
     for (const std::string& line : launcher.lines()) ranks.push_back(static_cast<pid_t>(std::stol(line.substr(6))));
     launcher.signal(SIGSTOP);
@@ -229,19 +213,19 @@ TEST(Launch, ARankThatIgnoresSigtermIsKilledAfterTheGrace) {
 
 TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
   Launcher launcher(script(2, "trap 'echo interrupted; exit 5' INT; echo ready; while :; do sleep 0.02; done"));
-  ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+  ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);
   EXPECT_EQ(launcher.wait(), 5);
-  EXPECT_TRUE(launcher.out().waits_for("interrupted", 2));
+  EXPECT_TRUE(waits_for(launcher.out(), "interrupted", 2));
 }
 
 TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
   for (int ignored : {SIGHUP, SIGINT}) {  // as nohup does, and a shell with what it starts in the background
     Launcher launcher(script(2, "echo ready; sleep 1; echo done"), ignored);
-    ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+    ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
     launcher.signal(ignored);
     EXPECT_EQ(launcher.wait(), 0) << "with a grace of 0.3 s";
-    EXPECT_TRUE(launcher.out().waits_for("done", 2));
+    EXPECT_TRUE(waits_for(launcher.out(), "done", 2));
     EXPECT_EQ(launcher.err().text(), "");
   }
 }
@@ -250,16 +234,16 @@ TEST(Launch, ASecondInterruptKills) {
   LaunchOptions options = script(2, "trap '' INT; echo ready; while :; do sleep 0.02; done");
   options.grace = 60s;
   Launcher launcher(options);
-  ASSERT_TRUE(launcher.out().waits_for("ready", 2));
+  ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);
-  ASSERT_TRUE(launcher.err().waits_for("passing it on"));
+  ASSERT_TRUE(waits_for(launcher.err(), "passing it on"));
   launcher.signal(SIGINT);
   EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
 }
 
 TEST(Launch, RanksDieWithTheirLauncher) {
   Launcher launcher(script(2, "echo pid $$; exec sleep 60"));
-  ASSERT_TRUE(launcher.out().waits_for("pid ", 2));
+  ASSERT_TRUE(waits_for(launcher.out(), "pid ", 2));
   launcher.signal(SIGKILL);
   EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
   for (const std::string& line : launcher.lines()) {
