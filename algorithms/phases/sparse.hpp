@@ -22,12 +22,12 @@ namespace sparse {
 /// The form of the program that is being built, and of the program that runs in this part.
 inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
-/// What this part has been told.
+/// The arguments of this part.
 inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
 /// How many entries a rank selects at most (MethodAlgorithm::most_entries).
 inline std::uint64_t room_of(const PartPlan& part) { return part.arguments.as<Arguments>().room; }
 
-/// What all sparse methods report.
+/// The measures that all sparse methods have.
 namespace measure {
 inline constexpr Measure asked = {.name = "entries_asked",
                                   .help = "entries that each rank was to send",

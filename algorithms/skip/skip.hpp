@@ -112,7 +112,7 @@ enum class SkipOutcome : int {
   Measured = 3,   ///< dense, to see how important its segment is
 };
 
-/// What reports of calls that may skip say beside what all reports say.
+/// The measures of skip. Its reports have them beside what all reports have.
 namespace skip_measure {
 inline constexpr Measure steps = {.name = "steps",
                                   .help = "S, the rounds left out of the reduction",

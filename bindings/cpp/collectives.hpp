@@ -28,7 +28,7 @@ struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
 template <>
 struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
 
-/// T is one of these types.
+/// The types of elements that buffers can have: those above.
 template <class T>
 concept Element = requires {
   DtypeOf<T>::value;

@@ -118,7 +118,7 @@ class MeasureValues {
   MeasureTable table() const { return table_; }
   /// In the order of the table.
   std::span<const MeasureCell> cells() const { return cells_; }
-  /// All values of the measure together; 0 if nothing was told, or if the table lacks the measure.
+  /// The values of the measure, added up as its row says; 0 if there are none, or if the table lacks the measure.
   double value(const Measure& measure) const { return together(place_of(measure)); }
   /// The same by the row's place in the table, and by its name.
   double value(std::size_t row) const { return together(row); }

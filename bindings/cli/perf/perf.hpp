@@ -81,7 +81,7 @@ struct PerfRow {
   PerfReport report{};
 };
 
-/// The measures of a method that tell how long its kernels took (Measure::is_time_of_kernels): the phases of a call.
+/// The measures that say how long the kernels of a method took (Measure::is_time_of_kernels): the phases of a call.
 std::vector<const Measure*> phases_of(const Method& method);
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.

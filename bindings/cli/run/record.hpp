@@ -9,7 +9,7 @@
 
 namespace lacuna::cli {
 
-/// What the calls so far have told of a measure of the method; over the ranks, that as one value.
+/// The value of one measure of the method after the calls so far: of this rank, or added up over all ranks.
 struct MeasureCost {
   std::string name;  ///< "<method>.<measure>"
   MeasureCell told = {};
