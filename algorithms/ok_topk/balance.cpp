@@ -52,28 +52,39 @@ class Blocks {
   std::size_t total_;
 };
 
-/// The entries of the own block that the rank will hold.
-List share_of(const KernelCall& call, const Blocks& blocks, Rank rank) {
-  const Numbers own = blocks.of(call.part.position), share = common(own, blocks.balanced(rank));
-  return List::of(call.reads[1], call.reads[2], share.begin - own.begin, share.end - own.begin);
-}
+/// Ports of the sizes of all blocks, and the own block.
+struct OwnBlock {
+  Read sizes, places, values;
 
-/// Packs the share of the rank at distance given[0]. The message is empty if that rank gets nothing of the own block.
-Status pack_share(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
-  const Blocks blocks(call.reads[0], call.part);
-  const List share = share_of(call, blocks, sparse::rank_at(call.part, call.given[0]));
-  call.defines[0] = 0;
-  if (share.count == 0) return {};
-  call.defines[0] = sparse::write_message(call, share.all(), sparse::all_places(call.part), call.writes[0].data);
-  return {};
-}
+  Blocks blocks(const PartView& part) const { return {*sizes, part}; }
+  /// The entries that the rank will hold.
+  List share_of(const PartView& part, Rank rank) const {
+    const Blocks all = blocks(part);
+    const Numbers own = all.of(part.position), share = common(own, all.balanced(rank));
+    return List::of(*places, *values, share.begin - own.begin, share.end - own.begin);
+  }
+};
 
-/// Adds what the rank has sent of its block. It must be as many entries as its size says.
-Status add_share(const KernelCall& call, const Blocks& blocks, Rank from, sparse::Views& views) {
+/// Packs the share of the rank at a distance. The message is empty if that rank gets nothing of the own block.
+struct PackShare {
+  static constexpr std::string_view name = "pack";
+  OwnBlock own;
+  sparse::WriteMessage message;
+  Rank distance;
+
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const List share = own.share_of(call.part, sparse::rank_at(call.part, distance));
+    if (share.count == 0) return {};
+    sparse::write_message(call, share.all(), sparse::all_places(call.part), message);
+    return {};
+  }
+};
+
+/// Adds what a rank has sent of its block. It must be as many entries as its size says.
+Status add_share(const KernelCall& call, const Blocks& blocks, const Extent& message, Rank from, sparse::Views& views) {
   const Numbers expected = common(blocks.of(from), blocks.balanced(call.part.position));
   const std::size_t entries = expected.end - expected.begin;
-  const Extent& message = call.reads[2 + sparse::distance_to(call.part, from)];
   if (entries == 0 && message.count == 0) return {};
   if (Status sound = views.add_message(call, message, from, sparse::all_places(call.part)); !sound) return sound;
   if (views.views().back().entries == entries) return {};
@@ -81,40 +92,44 @@ Status add_share(const KernelCall& call, const Blocks& blocks, Rank from, sparse
                                       count_of(views.views().back().entries, "entry"), entries)};
 }
 
-/// Joins the shares of all ranks. The reads are the sizes, the own block, and the messages by distance from 1 on.
-Status join_shares(const KernelCall& call) {
-  const Blocks blocks(call.reads[0], call.part);
-  const Range all = sparse::all_places(call.part);
-  sparse::Views views = sparse::Views::of(call, all);
-  for (Rank from = 0; from < call.part.size; ++from) {
-    const bool own = from == call.part.position;
-    const Status sound =
-        own ? views.add(share_of(call, blocks, from).all(), from) : add_share(call, blocks, from, views);
-    if (!sound) return sound;
-  }
-  return sparse::merge(call, views, all, {});
-}
+struct JoinShares {
+  static constexpr std::string_view name = "join shares";
+  OwnBlock own;
+  Reads messages;  ///< by distance, from 1 on
+  sparse::MergeRooms rooms;
+  sparse::WriteMessage message;
 
-constexpr Kernel pack_share_kernel = {"pack", pack_share}, join_shares_kernel = {"join shares", join_shares};
+  Status operator()(const KernelCall& call) const {
+    const Blocks blocks = own.blocks(call.part);
+    const Range all = sparse::all_places(call.part);
+    sparse::Views views = sparse::Views::of(rooms, call.part, all);
+    for (Rank from = 0; from < call.part.size; ++from) {
+      const std::size_t distance = sparse::distance_to(call.part, from);
+      const Status sound = distance == 0 ? views.add(call, own.share_of(call.part, from).all(), from)
+                                         : add_share(call, blocks, messages[distance - 1], from, views);
+      if (!sound) return sound;
+    }
+    return sparse::merge(call, rooms, views, all, {}, message);
+  }
+};
 
 }  // namespace
 
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block) {
-  std::vector<Region> rooms, reads = {sizes_room(g), block.places, block.values};
+  const OwnBlock own{sizes_room(g), block.places, block.values};
   const BufferInfo share{.element = Dtype::U8, .capacity = share_bytes};
+  std::vector<Region> rooms, shares;
   for (Rank i = 0; i < std::min(form_of(g).bucket, g.size() - 1); ++i) rooms.push_back(g.buffer(share));
-  std::vector<Region> shares = reads;
   for (Rank distance = 1; distance < g.size(); ++distance) {
-    const Region& room = rooms[static_cast<std::size_t>(distance - 1) % rooms.size()];
-    const Value bytes = g.value();
-    g.kernel(pack_share_kernel, {.reads = reads, .writes = {room}, .defines = {bytes}, .given = {distance}});
-    g.send(GraphBuilder::counted(room, bytes), g.position() + distance);
+    const auto message = sparse::message_in(g, rooms[static_cast<std::size_t>(distance - 1) % rooms.size()]);
+    g.kernel(PackShare{.own = own, .message = message, .distance = distance});
+    g.send(message.region(), g.position() + distance);
     shares.push_back(sparse::receive_message(g, g.position() - distance));
   }
-  const sparse::MergeRooms joined{sparse::list_rooms(g, most_of_share), g.buffer(share)};
-  const Value bytes = g.value();
-  g.kernel(join_shares_kernel, {.reads = shares, .writes = joined.regions(), .defines = {bytes}});
-  sparse::join_in_output(g, sparse::exchange(g, GraphBuilder::counted(joined.message, bytes)));
+  const sparse::MergeRooms merging = sparse::merge_rooms(g, most_of_share);
+  const auto joined = sparse::message_in(g, g.buffer(share));
+  g.kernel(JoinShares{.own = own, .messages = std::move(shares), .rooms = merging, .message = joined});
+  sparse::join_in_output(g, sparse::exchange(g, joined.region()));
 }
 
 }  // namespace lacuna::ok

@@ -11,114 +11,130 @@
 namespace lacuna::ok {
 namespace {
 
-using kernels::backend;
 using kernels::Cut;
 using sparse::List;
 using sparse::Range;
 
-kernels::EntriesList room_of(const Extent& places, const Extent& values, std::size_t base = 0) {
-  return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
+/// Takes the cut's entries of a list.
+List take(const KernelCall& call, const List& from, const Cut& cut, const sparse::WriteList& to) {
+  std::uint64_t taken = 0;
+  call.backend.keep(from.all(), &cut, to.to(), {from.dtype, nullptr, 0}, &taken);
+  return to.list(taken);
+}
+Cut largest_of(const KernelCall& call, const List& from, std::uint64_t k, const Write& workspace) {
+  return sparse::cut_of_largest(call, {from.dtype, from.values, from.count}, k, workspace);
 }
 
-/// Selects the block from the sums. uses[0] is how many sums there are, uses[1] how many are to be in the block.
-Status cut_block(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::select_time);
-  const List sums = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const Cut cut = sparse::cut_of_largest({sums.dtype, sums.values, sums.count}, call.uses[1], call.writes[2]);
-  call.defines[0] = 0;
-  backend().keep(sums.all(), &cut, room_of(call.writes[0], call.writes[1]), {sums.dtype, nullptr, 0}, &call.defines[0]);
-  return {};
-}
+/// Selects the block from the sums.
+struct SelectGlobally {
+  static constexpr std::string_view name = "select globally";
+  sparse::ReadList sums;
+  Use quota;  ///< how many sums are to be in the block
+  sparse::WriteList block;
+  Write workspace;
+  Define count;
 
-Status pack_block(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
-  const Range range = sparse::range_of(call.reads[0], call.part.position);
-  const List block = List::of(call.reads[1], call.reads[2], call.uses[0]);
-  call.defines[0] = sparse::write_message(call, block.in(range), range, call.writes[0].data);
-  return {};
-}
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    const List all = sums.list();
+    *count = take(call, all, largest_of(call, all, *quota, workspace), block).count;
+    return {};
+  }
+};
+
+struct PackBlock {
+  static constexpr std::string_view name = "pack";
+  Read ranges;
+  sparse::ReadList block;
+  sparse::WriteMessage message;
+
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Range range = sparse::range_of(*ranges, call.part.position);
+    sparse::write_message(call, block.list().in(range), range, message);
+    return {};
+  }
+};
 
 /// Counts the entries in the messages of all ranks: how many there are together, and the most in one message.
-Status count_entries(const KernelCall& call) {
-  std::uint64_t total = 0, largest = 0;
-  for (const Extent& message : call.reads) {
-    kernels::EntriesHeader header;
-    if (message.bytes() >= sizeof(header)) std::memcpy(&header, message.data, sizeof(header));  // placing checks them
-    total += header.entries;
-    largest = std::max<std::uint64_t>(largest, header.entries);
+struct CountEntries {
+  static constexpr std::string_view name = "count entries";
+  Reads messages;
+  Define total, largest;
+
+  Status operator()(const KernelCall&) const {
+    for (const Extent& message : messages) {
+      kernels::EntriesHeader header;
+      if (message.bytes() >= sizeof(header)) std::memcpy(&header, message.data, sizeof(header));  // placing checks them
+      *total += header.entries;
+      *largest = std::max<std::uint64_t>(*largest, header.entries);
+    }
+    return {};
   }
-  call.defines[0] = total;
-  call.defines[1] = largest;
-  return {};
-}
+};
 
-/// The places of these rooms in the writes of place_largest.
-enum Room : std::size_t { largest_places = sparse::merged_message, largest_values, workspace, result };
+struct PlaceLargest {
+  static constexpr std::string_view name = "place largest";
+  Read ranges;
+  Reads messages;  ///< of all ranks, by distance
+  sparse::MergeRooms all;
+  sparse::WriteList largest;
+  Write workspace;
+  sparse::WriteResult result;
 
-/// All entries of the messages of all ranks. These are the call's reads from the second on, by distance.
-Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) {
-  const Extent &places = call.writes[sparse::merged_places], &values = call.writes[sparse::merged_values],
-               &sums = call.writes[sparse::merged_sums];
-  std::uint64_t count = 0;
-  for (Rank from = 0; from < call.part.size; ++from) {
-    const Range range = sparse::range_of(call.reads[0], from);
-    sparse::Views views = out.views(range, 1);
-    const Status sound = views.add_message(call, call.reads[1 + sparse::distance_to(call.part, from)], from, range);
-    if (!sound) return sound;
-    backend().merge(views.views(), views.before(), {}, views.length(), {sums.dtype, sums.data, sums.count},
-                    room_of(places, values, static_cast<std::size_t>(range.begin)), &count);
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::merge_time);
+    sparse::OutputWriter out(call, result);
+    const auto sums = all_entries(call, out);
+    if (!sums) return sums.status();
+    const Cut cut = largest_of(call, *sums, sparse::arguments_of(call.part).wanted, workspace);
+    report(call, measure::global_threshold, threshold_of(sums->dtype, cut));
+    const List taken = take(call, *sums, cut, largest);
+    sparse::Views views = out.views(sparse::all_places(call.part), 1);
+    if (Status sound = views.add(call, taken.all(), call.part.position); !sound) return sound;
+    out.add(views, {}, 0);
+    return out.end();
   }
-  if (count <= places.count) return List::of(places, values, count);
-  return Status(Code::Mismatch, fmt::format("the ranks have summed up {}, at most {} were agreed on",
-                                            count_of(count, "entry"), places.count));
-}
 
-Status place_largest(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::merge_time);
-  sparse::OutputWriter out(call, call.writes[result]);
-  const auto all = all_entries(call, out);
-  if (!all) return all.status();
-  const Cut cut = sparse::cut_of_largest({all->dtype, all->values, all->count}, sparse::arguments_of(call.part).wanted,
-                                         call.writes[workspace]);
-  report(call, measure::global_threshold, threshold_of(all->dtype, cut));
-  std::uint64_t taken = 0;
-  backend().keep(all->all(), &cut, room_of(call.writes[largest_places], call.writes[largest_values]),
-                 {all->dtype, nullptr, 0}, &taken);
-  sparse::Views views = out.views(sparse::all_places(call.part), 1);
-  const List largest = List::of(call.writes[largest_places], call.writes[largest_values], taken);
-  if (Status sound = views.add(largest.all(), call.part.position); !sound) return sound;
-  out.add(views, {}, 0);
-  return out.end();
-}
-
-constexpr Kernel cut_block_kernel = {"select globally", cut_block}, pack_block_kernel = {"pack", pack_block},
-                 count_entries_kernel = {"count entries", count_entries},
-                 place_largest_kernel = {"place largest", place_largest};
+  /// All entries of the messages of all ranks.
+  Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) const {
+    const Extent& sums = *all.sums;
+    std::uint64_t count = 0;
+    for (Rank from = 0; from < call.part.size; ++from) {
+      const Range range = sparse::range_of(*ranges, from);
+      sparse::Views views = out.views(range, 1);
+      const Status sound = views.add_message(call, messages[sparse::distance_to(call.part, from)], from, range);
+      if (!sound) return sound;
+      call.backend.merge(views.views(), views.before(), {}, views.length(), {sums.dtype, sums.data, sums.count},
+                         all.list.to(static_cast<std::size_t>(range.begin)), &count);
+    }
+    if (count <= all.list.room()) return all.list.list(count);
+    return Status(Code::Mismatch, fmt::format("the ranks have summed up {}, at most {} were agreed on",
+                                              count_of(count, "entry"), all.list.room()));
+  }
+};
 
 std::vector<Region> exchange_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges) {
-  const Region room = sparse::message_room(g);
-  const Value bytes = g.value();
-  g.kernel(
-      pack_block_kernel,
-      {.reads = {ranges, block.places, block.values}, .writes = {room}, .uses = {block.count}, .defines = {bytes}});
-  return sparse::exchange(g, GraphBuilder::counted(room, bytes));
+  const auto message = sparse::message_in(g, sparse::message_room(g));
+  g.kernel(PackBlock{.ranges = ranges, .block = sparse::read(block), .message = message});
+  return sparse::exchange(g, message.region());
 }
 
 Sizes count_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
   const Sizes sizes{g.value(), g.value()};
-  g.kernel(count_entries_kernel, {.reads = messages, .defines = {sizes.total, sizes.largest}});
+  g.kernel(CountEntries{.messages = messages, .total = sizes.total, .largest = sizes.largest});
   return sizes;
 }
 
 }  // namespace
 
 sparse::Selection select_globally(GraphBuilder& g, const Told& told) {
-  const sparse::Selection &sums = told.reduced.sums, block = sparse::room_for_selection(g);
-  const Region workspace = g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes});
-  g.kernel(cut_block_kernel, {.reads = {sums.places, sums.values},
-                              .writes = {block.places, block.values, workspace},
-                              .uses = {sums.count, told.quota},
-                              .defines = {block.count}});
+  const sparse::Selection block = sparse::room_for_selection(g);
+  g.kernel(SelectGlobally{.sums = sparse::read(told.reduced.sums),
+                          .quota = told.quota,
+                          .block = sparse::write(block),
+                          .workspace = sparse::workspace_room(g),
+                          .count = block.count});
   return block;
 }
 
@@ -128,12 +144,12 @@ void gather_blocks(GraphBuilder& g, const sparse::Selection& block, const Region
 
 Sizes gather_largest(GraphBuilder& g, const Reduced& reduced) {
   const std::vector<Region> sums = exchange_blocks(g, reduced.sums, reduced.ranges);
-  const sparse::Selection largest = sparse::room_for_selection(g);
-  std::vector<Region> writes = sparse::list_rooms(g).regions();
-  writes = sparse::joined(std::move(writes), {largest.places, largest.values,
-                                              g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})});
-  writes = sparse::joined(std::move(writes), sparse::result_rooms(g, sparse::whole_output(g), sparse::view_room));
-  g.kernel(place_largest_kernel, {.reads = sparse::joined({reduced.ranges}, sums), .writes = std::move(writes)});
+  g.kernel(PlaceLargest{.ranges = reduced.ranges,
+                        .messages = sums,
+                        .all = sparse::merge_rooms(g),
+                        .largest = sparse::list_room(g, sparse::most_selected),
+                        .workspace = sparse::workspace_room(g),
+                        .result = sparse::result_rooms(g, sparse::whole_output(g), sparse::view_room)});
   return count_blocks(g, sums);
 }
 

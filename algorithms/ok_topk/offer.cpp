@@ -29,13 +29,19 @@ std::span<std::uint64_t> numbers_in(const Extent& extent) {
   return {reinterpret_cast<std::uint64_t*>(extent.data), extent.count};
 }
 
-Status offer(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::select_time);
-  const Extent& values = call.reads[0];
-  make_offer(values.dtype, values.data, call.uses[0], words_in(call.writes[1]), words_in(call.writes[0]),
-             sparse::arguments_of(call.part).wanted, call.part.size);
-  return {};
-}
+struct MakeOffer {
+  static constexpr std::string_view name = "offer";
+  Read sums;  ///< values
+  Use count;
+  Write offer, sample;
+
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    make_offer(sums->dtype, sums->data, *count, words_in(*sample), words_in(*offer),
+               sparse::arguments_of(call.part).wanted, call.part.size);
+    return {};
+  }
+};
 
 /// No rank has more sums than all ranks may have selected in a range, nor all of them more than in all.
 Status check_offers(const KernelCall& call, const Offers& offers) {
@@ -51,34 +57,62 @@ Status check_offers(const KernelCall& call, const Offers& offers) {
   return {};
 }
 
-/// uses: how many entries the rank has selected.
-Status share_out_sums(const KernelCall& call) {
-  const Offers offers{words_in(call.reads[0]), sparse::arguments_of(call.part).wanted, call.part.size};
-  if (Status sound = check_offers(call, offers); !sound) return sound;
-  const std::span<std::uint64_t> sizes = numbers_in(call.writes[0]), quotas = sizes.first(ranks_of(call.part));
-  const std::uint32_t least = share_out(offers, quotas, numbers_in(call.writes[1]));
-  sizes[ranks_of(call.part)] = call.uses[0];
-  sizes[ranks_of(call.part) + 1] = offers.of(call.part.position)[0];
-  call.defines[0] = 0;
-  for (std::uint64_t quota : quotas) call.defines[0] += quota;
-  call.defines[1] = *std::max_element(quotas.begin(), quotas.end());
-  report(call, measure::global_threshold, number_of_offered(call.part.call.dtype, least));
-  return {};
-}
+/// What Stage::Sums tells the part that follows.
+class ToldSizes {
+ public:
+  ToldSizes(const Extent& words, const PartView& part) : words_(numbers_in(words)), ranks_(ranks_of(part)) {}
 
-Status recall_sizes(const KernelCall& call) {
-  const std::span<const std::uint64_t> sizes = numbers_in(call.reads[0]), quotas = sizes.first(ranks_of(call.part));
-  call.defines[0] = sizes[ranks_of(call.part)];
-  call.defines[1] = sizes[ranks_of(call.part) + 1];
-  call.defines[2] = quotas[static_cast<std::size_t>(call.part.position)];
-  call.defines[3] = 0;
-  for (std::uint64_t quota : quotas) call.defines[3] += quota;
-  call.defines[4] = *std::max_element(quotas.begin(), quotas.end());
-  return {};
-}
+  std::span<std::uint64_t> quotas() const { return words_.first(ranks_); }
+  std::uint64_t& selected() const { return words_[ranks_]; }  ///< entries of this rank
+  std::uint64_t& sums() const { return words_[ranks_ + 1]; }  ///< of this rank
+  std::uint64_t total() const {
+    std::uint64_t total = 0;
+    for (std::uint64_t quota : quotas()) total += quota;
+    return total;
+  }
+  std::uint64_t largest() const { return *std::max_element(quotas().begin(), quotas().end()); }
 
-constexpr Kernel offer_kernel = {"offer", offer}, share_out_kernel = {"share out", share_out_sums},
-                 recall_kernel = {"recall", recall_sizes};
+ private:
+  std::span<std::uint64_t> words_;
+  std::size_t ranks_;
+};
+
+struct ShareOut {
+  static constexpr std::string_view name = "share out";
+  Read messages;  ///< the offers of all ranks
+  Use selected;   ///< entries of this rank
+  Write sizes, workspace;
+  Define total, largest;
+
+  Status operator()(const KernelCall& call) const {
+    const Offers offers{words_in(*messages), sparse::arguments_of(call.part).wanted, call.part.size};
+    if (Status sound = check_offers(call, offers); !sound) return sound;
+    const ToldSizes told(*sizes, call.part);
+    const std::uint32_t least = share_out(offers, told.quotas(), numbers_in(*workspace));
+    told.selected() = *selected;
+    told.sums() = offers.of(call.part.position)[0];
+    *total = told.total();
+    *largest = told.largest();
+    report(call, measure::global_threshold, number_of_offered(call.part.call.dtype, least));
+    return {};
+  }
+};
+
+struct Recall {
+  static constexpr std::string_view name = "recall";
+  Read sizes;
+  Define selected, sums, quota, total, largest;
+
+  Status operator()(const KernelCall& call) const {
+    const ToldSizes told(*sizes, call.part);
+    *selected = told.selected();
+    *sums = told.sums();
+    *quota = told.quotas()[static_cast<std::size_t>(call.part.position)];
+    *total = told.total();
+    *largest = told.largest();
+    return {};
+  }
+};
 
 }  // namespace
 
@@ -86,19 +120,22 @@ void agree_on_quotas(GraphBuilder& g, const Reduced& reduced) {
   const Region offers = g.buffer(offers_room);
   const auto offer_of = [&](Rank rank) { return sparse::piece_of(offers, rank, g.size()); };
   const Rank me = g.position();
-  g.kernel(
-      offer_kernel,
-      {.reads = {reduced.sums.values}, .writes = {offer_of(me), g.buffer(sample_room)}, .uses = {reduced.sums.count}});
+  g.kernel(MakeOffer{.sums = reduced.sums.values,
+                     .count = reduced.sums.count,
+                     .offer = offer_of(me),
+                     .sample = g.buffer(sample_room)});
   for (Rank distance = 1; distance < g.size(); ++distance) {
     g.send(offer_of(me), me + distance);
     const Rank from = (me + g.size() - distance) % g.size();
     g.receive(offer_of(from), from);
   }
   const Value total = g.agreed(), largest = g.agreed();
-  g.kernel(share_out_kernel, {.reads = {offers},
-                              .writes = {sizes_room(g), g.buffer(share_out_room)},
-                              .uses = {reduced.mine.count},
-                              .defines = {total, largest}});
+  g.kernel(ShareOut{.messages = offers,
+                    .selected = reduced.mine.count,
+                    .sizes = sizes_room(g),
+                    .workspace = g.buffer(share_out_room),
+                    .total = total,
+                    .largest = largest});
   g.decide({total, largest});
 }
 
@@ -109,9 +146,12 @@ Told recall(GraphBuilder& g) {
   told.reduced.mine.count = g.value();
   told.reduced.sums.count = g.value();
   told.sizes = {.total = g.value(), .largest = g.value()};
-  g.kernel(recall_kernel, {.reads = {sizes_room(g)},
-                           .defines = {told.reduced.mine.count, told.reduced.sums.count, told.quota, told.sizes.total,
-                                       told.sizes.largest}});
+  g.kernel(Recall{.sizes = sizes_room(g),
+                  .selected = told.reduced.mine.count,
+                  .sums = told.reduced.sums.count,
+                  .quota = told.quota,
+                  .total = told.sizes.total,
+                  .largest = told.sizes.largest});
   return told;
 }
 

@@ -1,8 +1,22 @@
 #pragma once
 
 #include "algorithms/ok_topk/steps.hpp"
+#include "algorithms/phases/sparse_accumulator.hpp"
 
 namespace lacuna::ok {
+
+/// Ports of a kernel that selects from the accumulator, from all places or from one range.
+struct SelectPorts {
+  Reads input;
+  Use above, ties, added;  ///< the cut (CutValues)
+  Use before{};            ///< where what has been taken of earlier ranges ends
+  sparse::WriteAccumulator accumulator;
+  Write threshold;
+  sparse::WriteList selected;
+  Write workspace;
+  Define begin{}, end{};  ///< what has been taken, as entries of the selection
+  Rank ranges_to_come = 0;
+};
 
 /// Selects from the accumulator range by range. All that is taken becomes one selection.
 class Selecting {
@@ -20,17 +34,14 @@ class Selecting {
   /// range, at distance 0, has no message.
   Taken take(const Region& ranges, Rank distance, const Region& room);
 
-  const Region& places() const { return selected_.places; }
-  const Region& values() const { return selected_.values; }
+  const Region& places() const { return ports_.selected.places.given(); }
+  const Region& values() const { return ports_.selected.values.given(); }
 
  private:
-  std::vector<Region> writes() const;
+  Taken next(Rank ranges_to_come);
 
   GraphBuilder& g_;
-  std::vector<Value> uses_;
-  std::vector<Region> kept_;  // the accumulator, and the threshold
-  sparse::Selection selected_;
-  Region workspace_;
+  SelectPorts ports_;
 };
 
 }  // namespace lacuna::ok

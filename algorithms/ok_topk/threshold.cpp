@@ -40,7 +40,7 @@ void OwnThreshold::count_arrivals(double taken) {
   mean = std::isnan(mean) ? arrived : mean + weight * (arrived - mean);
 }
 
-void OwnThreshold::move(const Selected& run, std::byte* workspace) {
+void OwnThreshold::move(const kernels::Backend& backend, const Selected& run, std::byte* workspace) {
   const auto taken = static_cast<double>(run.values.count);
   count_arrivals(taken);
   if (!is_known()) return;
@@ -48,7 +48,7 @@ void OwnThreshold::move(const Selected& run, std::byte* workspace) {
   if (std::isnan(words_[arriving]) || taken == 0) return;
   const auto largest = [&](double many) {
     kernels::Cut cut;
-    kernels::backend().largest(run.values, static_cast<std::uint64_t>(many), workspace, &cut);
+    backend.largest(run.values, static_cast<std::uint64_t>(many), workspace, &cut);
     return threshold_of(run.values.dtype, cut);
   };
   const double too_many =

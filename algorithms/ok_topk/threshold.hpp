@@ -30,7 +30,7 @@ class OwnThreshold {
   /// accumulator will be above the threshold again, and about as many new ones will come as in the last runs. If both
   /// together are too many or too few, the threshold moves by as much as the selected values tell: that many of them
   /// lie close above it, and as many are expected equally close below it. `workspace` is that of the Backend.
-  void move(const Selected& run, std::byte* workspace);
+  void move(const kernels::Backend& backend, const Selected& run, std::byte* workspace);
   /// Makes the next run compute the threshold anew.
   void forget();
   /// Writes it to an array of threshold_words numbers.

@@ -23,62 +23,99 @@ std::size_t packed_bytes(const PartView& part) {
 std::size_t most_landed(const PartView& part) { return std::max(packed_bytes(part), most_message_bytes(part)); }
 constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
 
-Status pack_all(const KernelCall& call) {
-  const Stopwatch watch(call, measure::pack_time);
-  const List mine = List::of(call.reads[1], call.reads[2], call.uses[0]);
-  std::size_t begin = 0;
-  for (std::size_t distance = 0; distance < call.defines.size() / 2; ++distance) {
-    const Range range = range_of(call.reads[0], rank_at(call.part, static_cast<std::int64_t>(distance)));
-    const std::size_t bytes = write_message(call, mine.in(range), range, call.writes[0].data + begin);
-    call.defines[2 * distance] = bytes;
-    call.defines[2 * distance + 1] = begin;
-    begin += (bytes + message_alignment - 1) / message_alignment * message_alignment;
+/// Writes the messages for all ranks one behind the other.
+struct PackForAll {
+  static constexpr std::string_view name = "pack";
+  Read ranges;
+  ReadList mine;
+  Write messages;
+  Defines bytes, begins;  ///< by distance: how long each message is, and where it begins
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::pack_time);
+    const List list = mine.list();
+    std::size_t begin = 0;
+    for (std::size_t distance = 0; distance < bytes.size(); ++distance) {
+      const Range range = range_of(*ranges, rank_at(call.part, static_cast<std::int64_t>(distance)));
+      bytes[distance] = write_message(call, list.in(range), range, messages->data + begin);
+      begins[distance] = begin;
+      begin += (bytes[distance] + message_alignment - 1) / message_alignment * message_alignment;
+    }
+    return {};
   }
-  return {};
-}
+};
 
-Status pack_all_as_one(const KernelCall& call) {
-  const Stopwatch watch(call, measure::pack_time);
-  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  call.defines[0] = write_message(call, mine.all(), all_places(call.part), call.writes[0].data);
-  return {};
-}
+struct PackWhole {
+  static constexpr std::string_view name = "pack";
+  ReadList mine;
+  WriteMessage message;
 
-/// Adds the messages that stand in the call's reads from `first` on, by distance, in the order of their ranks.
-Status add_messages(const KernelCall& call, std::size_t first, const Range& range, Views& views) {
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::pack_time);
+    write_message(call, mine.list().all(), all_places(call.part), message);
+    return {};
+  }
+};
+
+/// Adds messages, which stand by distance, in the order of their ranks.
+Status add_messages(const KernelCall& call, const Reads& messages, const Range& range, Views& views) {
   for (Rank rank = 0; rank < call.part.size; ++rank) {
-    const Extent& message = call.reads[first + distance_to(call.part, rank)];
+    const Extent& message = messages[distance_to(call.part, rank)];
     if (Status sound = views.add_message(call, message, rank, range); !sound) return sound;
   }
   return {};
 }
 
-Status merge_range(const KernelCall& call) {
-  const Range range = range_of(call.reads[0], call.part.position);
-  Views views = Views::of(call, range);
-  if (Status sound = add_messages(call, 1, range, views); !sound) return sound;
-  return merge(call, views, range, scale_of(call.part));
-}
+struct ReduceRange {
+  static constexpr std::string_view name = "reduce range";
+  Read ranges;
+  Reads messages;
+  MergeRooms rooms;
+  WriteMessage sum;
 
-/// Of messages that begin with the call's read `first`.
-Status sum_views(const KernelCall& call, std::size_t first, const Range& range, Scale scale) {
+  Status operator()(const KernelCall& call) const {
+    const Range range = range_of(*ranges, call.part.position);
+    Views views = Views::of(rooms, call.part, range);
+    if (Status sound = add_messages(call, messages, range, views); !sound) return sound;
+    return merge(call, rooms, views, range, scale_of(call.part), sum);
+  }
+};
+
+Status sum_messages(const KernelCall& call, const Reads& messages, const Range& range, Scale scale,
+                    const WriteResult& result) {
   const Stopwatch watch(call, measure::merge_time);
-  OutputWriter out(call, call.writes.front());
-  Views views = out.views(range, call.reads.size() - first);
-  if (Status sound = add_messages(call, first, range, views); !sound) return sound;
+  OutputWriter out(call, result);
+  Views views = out.views(range, messages.size());
+  if (Status sound = add_messages(call, messages, range, views); !sound) return sound;
   out.add(views, scale, 0);
   return out.end();
 }
 
-Status sum_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part), scale_of(call.part)); }
+/// Sums up messages of the own range or, without ranges, of all places.
+struct SumMessages {
+  static constexpr std::string_view name = "sum messages";
+  Read ranges{};
+  Reads messages;
+  WriteResult result;
 
-Status sum_range(const KernelCall& call) {
-  return sum_views(call, 1, range_of(call.reads[0], call.part.position), scale_of(call.part));
-}
+  Status operator()(const KernelCall& call) const {
+    const Range range = ranges ? range_of(*ranges, call.part.position) : all_places(call.part);
+    return sum_messages(call, messages, range, scale_of(call.part), result);
+  }
+};
 
-Status join_all(const KernelCall& call) { return sum_views(call, 0, all_places(call.part), {}); }
+/// Messages of all places, no two of which have the same place.
+struct JoinMessages {
+  static constexpr std::string_view name = "place messages";
+  Reads messages;
+  WriteResult result;
 
-/// One message, of rank `from`, for what begins at place `begin`.
+  Status operator()(const KernelCall& call) const {
+    return sum_messages(call, messages, all_places(call.part), {}, result);
+  }
+};
+
+/// Writes the message of rank `from` to what begins at place `begin`.
 Status place(const KernelCall& call, OutputWriter& out, const Extent& message, Rank from, const Range& range,
              std::size_t begin) {
   Views views = out.views(range, 1);
@@ -87,49 +124,47 @@ Status place(const KernelCall& call, OutputWriter& out, const Extent& message, R
   return {};
 }
 
-/// Of each rank, in order, the message that stands in the call's reads from `first` on, by distance.
-Status place_each(const KernelCall& call, std::size_t first, auto range_of_rank, auto begin_of_rank) {
-  const Stopwatch watch(call, measure::merge_time);
-  OutputWriter out(call, call.writes.front());
-  for (Rank from = 0; from < call.part.size; ++from) {
-    const Extent& message = call.reads[first + distance_to(call.part, from)];
-    Status status = place(call, out, message, from, range_of_rank(from), begin_of_rank(from));
-    if (!status) return status;
+/// Each rank's message is of its range or, without ranges, of its block.
+struct PlaceMessages {
+  static constexpr std::string_view name = "place messages";
+  Read ranges{};
+  Reads messages;  ///< by distance
+  WriteResult result;
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::merge_time);
+    OutputWriter out(call, result);
+    for (Rank from = 0; from < call.part.size; ++from) {
+      const Range range = ranges ? range_of(*ranges, from) : all_places(call.part);
+      const auto begin =
+          ranges ? static_cast<std::size_t>(range.begin) : static_cast<std::size_t>(from) * call.part.count;
+      const Extent& message = messages[distance_to(call.part, from)];
+      if (Status sound = place(call, out, message, from, range, begin); !sound) return sound;
+    }
+    return out.end();
   }
-  return out.end();
-}
+};
 
-Status place_all(const KernelCall& call) {
-  const auto range = [&](Rank from) { return range_of(call.reads[0], from); };
-  return place_each(call, 1, range, [&](Rank from) { return static_cast<std::size_t>(range(from).begin); });
-}
+/// Messages of one rank, of a piece of the places and those behind it.
+struct PlacePieces {
+  static constexpr std::string_view name = "place messages";
+  Reads messages;
+  WriteResult result;
+  Rank from, piece, of;
 
-Status place_blocks(const KernelCall& call) {
-  return place_each(
-      call, 0, [&](Rank) { return all_places(call.part); },
-      [&](Rank from) { return static_cast<std::size_t>(from) * call.part.count; });
-}
-
-/// Of rank given[0], piece given[1] and those behind it, of given[2].
-Status place_some(const KernelCall& call) {
-  const Stopwatch watch(call, measure::merge_time);
-  OutputWriter out(call, call.writes.front());
-  const auto start = piece_range(call.part, call.given[1], call.given[2]).begin;
-  for (std::size_t i = 0; i < call.reads.size(); ++i) {
-    const Range range = piece_range(call.part, call.given[1] + static_cast<std::int64_t>(i), call.given[2]);
-    Status status = place(call, out, call.reads[i], static_cast<Rank>(call.given[0]), range,
-                          static_cast<std::size_t>(range.begin - start));
-    if (!status) return status;
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::merge_time);
+    OutputWriter out(call, result);
+    const auto start = piece_range(call.part, piece, of).begin;
+    std::int64_t next = piece;
+    for (const Extent& message : messages) {
+      const Range range = piece_range(call.part, next++, of);
+      Status sound = place(call, out, message, from, range, static_cast<std::size_t>(range.begin - start));
+      if (!sound) return sound;
+    }
+    return out.end();
   }
-  return out.end();
-}
-
-constexpr Kernel pack_all_kernel = {"pack", pack_all}, pack_whole_kernel = {"pack", pack_all_as_one},
-                 reduce_range_kernel = {"reduce range", merge_range}, sum_all_kernel = {"sum messages", sum_all},
-                 sum_range_kernel = {"sum messages", sum_range}, join_all_kernel = {"place messages", join_all},
-                 place_all_kernel = {"place messages", place_all},
-                 place_blocks_kernel = {"place messages", place_blocks},
-                 place_some_kernel = {"place messages", place_some};
+};
 
 std::vector<Region> whole(const GraphBuilder& g, Holds holds, Region all, auto block) {
   if (!has_blocks(g.collective())) return {all};
@@ -176,25 +211,21 @@ Region selection_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, 
 
 std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges) {
   const Region room = g.buffer({.element = Dtype::U8, .capacity = packed_bytes});
-  std::vector<Value> defines;
+  std::vector<Value> bytes, begins;
   std::vector<Region> messages;
   for (Rank distance = 0; distance < g.size(); ++distance) {
-    const Value bytes = defines.emplace_back(g.value()), begin = defines.emplace_back(g.value());
-    messages.push_back(GraphBuilder::counted(room, bytes, begin));
+    const Value length = bytes.emplace_back(g.value());
+    messages.push_back(GraphBuilder::counted(room, length, begins.emplace_back(g.value())));
   }
-  g.kernel(pack_all_kernel, {.reads = {ranges, mine.places, mine.values},
-                             .writes = {room},
-                             .uses = {mine.count},
-                             .defines = std::move(defines)});
+  g.kernel(PackForAll{
+      .ranges = ranges, .mine = read(mine), .messages = room, .bytes = std::move(bytes), .begins = std::move(begins)});
   return messages;
 }
 
 Region pack_whole(GraphBuilder& g, const Selection& mine) {
-  const Region room = g.buffer({.element = Dtype::U8, .capacity = packed_bytes});
-  const Value bytes = g.value();
-  g.kernel(pack_whole_kernel,
-           {.reads = {mine.places, mine.values}, .writes = {room}, .uses = {mine.count}, .defines = {bytes}});
-  return GraphBuilder::counted(room, bytes);
+  const WriteMessage message = message_in(g, g.buffer({.element = Dtype::U8, .capacity = packed_bytes}));
+  g.kernel(PackWhole{.mine = read(mine), .message = message});
+  return message.region();
 }
 
 Region receive_message(GraphBuilder& g, Rank from) { return g.receive_landed(from, landed_message); }
@@ -220,38 +251,39 @@ std::vector<Region> exchange(GraphBuilder& g, const Region& mine) {
 
 Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
   const MergeRooms rooms = merge_rooms(g);
-  const Value bytes = g.value();
-  g.kernel(reduce_range_kernel, {.reads = joined({ranges}, messages), .writes = rooms.regions(), .defines = {bytes}});
-  return GraphBuilder::counted(rooms.message, bytes);
+  const WriteMessage sum = message_in(g, message_room(g));
+  g.kernel(ReduceRange{.ranges = ranges, .messages = messages, .rooms = rooms, .sum = sum});
+  return sum.region();
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(sum_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), views_room)});
+  g.kernel(SumMessages{.messages = messages, .result = result_rooms(g, whole_output(g), views_room)});
 }
 
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(sum_range_kernel,
-           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g), views_room)});
+  g.kernel(SumMessages{.ranges = ranges, .messages = messages, .result = result_rooms(g, whole_output(g), views_room)});
 }
 
 void join_in_output(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(join_all_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), views_room)});
+  g.kernel(JoinMessages{.messages = messages, .result = result_rooms(g, whole_output(g), views_room)});
 }
 
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges) {
-  g.kernel(place_all_kernel,
-           {.reads = joined({ranges}, messages), .writes = result_rooms(g, whole_output(g), view_room)});
+  g.kernel(
+      PlaceMessages{.ranges = ranges, .messages = messages, .result = result_rooms(g, whole_output(g), view_room)});
 }
 
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages) {
-  g.kernel(place_blocks_kernel, {.reads = messages, .writes = result_rooms(g, whole_output(g), view_room)});
+  g.kernel(PlaceMessages{.messages = messages, .result = result_rooms(g, whole_output(g), view_room)});
 }
 
 void place_pieces(GraphBuilder& g, const std::vector<Region>& messages, Rank from, Rank piece, Rank of) {
   const Rank end = piece + static_cast<Rank>(messages.size());
-  g.kernel(place_some_kernel, {.reads = messages,
-                               .writes = result_rooms(g, {g.output(piece, end, of)}, view_room),
-                               .given = {from, piece, of}});
+  g.kernel(PlacePieces{.messages = messages,
+                       .result = result_rooms(g, {g.output(piece, end, of)}, view_room),
+                       .from = from,
+                       .piece = piece,
+                       .of = of});
 }
 
 }  // namespace lacuna::sparse

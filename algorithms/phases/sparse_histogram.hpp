@@ -70,7 +70,7 @@ class Histogram {
 class BinSamples {
  public:
   /// In the messages of all ranks, from this word on.
-  BinSamples(const Histogram::Bin& bin, std::size_t samples, std::span<const Extent> messages, std::size_t word,
+  BinSamples(const Histogram::Bin& bin, std::size_t samples, const Reads& messages, std::size_t word,
              const PartView& part)
       : bin_(bin), samples_(samples), messages_(messages), word_(word), part_(part) {}
 
@@ -90,7 +90,7 @@ class BinSamples {
 
   const Histogram::Bin& bin_;
   std::size_t samples_;
-  std::span<const Extent> messages_;
+  const Reads& messages_;
   std::size_t word_;
   const PartView& part_;
 };

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "algorithms/phases/entry_lists.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::sparse {
@@ -98,10 +100,6 @@ Rank rank_at(const PartView& part, std::int64_t distance) {
   return static_cast<Rank>((part.position + distance) % part.size);
 }
 
-List List::of(const Extent& places, const Extent& values, std::size_t count) {
-  return {reinterpret_cast<std::uint32_t*>(places.data), values.data, count, values.dtype};
-}
-
 List List::of(const Extent& places, const Extent& values, std::size_t begin, std::size_t end) {
   return {reinterpret_cast<std::uint32_t*>(places.data) + begin, values.data + begin * size_of(values.dtype),
           end - begin, values.dtype};
@@ -117,6 +115,10 @@ EntriesView List::in(const Range& range) const {
           .values = values + static_cast<std::size_t>(first - places) * size_of(dtype)};
 }
 
+kernels::EntriesList room_in(const Extent& places, const Extent& values, std::size_t base) {
+  return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
+}
+
 const BufferInfo views_room = {.element = Dtype::U8, .capacity = views_bytes};
 const BufferInfo view_room = {.element = Dtype::U8, .capacity = view_bytes};
 
@@ -129,14 +131,14 @@ Views::Views(const Extent& room, std::size_t most, std::size_t length)
 Status Views::add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range) {
   const auto number = static_cast<std::size_t>(range.number);
   const auto view = kernels::view_of({message.data, message.bytes()}, call.part.call.dtype, number, range.length());
-  if (view) return add(*view, from);
+  if (view) return add(call, *view, from);
   return {Code::Mismatch, fmt::format("the message of rank {}: {}", from, view.status().message())};
 }
 
-Status Views::add(const EntriesView& view, Rank from) {
+Status Views::add(const KernelCall& call, const EntriesView& view, Rank from) {
   std::uint32_t* table = tables_ + count_ * (kernels::blocks_of(length_) + 1);
   std::uint64_t sound = 0;
-  kernels::backend().index(view, length_, table, &sound);
+  call.backend.index(view, length_, table, &sound);
   if (sound == 0) {
     return {Code::Mismatch,
             fmt::format("the message of rank {}: it has {}, whose places must ascend within the {} that it is for",
@@ -154,92 +156,90 @@ std::size_t write_message(const KernelCall& call, const EntriesView& list, const
                                       .segment = static_cast<std::uint32_t>(range.number),
                                       .format = format_of(form_of(call.part), dtype, list.entries, range.length()),
                                       .dtype = dtype};
-  kernels::backend().encode(header, list, to);
+  call.backend.encode(header, list, to);
   return kernels::message_bytes(header.format, dtype, header.entries, header.length);
+}
+
+kernels::Cut cut_of_largest(const KernelCall& call, kernels::Source from, std::uint64_t k, const Write& workspace) {
+  kernels::Cut cut;
+  call.backend.largest(from, k, workspace->data, &cut);
+  return cut;
+}
+
+void write_message(const KernelCall& call, const EntriesView& list, const Range& range, const WriteMessage& to) {
+  *to.bytes = write_message(call, list, range, to.room->data);
 }
 
 Region message_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = most_message_bytes}); }
 
-ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part)) {
-  return list_rooms(g, Selection{.places = g.buffer({.element = Dtype::I32, .capacity = most}),
-                                 .values = g.buffer({.capacity = most})});
+Region workspace_room(GraphBuilder& g) { return g.buffer({.element = Dtype::U8, .capacity = workspace_bytes}); }
+
+WriteList list_room(GraphBuilder& g, std::size_t (*most)(const PartView& part)) {
+  const Region places = g.buffer({.element = Dtype::I32, .capacity = most});
+  return {places, g.buffer({.capacity = most})};
 }
 
-ListRooms list_rooms(GraphBuilder& g, const Selection& list) {
-  return {.places = list.places,
-          .values = list.values,
-          .views = g.buffer(views_room),
-          .sums = g.buffer({.capacity = places_at_a_time})};
+MergeRooms merge_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part)) {
+  return merge_rooms(g, list_room(g, most));
 }
 
-MergeRooms merge_rooms(GraphBuilder& g) {
-  MergeRooms rooms{list_rooms(g), {}};
-  rooms.message = message_room(g);
-  return rooms;
+MergeRooms merge_rooms(GraphBuilder& g, const WriteList& list) {
+  const Region views = g.buffer(views_room);
+  return {list, views, g.buffer({.capacity = places_at_a_time})};
 }
 
-Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale, std::size_t base) {
-  const Extent &places = call.writes[merged_places], &values = call.writes[merged_values],
-               &sums = call.writes[merged_sums];
-  List list = List::of(places, values, 0);
+Result<List> merge(const KernelCall& call, const MergeRooms& rooms, const Views& views, Scale scale, std::size_t base) {
+  const Extent& sums = *rooms.sums;
   std::uint64_t count = 0;
-  kernels::backend().merge(views.views(), views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
-                           {list.places, list.values, places.count, static_cast<std::uint32_t>(base)}, &count);
-  if (count > places.count) {
-    return Status(Code::Mismatch, fmt::format("the ranks have sent {} of a range, at most {} were agreed on",
-                                              count_of(count, "entry"), places.count));
-  }
-  list.count = count;
-  return list;
+  call.backend.merge(views.views(), views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
+                     rooms.list.to(base), &count);
+  if (count <= rooms.list.room()) return rooms.list.list(count);
+  return Status(Code::Mismatch, fmt::format("the ranks have sent {} of a range, at most {} were agreed on",
+                                            count_of(count, "entry"), rooms.list.room()));
 }
 
-Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale) {
+Status merge(const KernelCall& call, const MergeRooms& rooms, const Views& views, const Range& range, Scale scale,
+             const WriteMessage& to) {
   Result<List> list = [&] {
     const Stopwatch watch(call, measure::merge_time);
-    return merged_list(call, views, scale);
+    return merge(call, rooms, views, scale);
   }();
   if (!list) return list.status();
   const Stopwatch watch(call, measure::pack_time);
-  call.defines[0] = write_message(call, list->all(), range, call.writes[merged_message].data);
+  write_message(call, list->all(), range, to);
   return {};
 }
 
-OutputWriter::OutputWriter(const KernelCall& call, const Extent& values)
-    : call_(call), values_(values), listed_(form_of(call.part).listed) {}
-
-Views OutputWriter::views(const Range& range, std::size_t most) const {
-  return {call_.writes[call_.writes.size() - (listed_ ? 2 : 1)], most, range.length()};
+WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {
+  if (!form_of(g).listed) return {.output = std::move(output), .views = g.buffer(views)};
+  const OutputList list = output_list(g);
+  return {.output = std::vector{list.values},
+          .views = g.buffer(views),
+          .places = list.places,
+          .count = list.count,
+          .sums = g.buffer({.capacity = places_at_a_time})};
 }
 
 void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
   const std::span<const EntriesView> all = views.views();
-  const Extent& sums = call_.writes.back();
-  const OutputEntries& asked = call_.part.call.output_entries;
-  if (listed_) {
-    kernels::backend().merge(
-        all, views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
-        {asked.places, static_cast<std::byte*>(call_.part.call.output), asked.room, static_cast<std::uint32_t>(begin)},
-        &entries_);
+  const Extent& output = to_.output.front();
+  if (to_.sums) {
+    const Extent& sums = *to_.sums;
+    call_.backend.merge(all, views.before(), scale, views.length(), {sums.dtype, sums.data, sums.count},
+                        room_in(*to_.places, output, begin), &entries_);
   } else {
-    std::byte* to = values_.data + begin * size_of(values_.dtype);
-    kernels::backend().sum(all, views.before(), scale, {values_.dtype, to, views.length()}, &entries_);
+    std::byte* to = output.data + begin * size_of(output.dtype);
+    call_.backend.sum(all, views.before(), scale, {output.dtype, to, views.length()}, &entries_);
   }
 }
 
 Status OutputWriter::end() {
   call_.counted.measures.tell(measure::result, static_cast<double>(entries_));
-  if (!listed_) return {};
-  const OutputEntries& asked = call_.part.call.output_entries;
-  *asked.count = entries_;
-  if (entries_ <= asked.room) return {};
+  if (!to_.count) return {};
+  std::memcpy(to_.count->data, &entries_, sizeof(entries_));
+  if (entries_ <= to_.places->count) return {};
   return {Code::InvalidArgument,
-          fmt::format("the result has {}, the output has room for {}", count_of(entries_, "entry"), asked.room)};
-}
-
-std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {
-  output.push_back(g.buffer(views));
-  if (form_of(g).listed) output.push_back(g.buffer({.capacity = places_at_a_time}));
-  return output;
+          fmt::format("the result has {}, the output has room for {}", count_of(entries_, "entry"), to_.places->count)};
 }
 
 }  // namespace lacuna::sparse

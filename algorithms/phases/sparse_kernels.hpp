@@ -68,42 +68,79 @@ struct List {
   std::size_t count = 0;  ///< or, of one that is to be written, room
   Dtype dtype = Dtype::F32;
 
-  /// Of the two buffers.
-  static List of(const Extent& places, const Extent& values, std::size_t count);
-  /// Its entries [begin, end).
+  /// The entries [begin, end) of the two buffers.
   static List of(const Extent& places, const Extent& values, std::size_t begin, std::size_t end);
   /// Its entries in a range, their places counted from where that begins.
   kernels::EntriesView in(const Range& range) const;
   kernels::EntriesView all() const { return in({0, std::int64_t{1} << 32, 0}); }
 };
 
-/// What a kernel that merges writes, in this order: a list, the memory of views, places that are summed up; and the
-/// message of the list, if it makes one.
-struct ListRooms {
-  Region places, values, views, sums;
+/// What a Backend writes entries to. Places count from `base` on in what it reads.
+kernels::EntriesList room_in(const Extent& places, const Extent& values, std::size_t base);
 
-  std::vector<Region> regions() const { return {places, values, views, sums}; }
+/// Ports of a list of entries that a kernel reads.
+struct ReadList {
+  Read places, values;
+  Use count;
+
+  List list() const { return List::of(*places, *values, 0, *count); }
 };
-struct MergeRooms : ListRooms {
-  Region message;
+inline ReadList read(const Selection& list) { return {list.places, list.values, list.count}; }
 
-  std::vector<Region> regions() const { return joined(ListRooms::regions(), {message}); }
+/// Ports of the room for a list of entries that a kernel writes.
+struct WriteList {
+  Write places, values;
+
+  std::size_t room() const { return places->count; }
+  /// The first entries of it.
+  List list(std::size_t count) const { return List::of(*places, *values, 0, count); }
+  kernels::EntriesList to(std::size_t base = 0) const { return room_in(*places, *values, base); }
 };
-enum MergeRoom : std::size_t { merged_places, merged_values, merged_views, merged_sums, merged_message };
+inline WriteList write(const Selection& list) { return {list.places, list.values}; }
+/// Room for a list of so many entries.
+WriteList list_room(GraphBuilder& g, std::size_t (*most)(const PartView& part));
 
-/// What of several ranks is to be added: messages, which are checked, and lists. In memory of the part (views_room).
+/// Ports of a message that a kernel writes.
+struct WriteMessage {
+  Write room;
+  Define bytes;
+
+  /// While the graph is built: the message.
+  Region region() const { return GraphBuilder::counted(room.given(), bytes.given()); }
+};
+inline WriteMessage message_in(GraphBuilder& g, const Region& room) { return {room, g.value()}; }
+
+/// Ports of what a kernel that merges messages writes: the list of the sum, the memory of Views of as many ranges as
+/// there are ranks, and the sums of some places.
+struct MergeRooms {
+  WriteList list;
+  Write views, sums;
+};
+/// Rooms for messages of a range each, whose sum has so many entries at most. Several steps may use them.
+MergeRooms merge_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part) = most_merged);
+/// The same for a sum that has its room already.
+MergeRooms merge_rooms(GraphBuilder& g, const WriteList& list);
+/// Room for the message of the sum of a range.
+Region message_room(GraphBuilder& g);
+/// Room for the workspace of a Backend.
+Region workspace_room(GraphBuilder& g);
+
+/// The cut that takes the k largest of an accumulator, or of the values of a list.
+kernels::Cut cut_of_largest(const KernelCall& call, kernels::Source from, std::uint64_t k, const Write& workspace);
+
+/// What of several ranks is to be added: messages, which are checked, and lists.
 class Views {
  public:
-  /// So many at most, each of so many places.
+  /// So many at most, of so many places each, in memory of the part.
   Views(const Extent& room, std::size_t most, std::size_t length);
-  /// In merge rooms, of as many as there are ranks.
-  static Views of(const KernelCall& call, const Range& range) {
-    return {call.writes[merged_views], static_cast<std::size_t>(call.part.size), range.length()};
+  /// Of a range of each rank.
+  static Views of(const MergeRooms& rooms, const PartView& part, const Range& range) {
+    return {*rooms.views, static_cast<std::size_t>(part.size), range.length()};
   }
 
   /// Ok, or what is wrong with the message of that rank.
   Status add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range);
-  Status add(const kernels::EntriesView& view, Rank from);
+  Status add(const KernelCall& call, const kernels::EntriesView& view, Rank from);
 
   std::span<const kernels::EntriesView> views() const { return {views_, count_}; }
   const std::uint32_t* const* before() const { return before_; }
@@ -118,32 +155,36 @@ class Views {
 /// Memory of Views of as many as there are ranks, and of a single one, of a range each.
 extern const BufferInfo views_room, view_room;
 
-/// Writes the message of a range, of entries of a list whose places count from its begin; returns its bytes.
+/// Writes the message of a range to `to`, and returns its bytes. The places of the list count from the range's begin.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
+/// The same to a port, which tells the bytes.
+void write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range,
+                   const WriteMessage& to);
 
-/// Of messages of a range each, whose sum has so many entries at most; the rest may serve several steps.
-ListRooms list_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part) = most_merged);
-/// The same for a list that has its room already.
-ListRooms list_rooms(GraphBuilder& g, const Selection& list);
-MergeRooms merge_rooms(GraphBuilder& g);
-/// Room for the message of a range; one more beside merge_rooms().
-Region message_room(GraphBuilder& g);
+/// Sums up the views in the list of the rooms. The places of the sum count from `base` on. An error says that there is
+/// more than all ranks may send.
+Result<List> merge(const KernelCall& call, const MergeRooms& rooms, const Views& views, Scale scale,
+                   std::size_t base = 0);
+/// Sums up the views, and writes the message of the sum.
+Status merge(const KernelCall& call, const MergeRooms& rooms, const Views& views, const Range& range, Scale scale,
+             const WriteMessage& to);
 
-/// Writes the message of a range, of the sum of the views, and defines the call's first value as its bytes; the call
-/// writes merge rooms. An error says that there is more than all ranks may send.
-Status merge(const KernelCall& call, const Views& views, const Range& range, Scale scale);
-/// The sum in the list of the rooms, of which it needs no message; its places count from `base` on.
-Result<List> merged_list(const KernelCall& call, const Views& views, Scale scale, std::size_t base = 0);
+/// Ports of a kernel that writes the result: elements of the output, or a list of entries.
+struct WriteResult {
+  Writes output;
+  Write views;
+  Write places{}, count{}, sums{};  ///< of a list, whose values are the output
+};
+/// What a kernel writes of the output, and the memory for its views (views_room or view_room).
+WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views);
 
-/// Where a result goes: all elements of the output or, as entries, the list that the call has brought, whose places
-/// then come in order. For steps that write result_rooms().
+/// Writes a result. The places of entries come in order.
 class OutputWriter {
  public:
-  /// Of what the step writes of the output.
-  OutputWriter(const KernelCall& call, const Extent& values);
+  OutputWriter(const KernelCall& call, const WriteResult& to) : call_(call), to_(to) {}
 
-  /// Views for one range, so many at most, in the memory that the step has for them.
-  Views views(const Range& range, std::size_t most) const;
+  /// Views for one range, so many at most, in the memory that the kernel has for them.
+  Views views(const Range& range, std::size_t most) const { return {*to_.views, most, range.length()}; }
   /// The sum of the views, from place `begin` on.
   void add(const Views& views, Scale scale, std::size_t begin);
   /// Ok, or that there is no room for all entries.
@@ -151,11 +192,8 @@ class OutputWriter {
 
  private:
   const KernelCall& call_;
-  Extent values_;
-  bool listed_;
+  const WriteResult& to_;
   std::uint64_t entries_ = 0;
 };
-/// What steps that write a result write: what they do of the output, the memory of views and, for entries, of sums.
-std::vector<Region> result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views);
 
 }  // namespace lacuna::sparse

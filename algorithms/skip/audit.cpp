@@ -32,8 +32,7 @@ SkipAudit audit_of(const MethodState& state) {
 namespace {
 
 /// Distances and angles are over all samples.
-SkipAudit difference(const KernelCall& call) {
-  const Extent &kept = call.reads[0], &output = call.reads[1];
+SkipAudit difference(const KernelCall& call, const Extent& kept, const Extent& output) {
   const auto stretches = call.part.plan.stretches_of(call.part.part);
   double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
@@ -57,32 +56,40 @@ SkipAudit difference(const KernelCall& call) {
 std::mutex last_audits;  // calls on one state may be under way together
 
 /// The state keeps the audit of its last run, whatever the order in which calls end.
-Status compare(const KernelCall& call) {
-  const SkipAudit audit = difference(call);
-  const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
-                             audit.cosine};
-  std::byte* const last = call.writes[0].data;
-  std::unique_lock lock(last_audits);
-  if (kernels::load_number(Dtype::F64, last, 0) < values[0]) std::memcpy(last, values.data(), sizeof values);
-  lock.unlock();
-  if (!std::isfinite(audit.relative_error)) return {};
-  call.counted.measures.tell(skip_measure::audits, 1);
-  call.counted.measures.tell(skip_measure::audit_error, audit.relative_error);
-  return {};
-}
+struct CompareSamples {
+  static constexpr std::string_view name = "compare samples";
+  Read dense, output;
+  Write last;
 
-Status measure(const KernelCall& call) {
-  const Extent& output = call.reads[0];
-  each_automatic(call.part.call, [&](const SkipSegment& segment) {
-    skip_of(call.part.call)
-        .importance->measured(segment.key, call.part.run, output.dtype,
-                              output.data + segment.offset * size_of(output.dtype), segment.count);
-  });
-  return {};
-}
+  Status operator()(const KernelCall& call) const {
+    const SkipAudit audit = difference(call, *dense, *output);
+    const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
+                               audit.cosine};
+    std::unique_lock lock(last_audits);
+    if (kernels::load_number(Dtype::F64, last->data, 0) < values[0]) {
+      std::memcpy(last->data, values.data(), sizeof values);
+    }
+    lock.unlock();
+    if (!std::isfinite(audit.relative_error)) return {};
+    call.counted.measures.tell(skip_measure::audits, 1);
+    call.counted.measures.tell(skip_measure::audit_error, audit.relative_error);
+    return {};
+  }
+};
 
-constexpr Kernel compare_samples = {.name = "compare samples", .run = compare};
-constexpr Kernel measure_segments = {.name = "measure segments", .run = measure};
+struct MeasureSegments {
+  static constexpr std::string_view name = "measure segments";
+  Read output;
+
+  Status operator()(const KernelCall& call) const {
+    each_automatic(call.part.call, [&](const SkipSegment& segment) {
+      skip_of(call.part.call)
+          .importance->measured(segment.key, call.part.run, output->dtype,
+                                output->data + segment.offset * size_of(output->dtype), segment.count);
+    });
+    return {};
+  }
+};
 
 constexpr Region input = GraphBuilder::all_of(Buffer::Input), output = GraphBuilder::all_of(Buffer::Output);
 
@@ -93,10 +100,7 @@ extern const Algorithm take_sample = {
     .name = "take_sample",
     .summary = "no message",
     .symmetric = true,
-    .build =
-        [](GraphBuilder& g) {
-          g.kernel(gather_stretches, {.reads = {input}, .writes = {g.buffer({.role = Role::Kept})}});
-        },
+    .build = [](GraphBuilder& g) { g.kernel(GatherStretches{.from = input, .to = g.buffer({.role = Role::Kept})}); },
 };
 
 extern const Algorithm compare_with_sample = {
@@ -111,7 +115,7 @@ extern const Algorithm compare_with_sample = {
                                         .capacity = [](const PartView&) { return audit_values; },
                                         .name = audit_array,
                                         .own = false});
-          g.kernel(compare_samples, {.reads = {g.buffer({.role = Role::Kept}), output}, .writes = {last}});
+          g.kernel(CompareSamples{.dense = g.buffer({.role = Role::Kept}), .output = output, .last = last});
         },
 };
 
@@ -120,7 +124,7 @@ extern const Algorithm measure_importance = {
     .name = "measure_importance",
     .summary = "no message",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(measure_segments, {.reads = {output}}); },
+    .build = [](GraphBuilder& g) { g.kernel(MeasureSegments{.output = output}); },
 };
 
 void skip_ended(const Ended& run) {

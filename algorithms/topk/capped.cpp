@@ -1,44 +1,38 @@
 #include "algorithms/topk/capped.hpp"
 
 namespace lacuna {
-namespace {
 
-using kernels::backend;
-using sparse::List;
-
-/// The places of these rooms in a step's writes.
-enum Room : std::size_t { kept_places = sparse::merged_message + 1, kept_values, workspace, rest };
-
-}  // namespace
-
-std::vector<Region> cap_rooms(GraphBuilder& g) {
-  return {g.buffer({.element = Dtype::I32, .capacity = sparse::most_selected}),
-          g.buffer({.capacity = sparse::most_selected}),
-          g.buffer({.element = Dtype::U8, .capacity = sparse::workspace_bytes})};
+CapRooms cap_rooms(GraphBuilder& g) {
+  if (!sparse::form_of(g).capped) return {};
+  return {.kept = sparse::list_room(g, sparse::most_selected),
+          .workspace = sparse::workspace_room(g),
+          .residual = sparse::whole_array(g, residual_array).front()};
 }
 
-kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, std::size_t most) {
+kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const kernels::EntriesView& entries,
+                         std::size_t most) {
   if (entries.entries <= most) return entries;
-  const Extent& residual = call.writes[rest];
-  const List kept = List::of(call.writes[kept_places], call.writes[kept_values], most);
-  kernels::Cut cut;
+  const Extent& residual = *rooms.residual;
+  kernels::EntriesList to = rooms.kept.to();
+  to.room = most;
+  const kernels::Cut cut =
+      sparse::cut_of_largest(call, {residual.dtype, entries.values, entries.entries}, most, rooms.workspace);
   std::uint64_t taken = 0;
-  backend().largest({kept.dtype, entries.values, entries.entries}, most, call.writes[workspace].data, &cut);
-  backend().keep(entries, &cut, {kept.places, kept.values, most}, {residual.dtype, residual.data, residual.count},
-                 &taken);
+  call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
   call.counted.kept += entries.entries - taken;
-  return List{kept.places, kept.values, taken, kept.dtype}.in({entries.base, std::int64_t{1} << 32, 0});
+  return rooms.kept.list(taken).in({entries.base, std::int64_t{1} << 32, 0});
 }
 
-Status merge_capped(const KernelCall& call, const sparse::Views& views, const sparse::Range& range, Scale scale,
-                    std::size_t most) {
+Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,
+                    Scale scale, std::size_t most) {
+  if (!sparse::form_of(call.part).capped) return sparse::merge(call, to.rooms, views, range, scale, to.message);
   const sparse::Stopwatch watch(call, sparse::measure::merge_time);
-  const auto sum = sparse::merged_list(call, views, {});
+  const auto sum = sparse::merge(call, to.rooms, views, {});
   if (!sum) return sum.status();
-  const kernels::EntriesView kept = cap(call, sum->all(), most);
-  auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this step writes
-  backend().copy(scale, {sum->dtype, values, kept.entries}, values);
-  call.defines[0] = sparse::write_message(call, kept, range, call.writes[sparse::merged_message].data);
+  const kernels::EntriesView kept = cap(call, to.cap, sum->all(), most);
+  auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this kernel writes
+  call.backend.copy(scale, {sum->dtype, values, kept.entries}, values);
+  sparse::write_message(call, kept, range, to.message);
   return {};
 }
 

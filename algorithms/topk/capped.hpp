@@ -6,17 +6,29 @@
 /// its residual, so that nothing is lost. Source of the residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
 namespace lacuna {
 
-/// The rooms that a step needs to cap a sum. Its writes name them after its merge rooms; after them comes the residual
-/// of the places of the sum.
-std::vector<Region> cap_rooms(GraphBuilder& g);
+/// Ports of a kernel that may cap a sum. They are empty where the form of the program does not ask for it.
+struct CapRooms {
+  sparse::WriteList kept{};
+  Write workspace{};
+  Write residual{};  ///< of the places of the sum
+};
+/// Rooms for sums of all places.
+CapRooms cap_rooms(GraphBuilder& g);
 
 /// Returns the largest of these entries, `most` of them at most. The others are added to the residual, and count as
-/// kept. The step writes its merge rooms, cap_rooms() and the residual.
-kernels::EntriesView cap(const KernelCall& call, const kernels::EntriesView& entries, std::size_t most);
+/// kept.
+kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const kernels::EntriesView& entries,
+                         std::size_t most);
 
-/// Sums up the views, caps the sum, scales it and writes it as the message of a range. Defines the call's first value
-/// as the bytes of the message. The step writes its merge rooms, cap_rooms() and the residual.
-Status merge_capped(const KernelCall& call, const sparse::Views& views, const sparse::Range& range, Scale scale,
-                    std::size_t most);
+/// Ports of a kernel that writes the message of a sum, which may be capped.
+struct CappedSum {
+  sparse::MergeRooms rooms;
+  CapRooms cap;
+  sparse::WriteMessage message;
+};
+/// Sums up the views of a range, caps the sum to `most` entries, where the form asks for it, scales it and writes it as
+/// a message.
+Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,
+                    Scale scale, std::size_t most);
 
 }  // namespace lacuna

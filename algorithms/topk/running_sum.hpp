@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "algorithms/topk/capped.hpp"
 
@@ -26,8 +25,8 @@ class RunningSum {
   Region sum_;
   std::size_t terms_;
   std::optional<sparse::MergeRooms> rooms_;  // made when something is added
-  Region other_;
-  std::vector<Region> cap_rooms_;
+  Region next_, other_;                      // of the messages of sums
+  CapRooms cap_rooms_;
 };
 
 }  // namespace lacuna

@@ -4,7 +4,6 @@
 namespace lacuna {
 namespace {
 
-using sparse::List;
 using sparse::Range;
 
 /// How many entries a message of this piece may hold. Where sums are capped, a piece is a range, and may hold the P-th
@@ -20,101 +19,116 @@ void count_dropped(const KernelCall& call, std::uint64_t kept_before) {
   call.counted.contributed -= call.counted.kept - kept_before;
 }
 
-/// Packs the own entries of piece given[0] of given[1] pieces.
-Status pack_piece(const KernelCall& call) {
-  const sparse::Stopwatch watch(call, sparse::measure::pack_time);
-  const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
-  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const std::uint64_t kept = call.counted.kept;
-  call.defines[0] = sparse::write_message(call, cap(call, mine.in(piece), cap_of(call.part, piece)), piece,
-                                          call.writes[sparse::merged_message].data);
-  count_dropped(call, kept);
-  return {};
-}
+/// One of so many pieces of the places.
+struct Piece {
+  Rank number, of;
 
-/// Adds the own entries of a piece to a message of rank given[2]. If given[3] is not 0 the sum is the result, and is
-/// scaled.
-Status add_own(const KernelCall& call) {
-  const Range piece = sparse::piece_range(call.part, call.given[0], call.given[1]);
-  const List mine = List::of(call.reads[0], call.reads[1], call.uses[0]);
-  const Scale scale = call.given[3] ? sparse::scale_of(call.part) : Scale();
-  sparse::Views views = sparse::Views::of(call, piece);
-  Status sound = views.add_message(call, call.reads[2], static_cast<Rank>(call.given[2]), piece);
-  if (sound) sound = views.add(mine.in(piece), call.part.position);
-  if (!sound) return sound;
-  if (!sparse::form_of(call.part).capped) return sparse::merge(call, views, piece, scale);
-  const std::uint64_t kept = call.counted.kept;
-  const Status merged = merge_capped(call, views, piece, scale, cap_of(call.part, piece));
-  count_dropped(call, kept);
-  return merged;
-}
+  Range in(const PartView& part) const { return sparse::piece_range(part, number, of); }
+};
 
-constexpr Kernel pack_piece_kernel = {"pack", pack_piece}, add_own_kernel = {"add own", add_own};
+struct PackPiece {
+  static constexpr std::string_view name = "pack";
+  sparse::ReadList mine;
+  CapRooms cap;
+  sparse::WriteMessage message;
+  Piece piece;
+
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Range range = piece.in(call.part);
+    const std::uint64_t kept = call.counted.kept;
+    const auto own = lacuna::cap(call, cap, mine.list().in(range), cap_of(call.part, range));
+    sparse::write_message(call, own, range, message);
+    count_dropped(call, kept);
+    return {};
+  }
+};
+
+/// Adds the own entries of a piece to a message.
+struct AddOwn {
+  static constexpr std::string_view name = "add own";
+  sparse::ReadList mine;
+  Read arrived;
+  CappedSum sum;
+  Piece piece;
+  Rank from;
+  bool is_last;  ///< the sum is the result, and is scaled
+
+  Status operator()(const KernelCall& call) const {
+    const Range range = piece.in(call.part);
+    sparse::Views views = sparse::Views::of(sum.rooms, call.part, range);
+    Status sound = views.add_message(call, *arrived, from, range);
+    if (sound) sound = views.add(call, mine.list().in(range), call.part.position);
+    if (!sound) return sound;
+    const Scale scale = is_last ? sparse::scale_of(call.part) : Scale();
+    const std::uint64_t kept = call.counted.kept;
+    const Status merged = merge_capped(call, sum, views, range, scale, cap_of(call.part, range));
+    count_dropped(call, kept);
+    return merged;
+  }
+};
 
 /// The steps of one rank, piece by piece. Piece c of range r is piece r * chunks + c of all.
 class Ring {
  public:
   Ring(GraphBuilder& g, sparse::Selection mine)
-      : g_(g), mine_(mine), chunks_(sparse::form_of(g).chunks), rooms_(sparse::merge_rooms(g)) {
+      : g_(g),
+        mine_(mine),
+        chunks_(sparse::form_of(g).chunks),
+        rooms_(sparse::merge_rooms(g)),
+        cap_rooms_(cap_rooms(g)) {
     for (Rank i = 0; i < 2 * chunks_; ++i) messages_.push_back(sparse::message_room(g));
-    if (!sparse::form_of(g).capped) return;
-    cap_rooms_ = cap_rooms(g);
-    residual_ = sparse::whole_array(g, residual_array).front();
   }
 
   Rank chunks() const { return chunks_; }
   Region pack(Rank range, Rank chunk) {
-    const Value bytes = g_.value();
-    const Region room = messages_[static_cast<std::size_t>(chunk)];
-    const Rank piece = piece_of(range, chunk);
-    g_.kernel(pack_piece_kernel, {.reads = {mine_.places, mine_.values},
-                                  .writes = writes(room, piece),
-                                  .uses = {mine_.count},
-                                  .defines = {bytes},
-                                  .given = {piece, pieces()}});
-    return GraphBuilder::counted(room, bytes);
+    const sparse::WriteMessage message = message_in(chunk);
+    const Piece piece = piece_of(range, chunk);
+    g_.kernel(PackPiece{.mine = sparse::read(mine_), .cap = cap_of(piece), .message = message, .piece = piece});
+    return message.region();
   }
   /// `step` counts from 1. Messages are written to two rooms in turn, as the one before may still be on its way.
   Region add_own(const Region& arrived, Rank range, Rank chunk, Rank step) {
-    const Value bytes = g_.value();
-    const Region room = messages_[static_cast<std::size_t>(step % 2 * chunks_ + chunk)];
-    const Rank piece = piece_of(range, chunk), from = (g_.position() + g_.size() - 1) % g_.size();
-    g_.kernel(add_own_kernel, {.reads = {mine_.places, mine_.values, arrived},
-                               .writes = writes(room, piece),
-                               .uses = {mine_.count},
-                               .defines = {bytes},
-                               .given = {piece, pieces(), from, step == g_.size() - 1}});
-    return GraphBuilder::counted(room, bytes);
+    const sparse::WriteMessage message = message_in(step % 2 * chunks_ + chunk);
+    const Piece piece = piece_of(range, chunk);
+    g_.kernel(AddOwn{.mine = sparse::read(mine_),
+                     .arrived = arrived,
+                     .sum = {.rooms = rooms_, .cap = cap_of(piece), .message = message},
+                     .piece = piece,
+                     .from = (g_.position() + g_.size() - 1) % g_.size(),
+                     .is_last = step == g_.size() - 1});
+    return message.region();
   }
   /// Results that become a list of entries are placed together once all have come.
   void place(const Region& message, Rank from, Rank range, Rank chunk) {
-    const Rank piece = piece_of(range, chunk);
-    if (!sparse::form_of(g_).listed) return sparse::place_pieces(g_, {message}, from, piece, pieces());
-    results_.resize(static_cast<std::size_t>(pieces()));
-    results_[static_cast<std::size_t>(piece)] = message;
-    if (++placed_ == pieces()) sparse::place_pieces(g_, results_, from, 0, pieces());
+    const Piece piece = piece_of(range, chunk);
+    if (!sparse::form_of(g_).listed) return sparse::place_pieces(g_, {message}, from, piece.number, piece.of);
+    results_.resize(static_cast<std::size_t>(piece.of));
+    results_[static_cast<std::size_t>(piece.number)] = message;
+    if (++placed_ == piece.of) sparse::place_pieces(g_, results_, from, 0, piece.of);
   }
 
  private:
-  Rank pieces() const { return g_.size() * chunks_; }
-  Rank piece_of(Rank range, Rank chunk) const {
-    return ((range % g_.size() + g_.size()) % g_.size()) * chunks_ + chunk;
+  Piece piece_of(Rank range, Rank chunk) const {
+    return {((range % g_.size() + g_.size()) % g_.size()) * chunks_ + chunk, g_.size() * chunks_};
   }
-  std::vector<Region> writes(const Region& message, Rank piece) const {
-    sparse::MergeRooms rooms = rooms_;
-    rooms.message = message;
-    std::vector<Region> all = sparse::joined(rooms.regions(), cap_rooms_);
-    if (!cap_rooms_.empty()) all.push_back(sparse::piece_of(residual_, piece, pieces()));
-    return all;
+  sparse::WriteMessage message_in(Rank room) {
+    return sparse::message_in(g_, messages_[static_cast<std::size_t>(room)]);
+  }
+  /// The rooms that cap a piece. It writes no other part of the residual.
+  CapRooms cap_of(const Piece& piece) const {
+    CapRooms rooms = cap_rooms_;
+    if (rooms.residual) rooms.residual = sparse::piece_of(rooms.residual.given(), piece.number, piece.of);
+    return rooms;
   }
 
   GraphBuilder& g_;
   sparse::Selection mine_;
   Rank chunks_;
   sparse::MergeRooms rooms_;
-  std::vector<Region> messages_, cap_rooms_, results_;
+  CapRooms cap_rooms_;
+  std::vector<Region> messages_, results_;
   Rank placed_ = 0;
-  Region residual_;
 };
 
 void build(GraphBuilder& g) {

@@ -95,8 +95,9 @@ void carry_out(Work& work) {
     return carry_out(work.kind, work.scale, work.writes.front(), work.reads.empty() ? Extent() : work.reads.front());
   }
   try {
-    work.status =
-        work.kernel->run({*work.part, work.reads, work.writes, work.uses, work.defines, work.given, work.counted});
+    const KernelStep& step = *work.kernel;
+    work.status = step.kernel->run(step.ports.get(), {work.reads, work.writes, work.uses, work.defines},
+                                   {*work.part, kernels::backend(), work.counted});
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
   } catch (...) {

@@ -19,12 +19,11 @@ namespace lacuna::runtime {
 struct Work {
   StepOf step;
   StepKind kind = StepKind::Copy;
-  Scale scale;                        ///< of a copy
-  const Kernel* kernel = nullptr;     ///< of a kernel's step
-  std::optional<PartView> part;       ///< likewise
-  std::vector<Extent> reads, writes;  ///< of others, the one that they have
+  Scale scale;                         ///< of a copy
+  const KernelStep* kernel = nullptr;  ///< of a kernel's step
+  std::optional<PartView> part;        ///< likewise
+  std::vector<Extent> reads, writes;   ///< of others, the one that they have
   std::vector<std::uint64_t> uses, defines;
-  std::span<const std::int64_t> given;  ///< of the graph
   Counted counted;
   Status status;         ///< once it has ended
   Work* next = nullptr;  ///< for who keeps it meanwhile

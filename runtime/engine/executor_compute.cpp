@@ -63,8 +63,7 @@ void Executor::start_compute(ActivePart& part, StepId id) {
 void Executor::start_kernel(ActivePart& part, StepId id) {
   const KernelStep& row = part.graph->kernel(part.graph->steps()[id]);
   TakenWork work(works_, {&part, id});
-  work->kernel = row.kernel;
-  work->given = row.given;
+  work->kernel = &row;
   work->part.emplace(view_of(part));
   const Method* method = collective_of(part).method;
   work->counted.begin(method ? method->measures : MeasureTable());
@@ -119,7 +118,7 @@ void Executor::end_work(Work& work) {
 /// the kernel would have made; where there are none, only the call ends.
 void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
   const bool refused = work.status.code() == Code::InvalidArgument;
-  std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->name, work.status.message());
+  std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->kernel->name, work.status.message());
   Client& communicator = *call.communicator;
   if (refused && communicator.size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
   trouble(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number, std::move(text));

@@ -38,6 +38,7 @@ struct Extent {
 enum class Role : std::uint8_t {
   Input,    ///< the caller's
   Output,   ///< the caller's
+  Caller,   ///< the caller's too: what BufferInfo::locate finds in the call
   Scratch,  ///< the part's
   Landed,   ///< the part's: where a message has landed, from its receive to the Release
   Kept,     ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::kept elements
@@ -52,13 +53,15 @@ struct BufferInfo {
   /// Elements that it holds, of Landed at most; from what is equal on all ranks, if others send to it. Null: it is laid
   /// out as the part's data (of State: as the input), and Scratch is as long as the longest range that it stands for.
   std::size_t (*capacity)(const PartView& part) = nullptr;
-  std::string_view name{};                ///< State: the array's; Kept
+  /// Where the caller has it. Of Input and Output: null where it is laid out as the part's data.
+  Extent (*locate)(const PartView& part) = nullptr;
+  std::string_view name{};                ///< State: the array's; Kept; Caller: for pictures
   bool own = true;                        ///< State: each rank has its own; else it is equal on all
   MemoryKind memory = MemoryKind::Host;   ///< where it lies
   std::uint32_t longest = 0, pieces = 1;  ///< Scratch: the longest range is so many of so many pieces
 
   /// It is cut as the part's data are, not by a length of its own.
-  bool is_like_data() const { return capacity == nullptr && role != Role::Landed; }
+  bool is_like_data() const { return capacity == nullptr && locate == nullptr && role != Role::Landed; }
   friend bool operator==(const BufferInfo&, const BufferInfo&) = default;
 };
 

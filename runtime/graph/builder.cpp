@@ -7,6 +7,14 @@
 
 namespace lacuna {
 
+namespace {
+
+std::string_view name_of(Role role) {
+  return role == Role::Kept ? "kept memory" : role == Role::State ? "the state's array" : "the caller's memory";
+}
+
+}  // namespace
+
 GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
     : shape_(shape),
       symmetric_(symmetric),
@@ -85,14 +93,13 @@ Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.role == Role::Kept && info.name.empty() == (info.capacity != nullptr)) {
     refuse("kept memory has a name and a capacity, or neither");
   }
-  if (info.role == Role::Kept || info.role == Role::State) {  // one memory, one row
+  if ((info.role == Role::Caller) != (info.locate != nullptr)) refuse("memory of the caller's, and nothing locates it");
+  if (info.role == Role::Kept || info.role == Role::State || info.role == Role::Caller) {  // one memory, one row
     const auto same = std::find_if(tables_.buffers.begin(), tables_.buffers.end(), [&](const BufferInfo& one) {
       return one.role == info.role && one.name == info.name;
     });
     if (same != tables_.buffers.end()) {
-      if (*same != info)
-        refuse(
-            fmt::format("{} {} in two ways", info.role == Role::Kept ? "kept memory" : "the state's array", info.name));
+      if (*same != info) refuse(fmt::format("{} {} in two ways", name_of(info.role), info.name));
       return static_cast<Buffer>(same - tables_.buffers.begin());
     }
   }
@@ -105,6 +112,12 @@ Region GraphBuilder::buffer(const BufferInfo& info) {
   BufferInfo whole = info;
   if (whole.role == Role::Scratch) whole.longest = 1;
   return all_of(add_buffer(whole));
+}
+
+void GraphBuilder::locate(Buffer callers, Extent (*where)(const PartView& part)) {
+  if (callers > Buffer::Output) return refuse("locate() of a buffer of the part's own");
+  if (shape_.structure.in_place) return refuse("locate() of a buffer in place");
+  tables_.buffers[static_cast<std::size_t>(callers)].locate = where;
 }
 
 Value GraphBuilder::add_value(const ValueInfo& info) {
@@ -193,11 +206,10 @@ StepId GraphBuilder::reduce(Region to, Region from) { return add({.kind = StepKi
 
 StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
 
-StepId GraphBuilder::kernel(const Kernel& kernel, KernelAccess access) {
+StepId GraphBuilder::add_kernel(KernelStep step) {
   if (shape_.structure.feedback) refuse("a kernel in a program with feedback: it is to keep the residual itself");
   const auto row = static_cast<std::uint32_t>(tables_.kernels.size());
-  tables_.kernels.push_back({&kernel, std::move(access.reads), std::move(access.writes), std::move(access.uses),
-                             std::move(access.defines), std::move(access.given)});
+  tables_.kernels.push_back(std::move(step));
   return add({.kind = StepKind::Kernel, .index = row, .to = {}, .from = {}});
 }
 
@@ -215,6 +227,8 @@ void GraphBuilder::finish(Region region, Rank contributors, Chance chance) {
                                  [&](const Step& step) { return step.writes() && step.to == region; });
   if (last == steps_.rend() || last->kind == StepKind::Receive)
     return refuse("finish() of what no reduction or copy wrote");
+  if (contributors < 0 || contributors > shape_.size)
+    return refuse(fmt::format("finish() of a sum of {} ranks, must be of 1 .. {}", contributors, shape_.size));
   last->contributors = contributors == 0 ? shape_.size : contributors;
   last->chance = chance;
 }
@@ -253,7 +267,11 @@ StepId GraphBuilder::add(Step step) {
     if (step.kind == StepKind::Kernel) Graph::each_access(tables_.kernels[step.index], visit);
   };
   if (step.length != Value::None) define(id, step.length);
-  each_access([&](const Region& region, bool write) { add_access(id, region, write, earlier); });
+  each_access([&](const Region& region, bool write) {
+    if (!region.is_counted() && (region.begin > region.end || region.end > region.of))
+      refuse(fmt::format("pieces {} .. {} of {} are no range", region.begin, region.end, region.of));
+    add_access(id, region, write, earlier);
+  });
   if (step.kind == StepKind::Kernel) {
     for (Value value : tables_.kernels[step.index].uses) follow_definition(id, value, earlier);
     for (Value value : tables_.kernels[step.index].defines) define(id, value);

@@ -11,13 +11,6 @@
 
 namespace lacuna {
 
-/// What a kernel's step touches, the values that it reads and defines, and numbers for it, of a piece or a peer, say.
-struct KernelAccess {
-  std::vector<Region> reads{}, writes{};
-  std::vector<Value> uses{}, defines{};
-  std::vector<std::int64_t> given{};
-};
-
 /// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
 /// between steps is inferred: a step follows every earlier one that touches the same bytes, unless both only read.
 /// Pieces and peers wrap around the number of ranks. In place, the two user buffers are one.
@@ -52,6 +45,9 @@ class GraphBuilder {
   Region scratch(int slot, Region like);
   /// All of a buffer of the part's own.
   Region buffer(const BufferInfo& info);
+  /// What the caller has as its input, or its output, is not laid out as the part's data: it lies where this finds it.
+  /// Then its region is all of it. Not in place. Say so before any step.
+  void locate(Buffer callers, Extent (*where)(const PartView& part));
   /// All of a buffer that has been made, of the caller's too, whatever stands for them.
   static constexpr Region all_of(Buffer buffer) { return {.buffer = buffer, .of = 1, .begin = 0, .end = 1}; }
   /// So many elements of a buffer as the value says, from the place that another says.
@@ -79,7 +75,11 @@ class GraphBuilder {
   StepId copy(Region to, Region from);
   /// to = to op from
   StepId reduce(Region to, Region from);
-  StepId kernel(const Kernel& kernel, KernelAccess access);
+  /// A step that runs the kernel over what its ports are given.
+  template <KernelStruct Struct>
+  StepId kernel(Struct kernel) {
+    return add_kernel(kernel_step(std::move(kernel)));
+  }
   StepId clear(Region region);
   /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
   /// It is kept for the next call. The own input, where it is not read, is kept anyway.
@@ -103,7 +103,9 @@ class GraphBuilder {
   /// Places of the residual that keep a sum.
   const std::vector<Region>& left_out() const { return left_out_; }
 
-  /// Ok, or the first thing that the program asked for and that can't be.
+  /// The program has no such form, and what it says is why.
+  void refuse(std::string why);
+  /// Ok, or the first reason why there is no such graph.
   const Status& status() const { return status_; }
   Graph build() &&;
 
@@ -126,6 +128,7 @@ class GraphBuilder {
   Buffer add_buffer(const BufferInfo& info);
   Step receiving(StepKind kind, Region to, Region with, Rank from_peer);
   StepId add(Step step);
+  StepId add_kernel(KernelStep step);
   void add_access(StepId step, const Region& region, bool write, std::vector<StepId>& earlier);
   void follow_definition(StepId step, Value value, std::vector<StepId>& earlier);
   void define(StepId step, Value value);
@@ -134,7 +137,6 @@ class GraphBuilder {
   void add_pruned_edges(StepId step, std::vector<StepId> earlier);
   bool is_ancestor(StepId ancestor, StepId step) const;
 
-  void refuse(std::string what);
   bool is_told(const Region& region) const;
   void check_block(const Region& region);
   void check_room(const Region& region);

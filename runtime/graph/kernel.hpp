@@ -1,43 +1,108 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/graph/buffers.hpp"
+#include "runtime/graph/ports.hpp"
 #include "runtime/values/region.hpp"
 #include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {
 
-/// What a kernel is given. Its regions and values stand in the order in which its step declares them.
+namespace kernels {
+class Backend;
+}
+
+/// What a kernel is given beside its ports.
 struct KernelCall {
   const PartView& part;
-  std::span<const Extent> reads;
-  std::span<const Extent> writes;
+  const kernels::Backend& backend;  ///< by which it computes
+  Counted& counted;  ///< to which it adds what it has selected, contributed and kept, and the method's measures
+};
+
+/// The operands of all ports of a kernel, in the order of the ports.
+struct Operands {
+  std::span<const Extent> reads, writes;
   std::span<const std::uint64_t> uses;
   std::span<std::uint64_t> defines;
-  std::span<const std::int64_t> given;  ///< numbers that the program has given to this step
-  Counted& counted;  ///< to which it adds what it has selected, contributed and kept, and the method's numbers
 };
 
-/// What a step computes: constant data and a function.
+/// What a step computes: a plain struct of ports (ports.hpp) and numbers, with a name and a function. The function
+/// returns Ok, or why what the kernel has read can't be: then the communicator fails on all ranks, with this text. A
+/// kernel touches nothing but what its ports name. It blocks on nothing. It runs on any thread and, over much data,
+/// beside other steps.
+template <class Struct>
+concept KernelStruct = requires(const Struct& kernel, const KernelCall& call) {
+  { Struct::name } -> std::convertible_to<std::string_view>;
+  { kernel(call) } -> std::same_as<Status>;
+};
+
+/// How kernels of one struct are named and run. Its address tells them from others.
 struct Kernel {
   std::string_view name;
-  /// Ok, or why what it has read can't be: then the communicator fails on all ranks, with this text. It touches nothing
-  /// but what its step declares, blocks on nothing, and runs on any thread; over much data, beside other steps.
-  Status (*run)(const KernelCall& call);
+  /// Runs the struct, whose ports are to refer to these operands.
+  Status (*run)(const void* kernel, const Operands& operands, const KernelCall& call) = nullptr;
 };
 
-/// A row of a graph's table of kernel steps.
+/// A row of a graph's table of kernel steps: a kernel, and what the program has given to its ports.
 struct KernelStep {
   const Kernel* kernel = nullptr;
-  std::vector<Region> reads, writes;
-  std::vector<Value> uses, defines;
-  std::vector<std::int64_t> given;
+  std::vector<Region> reads{}, writes{};
+  std::vector<Value> uses{}, defines{};
+  std::shared_ptr<const void> ports{};  ///< the struct
 };
+
+template <KernelStruct Struct>
+Status run_kernel(const void* ports, const Operands& operands, const KernelCall& call) {
+  Struct kernel = *static_cast<const Struct*>(ports);
+  const Extent *read = operands.reads.data(), *written = operands.writes.data();
+  const std::uint64_t* used = operands.uses.data();
+  std::uint64_t* defined = operands.defines.data();
+  port::each(kernel, [&](auto& port, auto access) {
+    if constexpr (access == port::Access::Read) {
+      port.find(read);
+    } else if constexpr (access == port::Access::Write) {
+      port.find(written);
+    } else if constexpr (access == port::Access::Use) {
+      port.find(used);
+    } else {
+      port.find(defined);
+    }
+  });
+  return kernel(call);
+}
+
+template <KernelStruct Struct>
+inline constexpr Kernel kernel_of = {Struct::name, run_kernel<Struct>};
+
+/// The row of a kernel.
+template <KernelStruct Struct>
+KernelStep kernel_step(Struct kernel) {
+  KernelStep step{.kernel = &kernel_of<Struct>};
+  port::each(kernel, [&step](auto& port, auto access) {
+    port.each_given([&](const auto& given) {
+      if constexpr (access == port::Access::Read) {
+        step.reads.push_back(given);
+      } else if constexpr (access == port::Access::Write) {
+        step.writes.push_back(given);
+      } else if constexpr (access == port::Access::Use) {
+        step.uses.push_back(given);
+      } else {
+        step.defines.push_back(given);
+      }
+    });
+    port.forget_given();
+  });
+  step.ports = std::make_shared<const Struct>(std::move(kernel));
+  return step;
+}
 
 /// Where a value comes from.
 enum class Origin : std::uint8_t {

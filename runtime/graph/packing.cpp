@@ -17,31 +17,31 @@ void each_stretch(const PartView& part, std::size_t width, Visit visit) {
   }
 }
 
-Status gather(const KernelCall& call) {
-  const Extent &from = call.reads[0], &to = call.writes[0];
-  each_stretch(call.part, size_of(to.dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
-    std::memcpy(to.data + packed, from.data + callers, bytes);
-  });
-  return {};
-}
+struct ScatterStretches {
+  static constexpr std::string_view name = "scatter stretches";
+  Read from;
+  Write to;
 
-Status scatter(const KernelCall& call) {
-  const Extent &from = call.reads[0], &to = call.writes[0];
-  each_stretch(call.part, size_of(to.dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
-    std::memcpy(to.data + callers, from.data + packed, bytes);
-  });
-  return {};
-}
-
-constexpr Kernel scatter_stretches = {.name = "scatter stretches", .run = scatter};
+  Status operator()(const KernelCall& call) const {
+    each_stretch(call.part, size_of(to->dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
+      std::memcpy(to->data + callers, from->data + packed, bytes);
+    });
+    return {};
+  }
+};
 
 }  // namespace
 
-constexpr Kernel gather_stretches = {.name = "gather stretches", .run = gather};
+Status GatherStretches::operator()(const KernelCall& call) const {
+  each_stretch(call.part, size_of(to->dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
+    std::memcpy(to->data + packed, from->data + callers, bytes);
+  });
+  return {};
+}
 
 void gather_data(GraphBuilder& g) {
   const Region packed = g.buffer({});
-  g.kernel(gather_stretches, {.reads = {GraphBuilder::all_of(Buffer::Input)}, .writes = {packed}});
+  g.kernel(GatherStretches{.from = GraphBuilder::all_of(Buffer::Input), .to = packed});
   g.replace(Buffer::Input, packed.buffer);
   g.replace(Buffer::Output, packed.buffer);
 }
@@ -54,7 +54,7 @@ void use_kept(GraphBuilder& g) {
 
 void scatter_data(GraphBuilder& g) {
   const Region packed = GraphBuilder::all_of(g.stands_for(Buffer::Output));
-  g.kernel(scatter_stretches, {.reads = {packed}, .writes = {GraphBuilder::all_of(Buffer::Output)}});
+  g.kernel(ScatterStretches{.from = packed, .to = GraphBuilder::all_of(Buffer::Output)});
 }
 
 }  // namespace lacuna

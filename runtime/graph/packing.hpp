@@ -14,7 +14,13 @@ void scatter_data(GraphBuilder& g);
 /// The buffer of the run is the program's input and output.
 void use_kept(GraphBuilder& g);
 
-/// A copy of the stretches of the part that it is in, one behind the other: of what it reads, to what it writes.
-extern const Kernel gather_stretches;
+/// Copies the stretches of the part to memory where they lie one behind the other.
+struct GatherStretches {
+  static constexpr std::string_view name = "gather stretches";
+  Read from;
+  Write to;
+
+  Status operator()(const KernelCall& call) const;
+};
 
 }  // namespace lacuna

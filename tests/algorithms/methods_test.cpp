@@ -10,6 +10,7 @@
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
 #include "tests/support/drawn_options.hpp"
+#include "tests/support/guarded_compute.hpp"
 
 // What must hold for every method of methods.def, shown by its examples.
 namespace lacuna::test {
@@ -249,6 +250,21 @@ TEST_P(Methods, GiveTheSameBitsInWhateverOrderMessagesCome) {
         for (std::size_t rank = 0; rank < calm.states.size(); ++rank) {
           ASSERT_EQ(*stormy.states[rank].save(), *calm.states[rank].save()) << example.text << " rank " << rank;
         }
+      }
+    }
+  }
+}
+
+TEST_P(Methods, TouchOnlyWhatTheirStepsDeclare) {
+  for (Rank size : {1, 2, 3, 5}) {
+    MethodState state;
+    for (const Example& example : examples(size, state)) {
+      RanksOptions guarded = drawn_options(0);
+      guarded.executor.compute = guarded_compute;
+      const Calls calls(example, size, guarded), free(example, size, drawn_options(0));
+      ASSERT_EQ(calls.outputs, free.outputs) << example.text;
+      for (std::size_t rank = 0; rank < free.states.size(); ++rank) {
+        ASSERT_EQ(*calls.states[rank].save(), *free.states[rank].save()) << example.text << " rank " << rank;
       }
     }
   }

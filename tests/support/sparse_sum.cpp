@@ -19,62 +19,71 @@ constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each};
 constexpr Measure selections = {.name = "selections", .help = "times that a rank has selected"};
 
 /// What is not zero, each with its place before it.
-Status select(const KernelCall& call) {
-  const Extent &from = call.reads[0], &to = call.writes[0];
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < from.count; ++i) {
-    if (number(from, i) == 0) continue;
-    put(to, taken++, static_cast<std::int64_t>(i));
-    put(to, taken++, number(from, i));
-  }
-  call.defines[0] = taken;
-  call.counted.selected += taken / 2;
-  call.counted.measures.tell(selections, 1);
-  return {};
-}
+struct Select {
+  static constexpr std::string_view name = "select";
+  Read from;
+  Write to;
+  Define taken;
 
-Status add(const KernelCall& call) {
-  const Extent& to = call.writes[0];
-  for (std::size_t i = 0; i < to.count; ++i) put(to, i, 0);
-  std::size_t pairs_added = 0;
-  for (const Extent& from : call.reads) {
-    for (std::size_t i = 0; i < from.count; i += 2, ++pairs_added) {
-      const auto place = static_cast<std::size_t>(number(from, i));
-      if (place >= to.count) return {Code::Mismatch, "a place beyond the data"};
-      put(to, place, number(to, place) + number(from, i + 1));
+  Status operator()(const KernelCall& call) const {
+    for (std::size_t i = 0; i < from->count; ++i) {
+      if (number(*from, i) == 0) continue;
+      put(*to, (*taken)++, static_cast<std::int64_t>(i));
+      put(*to, (*taken)++, number(*from, i));
     }
+    call.counted.selected += *taken / 2;
+    call.counted.measures.tell(selections, 1);
+    return {};
   }
-  call.defines[0] = pairs_added;
-  return {};
-}
+};
+
+struct Add {
+  static constexpr std::string_view name = "add";
+  Reads all;
+  Write to;
+  Define pairs;
+
+  Status operator()(const KernelCall&) const {
+    for (std::size_t i = 0; i < to->count; ++i) put(*to, i, 0);
+    for (const Extent& from : all) {
+      for (std::size_t i = 0; i < from.count; i += 2, ++*pairs) {
+        const auto place = static_cast<std::size_t>(number(from, i));
+        if (place >= to->count) return {Code::Mismatch, "a place beyond the data"};
+        put(*to, place, number(*to, place) + number(from, i + 1));
+      }
+    }
+    return {};
+  }
+};
 
 /// How many are not zero.
-Status count(const KernelCall& call) {
-  const Extent& from = call.reads[0];
-  for (std::size_t i = 0; i < from.count; ++i) call.defines[0] += number(from, i) != 0;
-  return {};
-}
+struct Count {
+  static constexpr std::string_view name = "count";
+  Read from;
+  Define numbers;
 
-constexpr Kernel select_kernel = {.name = "select", .run = select};
-constexpr Kernel add_kernel = {.name = "add", .run = add};
-constexpr Kernel count_kernel = {.name = "count", .run = count};
+  Status operator()(const KernelCall&) const {
+    for (std::size_t i = 0; i < from->count; ++i) *numbers += number(*from, i) != 0;
+    return {};
+  }
+};
 
 void exchange(GraphBuilder& g) {
   const Value kept = g.value(), came = g.agreed();
   const Region room = g.buffer(pairs), mine = GraphBuilder::counted(room, kept);
-  g.kernel(select_kernel, {.reads = {g.input()}, .writes = {room}, .defines = {kept}});
+  g.kernel(Select{.from = g.input(), .to = room, .taken = kept});
   std::vector<Region> all = {mine};
   for (Rank r = 1; r < g.size(); ++r) {
     g.send(mine, g.position() + r);
     all.push_back(g.receive_landed(g.position() - r, pairs));
   }
-  g.kernel(add_kernel, {.reads = all, .writes = {g.output()}, .defines = {came}});
+  g.kernel(Add{.all = all, .to = g.output(), .pairs = came});
   g.decide({came});
 }
 
 void once_more(GraphBuilder& g) {
   const Value length = g.agreed();
-  g.kernel(count_kernel, {.reads = {g.output()}, .defines = {length}});
+  g.kernel(Count{.from = g.output(), .numbers = length});
   const Region first = GraphBuilder::counted(g.output(), length);
   if (g.size() == 1) return static_cast<void>(g.reduce(first, first));
   const Region got = GraphBuilder::counted(g.buffer({}), length);

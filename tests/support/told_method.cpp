@@ -24,17 +24,20 @@ constexpr std::array<Measure, told_measures> rows = [] {
   return all;
 }();
 
-Status tell(const KernelCall& call) {
-  const Extent &from = call.reads[0], &to = call.writes[0];
-  for (std::size_t i = 0; i < from.count; ++i) {
-    const auto value = kernels::load<double>(from.data, i);
-    kernels::store(to.data, i, value);
-    if (i > 0 && i < told_rows.size()) call.counted.measures.tell(told_rows[i], value);
-  }
-  return {};
-}
+struct Tell {
+  static constexpr std::string_view name = "tell";
+  Read from;
+  Write to;
 
-constexpr Kernel tell_kernel = {.name = "tell", .run = tell};
+  Status operator()(const KernelCall& call) const {
+    for (std::size_t i = 0; i < from->count; ++i) {
+      const auto value = kernels::load<double>(from->data, i);
+      kernels::store(to->data, i, value);
+      if (i > 0 && i < told_rows.size()) call.counted.measures.tell(told_rows[i], value);
+    }
+    return {};
+  }
+};
 
 void plan(const PlanRequest& request, Plan& plan) {
   for (std::size_t begin = 0; begin < request.call.count; begin += told_measures) {
@@ -75,7 +78,7 @@ extern const Algorithm told_algorithm = {
     .name = "told",
     .summary = "no message",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(tell_kernel, {.reads = {g.input()}, .writes = {g.output()}}); },
+    .build = [](GraphBuilder& g) { g.kernel(Tell{.from = g.input(), .to = g.output()}); },
 };
 
 extern const Method told_method = method(table);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/registry/registry.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/method/method.hpp"
 
@@ -13,19 +14,16 @@
 namespace lacuna::test {
 namespace {
 
-/// Runs the kernel of this name in a graph of one position, on this memory.
-Status run_kernel(const Graph& graph, const PartView& view, std::string_view name, std::span<const Extent> reads,
-                  std::span<const Extent> writes) {
+/// Runs the kernel of this name in a graph of one position. Its first port reads this memory, the others read nothing.
+Status run_kernel(const Graph& graph, const PartView& view, std::string_view name, const Extent& read,
+                  const Extent& written) {
   for (const KernelStep& step : graph.tables().kernels) {
     if (step.kernel->name != name) continue;
     Counted counted;
-    return step.kernel->run({.part = view,
-                             .reads = reads,
-                             .writes = writes,
-                             .uses = {},
-                             .defines = {},
-                             .given = step.given,
-                             .counted = counted});
+    std::vector<Extent> reads(step.reads.size());
+    reads.front() = read;
+    return step.kernel->run(step.ports.get(), {.reads = reads, .writes = {&written, 1}, .uses = {}, .defines = {}},
+                            {.part = view, .backend = kernels::backend(), .counted = counted});
   }
   return {Code::Internal, fmt::format("no kernel {}", name)};
 }
@@ -54,7 +52,7 @@ TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
     const auto extent = [](std::vector<std::int64_t>& words) {
       return Extent{reinterpret_cast<std::byte*>(words.data()), words.size(), Dtype::I64};
     };
-    const Extent histogram[] = {extent(counts)}, partition[] = {extent(ends)}, ranges[] = {extent(table)};
+    const Extent histogram = extent(counts), partition = extent(ends), ranges = extent(table);
     const Status parted = run_kernel(graphs.at(0), view, "partition by load", histogram, partition);
     ASSERT_TRUE(parted) << parted.to_string();
     const Status laid = run_kernel(graphs.at(0), view, "lay ranges", partition, ranges);

@@ -3,6 +3,7 @@
 
 #include "algorithms/phases/sparse.hpp"
 #include "tests/algorithms/topk/entries_rig.hpp"
+#include "tests/support/guarded_compute.hpp"
 #include "tests/support/oracle.hpp"
 
 // Inputs and outputs of entries, and the collectives of sharded training.
@@ -192,6 +193,53 @@ TEST(SparseShards, ReduceScatterOfEntriesGivesEntriesOfTheBlock) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const auto begin = sum.begin() + static_cast<std::ptrdiff_t>(rank * 40);
     EXPECT_EQ(rig.results[rank], entries_of(std::vector<float>(begin, begin + 40)));
+  }
+}
+
+/// Entries in and out, by all collectives that have them: the results, and what states keep.
+struct OfEntries {
+  OfEntries(const char* algorithm, Collective collective, Rank size, const RanksOptions& options) : rig(size, options) {
+    const auto p = static_cast<std::size_t>(size);
+    const std::size_t blocks = collective == Collective::ReduceScatter ? p : 1;
+    for (unsigned run = 0; run < 4; ++run) {
+      const Vectors dense = sparse_inputs(Pattern::Uniform, p, blocks * 80, run);
+      std::vector<Entries> given;
+      for (const auto& one : dense) given.push_back(shuffled(one, run));
+      if (std::string_view(algorithm) == "ok_topk") rig.method = "ok_topk";
+      const bool keeps = collective == Collective::Allreduce;
+      const Call call = rig.call_of(collective, algorithm, keeps ? "k=10" : "k=10,feedback=0", 80);
+      expect_ok(rig.run(call, run % 2 ? &given : nullptr, dense, p * 80, run / 2 ? p * 80 : 0));
+      results.push_back(rig.results);
+      outputs.push_back(rig.outputs);
+    }
+  }
+
+  EntriesRig rig;
+  std::vector<std::vector<Entries>> results;
+  std::vector<Vectors> outputs;
+};
+
+TEST(SparseSteps, TouchOnlyWhatTheyDeclareOfListsToo) {
+  const std::pair<const char*, Collective> all[] = {{"sparse_allgather", Collective::Allreduce},
+                                                    {"sparse_split", Collective::Allreduce},
+                                                    {"sparse_ring", Collective::Allreduce},
+                                                    {"sparse_doubling", Collective::Allreduce},
+                                                    {"gtopk", Collective::Allreduce},
+                                                    {"ok_topk", Collective::Allreduce},
+                                                    {"sparse_split", Collective::ReduceScatter},
+                                                    {"sparse_allgather", Collective::Allgather}};
+  for (const auto& [algorithm, collective] : all) {
+    for (Rank size : {1, 2, 4, 5}) {
+      RanksOptions options{.executor = quick_executor()};
+      const OfEntries free(algorithm, collective, size, options);
+      options.executor.compute = guarded_compute;
+      const OfEntries guarded(algorithm, collective, size, options);
+      ASSERT_EQ(guarded.results, free.results) << algorithm << " on " << size;
+      ASSERT_EQ(guarded.outputs, free.outputs) << algorithm << " on " << size;
+      for (std::size_t rank = 0; rank < free.rig.states.size(); ++rank) {
+        ASSERT_EQ(*guarded.rig.states[rank].save(), *free.rig.states[rank].save()) << algorithm << " on " << size;
+      }
+    }
   }
 }
 

@@ -10,6 +10,14 @@ namespace {
 
 using namespace test;
 
+struct Look {
+  static constexpr std::string_view name = "look";
+  Read at;
+  Write looked_at;
+
+  Status operator()(const KernelCall&) const { return {Code::Mismatch, "the input is wrong"}; }
+};
+
 /// Position 0 finds its input wrong before it has sent anything.
 const Algorithm refusing = {
     .collective = Collective::Allreduce,
@@ -18,10 +26,8 @@ const Algorithm refusing = {
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
-          static constexpr Kernel refuse = {
-              "look", [](const KernelCall&) { return Status(Code::Mismatch, "the input is wrong"); }};
           const Region looked_at = g.buffer({});
-          if (g.position() == 0) g.kernel(refuse, {.reads = {g.input()}, .writes = {looked_at}});
+          if (g.position() == 0) g.kernel(Look{.at = g.input(), .looked_at = looked_at});
           for (Rank other = 1; other < g.size(); ++other) {
             if (g.position() == 0) g.send(looked_at, other);
           }

@@ -8,10 +8,16 @@ namespace {
 
 int graphs_built = 0;
 
-constexpr Kernel select_kernel = {.name = "select", .run = [](const KernelCall& call) {
-                                    call.defines[0] = 1;
-                                    return Status();
-                                  }};
+struct SelectOne {
+  static constexpr std::string_view name = "select";
+  Read from;
+  Define count;
+
+  Status operator()(const KernelCall&) const {
+    *count = 1;
+    return {};
+  }
+};
 
 /// Each rank sends one element to all others.
 const Algorithm sending = {
@@ -23,7 +29,7 @@ const Algorithm sending = {
         [](GraphBuilder& g) {
           ++graphs_built;
           const Value length = g.value();
-          g.kernel(select_kernel, {.reads = {g.input()}, .defines = {length}});
+          g.kernel(SelectOne{.from = g.input(), .count = length});
           const Region mine = GraphBuilder::counted(g.input(), length);
           for (Rank distance = 1; distance < g.size(); ++distance) g.send(mine, g.position() + distance);
         },

@@ -32,7 +32,13 @@ std::size_t one_element(const PartView&) {
   return 1;
 }
 
-constexpr Kernel touch = {.name = "touch", .run = [](const KernelCall&) { return Status(); }};
+struct Touch {
+  static constexpr std::string_view name = "touch";
+  Read from;
+  Write kept, to;
+
+  Status operator()(const KernelCall&) const { return {}; }
+};
 
 const Algorithm slow_to_build = {
     .collective = Collective::Allreduce,
@@ -54,7 +60,7 @@ const Algorithm slow_to_make_an_array = {
     .build =
         [](GraphBuilder& g) {
           const Region kept = g.buffer({.role = Role::State, .capacity = one_element, .name = "kept"});
-          g.kernel(touch, {.reads = {g.input()}, .writes = {kept, g.output()}});
+          g.kernel(Touch{.from = g.input(), .kept = kept, .to = g.output()});
         },
 };
 
@@ -138,7 +144,7 @@ TEST(BusyExecutor, ACallWithoutMemoryForAnArrayIsRefusedAndMayBeRepeated) {
           [](GraphBuilder& g) {
             const auto room = [](const PartView&) -> std::size_t { return is_short ? throw std::bad_alloc() : 1; };
             const Region kept = g.buffer({.role = Role::State, .capacity = room, .name = "kept"});
-            g.kernel(touch, {.reads = {g.input()}, .writes = {kept, g.output()}});
+            g.kernel(Touch{.from = g.input(), .kept = kept, .to = g.output()});
           },
   };
   is_short = true;

@@ -87,6 +87,25 @@ struct Alone {
   Numbers input, output;
 };
 
+/// Defines a number, or that of the part's elements.
+struct Boast {
+  static constexpr std::string_view name = "boast";
+  Define much;
+  std::uint64_t number = 0;
+
+  Status operator()(const KernelCall& call) const {
+    *much = number == 0 ? call.part.count : number;
+    return {};
+  }
+};
+
+struct ReadOnly {
+  static constexpr std::string_view name = "read";
+  Read from;
+
+  Status operator()(const KernelCall&) const { return {}; }
+};
+
 /// Its kernel says that there is more than its buffer holds.
 const Algorithm boaster = {
     .collective = Collective::Allreduce,
@@ -95,12 +114,8 @@ const Algorithm boaster = {
     .symmetric = true,
     .build =
         [](GraphBuilder& g) {
-          static constexpr Kernel boast = {"boast", [](const KernelCall& call) {
-                                             call.defines[0] = 5;
-                                             return Status();
-                                           }};
           const Value much = g.value();
-          g.kernel(boast, {.defines = {much}});
+          g.kernel(Boast{.much = much, .number = 5});
           g.copy(g.output(), GraphBuilder::counted(g.input(), much));
         },
 };
@@ -118,15 +133,10 @@ const Algorithm greedy = {
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
-          static constexpr Kernel boast = {"boast", [](const KernelCall& call) {
-                                             call.defines[0] = call.part.count;
-                                             return Status();
-                                           }};
-          static constexpr Kernel read = {"read", [](const KernelCall&) { return Status(); }};
           const Value much = g.value();
           const Region half = g.scratch(3, g.input(0, 1, 2));
-          g.kernel(boast, {.defines = {much}});
-          g.kernel(read, {.reads = {GraphBuilder::counted(half, much)}});
+          g.kernel(Boast{.much = much});
+          g.kernel(ReadOnly{.from = GraphBuilder::counted(half, much)});
         },
 };
 
@@ -160,8 +170,21 @@ TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
   EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
 }
 
-/// Refuses a part that begins with a number below 0, which its caller must not give. Else it is a copy, of which each
-/// rank shows its own to the next.
+/// Refuses a part that begins with a number below 0, which its caller must not give. Else it is a copy.
+struct Choose {
+  static constexpr std::string_view name = "choose";
+  Read from;
+  Write to;
+
+  Status operator()(const KernelCall&) const {
+    const auto first = kernels::load<std::int64_t>(from->data, std::size_t{0});
+    if (first < 0) return {Code::InvalidArgument, fmt::format("a number is {}, must be 0 or more", first)};
+    std::memcpy(to->data, from->data, from->bytes());
+    return {};
+  }
+};
+
+/// Each rank shows its own copy to the next.
 const Algorithm choosy = {
     .collective = Collective::Allreduce,
     .name = "choosy",
@@ -169,16 +192,7 @@ const Algorithm choosy = {
     .symmetric = true,
     .build =
         [](GraphBuilder& g) {
-          static constexpr Kernel choose = {
-              "choose", [](const KernelCall& call) -> Status {
-                const auto first = kernels::load<std::int64_t>(call.reads[0].data, std::size_t{0});
-                if (first < 0) {
-                  return {Code::InvalidArgument, fmt::format("a number is {}, must be 0 or more", first)};
-                }
-                std::memcpy(call.writes[0].data, call.reads[0].data, call.reads[0].bytes());
-                return {};
-              }};
-          g.kernel(choose, {.reads = {g.input()}, .writes = {g.output()}});
+          g.kernel(Choose{.from = g.input(), .to = g.output()});
           if (g.size() == 1) return;
           g.send(g.output(), g.position() + 1);
           g.receive(g.scratch(3, g.input()), g.position() - 1);

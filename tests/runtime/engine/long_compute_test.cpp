@@ -16,23 +16,25 @@ constexpr std::size_t long_count = 1 << 20;  // elements: so much data that a st
 std::atomic<bool> started{false}, may_end{false};
 
 /// A kernel that runs until the test lets it end, for ten seconds at most.
-Status linger(const KernelCall& call) {
-  started = true;
-  for (int i = 0; i < 1000 && !may_end; ++i) std::this_thread::sleep_for(10ms);
-  call.writes[0].data[0] = std::byte{1};
-  return may_end ? Status() : Status(Code::TimedOut, "nobody let it end");
-}
+struct Linger {
+  static constexpr std::string_view name = "linger";
+  Read from;
+  Write to;
+
+  Status operator()(const KernelCall&) const {
+    started = true;
+    for (int i = 0; i < 1000 && !may_end; ++i) std::this_thread::sleep_for(10ms);
+    to->data[0] = std::byte{1};
+    return may_end ? Status() : Status(Code::TimedOut, "nobody let it end");
+  }
+};
 
 const Algorithm lingering = {
     .collective = Collective::Allreduce,
     .name = "lingering",
     .summary = "a test's",
     .symmetric = true,
-    .build =
-        [](GraphBuilder& g) {
-          static constexpr Kernel kernel = {"linger", linger};
-          g.kernel(kernel, {.reads = {g.input()}, .writes = {g.output()}});
-        },
+    .build = [](GraphBuilder& g) { g.kernel(Linger{.from = g.input(), .to = g.output()}); },
 };
 
 /// Two ranks, the first of which has a long call under way, made progress by a thread of its own or of the test's.

@@ -59,6 +59,13 @@ StepId first(const std::vector<Step>& steps, StepKind kind) {
   return static_cast<StepId>(found - steps.begin());
 }
 
+struct DefineTwo {
+  static constexpr std::string_view name = "a test's";
+  Define one, other;
+
+  Status operator()(const KernelCall&) const { return {}; }
+};
+
 TEST(VerifyValues, AcceptsLengthsThatMessagesCarryAndThoseThatAreAgreed) {
   for (Rank size = 1; size <= 16; ++size) {
     for (bool second : {false, true}) {
@@ -148,9 +155,8 @@ TEST(VerifyValues, RejectsACopyToWhatIsShorterOrOfOtherElements) {
 
 TEST(VerifyValues, WhereOnlyTwoRanksKnowALengthAReceiveOfAnAgreedOneStillTakesNoOther) {
   GraphBuilder g({.collective = Collective::Alltoallv, .size = 2}, false);
-  static constexpr Kernel kernel = {"a test's", nullptr};
   const Value agreed = g.agreed();
-  g.kernel(kernel, {.defines = {agreed}});
+  g.kernel(DefineTwo{.one = agreed, .other = Value::None});
   g.receive(GraphBuilder::counted(g.buffer({.capacity = [](const PartView&) { return std::size_t{9}; }}), agreed), 1);
   g.receive(g.output(1), 1);
   g.receive(GraphBuilder::signal(), 1);
@@ -168,14 +174,13 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
     program(g);
     return std::string(g.status().message());
   };
-  static constexpr Kernel kernel = {"a test's", nullptr};
   EXPECT_EQ(said([](GraphBuilder& g) { g.send(GraphBuilder::counted(g.input(), g.value()), 1); }),
             "position 0: value 0 is read before it is defined");
   EXPECT_EQ(said([](GraphBuilder& g) { g.decide({g.value()}); }),
             "position 0: what follows a part is chosen from agreed values");
   EXPECT_EQ(said([](GraphBuilder& g) {
               const Value value = g.value();
-              g.kernel(kernel, {.defines = {value, value}});
+              g.kernel(DefineTwo{.one = value, .other = value});
             }),
             "position 0: value 0 is defined twice");
   EXPECT_EQ(said([](GraphBuilder& g) { g.receive_landed(1, {}); }),

@@ -12,79 +12,86 @@ using kernels::store;
 /// An entry is a place and a value.
 std::size_t bytes_of_entry(Dtype dtype) { return sizeof(std::uint32_t) + size_of(dtype); }
 std::size_t room_for_all(const PartView& part) { return part.count * bytes_of_entry(part.call.dtype); }
-constexpr BufferInfo entries = {.element = Dtype::U8, .capacity = room_for_all};
+constexpr BufferInfo room_of_entries = {.element = Dtype::U8, .capacity = room_for_all};
 
 /// What is large goes from the residual into entries.
-Status take(const KernelCall& call, double threshold) {
-  const Extent &residual = call.writes[0], &to = call.writes[1];
-  std::byte* next = to.data;
-  for (std::size_t i = 0; i < residual.count; ++i) {
-    if (!(std::abs(kernels::load_number(residual.dtype, residual.data, i)) >= threshold)) continue;
-    const std::size_t width = size_of(residual.dtype);
-    store(next, 0, static_cast<std::uint32_t>(i));
-    std::memcpy(next + sizeof(std::uint32_t), residual.data + i * width, width);
-    std::memset(residual.data + i * width, 0, width);
-    next += bytes_of_entry(residual.dtype);
-  }
-  call.defines[0] = static_cast<std::uint64_t>(next - to.data);
-  const std::size_t taken = call.defines[0] / bytes_of_entry(residual.dtype);
-  call.counted.selected += taken;
-  call.counted.contributed += taken;
-  const double sent = static_cast<double>(taken), all = static_cast<double>(residual.count);
-  call.counted.measures.tell(forgetful_measure::entries, sent);
-  call.counted.measures.tell(forgetful_measure::most, sent);
-  call.counted.measures.tell(forgetful_measure::magnitude, threshold);
-  if (all > 0) call.counted.measures.tell(forgetful_measure::share, sent / all);
-  return {};
-}
+struct Select {
+  static constexpr std::string_view name = "select";
+  Write residual, to;
+  Define bytes;
+  double share_of_threshold;
 
-Status select(const KernelCall& call) { return take(call, forgetful_of(call.part.call).threshold); }
-Status select_smaller(const KernelCall& call) { return take(call, forgetful_of(call.part.call).threshold / 4); }
+  Status operator()(const KernelCall& call) const {
+    const double threshold = forgetful_of(call.part.call).threshold * share_of_threshold;
+    const std::size_t width = size_of(residual->dtype);
+    std::byte* next = to->data;
+    for (std::size_t i = 0; i < residual->count; ++i) {
+      if (!(std::abs(kernels::load_number(residual->dtype, residual->data, i)) >= threshold)) continue;
+      store(next, 0, static_cast<std::uint32_t>(i));
+      std::memcpy(next + sizeof(std::uint32_t), residual->data + i * width, width);
+      std::memset(residual->data + i * width, 0, width);
+      next += bytes_of_entry(residual->dtype);
+    }
+    *bytes = static_cast<std::uint64_t>(next - to->data);
+    const std::size_t taken = *bytes / bytes_of_entry(residual->dtype);
+    call.counted.selected += taken;
+    call.counted.contributed += taken;
+    const double sent = static_cast<double>(taken), all = static_cast<double>(residual->count);
+    call.counted.measures.tell(forgetful_measure::entries, sent);
+    call.counted.measures.tell(forgetful_measure::most, sent);
+    call.counted.measures.tell(forgetful_measure::magnitude, threshold);
+    if (all > 0) call.counted.measures.tell(forgetful_measure::share, sent / all);
+    return {};
+  }
+};
 
 /// Adds the entries of all positions in one order, so that all have the same bits.
-Status add(const KernelCall& call) {
-  const Extent& sum = call.writes[0];
-  const PartView& part = call.part;
-  const std::size_t entry = bytes_of_entry(sum.dtype);
-  const double divisor = part.call.reduction == Reduction::Avg ? part.size : 1;
-  Status status;
-  kernels::with_floating_element(sum.dtype, [&]<class T>(kernels::Element<T>) {
-    for (Rank position = 0; position < part.size; ++position) {
-      const Extent& from = call.reads[static_cast<std::size_t>((part.position - position + part.size) % part.size)];
-      if (from.count % entry != 0) status = {Code::Mismatch, "entries of another size"};
-      for (const std::byte* at = from.data; at != from.data + from.count / entry * entry; at += entry) {
-        const auto place = load<std::uint32_t>(at, 0);
-        if (place >= sum.count) {
-          status = {Code::Mismatch, "an entry beyond the data"};
-          return;
-        }
-        const auto value = kernels::widen(load<T>(at + sizeof(std::uint32_t), 0));
-        store(sum.data, place,
-              kernels::narrow<T>(kernels::widen(load<T>(sum.data, place)) +
-                                 value / static_cast<kernels::WideOf<T>>(divisor)));
-      }
-      call.defines[0] += from.count / entry;
-    }
-  });
-  return status;
-}
+struct AddEntries {
+  static constexpr std::string_view name = "add entries";
+  Reads entries;  ///< by distance before the own position
+  Write sum;
+  Define came;
 
-constexpr Kernel select_kernel = {"select", select}, select_smaller_kernel = {"select smaller", select_smaller},
-                 add_kernel = {"add entries", add};
+  Status operator()(const KernelCall& call) const {
+    const PartView& part = call.part;
+    const std::size_t entry = bytes_of_entry(sum->dtype);
+    const double divisor = part.call.reduction == Reduction::Avg ? part.size : 1;
+    Status status;
+    kernels::with_floating_element(sum->dtype, [&]<class T>(kernels::Element<T>) {
+      for (Rank position = 0; position < part.size; ++position) {
+        const Extent& from = entries[static_cast<std::size_t>((part.position - position + part.size) % part.size)];
+        if (from.count % entry != 0) status = {Code::Mismatch, "entries of another size"};
+        for (const std::byte* at = from.data; at != from.data + from.count / entry * entry; at += entry) {
+          const auto place = load<std::uint32_t>(at, 0);
+          if (place >= sum->count) {
+            status = {Code::Mismatch, "an entry beyond the data"};
+            return;
+          }
+          const auto value = kernels::widen(load<T>(at + sizeof(std::uint32_t), 0));
+          store(sum->data, place,
+                kernels::narrow<T>(kernels::widen(load<T>(sum->data, place)) +
+                                   value / static_cast<kernels::WideOf<T>>(divisor)));
+        }
+        *came += from.count / entry;
+      }
+    });
+    return status;
+  }
+};
 
 void build(GraphBuilder& g) {
   const bool second = g.parameters<ForgetfulForm>().smaller;
-  const Region residual = g.buffer({.role = Role::State, .name = residual_array}), room = g.buffer(entries);
+  const Region residual = g.buffer({.role = Role::State, .name = residual_array}), room = g.buffer(room_of_entries);
   if (!second) g.reduce(residual, g.input());
   const Value length = g.value(), came = g.agreed();
-  g.kernel(second ? select_smaller_kernel : select_kernel, {.writes = {residual, room}, .defines = {length}});
+  g.kernel(Select{.residual = residual, .to = room, .bytes = length, .share_of_threshold = second ? 0.25 : 1});
   std::vector<Region> all = {GraphBuilder::counted(room, length)};
   for (Rank distance = 1; distance < g.size(); ++distance) {
     g.send(all.front(), g.position() + distance);
-    all.push_back(g.receive_landed(g.position() - distance, entries));
+    all.push_back(g.receive_landed(g.position() - distance, room_of_entries));
   }
   if (!second) g.clear(g.output());
-  g.kernel(add_kernel, {.reads = all, .writes = {g.output()}, .defines = {came}});
+  g.kernel(AddEntries{.entries = all, .sum = g.output(), .came = came});
   g.decide({came});
 }
 

@@ -12,30 +12,33 @@ extern const Algorithm allreduce_ring;
 namespace {
 
 /// To the nearest element of the other type.
-Status convert(const KernelCall& call) {
-  const Extent &from = call.reads[0], &to = call.writes[0];
-  kernels::with_floating_element(from.dtype, [&]<class From>(kernels::Element<From>) {
-    kernels::with_floating_element(to.dtype, [&]<class To>(kernels::Element<To>) {
-      using Wide = kernels::WideOf<To>;
-      for (std::size_t i = 0; i < to.count; ++i) {
-        const auto value = kernels::widen(kernels::load<From>(from.data, i));
-        kernels::store(to.data, i, kernels::narrow<To>(static_cast<Wide>(value)));
-      }
-    });
-  });
-  return {};
-}
+struct Convert {
+  static constexpr std::string_view name = "convert";
+  Read from;
+  Write to;
 
-constexpr Kernel convert_kernel = {"convert", convert};
+  Status operator()(const KernelCall&) const {
+    kernels::with_floating_element(from->dtype, [&]<class From>(kernels::Element<From>) {
+      kernels::with_floating_element(to->dtype, [&]<class To>(kernels::Element<To>) {
+        using Wide = kernels::WideOf<To>;
+        for (std::size_t i = 0; i < to->count; ++i) {
+          const auto value = kernels::widen(kernels::load<From>(from->data, i));
+          kernels::store(to->data, i, kernels::narrow<To>(static_cast<Wide>(value)));
+        }
+      });
+    });
+    return {};
+  }
+};
 
 /// A ring over a copy of f16.
 void build(GraphBuilder& g) {
   const Region input = g.input(), output = g.output(), halves = g.buffer({.element = Dtype::F16});
-  g.kernel(convert_kernel, {.reads = {input}, .writes = {halves}});
+  g.kernel(Convert{.from = input, .to = halves});
   g.replace(Buffer::Input, halves.buffer);
   g.replace(Buffer::Output, halves.buffer);
   ring_allreduce(g);
-  g.kernel(convert_kernel, {.reads = {halves}, .writes = {output}});
+  g.kernel(Convert{.from = halves, .to = output});
 }
 
 constexpr Algorithm frugal_ring = {

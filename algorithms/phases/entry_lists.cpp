@@ -1,0 +1,49 @@
+#include "algorithms/phases/entry_lists.hpp"
+
+namespace lacuna::sparse {
+namespace {
+
+Extent memory_of(const void* data, std::size_t count, Dtype dtype) {
+  return {static_cast<std::byte*>(const_cast<void*>(data)), count, dtype};  // what is brought is only read
+}
+
+Extent places_brought(const PartView& part) {
+  return memory_of(part.call.input_entries.places, part.call.input_entries.count, Dtype::I32);
+}
+
+Extent values_brought(const PartView& part) {
+  if (!part.call.input_entries.places) return memory_of(nullptr, 0, part.call.dtype);
+  return memory_of(part.call.input, part.call.input_entries.count, part.call.dtype);
+}
+
+Extent places_of_result(const PartView& part) {
+  return memory_of(part.call.output_entries.places, part.call.output_entries.room, Dtype::I32);
+}
+
+Extent values_of_result(const PartView& part) {
+  return memory_of(part.call.output, part.call.output_entries.room, part.call.dtype);
+}
+
+Extent count_of_result(const PartView& part) {
+  static_assert(sizeof(*part.call.output_entries.count) == sizeof(std::int64_t));
+  return memory_of(part.call.output_entries.count, 1, Dtype::I64);
+}
+
+}  // namespace
+
+ReadInputEntries input_entries(GraphBuilder& g) {
+  return {.places = g.buffer(
+              {.role = Role::Caller, .element = Dtype::I32, .locate = places_brought, .name = "places of input"}),
+          .values = g.buffer({.role = Role::Caller, .locate = values_brought, .name = "values of input"})};
+}
+
+OutputList output_list(GraphBuilder& g) {
+  g.locate(Buffer::Output, values_of_result);
+  return {.places = g.buffer(
+              {.role = Role::Caller, .element = Dtype::I32, .locate = places_of_result, .name = "places of output"}),
+          .values = GraphBuilder::all_of(Buffer::Output),
+          .count = g.buffer(
+              {.role = Role::Caller, .element = Dtype::I64, .locate = count_of_result, .name = "count of output"})};
+}
+
+}  // namespace lacuna::sparse

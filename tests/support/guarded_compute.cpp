@@ -1,0 +1,161 @@
+#include "tests/support/guarded_compute.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace lacuna::test {
+namespace {
+
+constexpr std::size_t alignment = 64;  // of a copy, up to which it lies as the original does
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+/// Pages between two that nobody may touch.
+class Pages {
+ public:
+  explicit Pages(std::size_t bytes) {
+    const std::size_t page = page_bytes();
+    inner_bytes_ = (bytes + page - 1) / page * page;
+    all_bytes_ = inner_bytes_ + 2 * page;
+    void* all = ::mmap(nullptr, all_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) throw std::bad_alloc();
+    all_ = static_cast<std::byte*>(all);
+    allow(PROT_READ | PROT_WRITE);
+  }
+  ~Pages() {
+    if (all_) ::munmap(all_, all_bytes_);
+  }
+  Pages(Pages&& other) noexcept
+      : all_(std::exchange(other.all_, nullptr)), all_bytes_(other.all_bytes_), inner_bytes_(other.inner_bytes_) {}
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  Pages& operator=(Pages&&) = delete;
+
+  void allow(int access) {
+    if (::mprotect(inner(), inner_bytes_, access) != 0) throw std::runtime_error("mprotect");
+  }
+  std::byte* inner() const { return all_ + page_bytes(); }
+  std::byte* end() const { return inner() + inner_bytes_; }
+
+ private:
+  std::byte* all_ = nullptr;
+  std::size_t all_bytes_ = 0, inner_bytes_ = 0;
+};
+
+/// Bytes [begin, end) that a step declares, and their copy.
+struct Declared {
+  std::byte *begin, *end;
+  bool written;
+  std::byte* copy = nullptr;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
+};
+
+/// The memory that a step declares. Regions that share bytes are one, and so are those of one kind that touch.
+std::vector<Declared> declared_by(const runtime::Work& work) {
+  std::vector<Declared> all;
+  for (const Extent& extent : work.reads) all.push_back({extent.data, extent.data + extent.bytes(), false});
+  for (const Extent& extent : work.writes) all.push_back({extent.data, extent.data + extent.bytes(), true});
+  std::erase_if(all, [](const Declared& one) { return one.begin == one.end; });
+  std::sort(all.begin(), all.end(), [](const Declared& a, const Declared& b) { return a.begin < b.begin; });
+  std::vector<Declared> joined;
+  for (const Declared& one : all) {
+    Declared* last = joined.empty() ? nullptr : &joined.back();
+    if (last && (one.begin < last->end || (one.begin == last->end && one.written == last->written))) {
+      last->end = std::max(last->end, one.end);
+      last->written = last->written || one.written;
+    } else {
+      joined.push_back(one);
+    }
+  }
+  return joined;
+}
+
+/// Puts the copy as far to the end of its pages as the alignment of the original lets it.
+std::byte* place_in(const Pages& pages, const Declared& one) {
+  const auto of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % alignment; };
+  std::byte* copy = pages.end() - one.bytes();
+  while (of(copy) != of(one.begin)) --copy;
+  return copy;
+}
+
+void move_to_copies(std::vector<Extent>& extents, const std::vector<Declared>& all) {
+  for (Extent& extent : extents) {
+    if (extent.bytes() == 0) continue;
+    for (const Declared& one : all) {
+      if (extent.data >= one.begin && extent.data < one.end) {
+        extent.data = one.copy + (extent.data - one.begin);
+        break;
+      }
+    }
+  }
+}
+
+class GuardedCompute final : public runtime::Compute {
+ public:
+  bool takes(std::size_t) const override { return true; }
+  Started start(runtime::Work& work) override {
+    const std::vector<Extent> reads = work.reads, writes = work.writes;
+    std::vector<Declared> all = declared_by(work);
+    std::vector<Pages> copies;
+    for (Declared& one : all) {
+      Pages& pages = copies.emplace_back(one.bytes() + alignment);
+      one.copy = place_in(pages, one);
+      std::memcpy(one.copy, one.begin, one.bytes());
+      if (!one.written) pages.allow(PROT_READ);
+    }
+    move_to_copies(work.reads, all);
+    move_to_copies(work.writes, all);
+    carry_out_trapped(work);
+    for (const Declared& one : all) {
+      if (one.written) std::memcpy(one.begin, one.copy, one.bytes());
+    }
+    work.reads = reads;
+    work.writes = writes;
+    return Started::Done;
+  }
+  runtime::Work* ended() override { return nullptr; }
+  bool wants_turn() const override { return false; }
+  bool advance() override { return false; }
+
+ private:
+  /// A kernel gets a call whose pointers lead to memory that nobody may touch.
+  void carry_out_trapped(runtime::Work& work) {
+    if (!work.part) return carry_out(work);
+    const PartView part = *work.part;
+    Call call = part.call;
+    const auto trap = [&](auto& pointer) {
+      using Pointer = std::remove_reference_t<decltype(pointer)>;
+      if (pointer) pointer = reinterpret_cast<Pointer>(trap_.inner());
+    };
+    trap(call.input);
+    trap(call.output);
+    trap(call.input_entries.places);
+    trap(call.output_entries.places);
+    trap(call.output_entries.count);
+    work.part.emplace(PartView{.call = call,
+                               .plan = part.plan,
+                               .part = part.part,
+                               .size = part.size,
+                               .position = part.position,
+                               .count = part.count,
+                               .state_run = part.state_run,
+                               .run = part.run});
+    trap_.allow(PROT_NONE);
+    carry_out(work);
+    work.part.emplace(part);
+  }
+
+  Pages trap_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<runtime::Compute> guarded_compute() { return std::make_unique<GuardedCompute>(); }
+
+}  // namespace lacuna::test
