@@ -25,6 +25,7 @@ inline GridRounds rows_first(int rounds, Rank columns) {
 inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds left_out = {}) {
   const Line row = grid.line(g.position(), 1), column = grid.line(g.position(), 0);
   const Rank c = row.size(), r = column.size(), first = row.own * r;
+  left_out = {rounds_left_out(g, left_out.in_rows, c - 1), rounds_left_out(g, left_out.in_columns, r - 1)};
   const auto in_row = [&](Rank i) { return g.output(i, i + 1, c); };
   const auto in_column = [&](Rank i) { return g.output(first + i, first + i + 1, c * r); };
   const auto so_far = [&](Rank i) { return c > 1 ? in_column(i) : g.input(i, i + 1, r); };

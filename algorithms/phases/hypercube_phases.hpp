@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
 
@@ -37,7 +38,8 @@ inline void be_served(GraphBuilder& g, const Topology& cube, Rank block) {
 /// 4.5.
 inline void halving_doubling_allreduce(GraphBuilder& g, int skip = 0) {
   const Topology cube = largest_hypercube(g);
-  const Rank me = g.position(), core = cube.size(), block = core >> skip;
+  const Rank me = g.position(), core = cube.size();
+  const Rank block = core >> rounds_left_out(g, skip, std::countr_zero(static_cast<unsigned>(core)));
   if (me >= core) return be_served(g, cube, block);
   const auto outside = partner_outside(g, cube);
   Rank begin = me & -block, end = begin + block;  // the pieces that this position still sums up

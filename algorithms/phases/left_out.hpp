@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/graph/builder.hpp"
 #include "runtime/values/parameters.hpp"
 
 namespace lacuna {
@@ -21,5 +22,8 @@ inline constexpr Parameter left_out_parameters[] = {
 };
 template <>
 inline constexpr std::span<const Parameter> declared_parameters<LeftOut>{left_out_parameters};
+
+/// Returns how many of `all` rounds a phase leaves out. If these are more than all, the program has no such form.
+int rounds_left_out(GraphBuilder& g, int rounds, int all);
 
 }  // namespace lacuna

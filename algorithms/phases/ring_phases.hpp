@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
@@ -18,8 +16,9 @@ namespace lacuna {
 template <class Input, class Partial>
 void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
   const Rank n = line.size(), me = line.own;
-  for (Rank s = 0; s < std::min(skip, n - 1); ++s) g.leave_out(input(line.wrap(me - 1 - s)));
-  if (skip >= n - 1) g.copy(partial(n - 2, me), input(me));
+  skip = rounds_left_out(g, skip, n - 1);
+  for (Rank s = 0; s < skip; ++s) g.leave_out(input(line.wrap(me - 1 - s)));
+  if (skip == n - 1) g.copy(partial(n - 2, me), input(me));
   for (Rank s = skip; s < n - 1; ++s) {
     const Rank sent = line.wrap(me - 1 - s), arriving = line.wrap(me - 2 - s);
     g.send(s == skip ? input(sent) : partial(s - 1, sent), line.at(me + 1));
@@ -32,11 +31,12 @@ void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial
 template <class Output>
 void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip = 0) {
   const Rank n = line.size(), me = line.own;
+  skip = rounds_left_out(g, skip, n - 1);
   for (Rank s = 0; s < n - 1 - skip; ++s) {
     g.send(output(line.wrap(me - s)), line.at(me + 1));
     g.receive(output(line.wrap(me - 1 - s)), line.at(me - 1));
   }
-  for (Rank i = 1; i <= std::min(skip, n - 1); ++i) {
+  for (Rank i = 1; i <= skip; ++i) {
     g.lacks(output(line.wrap(me + i)));
     if (!g.parameters<LeftOut>().keep) g.clear(output(line.wrap(me + i)));
   }

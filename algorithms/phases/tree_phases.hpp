@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
 
@@ -52,9 +53,20 @@ inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, 
   tree_broadcast(g, tree, output);
 }
 
+/// How many levels lie below the root in both trees of a double tree.
+inline int levels_of_double_tree(Rank size) {
+  const auto height = [](const Topology& tree) {
+    const std::vector<int> heights = tree.heights();
+    return *std::max_element(heights.begin(), heights.end());
+  };
+  const auto trees = Topology::double_binary_tree(size);
+  return std::min(height(trees[0]), height(trees[1]));
+}
+
 /// Two trees, of which each position is a leaf in one at least, carry half of the data each.
 inline void double_tree_allreduce(GraphBuilder& g, int skip = 0) {
   const auto trees = Topology::double_binary_tree(g.size());
+  skip = rounds_left_out(g, skip, levels_of_double_tree(g.size()));
   for (Rank half = 0; half < 2; ++half) {
     const Topology& tree = trees[static_cast<std::size_t>(half)];
     tree_allreduce(g, tree, g.input(half, half + 1, 2), g.output(half, half + 1, 2), skip);

@@ -17,11 +17,6 @@ namespace {
 int rounds_around(const Hosts& hosts) { return hosts.size() - 1; }
 double share_around(const Hosts& hosts, int steps) { return static_cast<double>(steps) / hosts.size(); }
 
-int height(const Topology& tree) {
-  const std::vector<int> heights = tree.heights();
-  return *std::max_element(heights.begin(), heights.end());
-}
-
 struct Sides {
   int rows, columns;
 };
@@ -60,11 +55,7 @@ constexpr Skipping halving_doubling = {
 constexpr Skipping double_tree = {
     .algorithm = {&allreduce_double_tree, "skip_double_tree",
                   "the lowest S levels of both trees left out: about 1 rank in 2^S contributes"},
-    .most =
-        [](const Hosts& hosts) {
-          const auto trees = Topology::double_binary_tree(hosts.size());
-          return std::min(height(trees[0]), height(trees[1]));
-        },
+    .most = [](const Hosts& hosts) { return levels_of_double_tree(hosts.size()); },
     .left_out =
         [](const Hosts& hosts, int steps) {
           const auto trees = Topology::double_binary_tree(hosts.size());

@@ -119,6 +119,17 @@ TEST(Command, GraphDrawsTheFormThatParametersAskFor) {
   EXPECT_EQ(count(balances, "kernel   join shares"), 1u) << balances;
 }
 
+TEST(Command, GraphRefusesMoreRoundsThanAProgramHas) {
+  for (const MethodAlgorithm& one : skip_method.algorithms) {
+    for (const char* rounds : {"4", "100", "2147483647"}) {
+      const Outcome graph = lacuna({"graph", std::string(to_string(one.algorithm->collective)), "-a",
+                                    std::string(one.algorithm->name), "--set", fmt::format("rounds={}", rounds)});
+      EXPECT_EQ(graph.exit_code, 1) << one.name;
+      EXPECT_EQ(count(graph.output, "to leave out, must be 0 .. "), 1u) << one.name << ": " << graph.output;
+    }
+  }
+}
+
 TEST(Command, GraphRefusesOrDrawsWhateverParametersAProgramIsGiven) {
   for (const Algorithm* algorithm : all_algorithms()) {
     if (!algorithm->parameters) continue;
