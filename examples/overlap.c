@@ -25,6 +25,11 @@ int main(void) {
   buffer.data = gradient;
   buffer.count = elements;
   buffer.dtype = LACUNA_F32;
+  lacuna_call call = LACUNA_CALL_INIT;
+  call.collective = LACUNA_ALLREDUCE;
+  call.reduction = LACUNA_AVG;
+  call.input = &buffer;
+  call.output = &buffer; /* in place */
   lacuna_sampler sampler = {1, 0, 0};
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.sampler = &sampler;
@@ -35,9 +40,7 @@ int main(void) {
   }
 
   lacuna_request* request = NULL;
-  if (lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_AVG, &options, &request) != LACUNA_OK) {
-    return failed("allreduce");
-  }
+  if (lacuna_execute(communicator, &call, &options, &request) != LACUNA_OK) return failed("allreduce");
   double work = 0;
   for (int round = 0; round < 100; ++round) {
     for (int i = 1; i < 10000; ++i) work += 1.0 / i;
@@ -48,10 +51,16 @@ int main(void) {
   lacuna_request_free(request);
   lacuna_method_free(method);
 
+  /* Without options and requests a call is one line. */
+  double all_work = 0;
+  if (lacuna_allreduce(communicator, &work, &all_work, 1, LACUNA_F64, LACUNA_SUM) != LACUNA_OK) {
+    return failed("the sum of the work");
+  }
+
   lacuna_counters counters = LACUNA_COUNTERS_INIT;
   lacuna_get_counters(communicator, &counters);
-  printf("rank %d of %d: average %g, %llu bytes sent, %g worked meanwhile\n", (int)lacuna_rank(communicator),
-         (int)lacuna_size(communicator), gradient[0], (unsigned long long)counters.payload_sent, work);
+  printf("rank %d of %d: average %g, %llu bytes sent, %g worked meanwhile by all\n", (int)lacuna_rank(communicator),
+         (int)lacuna_size(communicator), gradient[0], (unsigned long long)counters.payload_sent, all_work);
   free(gradient);
   lacuna_communicator_free(communicator);
   return EXIT_SUCCESS;

@@ -7,15 +7,7 @@ using lacuna::Status;
 
 namespace {
 
-/// What the caller of a collective gives; one without root or reduction ignores it.
-struct Arguments {
-  const lacuna_buffer* input = nullptr;
-  const lacuna_buffer* output = nullptr;
-  lacuna_reduction reduction = LACUNA_SUM;
-  int32_t root = 0;
-  const lacuna_blocks* input_blocks = nullptr;
-  const lacuna_blocks* output_blocks = nullptr;
-};
+constexpr auto last_collective = static_cast<std::int32_t>(lacuna::collective_traits.size()) - 1;
 
 Status read_blocks(const lacuna_blocks* given, std::size_t ranks, lacuna::Blocks& blocks) {
   lacuna_blocks value = LACUNA_BLOCKS_INIT;
@@ -29,7 +21,7 @@ Status read_blocks(const lacuna_blocks* given, std::size_t ranks, lacuna::Blocks
 }
 
 /// The tables of the buffers that this rank has.
-Status read_tables(const lacuna::Communicator& communicator, const Arguments& given, lacuna::Call& call) {
+Status read_tables(const lacuna::Communicator& communicator, const lacuna_call& given, lacuna::Call& call) {
   const lacuna::CollectiveTraits& traits = lacuna::traits_of(call.collective);
   if (!lacuna::has_tables(call.collective)) return {};
   const auto ranks = static_cast<std::size_t>(communicator.size());
@@ -42,7 +34,7 @@ Status read_tables(const lacuna::Communicator& communicator, const Arguments& gi
 }
 
 /// Fills a call from its buffers; one that this rank does not have may be null.
-Status read_buffers(const lacuna::Communicator& communicator, const Arguments& given, lacuna::TypedCall& typed) {
+Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call& given, lacuna::TypedCall& typed) {
   lacuna::Call& call = typed.call;
   const bool reads = lacuna::reads_input(call.collective, communicator.rank(), call.root);
   const bool writes = lacuna::writes_output(call.collective, communicator.rank(), call.root);
@@ -63,16 +55,95 @@ Status read_buffers(const lacuna::Communicator& communicator, const Arguments& g
   return {};
 }
 
-/// Every collective: with a request it is started or prepared, without one it is carried out.
-lacuna_status collective(lacuna_communicator* communicator, Collective what, const Arguments& given,
-                         const lacuna_options* options, lacuna_request** request) {
+/// Fills a call from its description.
+Status read_call(const lacuna::Communicator& communicator, const lacuna_call* given, lacuna::TypedCall& typed) {
+  lacuna_call value = LACUNA_CALL_INIT;
+  if (!given) return null_argument("call");
+  if (Status valid = read(given, value); !valid) return valid;
+  if (Status valid = check_range("collective", value.collective, last_collective); !valid) return valid;
+  lacuna::Call& call = typed.call;
+  call.collective = static_cast<Collective>(value.collective);
+  if (lacuna::traits_of(call.collective).reduces) {
+    if (Status valid = check_range("reduction", value.reduction, LACUNA_PROD); !valid) return valid;
+    call.reduction = static_cast<lacuna::Reduction>(value.reduction);
+  }
+  if (lacuna::has_root(call.collective)) call.root = value.root;
+  return read_buffers(communicator, value, typed);
+}
+
+/// The blocks of one buffer, as the functions of one line take them.
+struct Division {
+  const size_t* counts = nullptr;
+  const size_t* offsets = nullptr;
+};
+
+/// What the functions of one line take. A collective without one of these leaves it as it is.
+struct Line {
+  const void* input = nullptr;
+  void* output = nullptr;
+  size_t count = 0;
+  lacuna_dtype dtype = LACUNA_F32;
+  lacuna_reduction reduction = LACUNA_SUM;
+  int32_t root = 0;
+  Division input_blocks{}, output_blocks{};
+};
+
+/// Reads the division of the buffer that has blocks, if this rank has that buffer.
+Status read_division(bool has_buffer, lacuna::Holds holds, const Division& given, std::size_t ranks,
+                     lacuna::Blocks& blocks) {
+  if (!has_buffer || holds != lacuna::Holds::Blocks) return {};
+  if (!given.counts) return null_argument("counts");
+  blocks.counts = {given.counts, ranks};
+  if (given.offsets) blocks.offsets = {given.offsets, ranks};
+  return {};
+}
+
+Status read_divisions(const lacuna::Communicator& communicator, const Line& line, lacuna::Call& call) {
+  const lacuna::CollectiveTraits& traits = lacuna::traits_of(call.collective);
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const bool reads = lacuna::reads_input(call.collective, communicator.rank(), call.root);
+  const bool writes = lacuna::writes_output(call.collective, communicator.rank(), call.root);
+  if (Status valid = read_division(reads, traits.input, line.input_blocks, ranks, call.input_blocks); !valid) {
+    return valid;
+  }
+  if (Status valid = read_division(writes, traits.output, line.output_blocks, ranks, call.output_blocks); !valid) {
+    return valid;
+  }
+  if (traits.lengths != lacuna::Lengths::Agreed) return {};
+  const lacuna::Blocks& agreed = traits.input == lacuna::Holds::Blocks ? call.input_blocks : call.output_blocks;
+  call.count = agreed.counts[static_cast<std::size_t>(communicator.rank())];
+  return {};
+}
+
+/// Carries out a collective that is given in one line.
+lacuna_status carry_out(lacuna_communicator* communicator, Collective collective, const Line& line) {
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");
-    lacuna::TypedCall typed{.call = {.collective = what, .root = given.root}};
-    if (Status valid = check_range("reduction", given.reduction, LACUNA_PROD); !valid) return valid;
-    typed.call.reduction = static_cast<lacuna::Reduction>(given.reduction);
+    if (Status valid = check_range("dtype", line.dtype, LACUNA_U8); !valid) return valid;
+    if (Status valid = check_range("reduction", line.reduction, LACUNA_PROD); !valid) return valid;
+    lacuna::Call call{.collective = collective,
+                      .input = line.input,
+                      .output = line.output,
+                      .count = line.count,
+                      .dtype = static_cast<lacuna::Dtype>(line.dtype),
+                      .reduction = static_cast<lacuna::Reduction>(line.reduction),
+                      .root = line.root};
+    if (lacuna::has_tables(collective)) {
+      if (Status valid = read_divisions(communicator->communicator, line, call); !valid) return valid;
+    }
+    return communicator->communicator.call(call);
+  });
+}
+
+}  // namespace
+
+lacuna_status lacuna_execute(lacuna_communicator* communicator, const lacuna_call* call, const lacuna_options* options,
+                             lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::TypedCall typed;
     if (Status valid = read_options(options, typed.call.options); !valid) return valid;
-    if (Status valid = read_buffers(communicator->communicator, given, typed); !valid) return valid;
+    if (Status valid = read_call(communicator->communicator, call, typed); !valid) return valid;
     const bool prepare = prepares(options);
     if (prepare && !request) return null_argument("request");
     lacuna::Communicator& ranks = communicator->communicator;
@@ -84,98 +155,89 @@ lacuna_status collective(lacuna_communicator* communicator, Collective what, con
   });
 }
 
-}  // namespace
-
-lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
-                               const lacuna_buffer* output, lacuna_reduction reduction, const lacuna_options* options,
-                               lacuna_request** request) {
-  return collective(communicator, Collective::Allreduce, {input, output, reduction}, options, request);
+lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                               lacuna_dtype dtype, lacuna_reduction reduction) {
+  return carry_out(communicator, Collective::Allreduce, {input, output, count, dtype, reduction});
 }
 
-lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                    const lacuna_buffer* output, lacuna_reduction reduction,
-                                    const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::ReduceScatter, {input, output, reduction}, options, request);
+lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                                    lacuna_dtype dtype, lacuna_reduction reduction) {
+  return carry_out(communicator, Collective::ReduceScatter, {input, output, count, dtype, reduction});
 }
 
-lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
-                               const lacuna_buffer* output, const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Allgather, {input, output}, options, request);
+lacuna_status lacuna_allgather(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                               lacuna_dtype dtype) {
+  return carry_out(communicator, Collective::Allgather, {input, output, count, dtype});
 }
 
-lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
-                               const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Broadcast, {data, data, LACUNA_SUM, root}, options, request);
+lacuna_status lacuna_broadcast(lacuna_communicator* communicator, void* data, size_t count, lacuna_dtype dtype,
+                               int32_t root) {
+  return carry_out(communicator, Collective::Broadcast, {data, data, count, dtype, LACUNA_SUM, root});
 }
 
-lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
-                            lacuna_reduction reduction, int32_t root, const lacuna_options* options,
-                            lacuna_request** request) {
-  return collective(communicator, Collective::Reduce, {input, output, reduction, root}, options, request);
+lacuna_status lacuna_reduce(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                            lacuna_dtype dtype, lacuna_reduction reduction, int32_t root) {
+  return carry_out(communicator, Collective::Reduce, {input, output, count, dtype, reduction, root});
 }
 
-lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
-                            int32_t root, const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Gather, {input, output, LACUNA_SUM, root}, options, request);
+lacuna_status lacuna_gather(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                            lacuna_dtype dtype, int32_t root) {
+  return carry_out(communicator, Collective::Gather, {input, output, count, dtype, LACUNA_SUM, root});
 }
 
-lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
-                             int32_t root, const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Scatter, {input, output, LACUNA_SUM, root}, options, request);
+lacuna_status lacuna_scatter(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                             lacuna_dtype dtype, int32_t root) {
+  return carry_out(communicator, Collective::Scatter, {input, output, count, dtype, LACUNA_SUM, root});
 }
 
-lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
-                              const lacuna_buffer* output, const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Alltoall, {input, output}, options, request);
+lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                              lacuna_dtype dtype) {
+  return carry_out(communicator, Collective::Alltoall, {input, output, count, dtype});
 }
 
-lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
-                          lacuna_reduction reduction, const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Scan, {input, output, reduction}, options, request);
+lacuna_status lacuna_scan(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                          lacuna_dtype dtype, lacuna_reduction reduction) {
+  return carry_out(communicator, Collective::Scan, {input, output, count, dtype, reduction});
 }
 
-lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                    const lacuna_buffer* output, lacuna_reduction reduction,
-                                    const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::ExclusiveScan, {input, output, reduction}, options, request);
+lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const void* input, void* output, size_t count,
+                                    lacuna_dtype dtype, lacuna_reduction reduction) {
+  return carry_out(communicator, Collective::ExclusiveScan, {input, output, count, dtype, reduction});
 }
 
-lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                     const lacuna_blocks* blocks, const lacuna_buffer* output,
-                                     lacuna_reduction reduction, const lacuna_options* options,
-                                     lacuna_request** request) {
-  return collective(communicator, Collective::ReduceScatterv, {input, output, reduction, 0, blocks}, options, request);
+lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const void* input, const size_t* counts,
+                                     const size_t* offsets, void* output, lacuna_dtype dtype,
+                                     lacuna_reduction reduction) {
+  return carry_out(communicator, Collective::ReduceScatterv,
+                   {input, output, 0, dtype, reduction, 0, {counts, offsets}});
 }
 
-lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                const lacuna_buffer* output, const lacuna_blocks* blocks, const lacuna_options* options,
-                                lacuna_request** request) {
-  return collective(communicator, Collective::Allgatherv, {input, output, LACUNA_SUM, 0, nullptr, blocks}, options,
-                    request);
+lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const void* input, void* output,
+                                const size_t* counts, const size_t* offsets, lacuna_dtype dtype) {
+  return carry_out(communicator, Collective::Allgatherv,
+                   {input, output, 0, dtype, LACUNA_SUM, 0, {}, {counts, offsets}});
 }
 
-lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input, const lacuna_buffer* output,
-                             const lacuna_blocks* blocks, int32_t root, const lacuna_options* options,
-                             lacuna_request** request) {
-  return collective(communicator, Collective::Gatherv, {input, output, LACUNA_SUM, root, nullptr, blocks}, options,
-                    request);
+lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const void* input, size_t count, void* output,
+                             const size_t* counts, const size_t* offsets, lacuna_dtype dtype, int32_t root) {
+  return carry_out(communicator, Collective::Gatherv,
+                   {input, output, count, dtype, LACUNA_SUM, root, {}, {counts, offsets}});
 }
 
-lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                              const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
-                              const lacuna_options* options, lacuna_request** request) {
-  return collective(communicator, Collective::Scatterv, {input, output, LACUNA_SUM, root, blocks}, options, request);
+lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const void* input, const size_t* counts,
+                              const size_t* offsets, void* output, size_t count, lacuna_dtype dtype, int32_t root) {
+  return carry_out(communicator, Collective::Scatterv,
+                   {input, output, count, dtype, LACUNA_SUM, root, {counts, offsets}});
 }
 
-lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                               const lacuna_blocks* input_blocks, const lacuna_buffer* output,
-                               const lacuna_blocks* output_blocks, const lacuna_options* options,
-                               lacuna_request** request) {
-  return collective(communicator, Collective::Alltoallv, {input, output, LACUNA_SUM, 0, input_blocks, output_blocks},
-                    options, request);
+lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const void* input, const size_t* input_counts,
+                               const size_t* input_offsets, void* output, const size_t* output_counts,
+                               const size_t* output_offsets, lacuna_dtype dtype) {
+  return carry_out(
+      communicator, Collective::Alltoallv,
+      {input, output, 0, dtype, LACUNA_SUM, 0, {input_counts, input_offsets}, {output_counts, output_offsets}});
 }
 
-lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
-                             lacuna_request** request) {
-  return collective(communicator, Collective::Barrier, {}, options, request);
+lacuna_status lacuna_barrier(lacuna_communicator* communicator) {
+  return carry_out(communicator, Collective::Barrier, {});
 }

@@ -23,16 +23,14 @@
  * | lacuna_communicator | several, in any function; they start its collectives in one order, equal on all ranks |
  * | lacuna_request | one at a time; several may use different requests |
  * | completions | several; each completion goes to one of them |
- * | lacuna_world_options, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads them |
- * | lacuna_counters and other results | the thread whose call fills them |
- * | lacuna_method | several |
- * | lacuna_state | one call at a time: a call changes it from its start to its end |
- * | lacuna_sampler | one call at a time: a random call changes it when it starts |
- * | memory of buffers, `received` of lacuna_blocks | only the call, see lacuna_reclaimed(); all may read the input |
- * | lacuna_last_error() | each thread has its own |
- * | log callback | any thread sets it; it runs on any thread, also lacuna's own, and on several at a time |
- * | lacuna_version(), lacuna_status_text() | several |
- * | the _free functions | one, once, when no other is in a call with this handle; several may free different handles |
+ * | lacuna_world_options, lacuna_call, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads
+ * them | | lacuna_counters and other results | the thread whose call fills them | | lacuna_method | several | |
+ * lacuna_state | one call at a time: a call changes it from its start to its end | | lacuna_sampler | one call at a
+ * time: a random call changes it when it starts | | memory of buffers, `received` of lacuna_blocks | only the call, see
+ * lacuna_reclaimed(); all may read the input | | lacuna_last_error() | each thread has its own | | log callback | any
+ * thread sets it; it runs on any thread, also lacuna's own, and on several at a time | | lacuna_version(),
+ * lacuna_status_text() | several | | the _free functions | one, once, when no other is in a call with this handle;
+ * several may free different handles |
  *
  * All handles belong to the process that joined. In a child that it makes by fork(), calls with them fail with
  * LACUNA_INVALID_ARGUMENT. Whatever the child frees, or leaves to exit(), changes nothing for the parent.
@@ -89,6 +87,26 @@ typedef enum lacuna_reduction {
   LACUNA_MAX = 3, /**< the largest */
   LACUNA_PROD = 4 /**< their product */
 } lacuna_reduction;
+
+/** What the ranks do together. lacuna_list_collectives() says what each of them needs. */
+typedef enum lacuna_collective {
+  LACUNA_ALLREDUCE = 0,        /**< output = reduction of all inputs, with equal bits on all ranks */
+  LACUNA_REDUCE_SCATTER = 1,   /**< output = block `rank` of the reduction of all inputs */
+  LACUNA_ALLGATHER = 2,        /**< output = all inputs in the order of ranks */
+  LACUNA_BROADCAST = 3,        /**< output = the root's input */
+  LACUNA_BARRIER = 4,          /**< it ends after all ranks have called it, and has no buffers */
+  LACUNA_REDUCE = 5,           /**< the root's output = reduction of all inputs */
+  LACUNA_GATHER = 6,           /**< the root's output = all inputs in the order of ranks */
+  LACUNA_SCATTER = 7,          /**< output = block `rank` of the root's input */
+  LACUNA_ALLTOALL = 8,         /**< block i of output = block `rank` of rank i's input */
+  LACUNA_SCAN = 9,             /**< output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused */
+  LACUNA_EXCLUSIVE_SCAN = 10,  /**< the same of ranks 0 .. rank-1; rank 0's output stays as it is */
+  LACUNA_REDUCE_SCATTERV = 11, /**< reduce_scatter with blocks of different lengths, equal on all ranks */
+  LACUNA_ALLGATHERV = 12,      /**< allgather with blocks of different lengths, equal on all ranks */
+  LACUNA_GATHERV = 13,         /**< gather with blocks of different lengths; only the root gives them */
+  LACUNA_SCATTERV = 14,        /**< scatter with blocks of different lengths; only the root gives them */
+  LACUNA_ALLTOALLV = 15        /**< alltoall with blocks of different lengths */
+} lacuna_collective;
 
 /** Where a buffer lies. Only host memory is served today; the others are refused with LACUNA_UNSUPPORTED. */
 typedef enum lacuna_memory_kind {
@@ -187,6 +205,25 @@ typedef struct lacuna_blocks {
 /** No tables. At least counts must be set. */
 #define LACUNA_BLOCKS_INIT \
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
+
+/**
+ * One call of a collective, for lacuna_execute(). What a rank or a collective does not have is not looked at and may be
+ * null: buffers and blocks that only the root has, the reduction of a collective that does not reduce, the root of one
+ * without a root.
+ */
+typedef struct lacuna_call {
+  size_t struct_size;                 /**< sizeof(lacuna_call) */
+  int32_t collective;                 /**< a lacuna_collective */
+  int32_t reduction;                  /**< a lacuna_reduction */
+  int32_t root;                       /**< 0 .. size-1 */
+  const lacuna_buffer* input;         /**< what the rank gives */
+  const lacuna_buffer* output;        /**< where its result goes; the input itself for a call in place */
+  const lacuna_blocks* input_blocks;  /**< of a v form whose input has blocks */
+  const lacuna_blocks* output_blocks; /**< of a v form whose output has blocks */
+} lacuna_call;
+/** A barrier. Else at least collective, input and output must be set. */
+#define LACUNA_CALL_INIT \
+  { sizeof(lacuna_call), LACUNA_BARRIER, LACUNA_SUM, 0, NULL, NULL, NULL, NULL }
 
 /**
  * Source of random choices, a plain value that the caller owns. All ranks must hold equal ones. A program that saves
@@ -326,13 +363,18 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * All ranks of a communicator make these calls, in the same order, with equal arguments except for pointers and for the
  * members that lacuna_options names. Several threads may make them only if they agree on that order.
  *
- * If `request` is null, the function returns when the call has ended, with the outcome of the call. Else it starts the
- * call and puts a request there, for lacuna_request_free(). With options.prepare it only makes the request, which
- * counts as ended until lacuna_start(). `options` may be null.
+ * Each collective has a function of its own, which returns when the call has ended. lacuna_execute() makes the same
+ * calls from a description: with options, as requests, and with more forms of buffers. Some ranks may use the one and
+ * others the other.
  *
- * Input and output are disjoint or in place. In place means that they are the same memory, or that the smaller one is
- * block `rank` of the larger. Both have the same dtype. Buffers and blocks that only the root has may be null on other
- * ranks. The v forms have blocks of different lengths, and their buffers may be longer than needed.
+ * `count` is the number of elements of the smaller buffer: all data of an allreduce, one block of a collective whose
+ * input or output has a block for each rank. The v forms have blocks of different lengths. Their `counts` have a length
+ * for each rank. Their `offsets` say where each block begins, ascending; null means without spaces between them. All
+ * numbers are in elements. Buffers, counts and offsets that only the root has may be null on other ranks.
+ *
+ * Input and output are disjoint or in place. In place means that they are the same memory: `output == input`. If one of
+ * them is larger, because it has a block for each rank, then the smaller one is block `rank` of the larger:
+ * `output == input + rank * count` for a reduce_scatter, `input == output + rank * count` for an allgather.
  *
  * If a call fails at its start, nothing was sent, and the communicator is as before. If it fails later, the error
  * poisons the communicator on all its ranks, and no other communicator. (Once rank 0 of the job has left, it poisons it
@@ -358,73 +400,78 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * the buffers are still in use, and they must live until the process ends.
  * @{
  */
-/** output = reduction of all inputs. Both have the same count, on all ranks. */
-LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                             const lacuna_buffer* output, lacuna_reduction reduction,
-                                             const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the reduction. input has size * output count elements. */
-LACUNA_EXPORT lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                                  const lacuna_buffer* output, lacuna_reduction reduction,
-                                                  const lacuna_options* options, lacuna_request** request);
-/** output = all inputs in the order of ranks. It has size * input count elements. */
-LACUNA_EXPORT lacuna_status lacuna_allgather(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                             const lacuna_buffer* output, const lacuna_options* options,
-                                             lacuna_request** request);
-/** data = the root's data. The count is equal on all ranks. */
-LACUNA_EXPORT lacuna_status lacuna_broadcast(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t root,
-                                             const lacuna_options* options, lacuna_request** request);
-/** The root's output = reduction of all inputs. Counts are equal on all ranks. */
-LACUNA_EXPORT lacuna_status lacuna_reduce(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                          const lacuna_buffer* output, lacuna_reduction reduction, int32_t root,
-                                          const lacuna_options* options, lacuna_request** request);
-/** The root's output = all inputs in the order of ranks. It has size * input count elements. */
-LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                          const lacuna_buffer* output, int32_t root, const lacuna_options* options,
-                                          lacuna_request** request);
-/** output = block `rank` of the root's input, which has size * output count elements. */
-LACUNA_EXPORT lacuna_status lacuna_scatter(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                           const lacuna_buffer* output, int32_t root, const lacuna_options* options,
-                                           lacuna_request** request);
-/** Block i of output = block `rank` of rank i's input. Both have size blocks of equal length. */
-LACUNA_EXPORT lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                            const lacuna_buffer* output, const lacuna_options* options,
-                                            lacuna_request** request);
-/** output = reduction of the inputs of ranks 0 .. rank. Counts are equal on all ranks. LACUNA_AVG is refused. */
-LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                        const lacuna_buffer* output, lacuna_reduction reduction,
-                                        const lacuna_options* options, lacuna_request** request);
+/** output = reduction of all inputs, with equal bits on all ranks. Both have `count` elements, on all ranks. */
+LACUNA_EXPORT lacuna_status lacuna_allreduce(lacuna_communicator* communicator, const void* input, void* output,
+                                             size_t count, lacuna_dtype dtype, lacuna_reduction reduction);
+/** output = block `rank` of the reduction of all inputs. output has `count` elements, input size * `count`. */
+LACUNA_EXPORT lacuna_status lacuna_reduce_scatter(lacuna_communicator* communicator, const void* input, void* output,
+                                                  size_t count, lacuna_dtype dtype, lacuna_reduction reduction);
+/** output = all inputs in the order of ranks. input has `count` elements, output size * `count`. */
+LACUNA_EXPORT lacuna_status lacuna_allgather(lacuna_communicator* communicator, const void* input, void* output,
+                                             size_t count, lacuna_dtype dtype);
+/** data = the root's data. */
+LACUNA_EXPORT lacuna_status lacuna_broadcast(lacuna_communicator* communicator, void* data, size_t count,
+                                             lacuna_dtype dtype, int32_t root);
+/** The root's output = reduction of all inputs. */
+LACUNA_EXPORT lacuna_status lacuna_reduce(lacuna_communicator* communicator, const void* input, void* output,
+                                          size_t count, lacuna_dtype dtype, lacuna_reduction reduction, int32_t root);
+/** The root's output = all inputs in the order of ranks. input has `count` elements, output size * `count`. */
+LACUNA_EXPORT lacuna_status lacuna_gather(lacuna_communicator* communicator, const void* input, void* output,
+                                          size_t count, lacuna_dtype dtype, int32_t root);
+/** output = block `rank` of the root's input. output has `count` elements, input size * `count`. */
+LACUNA_EXPORT lacuna_status lacuna_scatter(lacuna_communicator* communicator, const void* input, void* output,
+                                           size_t count, lacuna_dtype dtype, int32_t root);
+/** Block i of output = block `rank` of rank i's input. Each block has `count` elements. */
+LACUNA_EXPORT lacuna_status lacuna_alltoall(lacuna_communicator* communicator, const void* input, void* output,
+                                            size_t count, lacuna_dtype dtype);
+/** output = reduction of the inputs of ranks 0 .. rank. LACUNA_AVG is refused. */
+LACUNA_EXPORT lacuna_status lacuna_scan(lacuna_communicator* communicator, const void* input, void* output,
+                                        size_t count, lacuna_dtype dtype, lacuna_reduction reduction);
 /** output = reduction of the inputs of ranks 0 .. rank-1. Rank 0's output stays as it is. LACUNA_AVG is refused. */
-LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                                  const lacuna_buffer* output, lacuna_reduction reduction,
-                                                  const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the reduction. blocks divide the input and have the same counts on all ranks. */
-LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                                   const lacuna_blocks* blocks, const lacuna_buffer* output,
-                                                   lacuna_reduction reduction, const lacuna_options* options,
-                                                   lacuna_request** request);
-/** output = all inputs in the order of ranks. blocks divide the output and have the same counts on all ranks. */
-LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                              const lacuna_buffer* output, const lacuna_blocks* blocks,
-                                              const lacuna_options* options, lacuna_request** request);
-/** The root's output = all inputs in the order of ranks. blocks divide it; only the root gives them. */
-LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                           const lacuna_buffer* output, const lacuna_blocks* blocks, int32_t root,
-                                           const lacuna_options* options, lacuna_request** request);
-/** output = block `rank` of the root's input. blocks divide that input; only the root gives them. */
-LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                            const lacuna_blocks* blocks, const lacuna_buffer* output, int32_t root,
-                                            const lacuna_options* options, lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_exclusive_scan(lacuna_communicator* communicator, const void* input, void* output,
+                                                  size_t count, lacuna_dtype dtype, lacuna_reduction reduction);
+/** output = block `rank` of the reduction of all inputs. counts and offsets divide the input. The counts are equal on
+ * all ranks, and output has counts[rank] elements. */
+LACUNA_EXPORT lacuna_status lacuna_reduce_scatterv(lacuna_communicator* communicator, const void* input,
+                                                   const size_t* counts, const size_t* offsets, void* output,
+                                                   lacuna_dtype dtype, lacuna_reduction reduction);
+/** output = all inputs in the order of ranks. counts and offsets divide the output. The counts are equal on all ranks,
+ * and input has counts[rank] elements. */
+LACUNA_EXPORT lacuna_status lacuna_allgatherv(lacuna_communicator* communicator, const void* input, void* output,
+                                              const size_t* counts, const size_t* offsets, lacuna_dtype dtype);
+/** The root's output = all inputs in the order of ranks. input has `count` elements. Only the root gives counts and
+ * offsets, which divide its output. */
+LACUNA_EXPORT lacuna_status lacuna_gatherv(lacuna_communicator* communicator, const void* input, size_t count,
+                                           void* output, const size_t* counts, const size_t* offsets,
+                                           lacuna_dtype dtype, int32_t root);
+/** output = block `rank` of the root's input. output has `count` elements. Only the root gives counts and offsets,
+ * which divide its input. */
+LACUNA_EXPORT lacuna_status lacuna_scatterv(lacuna_communicator* communicator, const void* input, const size_t* counts,
+                                            const size_t* offsets, void* output, size_t count, lacuna_dtype dtype,
+                                            int32_t root);
 /**
- * Block i of output = block `rank` of rank i's input. What a rank sends to another is as long as the other one expects,
- * or at most as long if that one asked for `received`. In place, input_blocks and output_blocks are equal.
+ * Block i of output = block `rank` of rank i's input. What a rank sends to another is as long as the other one expects.
+ * In place, the counts and offsets of both sides are equal.
  */
-LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const lacuna_buffer* input,
-                                             const lacuna_blocks* input_blocks, const lacuna_buffer* output,
-                                             const lacuna_blocks* output_blocks, const lacuna_options* options,
-                                             lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_alltoallv(lacuna_communicator* communicator, const void* input,
+                                             const size_t* input_counts, const size_t* input_offsets, void* output,
+                                             const size_t* output_counts, const size_t* output_offsets,
+                                             lacuna_dtype dtype);
 /** Ends after all ranks have called it. */
-LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator, const lacuna_options* options,
-                                           lacuna_request** request);
+LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator);
+
+/**
+ * Makes a call from its description. Input and output have the same dtype and lie in one kind of memory. Their counts
+ * fit together as in the function of the collective. The buffers of v forms may be longer than needed.
+ * @param communicator whose ranks make the call
+ * @param call         what is asked for
+ * @param options      how it is carried out; may be null
+ * @param request      null: the function returns when the call has ended, with the outcome of the call. Else it starts
+ *                     the call and puts a request there, for lacuna_request_free(). With options.prepare it only makes
+ *                     the request, which counts as ended until lacuna_start()
+ */
+LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, const lacuna_call* call,
+                                           const lacuna_options* options, lacuna_request** request);
 /** @} */
 
 /**

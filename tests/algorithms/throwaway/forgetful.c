@@ -27,8 +27,11 @@ static lacuna_request* add_up(lacuna_communicator* communicator, const lacuna_me
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.method = method;
   options.state = state;
+  lacuna_call call = LACUNA_CALL_INIT;
+  call.collective = LACUNA_ALLREDUCE;
+  call.input = call.output = &buffer;
   lacuna_request* request = NULL;
-  expect(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request) == LACUNA_OK, "start");
+  expect(lacuna_execute(communicator, &call, &options, &request) == LACUNA_OK, "start");
   expect(lacuna_wait(request, -1) == LACUNA_OK, "the call's end");
   return request;
 }

@@ -26,7 +26,7 @@ static void exchange(lacuna_communicator* communicator, const lacuna_blocks* to,
   from.counts = most;
   from.received = received;
   const lacuna_buffer input = buffer_of(sent, count), output = buffer_of(all, ranks * ranks);
-  expect_status(lacuna_alltoallv(communicator, &input, to, &output, &from, NULL, NULL), LACUNA_OK, "alltoallv");
+  expect_status(execute_alltoallv(communicator, &input, to, &output, &from, NULL, NULL), LACUNA_OK, "alltoallv");
   const size_t me = (size_t)lacuna_rank(communicator);
   for (size_t rank = 0; rank < ranks; ++rank) {
     expect(received[rank] == me, "alltoallv says how much has come");
@@ -51,33 +51,33 @@ void blocks_of_different_lengths(lacuna_communicator* communicator) {
   blocks.counts = counts;
   const lacuna_buffer block = buffer_of(one, me), buffer = buffer_of(all, total);
 
-  expect_status(lacuna_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), LACUNA_OK, "allgatherv");
+  expect_status(execute_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), LACUNA_OK, "allgatherv");
   everybodys(all, ranks, "allgatherv's result");
-  expect_status(lacuna_reduce_scatterv(communicator, &buffer, &blocks, &block, LACUNA_SUM, NULL, NULL), LACUNA_OK,
+  expect_status(execute_reduce_scatterv(communicator, &buffer, &blocks, &block, LACUNA_SUM, NULL, NULL), LACUNA_OK,
                 "reduce_scatterv");
   expect(holds_value(one, me, (float)(ranks * (me + 1))), "reduce_scatterv's result");
   for (size_t i = 0; i < me; ++i) one[i] = (float)me + 1;
   for (size_t i = 0; i < total; ++i) all[i] = 0;
   const int is_root = lacuna_rank(communicator) == root;
   expect_status(
-      lacuna_gatherv(communicator, &block, is_root ? &buffer : NULL, is_root ? &blocks : NULL, root, NULL, NULL),
+      execute_gatherv(communicator, &block, is_root ? &buffer : NULL, is_root ? &blocks : NULL, root, NULL, NULL),
       LACUNA_OK, "gatherv");
   if (is_root) everybodys(all, ranks, "gatherv's result");
   for (size_t i = 0; i < me; ++i) one[i] = 0;
   expect_status(
-      lacuna_scatterv(communicator, is_root ? &buffer : NULL, is_root ? &blocks : NULL, &block, root, NULL, NULL),
+      execute_scatterv(communicator, is_root ? &buffer : NULL, is_root ? &blocks : NULL, &block, root, NULL, NULL),
       LACUNA_OK, "scatterv");
   expect(holds_value(one, me, (float)me + 1), "scatterv's result");
   for (size_t i = 0; i < total; ++i) all[i] = (float)me + 1;
   exchange(communicator, &blocks, all, total);
 
   const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
-  expect_error(lacuna_allgatherv(communicator, &block, &buffer, NULL, NULL, NULL), bad, "blocks is null", "no blocks");
+  expect_error(execute_allgatherv(communicator, &block, &buffer, NULL, NULL, NULL), bad, "blocks is null", "no blocks");
   blocks.counts = NULL;
-  expect_error(lacuna_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), bad, "counts is null",
+  expect_error(execute_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), bad, "counts is null",
                "no counts");
   blocks.struct_size = sizeof blocks + 1;
-  expect_error(lacuna_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), bad, "struct_size",
+  expect_error(execute_allgatherv(communicator, &block, &buffer, &blocks, NULL, NULL), bad, "struct_size",
                "blocks from the future");
   free(one);
   free(all);

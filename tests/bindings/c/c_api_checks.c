@@ -65,7 +65,7 @@ void add_up(lacuna_communicator* communicator, const float* given, float* sum, s
   float* input = malloc(count * sizeof *input);
   memcpy(input, given, count * sizeof *input);
   const lacuna_buffer in = buffer_of(input, count), out = buffer_of(sum, count);
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, options, NULL), LACUNA_OK, "allreduce");
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, options, NULL), LACUNA_OK, "allreduce");
   free(input);
 }
 

@@ -18,7 +18,7 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   lacuna_buffer in = buffer_of(values, 3), dense = buffer_of(sum, elements), sparse = buffer_of(sums, elements);
   in.places = places;
   in.length = elements;
-  expect_status(lacuna_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_OK, "entries, all");
+  expect_status(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_OK, "entries, all");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && sum[i] == (i == 19 ? 2.0f * (float)ranks : i < ranks ? 1 : 0);
   expect(right, "the sum of the entries");
@@ -26,7 +26,7 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   sparse.places = found;
   sparse.length = elements;
   sparse.entries = &entries;
-  expect_status(lacuna_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_OK,
+  expect_status(execute_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_OK,
                 "entries, entries");
   expect(entries == (size_t)ranks + 1, "as many entries as the sum has");
   for (size_t i = 0; i < entries && i < elements; ++i) {
@@ -35,13 +35,13 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   }
 
   in.length = elements + 1;
-  expect_error(lacuna_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+  expect_error(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
                "elements", "lengths that differ");
   in.length = elements;
   sparse.entries = NULL;
-  expect_error(lacuna_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+  expect_error(execute_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
                "their count", "no place for the count");
-  expect_error(lacuna_allreduce(communicator, &in, &dense, LACUNA_SUM, NULL, NULL), LACUNA_INVALID_ARGUMENT, "topk",
+  expect_error(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, NULL, NULL), LACUNA_INVALID_ARGUMENT, "topk",
                "entries without a method");
   set_method(&options, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ok = 0, sum = 0, u8 = 6, elements = 24, rubbish = 0xa5 };
+enum { ok = 0, sum = 0, u8 = 6, allreduce = 0, allgatherv = 12, elements = 24, rubbish = 0xa5 };
 
 typedef struct {
   size_t struct_size;
@@ -29,6 +29,22 @@ typedef struct {
   size_t struct_size;
   const size_t* counts;
 } older_blocks;
+
+typedef struct {
+  size_t struct_size;
+  int32_t collective;
+  int32_t reduction;
+  int32_t root;
+  const void* input;
+  const void* output;
+} older_call;
+
+/* As it was before entries. */
+typedef struct {
+  older_call first;
+  const void* input_blocks;
+  const void* output_blocks;
+} newer_call;
 
 typedef struct {
   uint64_t seed;
@@ -86,11 +102,8 @@ int32_t lacuna_rank(const void* communicator);
 int32_t lacuna_size(const void* communicator);
 const char* lacuna_last_error(void);
 int lacuna_get_counters(const void* communicator, void* counters);
-int lacuna_allreduce(void* communicator, const void* input, const void* output, int reduction, const void* options,
-                     void** request);
-int lacuna_allgatherv(void* communicator, const void* input, const void* output, const void* blocks,
-                      const void* options, void** request);
-int lacuna_barrier(void* communicator, const void* options, void** request);
+int lacuna_execute(void* communicator, const void* call, const void* options, void** request);
+int lacuna_barrier(void* communicator);
 int lacuna_wait(void* request, double timeout);
 void lacuna_request_free(void* request);
 int lacuna_method_create(const char* name, const char* options, void** method);
@@ -114,6 +127,8 @@ typedef struct {
   union {
     older_world_options world;
     older_buffer buffer;
+    older_call call;
+    newer_call with_blocks;
     older_blocks blocks;
     older_options options;
     newer_options newer;
@@ -140,6 +155,11 @@ static placed place_buffer(void* data, size_t count, int32_t dtype) {
   return place(&buffer, sizeof buffer);
 }
 
+static placed place_allreduce(const placed* buffer) {
+  const older_call call = {sizeof call, allreduce, sum, 0, buffer, buffer};
+  return place(&call, sizeof call);
+}
+
 static void* join(void) {
   const older_world_options options = {sizeof options, -1, -1, NULL};
   const placed world = place(&options, sizeof options);
@@ -151,8 +171,9 @@ static void* join(void) {
 static void reduces(void* communicator) {
   float data[elements];
   for (int i = 0; i < elements; ++i) data[i] = 1;
-  const placed buffer = place_buffer(data, elements, 0);
-  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, NULL, NULL) == ok, "reduces a buffer without device");
+  const placed buffer = place_buffer(data, elements, 0), call = place_allreduce(&buffer);
+  expect(lacuna_execute(communicator, &call, NULL, NULL) == ok,
+         "reduces a buffer without device by a call without blocks");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && (int)data[i] == lacuna_size(communicator);
   expect(right, "the reduction is right");
@@ -183,7 +204,8 @@ static void skips(void* communicator) {
   skipping.method = method;
   skipping.sampler = &sampler;
   const placed options = place(&skipping, sizeof skipping), buffer = place_buffer(data, elements, 0);
-  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, NULL) == ok,
+  const placed call = place_allreduce(&buffer);
+  expect(lacuna_execute(communicator, &call, &options, NULL) == ok,
          "skips with options without priority, deadline, notify, token and prepare");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && (int)data[i] == 1;
@@ -237,8 +259,8 @@ static void skips_with_all_options(void* communicator) {
   skipping.deadline = 0;
   skipping.notify = 0;
   const placed options = place(&skipping, sizeof skipping), buffer = place_buffer(data, elements, 0);
-  expect(lacuna_allreduce(communicator, &buffer, &buffer, sum, &options, &request) == ok,
-         "skips with options without prepare");
+  const placed call = place_allreduce(&buffer);
+  expect(lacuna_execute(communicator, &call, &options, &request) == ok, "skips with options without prepare");
   expect(lacuna_wait(request, -1) == ok, "and has been started by that");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && (int)data[i] == 1;
@@ -261,8 +283,9 @@ static void gathers(void* communicator) {
   lengths.counts = counts;
   const placed blocks = place(&lengths, sizeof lengths);
   const placed input = place_buffer(mine, me + 1, u8), output = place_buffer(all, total, u8);
-  expect(lacuna_allgatherv(communicator, &input, &output, &blocks, NULL, NULL) == ok,
-         "gathers blocks without offsets and received");
+  const newer_call gathering = {{sizeof gathering, allgatherv, sum, 0, &input, &output}, NULL, &blocks};
+  const placed call = place(&gathering, sizeof gathering);
+  expect(lacuna_execute(communicator, &call, NULL, NULL) == ok, "gathers blocks without offsets and received");
   int right = 1;
   for (size_t rank = 0, next = 0; rank < ranks; ++rank) {
     for (size_t i = 0; i <= rank; ++i) right = right && all[next++] == rank;
@@ -289,7 +312,7 @@ int main(void) {
   skips(communicator);
   skips_with_all_options(communicator);
   gathers(communicator);
-  expect(lacuna_barrier(communicator, NULL, NULL) == ok, "barrier");
+  expect(lacuna_barrier(communicator) == ok, "barrier");
   counts(communicator);
   lacuna_communicator_free(communicator);
   if (failures == 0) printf("all passed\n");

@@ -19,7 +19,7 @@ static void many_starts(lacuna_communicator* communicator) {
   options.prepare = 1;
   lacuna_request* request = NULL;
   int32_t finished = 0;
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request), LACUNA_OK, "prepare");
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request), LACUNA_OK, "prepare");
   expect_status(lacuna_test(request, &finished), LACUNA_OK, "test of what was not started");
   expect(finished == 1, "what was not started counts as ended");
   int right = 1;
@@ -27,7 +27,7 @@ static void many_starts(lacuna_communicator* communicator) {
     for (size_t k = 0; k < elements; ++k) input[k] = (float)i;
     for (size_t k = 0; k < elements; ++k) other[k] = 1;
     right = lacuna_start(request) == LACUNA_OK;
-    right = right && lacuna_allreduce(communicator, &both, &both, LACUNA_SUM, NULL, NULL) == LACUNA_OK;
+    right = right && execute_allreduce(communicator, &both, &both, LACUNA_SUM, NULL, NULL) == LACUNA_OK;
     right = right && lacuna_wait(request, -1) == LACUNA_OK;
     right = right && all_are(output, ranks * (float)i) && all_are(other, ranks);
   }
@@ -42,13 +42,13 @@ static void refusals(lacuna_communicator* communicator) {
   lacuna_options options = LACUNA_OPTIONS_INIT;
   lacuna_request* request = NULL;
   expect_error(lacuna_start(NULL), bad, "request is null", "start of nothing");
-  expect_status(lacuna_barrier(communicator, NULL, &request), LACUNA_OK, "barrier");
+  expect_status(execute_barrier(communicator, NULL, &request), LACUNA_OK, "barrier");
   expect_status(lacuna_wait(request, -1), LACUNA_OK, "barrier's end");
   expect_error(lacuna_start(request), bad, "only a call that was prepared", "start of another request");
   lacuna_request_free(request);
   options.prepare = 1;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "request is null", "prepare without a place");
-  expect_error(lacuna_broadcast(communicator, &buffer, -1, &options, &request), bad, "root is -1",
+  expect_error(execute_barrier(communicator, &options, NULL), bad, "request is null", "prepare without a place");
+  expect_error(execute_broadcast(communicator, &buffer, -1, &options, &request), bad, "root is -1",
                "what can't work can't be prepared");
   expect_error(lacuna_send(communicator, &buffer, 0, 0, &options, &request), LACUNA_UNSUPPORTED, "can't be prepared",
                "messages are not prepared");

@@ -78,18 +78,19 @@ void null_arguments(lacuna_communicator* communicator) {
   int32_t flag = 0;
   uint64_t token = 0;
   lacuna_status outcome = LACUNA_OK;
-  expect_error(lacuna_allreduce(NULL, &some, &some, LACUNA_SUM, NULL, NULL), bad, "communicator is null", "allreduce");
-  expect_error(lacuna_reduce_scatter(NULL, &some, &some, LACUNA_SUM, NULL, NULL), bad, "communicator",
+  expect_error(execute_allreduce(NULL, &some, &some, LACUNA_SUM, NULL, NULL), bad, "communicator is null", "allreduce");
+  expect_error(execute_reduce_scatter(NULL, &some, &some, LACUNA_SUM, NULL, NULL), bad, "communicator",
                "reduce_scatter");
-  expect_error(lacuna_allgather(NULL, &some, &some, NULL, NULL), bad, "communicator", "allgather");
-  expect_error(lacuna_broadcast(NULL, &some, 0, NULL, NULL), bad, "communicator", "broadcast");
-  expect_error(lacuna_barrier(NULL, NULL, NULL), bad, "communicator", "barrier");
+  expect_error(execute_allgather(NULL, &some, &some, NULL, NULL), bad, "communicator", "allgather");
+  expect_error(execute_broadcast(NULL, &some, 0, NULL, NULL), bad, "communicator", "broadcast");
+  expect_error(lacuna_barrier(NULL), bad, "communicator", "barrier");
   expect_error(lacuna_split(NULL, 0, 0, NULL), bad, "communicator is null", "split of nothing");
   expect_error(lacuna_split(communicator, 0, 0, NULL), bad, "part is null", "split without a place");
   expect_error(lacuna_subgroup(communicator, NULL, 1, NULL), bad, "part is null", "subgroup without a place");
-  expect_error(lacuna_allreduce(communicator, NULL, &some, LACUNA_SUM, NULL, NULL), bad, "input is null", "no input");
-  expect_error(lacuna_allreduce(communicator, &some, NULL, LACUNA_SUM, NULL, NULL), bad, "output is null", "no output");
-  expect_error(lacuna_broadcast(communicator, NULL, 0, NULL, NULL), bad, "null", "broadcast of nothing");
+  expect_error(execute_allreduce(communicator, NULL, &some, LACUNA_SUM, NULL, NULL), bad, "input is null", "no input");
+  expect_error(execute_allreduce(communicator, &some, NULL, LACUNA_SUM, NULL, NULL), bad, "output is null",
+               "no output");
+  expect_error(execute_broadcast(communicator, NULL, 0, NULL, NULL), bad, "null", "broadcast of nothing");
   expect_error(lacuna_test(NULL, &flag), bad, "request is null", "test");
   expect_error(lacuna_wait(NULL, 0), bad, "request is null", "wait");
   expect_error(lacuna_reclaimed(NULL, &flag), bad, "request is null", "reclaimed");
@@ -102,7 +103,7 @@ void null_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_get_counters(communicator, NULL), bad, "counters is null", "counters");
   expect_error(lacuna_communicator_status(NULL), bad, "communicator", "status of nothing");
   expect(lacuna_rank(NULL) == -1 && lacuna_size(NULL) == -1 && lacuna_event_fd(NULL) == -1, "numbers of nothing");
-  expect_status(lacuna_barrier(communicator, NULL, &request), LACUNA_OK, "barrier's request");
+  expect_status(execute_barrier(communicator, NULL, &request), LACUNA_OK, "barrier's request");
   expect_error(lacuna_test(request, NULL), bad, "finished is null", "test without a place");
   expect_error(lacuna_reclaimed(request, NULL), bad, "reclaimed is null", "reclaimed without a place");
   lacuna_request_free(request);
@@ -114,50 +115,50 @@ void bad_arguments(lacuna_communicator* communicator) {
   lacuna_buffer one = buffer_of(data, 4), other = buffer_of(data + 4, 4);
   lacuna_options options = LACUNA_OPTIONS_INIT;
   one.dtype = 7;
-  expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is 7", "a wrong dtype");
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is 7", "a wrong dtype");
   one.dtype = -1;
-  expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is -1", "wrong dtype");
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "dtype is -1", "wrong dtype");
   one.dtype = LACUNA_I32;
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
                "the input is of i32, the output of f32; they must be of one dtype", "two dtypes");
-  expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_AVG, NULL, NULL), bad, "avg of i32",
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_AVG, NULL, NULL), bad, "avg of i32",
                "avg of integers");
   one.dtype = LACUNA_F32;
-  expect_error(lacuna_allreduce(communicator, &one, &one, (lacuna_reduction)5, NULL, NULL), bad, "reduction is 5",
+  expect_error(execute_allreduce(communicator, &one, &one, (lacuna_reduction)5, NULL, NULL), bad, "reduction is 5",
                "a wrong reduction");
   one.memory = 3;
-  expect_error(lacuna_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "memory is 3", "wrong memory");
+  expect_error(execute_allreduce(communicator, &one, &one, LACUNA_SUM, NULL, NULL), bad, "memory is 3", "wrong memory");
   one.memory = other.memory = LACUNA_CUDA;
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), LACUNA_UNSUPPORTED, "memory",
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), LACUNA_UNSUPPORTED, "memory",
                "device memory is refused with a reason");
   one.memory = LACUNA_HOST;
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad,
                "the input lies in host memory, the output in cuda memory; they must lie in one kind", "two memories");
   other = buffer_of(data + 4, 3);
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "3", "two counts");
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "3", "two counts");
   other = buffer_of(data + 2, 4);
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "overlap", "overlap");
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "overlap", "overlap");
   other = buffer_of(NULL, 4);
-  expect_error(lacuna_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "null", "null memory");
-  expect_error(lacuna_broadcast(communicator, &one, lacuna_size(communicator), NULL, NULL), bad, "root is",
+  expect_error(execute_allreduce(communicator, &one, &other, LACUNA_SUM, NULL, NULL), bad, "null", "null memory");
+  expect_error(execute_broadcast(communicator, &one, lacuna_size(communicator), NULL, NULL), bad, "root is",
                "a bad root");
-  expect_error(lacuna_broadcast(communicator, &one, -1, NULL, NULL), bad, "root is -1", "a negative root");
+  expect_error(execute_broadcast(communicator, &one, -1, NULL, NULL), bad, "root is -1", "a negative root");
   options.algorithm = "nonsense";
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "there are: dissemination", "an unknown algorithm");
+  expect_error(execute_barrier(communicator, &options, NULL), bad, "there are: dissemination", "an unknown algorithm");
   options.algorithm = NULL;
   set_skip(&options, "steps=1");
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad,
+  expect_error(execute_barrier(communicator, &options, NULL), bad,
                "barrier dissemination does not serve the method skip", "a barrier with a method");
   set_method(&options, NULL);
   options.priority = 3;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "priority is 3", "an unknown priority");
+  expect_error(execute_barrier(communicator, &options, NULL), bad, "priority is 3", "an unknown priority");
   options.priority = LACUNA_NORMAL;
   options.deadline = -1;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "deadline is -1 seconds, must be 0 or more",
+  expect_error(execute_barrier(communicator, &options, NULL), bad, "deadline is -1 seconds, must be 0 or more",
                "a negative deadline");
   options.deadline = (double)INFINITY;
-  expect_status(lacuna_barrier(communicator, &options, NULL), LACUNA_OK, "a deadline that never comes");
+  expect_status(execute_barrier(communicator, &options, NULL), LACUNA_OK, "a deadline that never comes");
   options.struct_size = sizeof options + 1;
-  expect_error(lacuna_barrier(communicator, &options, NULL), bad, "struct_size", "options from the future");
+  expect_error(execute_barrier(communicator, &options, NULL), bad, "struct_size", "options from the future");
   expect_status(lacuna_communicator_status(communicator), LACUNA_OK, "errors of arguments poison nothing");
 }

@@ -28,7 +28,7 @@ static void reduce(lacuna_communicator* communicator, float given, float* result
   float input[elements];
   for (int i = 0; i < elements; ++i) input[i] = given;
   const lacuna_buffer in = buffer_of(input, elements), out = buffer_of(result, elements);
-  expect_status(lacuna_allreduce(communicator, &in, &out, reduction, options, NULL), LACUNA_OK, what);
+  expect_status(execute_allreduce(communicator, &in, &out, reduction, options, NULL), LACUNA_OK, what);
 }
 
 static int all_have(const float* data, size_t count, int ranks) {
@@ -121,7 +121,7 @@ static void tells(lacuna_communicator* communicator) {
   for (int i = 0; i < elements; ++i) ones[i] = 1;
   const lacuna_buffer in = buffer_of(ones, elements), out = buffer_of(sum, elements);
   lacuna_request* request = NULL;
-  const lacuna_status status = lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request);
+  const lacuna_status status = execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request);
   started(status, request, "a call that is audited");
   lacuna_report report = LACUNA_REPORT_INIT;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "a report");
@@ -159,7 +159,7 @@ static void refused_reports(lacuna_communicator* communicator) {
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
   set_skip(&options, "steps=%d", (int)ranks - 1);
-  lacuna_status status = lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request);
+  lacuna_status status = execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request);
   set_method(&options, NULL); /* also while a call that has it runs */
   started(status, request, "a call that skips");
   if (ranks > 1) {
@@ -179,7 +179,7 @@ static void refused_reports(lacuna_communicator* communicator) {
   expect_error(lacuna_get_report(request, &report), bad, "struct_size", "a report from the future");
   report.struct_size -= 1;
   lacuna_request_free(request);
-  status = lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, NULL, &request);
+  status = execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, NULL, &request);
   started(status, request, "a dense call");
   report.rounds = 5;
   expect_status(lacuna_get_report(request, &report), LACUNA_OK, "the report of a dense call");
@@ -207,14 +207,14 @@ static void gathers_less(lacuna_communicator* communicator) {
   options.algorithm = "skip_ring";
   set_skip(&options, "gather_steps=%d", (int)ranks - 1);
   const lacuna_buffer in = buffer_of(ones, elements), out = buffer_of(sum, elements);
-  expect_error(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL),
+  expect_error(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL),
                ranks > 1 ? LACUNA_INVALID_ARGUMENT : LACUNA_OK, ranks > 1 ? "incomplete" : "",
                "results that differ must be asked for");
   set_skip(&options, "gather_steps=%d,incomplete=1", (int)ranks - 1);
   lacuna_request* request = NULL;
   for (int i = 0; i < elements; ++i) ones[i] = 1;
   for (int i = 0; i < elements; ++i) sum[i] = 7;
-  const lacuna_status status = lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request);
+  const lacuna_status status = execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request);
   started(status, request, "gather_steps");
   int right = 1, lacking = 0;
   for (size_t i = 0; i < elements; ++i) {
@@ -253,11 +253,11 @@ static void sharded(lacuna_communicator* communicator) {
     for (size_t i = 0; i < all; ++i) weights[i] = -1;
     for (size_t i = 0; i < all; ++i) gradients[i] = (float)(1u << me);
     gathering.sampler = reducing.sampler = &sampler;
-    lacuna_status status = lacuna_allgather(communicator, &own, &whole, &gathering, &request);
+    lacuna_status status = execute_allgather(communicator, &own, &whole, &gathering, &request);
     lacuna_request* gathered = started(status, request, "an allgather that skips");
     const lacuna_buffer in = buffer_of(gradients, all), out = buffer_of(sums, elements);
     sampler.draw = step;
-    status = lacuna_reduce_scatter(communicator, &in, &out, LACUNA_SUM, &reducing, &request);
+    status = execute_reduce_scatter(communicator, &in, &out, LACUNA_SUM, &reducing, &request);
     lacuna_request* reduced = started(status, request, "a reduce_scatter that skips");
     int lacking = 0;
     for (int32_t other = 0; other < ranks; ++other) {
@@ -292,7 +292,8 @@ static void refused_gaps(lacuna_communicator* communicator) {
   options.algorithm = "skip_ring";
   set_skip(&options, "steps=%d", (int)ranks - 1);
   options.prepare = 1;
-  expect_status(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request), LACUNA_OK, "prepare");
+  expect_status(execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request), LACUNA_OK,
+                "prepare");
   set_method(&options, NULL); /* the request has it */
   expect_error(lacuna_gaps(request, 0, &gap, 1, &count), bad, "has not been started", "gaps of no call");
   expect_status(lacuna_start(request), LACUNA_OK, "start");
@@ -306,7 +307,7 @@ static void refused_gaps(lacuna_communicator* communicator) {
   expect(ranks == 1 ? count == 0 : count >= (size_t)ranks, "all ranks are missing somewhere"); /* but in their piece */
   expect(gap.offset == 1 && gap.count == 2 && gap.from == 3, "and nothing was written");
   lacuna_request_free(request);
-  expect_status(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_MAX, NULL, &request), LACUNA_OK, "allreduce");
+  expect_status(execute_allreduce(communicator, &buffer, &buffer, LACUNA_MAX, NULL, &request), LACUNA_OK, "allreduce");
   expect_status(lacuna_gaps(request, 0, NULL, 0, &count), LACUNA_OK, "the gaps of a dense call");
   expect(count == 0, "lacks nothing");
   lacuna_request_free(request);

@@ -134,7 +134,7 @@ static void a_state_in_use_is_busy(lacuna_communicator* communicator) {
   if (lacuna_rank(communicator) > 0) {
     expect_status(lacuna_receive(communicator, &word, 0, 1, NULL, NULL, NULL), LACUNA_OK, "rank 0 has asked");
   }
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request), LACUNA_OK, "start");
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, &request), LACUNA_OK, "start");
   if (lacuna_rank(communicator) == 0) {
     expect_error(lacuna_state_save(options.state, saved, room, &length), LACUNA_BUSY, "call that has not given",
                  "saving a state in use");
@@ -167,16 +167,17 @@ static void a_state_serves_its_method(lacuna_communicator* communicator) {
   expect_status(lacuna_state_create(NULL, 1, 2, &of_any), LACUNA_OK, "a state for any method");
   options.state = of_skip;
   set_method(&options, topk);
-  expect_error(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+  expect_error(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
                "the state was made for the method skip; the call has topk", "a state of another method");
   options.state = of_any;
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK, "any method's state");
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK,
+                "any method's state");
   options.state = of_skip;
   set_method(&options, other_skip);
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK,
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK,
                 "a state of the same method, whatever its options");
   set_method(&options, NULL);
-  expect_status(lacuna_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK, "without a method");
+  expect_status(execute_allreduce(communicator, &in, &out, LACUNA_SUM, &options, NULL), LACUNA_OK, "without a method");
   lacuna_state_free(of_skip);
   lacuna_state_free(of_any);
 }

@@ -112,7 +112,7 @@ static void expect_refused(lacuna_communicator* communicator, lacuna_method* met
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
   options.method = method;
-  expect_error(lacuna_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
+  expect_error(execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
                part, part);
   set_method(&options, NULL);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bindings/c/lacuna.h"
+#include "tests/bindings/c/c_calls.h"
 
 /* Counts and reports what does not hold. */
 void expect(int holds, const char* what);

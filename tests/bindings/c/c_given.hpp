@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "bindings/c/lacuna.h"
+#include "tests/bindings/c/c_calls.h"
 
 namespace lacuna::test {
 

@@ -51,7 +51,8 @@ lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std:
   given.output.places = sum_places.data();
   given.output.length = length;
   given.output.entries = &found;
-  const lacuna_status status = lacuna_allreduce(rank, &given.input, &given.output, LACUNA_SUM, &given.options, nullptr);
+  const lacuna_status status =
+      execute_allreduce(rank, &given.input, &given.output, LACUNA_SUM, &given.options, nullptr);
   lacuna_method_free(method);
   return status;
 }

@@ -40,7 +40,7 @@ class CSizes : public test::OneCRank {
   }
 
   void reduce(lacuna_request** request) {
-    EXPECT_EQ(lacuna_allreduce(rank_, &given_.input, &given_.output, LACUNA_SUM, &given_.options, request), LACUNA_OK)
+    EXPECT_EQ(execute_allreduce(rank_, &given_.input, &given_.output, LACUNA_SUM, &given_.options, request), LACUNA_OK)
         << lacuna_last_error();
   }
 

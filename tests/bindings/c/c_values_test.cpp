@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/values/collective.hpp"
 #include "tests/bindings/c/c_given.hpp"
 
 namespace lacuna {
@@ -17,97 +18,33 @@ using test::Given;
 class CValues : public test::OneCRank {};
 
 struct Function {
-  const char* name;
-  lacuna_status (*call)(lacuna_communicator* rank, const Given& given);
+  std::string name;
+  std::function<lacuna_status(lacuna_communicator* rank, const Given& given)> call;
   bool reduces = false, has_root = false, has_blocks = false, has_buffers = true;
 };
 
-const std::vector<Function> functions = {
-    {"allreduce",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_allreduce(rank, &given.input, &given.output, given.as_reduction(), &given.options, nullptr);
-     },
-     true},
-    {"reduce_scatter",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_reduce_scatter(rank, &given.input, &given.output, given.as_reduction(), &given.options, nullptr);
-     },
-     true},
-    {"allgather",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_allgather(rank, &given.input, &given.output, &given.options, nullptr);
-     }},
-    {"broadcast",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_broadcast(rank, &given.input, given.root, &given.options, nullptr);
-     },
-     false, true},
-    {"reduce",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_reduce(rank, &given.input, &given.output, given.as_reduction(), given.root, &given.options,
-                            nullptr);
-     },
-     true, true},
-    {"gather",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_gather(rank, &given.input, &given.output, given.root, &given.options, nullptr);
-     },
-     false, true},
-    {"scatter",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_scatter(rank, &given.input, &given.output, given.root, &given.options, nullptr);
-     },
-     false, true},
-    {"alltoall",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_alltoall(rank, &given.input, &given.output, &given.options, nullptr);
-     }},
-    {"scan",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_scan(rank, &given.input, &given.output, given.as_reduction(), &given.options, nullptr);
-     },
-     true},
-    {"exclusive_scan",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_exclusive_scan(rank, &given.input, &given.output, given.as_reduction(), &given.options, nullptr);
-     },
-     true},
-    {"reduce_scatterv",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_reduce_scatterv(rank, &given.input, &given.blocks, &given.output, given.as_reduction(),
-                                     &given.options, nullptr);
-     },
-     true, false, true},
-    {"allgatherv",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_allgatherv(rank, &given.input, &given.output, &given.blocks, &given.options, nullptr);
-     },
-     false, false, true},
-    {"gatherv",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_gatherv(rank, &given.input, &given.output, &given.blocks, given.root, &given.options, nullptr);
-     },
-     false, true, true},
-    {"scatterv",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_scatterv(rank, &given.input, &given.blocks, &given.output, given.root, &given.options, nullptr);
-     },
-     false, true, true},
-    {"alltoallv",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_alltoallv(rank, &given.input, &given.blocks, &given.output, &given.blocks, &given.options,
-                               nullptr);
-     },
-     false, false, true},
-    {"barrier",
-     [](lacuna_communicator* rank, const Given& given) { return lacuna_barrier(rank, &given.options, nullptr); }, false,
-     false, false, false},
-    {"send",
-     [](lacuna_communicator* rank, const Given& given) {
-       return lacuna_send(rank, &given.input, given.root, 0, &given.options, nullptr);
-     },
-     false, true},
-};
+/// lacuna_execute() with each collective, and a function of messages.
+std::vector<Function> all_functions() {
+  std::vector<Function> all;
+  for (const CollectiveTraits& traits : collective_traits) {
+    const auto execute = [&traits](lacuna_communicator* rank, const Given& given) {
+      const lacuna_call call = {sizeof(lacuna_call), static_cast<int32_t>(traits.collective),
+                                given.reduction,     given.root,
+                                &given.input,        &given.output,
+                                &given.blocks,       &given.blocks};
+      return lacuna_execute(rank, &call, &given.options, nullptr);
+    };
+    all.push_back({std::string(traits.name), execute, traits.reduces, has_root(traits.collective),
+                   has_tables(traits.collective), moves_data(traits.collective)});
+  }
+  const auto send = [](lacuna_communicator* rank, const Given& given) {
+    return lacuna_send(rank, &given.input, given.root, 0, &given.options, nullptr);
+  };
+  all.push_back({"send", send, false, true});
+  return all;
+}
+
+const std::vector<Function> functions = all_functions();
 
 /// Makes one value wrong; nothing where the function does not take it.
 struct Wrong {
@@ -212,7 +149,7 @@ TEST_F(CValues, EveryFunctionRefusesValuesThatAreNoneAndGoesOn) {
 
 TEST_F(CValues, EveryFunctionTakesTheLargestAndTheSmallestThatIsAllowed) {
   for (const Function& function : functions) {
-    if (std::string(function.name) == "send") continue;  // to itself: it would wait for its receive
+    if (function.name == "send") continue;  // to itself: it would wait for its receive
     for (const double deadline : {0.0, 1e-9, 1e9, 1e300, std::numeric_limits<double>::infinity()}) {
       for (const int32_t priority : {0, 2}) {
         Given given;
