@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "bindings/c/interface.hpp"
 
 using namespace lacuna::c;
@@ -33,6 +35,29 @@ Status read_tables(const lacuna::Communicator& communicator, const lacuna_call& 
   return read_blocks(given.output_blocks, ranks, call.output_blocks);
 }
 
+/// Reads what a buffer of so many values says of its places. A list without entries is a list too.
+Status read_places(const lacuna_entries* given, std::size_t values, lacuna_entries& entries) {
+  static std::uint32_t none = 0;
+  if (Status valid = read(given, entries); !valid) return valid;
+  if (!entries.places && values > 0) return null_argument("places");
+  if (!entries.places) entries.places = &none;
+  return {};
+}
+
+/// Lengths of the buffers are those of their data, and counts are those of entries, where a buffer holds entries.
+Status read_entries(const lacuna_call& given, lacuna::TypedCall& typed) {
+  lacuna_entries input = LACUNA_ENTRIES_INIT, output = LACUNA_ENTRIES_INIT;
+  if (given.input_entries) {
+    if (Status valid = read_places(given.input_entries, typed.input, input); !valid) return valid;
+    typed.call.input_entries = {input.places, std::exchange(typed.input, input.length)};
+  }
+  if (given.output_entries) {
+    if (Status valid = read_places(given.output_entries, typed.output, output); !valid) return valid;
+    typed.call.output_entries = {output.places, std::exchange(typed.output, output.length), output.found};
+  }
+  return {};
+}
+
 /// Fills a call from its buffers; one that this rank does not have may be null.
 Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call& given, lacuna::TypedCall& typed) {
   lacuna::Call& call = typed.call;
@@ -48,11 +73,9 @@ Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call&
   call.output = output.data;
   call.dtype = static_cast<lacuna::Dtype>(one.dtype);
   call.memory = memory_of(one);
-  typed.input = input.places ? input.length : input.count;
-  typed.output = output.places ? output.length : output.count;
-  if (input.places) call.input_entries = {input.places, input.count};
-  if (output.places) call.output_entries = {output.places, output.count, output.entries};
-  return {};
+  typed.input = input.count;
+  typed.output = output.count;
+  return read_entries(given, typed);
 }
 
 /// Fills a call from its description.

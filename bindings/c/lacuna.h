@@ -23,10 +23,10 @@
  * | lacuna_communicator | several, in any function; they start its collectives in one order, equal on all ranks |
  * | lacuna_request | one at a time; several may use different requests |
  * | completions | several; each completion goes to one of them |
- * | lacuna_world_options, lacuna_call, lacuna_buffer, lacuna_blocks, lacuna_options | several: the library only reads
+ * | lacuna_world_options, lacuna_call, its structures, lacuna_options | several: the library only reads
  * them | | lacuna_counters and other results | the thread whose call fills them | | lacuna_method | several | |
  * lacuna_state | one call at a time: a call changes it from its start to its end | | lacuna_sampler | one call at a
- * time: a random call changes it when it starts | | memory of buffers, `received` of lacuna_blocks | only the call, see
+ * time: a random call changes it when it starts | | memory of buffers, `received` and `places` | only the call, see
  * lacuna_reclaimed(); all may read the input | | lacuna_last_error() | each thread has its own | | log callback | any
  * thread sets it; it runs on any thread, also lacuna's own, and on several at a time | | lacuna_version(),
  * lacuna_status_text() | several | | the _free functions | one, once, when no other is in a call with this handle;
@@ -172,20 +172,10 @@ typedef struct lacuna_buffer {
   int32_t memory;     /**< a lacuna_memory_kind */
   int32_t device;     /**< number of the device; unused for host memory */
   void* stream;       /**< stream after which a device buffer is ready; unused for host memory */
-  /**
-   * Null: the buffer holds all elements. Else it is a list of entries: it holds the values of the elements at these
-   * places, and all other elements are 0. This is for allreduce, reduce_scatter and allgather with a method that takes
-   * entries. `count` is the number of entries; for an output, the most that there is room for. The places of an input
-   * may have any order, values of the same place add up, and each rank has as many entries as it likes. The places of
-   * an output ascend. Either all ranks ask for a list of entries as output, or none does.
-   */
-  uint32_t* places;
-  size_t length;   /**< with places: the number of all elements */
-  size_t* entries; /**< of an output with places: the number of entries, once the call has ended */
 } lacuna_buffer;
 /** A buffer of f32 in host memory without elements. */
 #define LACUNA_BUFFER_INIT \
-  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL, NULL, 0, NULL }
+  { sizeof(lacuna_buffer), NULL, 0, LACUNA_F32, LACUNA_HOST, 0, NULL }
 
 /**
  * Blocks of different lengths in one buffer, one for each rank. Each table has a number for each rank of the
@@ -207,23 +197,47 @@ typedef struct lacuna_blocks {
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
 
 /**
+ * Says that a buffer does not hold all elements but a list of entries: value i of the buffer is that of element
+ * places[i], and all other elements are 0. The count of the buffer is then the number of entries, or, for an output,
+ * how many there is room for. This is for allreduce, reduce_scatter and allgather with a method that takes entries, and
+ * never in place. Each rank gives as many entries as it likes. Either all ranks ask for entries as output, or none
+ * does.
+ */
+typedef struct lacuna_entries {
+  size_t struct_size; /**< sizeof(lacuna_entries) */
+  /**
+   * A place for each value of the buffer; may be null if there are none. For an input they have any order, and values
+   * of the same place add up. For an output they are written, ascending, each once. They must live until the call has
+   * ended.
+   */
+  uint32_t* places;
+  size_t length; /**< the number of all elements */
+  size_t* found; /**< for an output: becomes the number of entries when the call ends; null for an input */
+} lacuna_entries;
+/** No entries of no elements. */
+#define LACUNA_ENTRIES_INIT \
+  { sizeof(lacuna_entries), NULL, 0, NULL }
+
+/**
  * One call of a collective, for lacuna_execute(). What a rank or a collective does not have is not looked at and may be
  * null: buffers and blocks that only the root has, the reduction of a collective that does not reduce, the root of one
  * without a root.
  */
 typedef struct lacuna_call {
-  size_t struct_size;                 /**< sizeof(lacuna_call) */
-  int32_t collective;                 /**< a lacuna_collective */
-  int32_t reduction;                  /**< a lacuna_reduction */
-  int32_t root;                       /**< 0 .. size-1 */
-  const lacuna_buffer* input;         /**< what the rank gives */
-  const lacuna_buffer* output;        /**< where its result goes; the input itself for a call in place */
-  const lacuna_blocks* input_blocks;  /**< of a v form whose input has blocks */
-  const lacuna_blocks* output_blocks; /**< of a v form whose output has blocks */
+  size_t struct_size;                   /**< sizeof(lacuna_call) */
+  int32_t collective;                   /**< a lacuna_collective */
+  int32_t reduction;                    /**< a lacuna_reduction */
+  int32_t root;                         /**< 0 .. size-1 */
+  const lacuna_buffer* input;           /**< what the rank gives */
+  const lacuna_buffer* output;          /**< where its result goes; the input itself for a call in place */
+  const lacuna_blocks* input_blocks;    /**< of a v form whose input has blocks */
+  const lacuna_blocks* output_blocks;   /**< of a v form whose output has blocks */
+  const lacuna_entries* input_entries;  /**< null: the input holds all elements */
+  const lacuna_entries* output_entries; /**< null: the output holds all elements */
 } lacuna_call;
 /** A barrier. Else at least collective, input and output must be set. */
 #define LACUNA_CALL_INIT \
-  { sizeof(lacuna_call), LACUNA_BARRIER, LACUNA_SUM, 0, NULL, NULL, NULL, NULL }
+  { sizeof(lacuna_call), LACUNA_BARRIER, LACUNA_SUM, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 /**
  * Source of random choices, a plain value that the caller owns. All ranks must hold equal ones. A program that saves

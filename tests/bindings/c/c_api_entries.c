@@ -16,32 +16,53 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   set_method(&options, method);
 
   lacuna_buffer in = buffer_of(values, 3), dense = buffer_of(sum, elements), sparse = buffer_of(sums, elements);
-  in.places = places;
-  in.length = elements;
-  expect_status(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_OK, "entries, all");
+  lacuna_entries given = LACUNA_ENTRIES_INIT, asked = LACUNA_ENTRIES_INIT;
+  given.places = places;
+  given.length = elements;
+  lacuna_call call = LACUNA_CALL_INIT;
+  call.collective = LACUNA_ALLREDUCE;
+  call.input = &in;
+  call.output = &dense;
+  call.input_entries = &given;
+  expect_status(lacuna_execute(communicator, &call, &options, NULL), LACUNA_OK, "entries, all");
   int right = 1;
   for (int i = 0; i < elements; ++i) right = right && sum[i] == (i == 19 ? 2.0f * (float)ranks : i < ranks ? 1 : 0);
   expect(right, "the sum of the entries");
 
-  sparse.places = found;
-  sparse.length = elements;
-  sparse.entries = &entries;
-  expect_status(execute_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_OK,
-                "entries, entries");
+  asked.places = found;
+  asked.length = elements;
+  asked.found = &entries;
+  call.output = &sparse;
+  call.output_entries = &asked;
+  expect_status(lacuna_execute(communicator, &call, &options, NULL), LACUNA_OK, "entries, entries");
   expect(entries == (size_t)ranks + 1, "as many entries as the sum has");
   for (size_t i = 0; i < entries && i < elements; ++i) {
     const int last = i + 1 == entries;
     expect(found[i] == (last ? 19u : (uint32_t)i) && sums[i] == (last ? 2.0f * (float)ranks : 1), "an entry");
   }
 
-  in.length = elements + 1;
-  expect_error(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
-               "elements", "lengths that differ");
-  in.length = elements;
-  sparse.entries = NULL;
-  expect_error(execute_allreduce(communicator, &in, &sparse, LACUNA_SUM, &options, NULL), LACUNA_INVALID_ARGUMENT,
-               "their count", "no place for the count");
-  expect_error(execute_allreduce(communicator, &in, &dense, LACUNA_SUM, NULL, NULL), LACUNA_INVALID_ARGUMENT, "topk",
-               "entries without a method");
+  /* A list without entries needs no places. */
+  in = buffer_of(NULL, 0);
+  given.places = NULL;
+  expect_status(lacuna_execute(communicator, &call, &options, NULL), LACUNA_OK, "no entries");
+  expect(entries == 0, "no entries of a sum of none");
+  in = buffer_of(values, 3);
+
+  const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "places is null", "values without places");
+  given.places = places;
+  asked.found = NULL;
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "their count", "no place for the count");
+  given.length = elements + 1;
+  call.output = &dense;
+  call.output_entries = NULL;
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "elements", "lengths that differ");
+  given.length = elements;
+  expect_error(lacuna_execute(communicator, &call, NULL, NULL), bad, "topk", "entries without a method");
+  given.struct_size = sizeof given + 1;
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "struct_size", "entries from the future");
+  given.struct_size = sizeof given;
+  call.collective = LACUNA_SCAN;
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "", "entries of a scan");
   set_method(&options, NULL);
 }

@@ -44,15 +44,17 @@ lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std:
   given.options.method = method;
   given.input.data = values.data();
   given.input.count = values.size();
-  given.input.places = places.data();
-  given.input.length = length;
   given.output.data = sums.data();
   given.output.count = room;
-  given.output.places = sum_places.data();
-  given.output.length = length;
-  given.output.entries = &found;
-  const lacuna_status status =
-      execute_allreduce(rank, &given.input, &given.output, LACUNA_SUM, &given.options, nullptr);
+  const lacuna_entries input = {sizeof input, places.data(), length, nullptr};
+  const lacuna_entries output = {sizeof output, sum_places.data(), length, &found};
+  lacuna_call call = LACUNA_CALL_INIT;
+  call.collective = LACUNA_ALLREDUCE;
+  call.input = &given.input;
+  call.output = &given.output;
+  call.input_entries = &input;
+  call.output_entries = &output;
+  const lacuna_status status = lacuna_execute(rank, &call, &given.options, nullptr);
   lacuna_method_free(method);
   return status;
 }

@@ -28,10 +28,16 @@ std::vector<Function> all_functions() {
   std::vector<Function> all;
   for (const CollectiveTraits& traits : collective_traits) {
     const auto execute = [&traits](lacuna_communicator* rank, const Given& given) {
-      const lacuna_call call = {sizeof(lacuna_call), static_cast<int32_t>(traits.collective),
-                                given.reduction,     given.root,
-                                &given.input,        &given.output,
-                                &given.blocks,       &given.blocks};
+      const lacuna_call call = {sizeof(lacuna_call),
+                                static_cast<int32_t>(traits.collective),
+                                given.reduction,
+                                given.root,
+                                &given.input,
+                                &given.output,
+                                &given.blocks,
+                                &given.blocks,
+                                nullptr,
+                                nullptr};
       return lacuna_execute(rank, &call, &given.options, nullptr);
     };
     all.push_back({std::string(traits.name), execute, traits.reduces, has_root(traits.collective),
