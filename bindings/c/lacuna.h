@@ -13,7 +13,7 @@
  * Handles are opaque. They belong to the caller and end with their _free function. Structures belong to the caller, and
  * the library reads or fills them during the call only. All structures but lacuna_sampler and the elements of lists
  * begin with their size. Set it with the _INIT macro, so that a program also works with later libraries, whose
- * structures may have more members. docs/c_api.md says what may change in version 1. A method whose options are more
+ * structures may have more members. docs/c_api.md says what may change. A method whose options are more
  * than text has a header of its own beside this one, which includes it.
  *
  * Which threads may use an object at the same time:
@@ -685,6 +685,128 @@ typedef struct lacuna_gap {
  */
 LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t rank, lacuna_gap* gaps, size_t capacity,
                                         size_t* count);
+/** @} */
+
+/**
+ * @defgroup lists Lists
+ * What this library has, for bindings of other languages and for programs that show it. Each function gives one row of
+ * a list. *count becomes the length of the list, and may be null. The row may be null too, for the length alone; else
+ * its struct_size must be set and index is 0 .. count-1. All texts live until the process ends. From any thread, and
+ * without a communicator.
+ * @{
+ */
+/** What a buffer of a collective has. */
+typedef enum lacuna_holds {
+  LACUNA_HOLDS_NOTHING = 0, /**< there is no such buffer */
+  LACUNA_HOLDS_DATA = 1,    /**< `count` elements */
+  LACUNA_HOLDS_BLOCKS = 2   /**< a block for each rank */
+} lacuna_holds;
+
+/** How long the blocks of a collective are. */
+typedef enum lacuna_lengths {
+  LACUNA_LENGTHS_EQUAL = 0,  /**< all blocks have `count` elements */
+  LACUNA_LENGTHS_AGREED = 1, /**< as a lacuna_blocks says that is equal on all ranks */
+  LACUNA_LENGTHS_OWN = 2     /**< as the lacuna_blocks of the rank says that has the buffer */
+} lacuna_lengths;
+
+/** A collective, and what its call needs. */
+typedef struct lacuna_collective_row {
+  size_t struct_size;     /**< sizeof(lacuna_collective_row) */
+  const char* name;       /**< for instance "reduce_scatter"; its function of one line is lacuna_reduce_scatter() */
+  int32_t collective;     /**< a lacuna_collective */
+  int32_t input;          /**< a lacuna_holds */
+  int32_t output;         /**< a lacuna_holds */
+  int32_t input_at_root;  /**< 1: only the root has an input; 0: all ranks have one, if there is one */
+  int32_t output_at_root; /**< 1: only the root has an output; 0: all ranks have one, if there is one */
+  int32_t reduces;        /**< 1: the call has a reduction; else 0 */
+  int32_t averages;       /**< 1: this reduction may be LACUNA_AVG; else 0 */
+  int32_t lengths;        /**< a lacuna_lengths */
+} lacuna_collective_row;
+/** Zeros. */
+#define LACUNA_COLLECTIVE_ROW_INIT \
+  { sizeof(lacuna_collective_row), NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** Lists the collectives. */
+LACUNA_EXPORT lacuna_status lacuna_list_collectives(size_t index, lacuna_collective_row* row, size_t* count);
+
+/** An algorithm of a collective, as options.algorithm names it. */
+typedef struct lacuna_algorithm_row {
+  size_t struct_size;  /**< sizeof(lacuna_algorithm_row) */
+  const char* name;    /**< for instance "ring", or "skip_ring" with the method skip */
+  int32_t collective;  /**< a lacuna_collective */
+  const char* method;  /**< the method that it serves under this name; null: it is dense */
+  const char* summary; /**< one line */
+} lacuna_algorithm_row;
+/** Zeros. */
+#define LACUNA_ALGORITHM_ROW_INIT \
+  { sizeof(lacuna_algorithm_row), NULL, 0, NULL, NULL }
+/** Lists the algorithms of lacuna without a method, then those of each method. */
+LACUNA_EXPORT lacuna_status lacuna_list_algorithms(size_t index, lacuna_algorithm_row* row, size_t* count);
+
+/** A method. */
+typedef struct lacuna_method_row {
+  size_t struct_size;    /**< sizeof(lacuna_method_row) */
+  const char* name;      /**< for lacuna_method_create() and for the lists of options and measures */
+  const char* summary;   /**< one line */
+  int32_t takes_entries; /**< 1: its calls may have a lacuna_entries; else 0 */
+} lacuna_method_row;
+/** Zeros. */
+#define LACUNA_METHOD_ROW_INIT \
+  { sizeof(lacuna_method_row), NULL, NULL, 0 }
+/** Lists the methods. */
+LACUNA_EXPORT lacuna_status lacuna_list_methods(size_t index, lacuna_method_row* row, size_t* count);
+
+/** Type of an option's value, as text says it. */
+typedef enum lacuna_option_type {
+  LACUNA_FLAG = 0,    /**< 0 or 1 */
+  LACUNA_INTEGER = 1, /**< a whole number from least to most */
+  LACUNA_NUMBER = 2,  /**< a number from least to most */
+  LACUNA_CHOICE = 3,  /**< one of the choices */
+  LACUNA_PAIRS = 4    /**< RUN:VALUE/RUN:VALUE/..., each number from least to most, the runs ascending */
+} lacuna_option_type;
+
+/** An option of a method. */
+typedef struct lacuna_option_row {
+  size_t struct_size;  /**< sizeof(lacuna_option_row) */
+  const char* name;    /**< for instance "density" */
+  int32_t type;        /**< a lacuna_option_type */
+  const char* initial; /**< the value that it has by default, as text */
+  double least;        /**< the least number that is allowed */
+  double most;         /**< the largest number that is allowed */
+  const char* choices; /**< the names of a choice, with commas between them; empty: it is no choice */
+  const char* allowed; /**< what is allowed, in words; the same stands in errors */
+  const char* help;    /**< one line */
+} lacuna_option_row;
+/** Zeros. */
+#define LACUNA_OPTION_ROW_INIT \
+  { sizeof(lacuna_option_row), NULL, 0, NULL, 0.0, 0.0, NULL, NULL, NULL }
+/** Lists the options of a method. */
+LACUNA_EXPORT lacuna_status lacuna_list_options(const char* method, size_t index, lacuna_option_row* row,
+                                                size_t* count);
+
+/** How several values of a measure become one. */
+typedef enum lacuna_adds_up {
+  LACUNA_ADDS_UP_SUM = 0,     /**< their sum */
+  LACUNA_ADDS_UP_LARGEST = 1, /**< the largest */
+  LACUNA_ADDS_UP_LAST = 2,    /**< the last */
+  LACUNA_ADDS_UP_MEAN = 3     /**< their mean */
+} lacuna_adds_up;
+
+/** A measure of a method's reports. */
+typedef struct lacuna_measure_row {
+  size_t struct_size; /**< sizeof(lacuna_measure_row) */
+  const char* name;   /**< for lacuna_get_report_measure() */
+  const char* unit;   /**< for instance "seconds" */
+  int32_t adds_up;    /**< a lacuna_adds_up */
+  int32_t
+      equal_on_ranks; /**< 1: the plan of a call tells it, alike on all ranks; 0: the kernels of each rank count it */
+  const char* help;   /**< one line */
+} lacuna_measure_row;
+/** Zeros. */
+#define LACUNA_MEASURE_ROW_INIT \
+  { sizeof(lacuna_measure_row), NULL, NULL, 0, 0, NULL }
+/** Lists the measures of a method. */
+LACUNA_EXPORT lacuna_status lacuna_list_measures(const char* method, size_t index, lacuna_measure_row* row,
+                                                 size_t* count);
 /** @} */
 
 /**

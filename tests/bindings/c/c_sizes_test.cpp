@@ -102,5 +102,18 @@ TEST_F(CSizes, AStructureIsFilledUpToItsSizeAndNotBeyond) {
   });
 }
 
+TEST(CListSizes, RowsOfListsAreFilledAsFarAsTheirSizeGoes) {
+  expect_no_more_than_its_size<lacuna_collective_row>(
+      "a collective", [](lacuna_collective_row* row) { return lacuna_list_collectives(2, row, nullptr); });
+  expect_no_more_than_its_size<lacuna_algorithm_row>(
+      "an algorithm", [](lacuna_algorithm_row* row) { return lacuna_list_algorithms(2, row, nullptr); });
+  expect_no_more_than_its_size<lacuna_method_row>(
+      "a method", [](lacuna_method_row* row) { return lacuna_list_methods(1, row, nullptr); });
+  expect_no_more_than_its_size<lacuna_option_row>(
+      "an option", [](lacuna_option_row* row) { return lacuna_list_options("topk", 1, row, nullptr); });
+  expect_no_more_than_its_size<lacuna_measure_row>(
+      "a measure", [](lacuna_measure_row* row) { return lacuna_list_measures("topk", 1, row, nullptr); });
+}
+
 }  // namespace
 }  // namespace lacuna
