@@ -39,8 +39,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Version of this interface, as in the library's name (liblacuna_c.so.1) and its symbols' version (LACUNA_1). */
-#define LACUNA_API_VERSION 1
+/**
+ * Version of this interface, as in the library's name (liblacuna_c.so.0) and its symbols' version (LACUNA_0). It is 0
+ * until the first release is published. Until then anything may change, so compile a program against the library that
+ * it runs with. docs/c_api.md says what version 1 will promise.
+ */
+#define LACUNA_API_VERSION 0
 
 /** Marks what the library exports. */
 #if defined(__GNUC__)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -54,6 +55,13 @@ TEST(CApi, TheLibrarysNameHasTheVersionOfItsHeader) {
   const std::string name = "[liblacuna_c.so." + std::to_string(LACUNA_API_VERSION) + "]\n";
   EXPECT_EQ(first_words("readelf --dynamic --wide '" LACUNA_C_LIBRARY "' | sed -n 's/.*Library soname: //p'"),
             std::set<std::string>{name});
+}
+
+TEST(CApi, IsOfVersion0UntilTheFirstReleaseIsPublished) {
+  EXPECT_EQ(LACUNA_API_VERSION, 0);
+  std::ifstream page(LACUNA_SOURCE "/docs/c_api.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  EXPECT_NE(text.find("The version of the interface is " + std::to_string(LACUNA_API_VERSION)), std::string::npos);
 }
 
 TEST(CApi, StructuresBeginWithTheMembersThatVersion1WillKeep) {
