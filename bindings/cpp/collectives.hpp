@@ -122,10 +122,17 @@ struct SparseOutput {
 /// a buffer may be longer than needed. In functions with a `root`, some buffers belong to the root only; other ranks
 /// may pass an empty span for these. A TypedCall owns neither buffers nor tables, like a Call. To tell them from
 /// std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan, or name the element type.
+///
+/// Each of these functions also takes one buffer, for a call in place. It is the larger of the two buffers that the
+/// rank has, or the only one: in an allgather all blocks, of which each rank has filled its own; in a gather all blocks
+/// on the root, and the rank's block elsewhere.
 struct [[nodiscard]] TypedCall {
   Call call{};             ///< its count is not used
   std::size_t input = 0;   ///< elements of its input, if this rank has one
   std::size_t output = 0;  ///< elements of its output, if this rank has one
+  /// The call has one buffer, and both lengths are its own: where the collective has a block for each rank on one side
+  /// only, the other side is block `rank` of the buffer.
+  bool in_place = false;
 };
 
 /// Put a buffer into a TypedCall.
@@ -165,6 +172,14 @@ TypedCall typed_call(Call call, Input& input, Output& output) {
   TypedCall typed{.call = std::move(call)};
   set_input(typed, input);
   set_output(typed, output);
+  return typed;
+}
+
+/// This call in place, on one buffer.
+template <class Data>
+TypedCall typed_call_in_place(Call call, Data& data) {
+  TypedCall typed = typed_call(std::move(call), data, data);
+  typed.in_place = true;
   return typed;
 }
 
@@ -283,6 +298,86 @@ template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall exclusive_scan(Input&& input, Output&& output, Reduction reduction = Reduction::Sum, Options options = {}) {
   return typed_call({.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)},
                     input, output);
+}
+
+// In place, with one buffer.
+
+/// data = the reduction of the data of all ranks.
+template <class T = void, OutputOf<T> Data>
+TypedCall allreduce(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call_in_place(
+      {.collective = Collective::Allreduce, .reduction = reduction, .options = std::move(options)}, data);
+}
+
+/// Block `rank` of data = block `rank` of the reduction of all data. The other blocks stay as they are, or hold partial
+/// sums.
+template <class T = void, OutputOf<T> Data>
+TypedCall reduce_scatter(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call_in_place(
+      {.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)}, data);
+}
+
+/// The same with blocks of different lengths.
+template <class T = void, OutputOf<T> Data>
+TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, Reduction reduction = Reduction::Sum,
+                          Options options = {}) {
+  return typed_call_in_place({.collective = Collective::ReduceScatterv,
+                              .reduction = reduction,
+                              .input_blocks = blocks,
+                              .options = std::move(options)},
+                             data);
+}
+
+/// data = block r of each rank r.
+template <class T = void, OutputOf<T> Data>
+TypedCall allgather(Data&& data, Options options = {}) {
+  return typed_call_in_place({.collective = Collective::Allgather, .options = std::move(options)}, data);
+}
+
+/// The same with blocks of different lengths.
+template <class T = void, OutputOf<T> Data>
+TypedCall allgatherv(Data&& data, const Blocks& blocks, Options options = {}) {
+  return typed_call_in_place(
+      {.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)}, data);
+}
+
+/// On the root, data = the reduction of the data of all ranks.
+template <class T = void, OutputOf<T> Data>
+TypedCall reduce(Data&& data, Rank root = 0, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call_in_place(
+      {.collective = Collective::Reduce, .reduction = reduction, .root = root, .options = std::move(options)}, data);
+}
+
+/// On the root, data = block r of each rank r. On other ranks data is that block.
+template <class T = void, OutputOf<T> Data>
+TypedCall gather(Data&& data, Rank root = 0, Options options = {}) {
+  return typed_call_in_place({.collective = Collective::Gather, .root = root, .options = std::move(options)}, data);
+}
+
+/// On the root, data has a block for each rank, and stays. On other ranks data = block `rank` of it.
+template <class T = void, OutputOf<T> Data>
+TypedCall scatter(Data&& data, Rank root = 0, Options options = {}) {
+  return typed_call_in_place({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, data);
+}
+
+/// Block i of data = block `rank` of rank i's data.
+template <class T = void, OutputOf<T> Data>
+TypedCall alltoall(Data&& data, Options options = {}) {
+  return typed_call_in_place({.collective = Collective::Alltoall, .options = std::move(options)}, data);
+}
+
+/// data = the reduction of the data of ranks 0 .. rank. Avg is refused.
+template <class T = void, OutputOf<T> Data>
+TypedCall scan(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call_in_place({.collective = Collective::Scan, .reduction = reduction, .options = std::move(options)},
+                             data);
+}
+
+/// data = the reduction of the data of ranks 0 .. rank-1. On rank 0 it stays unchanged. Avg is refused.
+template <class T = void, OutputOf<T> Data>
+TypedCall exclusive_scan(Data&& data, Reduction reduction = Reduction::Sum, Options options = {}) {
+  return typed_call_in_place(
+      {.collective = Collective::ExclusiveScan, .reduction = reduction, .options = std::move(options)}, data);
 }
 
 /// Ends after all ranks have called it.

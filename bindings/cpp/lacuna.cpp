@@ -12,6 +12,25 @@
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna {
+namespace {
+
+/// Makes the smaller of two sides the block `rank` of the one buffer that a call in place has.
+void place_in_one_buffer(TypedCall& typed, Call& call, Rank rank, Rank size) {
+  const CollectiveTraits& traits = traits_of(call.collective);
+  if (traits.input == traits.output) return;
+  const bool blocks_come_in = traits.input == Holds::Blocks;
+  const Blocks& blocks = blocks_come_in ? call.input_blocks : call.output_blocks;
+  const auto own = static_cast<std::size_t>(rank);
+  if (has_tables(call.collective) && own >= blocks.counts.size()) return;  // the communicator refuses such a table
+  std::size_t& smaller = blocks_come_in ? typed.output : typed.input;
+  smaller = has_tables(call.collective) ? blocks.counts[own] : smaller / static_cast<std::size_t>(size);
+  call.count = smaller;
+  const InPlace offsets = in_place_offsets(call, rank);
+  call.input = static_cast<const std::byte*>(call.input) + offsets.input * size_of(call.dtype);
+  call.output = static_cast<std::byte*>(call.output) + offsets.output * size_of(call.dtype);
+}
+
+}  // namespace
 
 void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(callback, user); }
 
@@ -237,6 +256,7 @@ Result<Call> Communicator::counted(TypedCall typed) const {
   const bool reads = reads_input(call.collective, rank(), call.root);
   const bool writes = writes_output(call.collective, rank(), call.root);
   const auto ranks = static_cast<std::size_t>(size());
+  if (typed.in_place && reads && writes) place_in_one_buffer(typed, call, rank(), size());
   call.count = traits.lengths == Lengths::Equal ? (writes ? typed.output : typed.input) / ranks : 0;
   if (reads && traits.input == Holds::Data) call.count = typed.input;
   if (writes && traits.output == Holds::Data) call.count = typed.output;
