@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t most_stretches = 1000;  // of at most 64 parts, whose number has 16 bits on the wire
+constexpr std::size_t most_stretches = 1000;  // each is cut into 64 parts at most, which the plan of each run lists
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 

@@ -206,7 +206,7 @@ bool Executor::follow(ActivePart& part) {
     refuse_early_messages(part);
     return false;
   }
-  if (part.number + run.parts > std::numeric_limits<std::uint16_t>::max()) {
+  if (run.parts > std::numeric_limits<std::uint32_t>::max() - part.number) {
     throw std::length_error(fmt::format("part {} is followed by more parts than can be numbered", part.number));
   }
   part.followed = *next;

@@ -209,7 +209,7 @@ void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
   record_.add({.bytes = state.bytes,
                .run = number_or_tag(*part.run),
                .step = id,
-               .part = static_cast<std::uint16_t>(part.number),
+               .part = part.number,
                .peer = static_cast<std::uint16_t>(part.process_at(step.peer)),
                .kind = FlightRecord::Kind::Received});
   complete(part, id);
@@ -235,7 +235,7 @@ void Executor::start_fetches(Rank peer) {
     operation->step = fetch.step;
     operation->peer = peer;
     operation->bytes = fetch.descriptor.bytes;
-    operation->header.offset = fetch.offset;
+    operation->header.begin_at(fetch.offset);
     operation->fetch = true;
     operation->slot = slot;
     if (slot) ++slots_in_use_;

@@ -14,7 +14,7 @@ MessageHeader header_of(const ActivePart& part, const Step& step, std::uint64_t 
                        .run = number_or_tag(run),
                        .index = step.index,
                        .digest = part.digest,
-                       .part = static_cast<std::uint16_t>(part.number)};
+                       .part = part.number};
   if (run.kind != RunKind::Collective) {
     header.kind = MessageKind::Message;
     header.dtype = as_message(run).element;
@@ -76,7 +76,7 @@ void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool ea
   record_.add({.bytes = bytes,
                .run = number_or_tag(*part.run),
                .step = id,
-               .part = static_cast<std::uint16_t>(part.number),
+               .part = part.number,
                .peer = static_cast<std::uint16_t>(part.process_at(part.graph->steps()[id].peer)),
                .kind = FlightRecord::Kind::Sent});
 }
@@ -90,7 +90,7 @@ void Executor::send_range(const StepOf& step, std::span<const std::byte> range, 
   Link& to = links_[peer];
   Operation* operation = operations_.take();
   operation->header = header_of(part, what, bytes);
-  operation->header.offset = state.given;
+  operation->header.begin_at(state.given);
   operation->header.credits = to.tell();
   operation->step = {};
   operation->peer = peer;

@@ -26,7 +26,7 @@ Arrival arrival_of(const Landing& landing) {
                      .run = landing.run,
                      .index = landing.index,
                      .digest = landing.digest,
-                     .part = static_cast<std::uint16_t>(landing.part),
+                     .part = landing.part,
                      .dtype = landing.dtype},
           .bytes = landing.bytes,
           .eager = landing.eager};

@@ -38,7 +38,7 @@ Tracer::Event RunTracer::of_step(Tracer::Kind kind, const ActivePart& part, Step
           .step = id,
           .index = index_of(part, step),
           .peer = !step.sends() && !step.receives() ? Rank{0} : part.process_at(step.peer),
-          .part = static_cast<std::uint16_t>(part.number),
+          .part = part.number,
           .kind = kind,
           .step_kind = step.kind};
 }

@@ -20,17 +20,20 @@ enum class MessageKind : std::uint8_t {
 /// hosts' own: all ranks of a job share one architecture.
 struct MessageHeader {
   std::uint64_t communicator = 0;
-  std::uint64_t bytes = 0;   ///< of the whole message
-  std::uint64_t offset = 0;  ///< of this fragment in it
+  std::uint64_t bytes = 0;  ///< of the whole message
   /// How many eager bytes the sender of this header has consumed since the beginning. It is a total, so that a header
   /// that comes twice returns no credit twice.
   std::uint64_t credits = 0;
   std::uint32_t run = 0;     ///< number of the call; a message's tag
   std::uint32_t index = 0;   ///< of the message among those from the sender to the receiver in this part
   std::uint32_t digest = 0;  ///< of what the call asked for; a message's number in its stream
-  std::uint16_t part = 0;
-  MessageKind kind = MessageKind::Step;
-  Dtype dtype = Dtype::U8;  ///< of a message's elements
+  std::uint32_t part = 0;
+  std::uint64_t offset : 48 = 0;  ///< of this fragment in the message: no memory has more than 2^48 bytes
+  MessageKind kind : 8 = MessageKind::Step;
+  Dtype dtype : 8 = Dtype::U8;  ///< of a message's elements
+
+  /// The fragment begins at this byte of the message.
+  void begin_at(std::uint64_t byte) { offset = byte & ((std::uint64_t{1} << 48) - 1); }
 };
 
 static_assert(sizeof(MessageHeader) == 48);

@@ -8,7 +8,7 @@ namespace {
 
 using runtime::Tracer;
 using Event = Tracer::Event;
-using StepKey = std::tuple<std::uint32_t, std::uint16_t, std::uint32_t>;
+using StepKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
 StepKey step_key(const Event& event) { return {event.call, event.part, event.step}; }
 

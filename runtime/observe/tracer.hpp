@@ -37,7 +37,7 @@ class Tracer {
     std::uint32_t step = 0;          ///< CallPosted: the collective; Waited: number of the thread, from 0
     std::uint32_t index = 0;         ///< of what it sends or receives, see Sent; into names(): of a kernel, CallPosted
     Rank peer = 0;                   ///< of a step that sends or receives, or of a message: its rank in the job
-    std::uint16_t part = 0;
+    std::uint32_t part = 0;
     Kind kind = Kind::CallPosted;
     StepKind step_kind = StepKind::Copy;
     RunKind call_kind = RunKind::Collective;  ///< CallPosted

@@ -37,7 +37,7 @@ class LoneRank {
   /// Rank 1 sends the bytes [begin, end) of `data` as a fragment.
   void arrive(runtime::MessageHeader header, const std::vector<float>& data, std::size_t begin, std::size_t end,
               Delivery delivery = Delivery::Eager) {
-    header.offset = begin;
+    header.begin_at(begin);
     wire.arrive(1, header, std::as_bytes(std::span(data)).subspan(begin, end - begin), delivery);
     progress();
   }

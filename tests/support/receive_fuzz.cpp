@@ -225,7 +225,7 @@ class Game {
         header.bytes = length_near(header.bytes);
         break;
       case 2:
-        header.offset = length_near(header.offset);
+        header.begin_at(length_near(header.offset));
         break;
       case 3:
         draws_.below(4) == 0 ? void(header.run = static_cast<std::uint32_t>(draws_.word())) : small(header.run);
@@ -240,7 +240,7 @@ class Game {
         header.credits = draws_.below(2) ? header.credits + draws_.below(1024) : draws_.word();
         break;
       case 7:
-        draws_.below(4) == 0 ? void(header.part = static_cast<std::uint16_t>(draws_.word())) : small(header.part);
+        draws_.below(4) == 0 ? void(header.part = static_cast<std::uint32_t>(draws_.word())) : small(header.part);
         break;
       case 8:
         header.kind = static_cast<runtime::MessageKind>(draws_.below(256));

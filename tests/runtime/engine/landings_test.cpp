@@ -97,8 +97,8 @@ struct Stream {
   runtime::Matching matching{group, 0, runs, here.landings};
 
   runtime::Place fragment(std::uint32_t number, std::uint64_t offset, std::uint64_t bytes) {
-    const MessageHeader header{
-        .bytes = bytes, .offset = offset, .run = 5, .digest = number, .kind = MessageKind::Message};
+    MessageHeader header{.bytes = bytes, .run = 5, .digest = number, .kind = MessageKind::Message};
+    header.begin_at(offset);
     return matching.place({.from = 1, .header = header, .bytes = 64, .eager = true});
   }
 };

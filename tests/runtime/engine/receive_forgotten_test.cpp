@@ -83,7 +83,7 @@ TEST(ReceiveForgotten, WhatWaitedForACommunicatorThatIsGoneNoLongerCountsAgainst
     runtime::Communicator passing(rank.executor, id);
     MessageHeader header = LoneRank::message(0, 0, std::size_t{1} << 30);
     header.communicator = id;
-    for (int i = 0; i < 50'000; ++i, header.offset += range.size()) {
+    for (int i = 0; i < 50'000; ++i, header.begin_at(header.offset + range.size())) {
       rank.wire.arrive(1, header, range, Delivery::Descriptor);
     }
     rank.progress();

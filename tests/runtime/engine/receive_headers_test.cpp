@@ -25,13 +25,13 @@ TEST(ReceiveTrust, HeadersWithFieldsOutOfTheirBoundsAreRefusedAndNothingIsParked
       {[](MessageHeader& header) { header.run = 1u << 31; }, "calls ahead"},
       {[](MessageHeader& header) { header.run = (1u << 24) + 2; }, "calls ahead"},
       {[](MessageHeader& header) { header.part = 1; }, "1 part"},
-      {[](MessageHeader& header) { header.part = 65535; }, "1 part"},
+      {[](MessageHeader& header) { header.part = 65536; }, "1 part"},
+      {[](MessageHeader& header) { header.part = std::numeric_limits<std::uint32_t>::max(); }, "1 part"},
       {[](MessageHeader& header) { header.index = 1; }, "no step that receives it"},
       {[](MessageHeader& header) { header.offset = 8; }, "no such place in it"},
       {[](MessageHeader& header) { header.bytes = std::uint64_t{1} << 60; }, "no such place in it"},
       {[](MessageHeader& header) { header.bytes = 0; }, "no such place in it"},
-      {[](MessageHeader& header) { header.offset = std::numeric_limits<std::uint64_t>::max() - 63; },
-       "no such place in it"},
+      {[](MessageHeader& header) { header.offset = (std::uint64_t{1} << 48) - 64; }, "no such place in it"},
   };
   for (const Lie& lie : lies) {
     for (const Delivery delivery : {Delivery::Eager, Delivery::Descriptor}) {
@@ -150,7 +150,7 @@ TEST(ReceiveTrust, ALongMessageMayWaitForItsReceiveHoweverFewThereMayBe) {
   const std::vector<std::byte> range(64);
   const auto offer = [&] {
     rank.wire.arrive(1, header, range, Delivery::Descriptor);
-    header.offset += range.size();
+    header.begin_at(header.offset + range.size());
     rank.progress();
   };
   while (header.offset < 200'000 * range.size()) offer();
@@ -204,7 +204,7 @@ TEST(ReceiveTrust, NoMoreThanTheWindowIsFetchedFromAPeerAtATime) {
   const runtime::Run& run = must_receive(rank, got);
   MessageHeader header = LoneRank::message(0, 0, 4 * theirs.size());
   for (std::size_t i = 0; i < ranges; ++i) {
-    header.offset = i * runtime::descriptor_range;
+    header.begin_at(i * runtime::descriptor_range);
     rank.wire.arrive(1, header, std::as_bytes(std::span(theirs)).subspan(header.offset, runtime::descriptor_range),
                      Delivery::Descriptor);
   }

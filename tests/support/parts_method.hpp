@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/method/method.hpp"
+
+namespace lacuna::test {
+
+/// The options of a method of tests, whose allreduce on two ranks is cut into as many parts as a test wants.
+struct Parts {
+  std::size_t parts = 1;
+};
+
+extern const Method parts_method;
+/// The algorithm that serves it: each rank sends its data to the other one, and adds what it gets.
+extern const Algorithm parts_algorithm;
+
+/// For Options::method.
+MethodOptions parts_options(const Parts& options);
+
+}  // namespace lacuna::test
