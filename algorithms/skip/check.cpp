@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t most_stretches = 1000;  // each is cut into 64 parts at most, which the plan of each run lists
+constexpr std::size_t most_stretches = 1000;  // each of 64 parts at most, which are planned in each run
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 

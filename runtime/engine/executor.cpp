@@ -26,6 +26,7 @@ void Executor::make_first_parts(CollectiveRun& run) {
   run.flaw = nullptr;
   std::size_t roots = 0;
   try {
+    run.in_flight = parts_in_flight(run.plan);
     while (has_next_part(run)) roots += make_part(run).graph->roots().size();
   } catch (const std::bad_alloc&) {
     throw;
@@ -90,9 +91,16 @@ void Executor::release(PartBuffer& buffer) {
   if (buffer.landed > 0) blocks_.give_back(buffer.data, std::exchange(buffer.landed, 0));
 }
 
+std::uint32_t Executor::parts_in_flight(const Plan& plan) const {
+  if (plan.in_flight == 0) return options_.parts_in_flight;
+  if (plan.in_flight <= most_parts_in_flight) return plan.in_flight;
+  throw std::length_error(fmt::format("the plan asks for {} parts in flight, at most {} are allowed", plan.in_flight,
+                                      most_parts_in_flight));
+}
+
 /// The next part of the plan can begin: there is one, and it waits for none before it.
 bool Executor::has_next_part(const CollectiveRun& run) const {
-  return run.next_part < run.parts && run.active.size() < options_.parts_in_flight &&
+  return run.next_part < run.parts && run.active.size() < run.in_flight &&
          !(run.plan.parts[run.next_part].waits && run.parts_done < run.next_part);
 }
 

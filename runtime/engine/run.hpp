@@ -87,6 +87,7 @@ struct CollectiveRun : Run {
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
   std::vector<ReadyPart> ready;  ///< by part of the plan, and left over from longer plans
   std::exception_ptr flaw;       ///< why its first parts could not be made, until it begins
+  std::uint32_t in_flight = 1;   ///< so many parts run at a time
   std::uint32_t next_part = 0;   ///< of the plan
   std::uint32_t parts_done = 0;  ///< whose chains have ended
   std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none

@@ -51,15 +51,19 @@ struct PartPlan {
   bool is_dense() const { return !lossy && structure.parameters.are_defaults(); }
 };
 
+/// A plan may ask for this many parts in flight.
+inline constexpr std::uint32_t most_parts_in_flight = 1 << 20;
+
 /// The parts of a run, in the order in which they begin; made anew for each run, in vectors that are used again.
 struct Plan {
   std::vector<PartPlan> parts;
   std::vector<Stretch> stretches;
-  std::size_t kept = 0;       ///< elements, of the call's type, that the run keeps for its parts beside the data
-  bool reports = false;       ///< its runs have a report
-  bool draws = false;         ///< it has random choices: the sampler's draw is taken
-  bool writes_state = false;  ///< its steps write arrays of the state, which serves one call at a time
-  MeasureValues measures{};   ///< those that are CountedBy::Plan, for the report
+  std::size_t kept = 0;         ///< elements, of the call's type, that the run keeps for its parts beside the data
+  std::uint32_t in_flight = 0;  ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
+  bool reports = false;         ///< its runs have a report
+  bool draws = false;           ///< it has random choices: the sampler's draw is taken
+  bool writes_state = false;    ///< its steps write arrays of the state, which serves one call at a time
+  MeasureValues measures{};     ///< those that are CountedBy::Plan, for the report
 
   /// It has no parts, and nothing has been told of the measures in this table.
   void clear(MeasureTable table = {});

@@ -11,6 +11,7 @@ namespace {
 
 void plan(const PlanRequest& request, Plan& plan) {
   const auto& asked = request.call.options.method.as<Parts>();
+  plan.in_flight = asked.in_flight;
   for (std::size_t i = 0; i < asked.parts; ++i) {
     const std::size_t begin = boundary(i, request.call.count, asked.parts);
     PartPlan& part = plan.parts.emplace_back();

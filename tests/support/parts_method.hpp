@@ -10,6 +10,7 @@ namespace lacuna::test {
 /// The options of a method of tests, whose allreduce on two ranks is cut into as many parts as a test wants.
 struct Parts {
   std::size_t parts = 1;
+  std::uint32_t in_flight = 0;  ///< see Plan
 };
 
 extern const Method parts_method;

@@ -27,6 +27,7 @@ const Algorithm two = {
 const std::vector<Change> changes = {
     {"nothing", [](Plan&) {}},
     {"kept memory", [](Plan& plan) { plan.kept = 1; }},
+    {"parts in flight", [](Plan& plan) { plan.in_flight = 3; }},
     {"another part", [](Plan& plan) { plan.parts.push_back({}); }},
     {"the order of parts", [](Plan& plan) { std::swap(plan.parts[0], plan.parts[1]); }},
     {"offset", [](Plan& plan) { ++plan.parts[1].data.offset; }},
