@@ -19,7 +19,7 @@ Region shared(GraphBuilder& g, BufferInfo info) {
   if (form_of(g).stage == Stage::Whole) {
     info.name = {};
   } else {
-    info.role = Role::Kept;
+    info.role = Role::Run;
   }
   return g.buffer(info);
 }
@@ -56,7 +56,7 @@ sparse::Selection shared_sums(GraphBuilder& g) {
 }
 
 Region sizes_room(GraphBuilder& g) {
-  return g.buffer({.role = Role::Kept, .element = Dtype::I64, .capacity = words_of_sizes, .name = "sizes"});
+  return g.buffer({.role = Role::Run, .element = Dtype::I64, .capacity = words_of_sizes, .name = "sizes"});
 }
 
 Region repartition(GraphBuilder& g, const sparse::Selection& mine) {

@@ -32,11 +32,11 @@ SkipAudit audit_of(const MethodState& state) {
 namespace {
 
 /// Distances and angles are over all samples.
-SkipAudit difference(const KernelCall& call, const Extent& kept, const Extent& output) {
+SkipAudit difference(const KernelCall& call, const Extent& sample, const Extent& output) {
   const auto stretches = call.part.plan.stretches_of(call.part.part);
   double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
-    const double dense = kernels::load_number(kept.dtype, kept.data, i);
+    const double dense = kernels::load_number(sample.dtype, sample.data, i);
     const double skipped = kernels::load_number(output.dtype, output.data, stretches[i].offset);
     distance += (skipped - dense) * (skipped - dense);
     dense_square += dense * dense;
@@ -100,7 +100,7 @@ extern const Algorithm take_sample = {
     .name = "take_sample",
     .summary = "no message",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(GatherStretches{.from = input, .to = g.buffer({.role = Role::Kept})}); },
+    .build = [](GraphBuilder& g) { g.kernel(GatherStretches{.from = input, .to = g.buffer({.role = Role::Run})}); },
 };
 
 extern const Algorithm compare_with_sample = {
@@ -115,7 +115,7 @@ extern const Algorithm compare_with_sample = {
                                         .capacity = [](const PartView&) { return audit_values; },
                                         .name = audit_array,
                                         .own = false});
-          g.kernel(CompareSamples{.dense = g.buffer({.role = Role::Kept}), .output = output, .last = last});
+          g.kernel(CompareSamples{.dense = g.buffer({.role = Role::Run}), .output = output, .last = last});
         },
 };
 

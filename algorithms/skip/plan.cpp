@@ -127,13 +127,14 @@ class Segments {
 /// A sample of the input, put aside before anything else, is reduced densely beside the other parts, and then compared
 /// with what they made of it.
 void add_audit(const Call& call, Plan& plan) {
-  plan.kept = std::min(skip_of(call).audit_samples, call.count);
-  PartPlan part{.data = {0, plan.kept}, .beside = true};
+  plan.run_elements = std::min(skip_of(call).audit_samples, call.count);
+  PartPlan part{.data = {0, plan.run_elements}, .beside = true};
   PartPlan kept = part;
-  kept.structure.data = Data::Kept;
+  kept.structure.data = Data::RunMemory;
   part.first_stretch = static_cast<std::uint32_t>(plan.stretches.size());
-  part.stretches = static_cast<std::uint32_t>(plan.kept);
-  for (std::size_t i = 0; i < plan.kept; ++i) plan.stretches.push_back({boundary(i, call.count, plan.kept), 1});
+  part.stretches = static_cast<std::uint32_t>(plan.run_elements);
+  for (std::size_t i = 0; i < plan.run_elements; ++i)
+    plan.stretches.push_back({boundary(i, call.count, plan.run_elements), 1});
   part.program = &take_sample;
   plan.parts.front().waits = true;
   plan.parts.insert(plan.parts.begin(), part);

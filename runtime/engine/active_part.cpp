@@ -118,13 +118,13 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
                     .reduction = info.element ? Reduction::Sum : call.reduction};
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
-  if (info.role == Role::Kept && !info.capacity) buffer.length = collective_of(part).plan.kept;
+  if (info.role == Role::Run && !info.capacity) buffer.length = collective_of(part).plan.run_elements;
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
     part.scratch_bytes += aligned(buffer.room * size_of(buffer.dtype));
-  } else if (info.role == Role::Kept) {
-    buffer.data = collective_of(part).kept_memory(info.name, buffer.length * size_of(buffer.dtype));
+  } else if (info.role == Role::Run) {
+    buffer.data = collective_of(part).run_memory(info.name, buffer.length * size_of(buffer.dtype));
   } else if (info.role == Role::State) {
     buffer.data = array_of(part, info);
     if (!has_blocks(call.collective) && info.is_like_data()) buffer.data += part.offset * size_of(buffer.dtype);

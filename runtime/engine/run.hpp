@@ -61,7 +61,7 @@ struct Chain {
 };
 
 /// Memory that the parts of a run share, whose graphs know it by its name. What it holds at first is not defined.
-struct KeptMemory {
+struct RunMemory {
   std::string_view name;
   std::size_t size = 0;
   std::unique_ptr<std::byte[]> bytes{};
@@ -96,13 +96,13 @@ struct CollectiveRun : Run {
   const Method* method = nullptr;  ///< null: a dense call
   std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
   Sampler sampler;
-  std::vector<KeptMemory> kept;  ///< beside the data, for its parts
+  std::vector<RunMemory> memory;  ///< beside the data, for its parts
   Report report;
 
   /// The memory of this name, which is made if it lacks. All parts ask for the same length.
-  std::byte* kept_memory(std::string_view name, std::size_t bytes) {
-    auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptMemory& one) { return one.name == name; });
-    if (found == kept.end()) found = kept.insert(found, KeptMemory{.name = name});
+  std::byte* run_memory(std::string_view name, std::size_t bytes) {
+    auto found = std::find_if(memory.begin(), memory.end(), [&](const RunMemory& one) { return one.name == name; });
+    if (found == memory.end()) found = memory.insert(found, RunMemory{.name = name});
     if (found->size < bytes) *found = {name, bytes, std::make_unique_for_overwrite<std::byte[]>(bytes)};
     return found->bytes.get();
   }

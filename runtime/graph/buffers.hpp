@@ -41,7 +41,7 @@ enum class Role : std::uint8_t {
   Caller,   ///< the caller's too: what BufferInfo::locate finds in the call
   Scratch,  ///< the part's
   Landed,   ///< the part's: where a message has landed, from its receive to the Release
-  Kept,     ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::kept elements
+  Run,      ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::run_elements elements
   State,    ///< an array of the method's state
 };
 
@@ -55,7 +55,7 @@ struct BufferInfo {
   std::size_t (*capacity)(const PartView& part) = nullptr;
   /// Where the caller has it. Of Input and Output: null where it is laid out as the part's data.
   Extent (*locate)(const PartView& part) = nullptr;
-  std::string_view name{};                ///< State: the array's; Kept; Caller: for pictures
+  std::string_view name{};                ///< State: the array's; Run; Caller: for pictures
   bool own = true;                        ///< State: each rank has its own; else it is equal on all
   MemoryKind memory = MemoryKind::Host;   ///< where it lies
   std::uint32_t longest = 0, pieces = 1;  ///< Scratch: the longest range is so many of so many pieces

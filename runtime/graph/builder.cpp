@@ -10,7 +10,7 @@ namespace lacuna {
 namespace {
 
 std::string_view name_of(Role role) {
-  return role == Role::Kept ? "kept memory" : role == Role::State ? "the state's array" : "the caller's memory";
+  return role == Role::Run ? "the run's memory" : role == Role::State ? "the state's array" : "the caller's memory";
 }
 
 }  // namespace
@@ -90,11 +90,11 @@ Region GraphBuilder::scratch(int slot, Region like) {
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
-  if (info.role == Role::Kept && info.name.empty() == (info.capacity != nullptr)) {
-    refuse("kept memory has a name and a capacity, or neither");
+  if (info.role == Role::Run && info.name.empty() == (info.capacity != nullptr)) {
+    refuse("the run's memory has a name and a capacity, or neither");
   }
   if ((info.role == Role::Caller) != (info.locate != nullptr)) refuse("memory of the caller's, and nothing locates it");
-  if (info.role == Role::Kept || info.role == Role::State || info.role == Role::Caller) {  // one memory, one row
+  if (info.role == Role::Run || info.role == Role::State || info.role == Role::Caller) {  // one memory, one row
     const auto same = std::find_if(tables_.buffers.begin(), tables_.buffers.end(), [&](const BufferInfo& one) {
       return one.role == info.role && one.name == info.name;
     });

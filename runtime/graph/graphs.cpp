@@ -11,7 +11,7 @@ GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
   const auto& [in_place, feedback, data, numbers] = shape.structure;
   GraphBuilder g(shape, algorithm.symmetric);
   if (data == Data::Packed) gather_data(g);
-  if (data == Data::Kept) use_kept(g);
+  if (data == Data::RunMemory) use_run_memory(g);
   if (feedback) add_to_residual(g);
   algorithm.build(g);
   if (feedback) clear_contributed(g);

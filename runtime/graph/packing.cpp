@@ -46,10 +46,10 @@ void gather_data(GraphBuilder& g) {
   g.replace(Buffer::Output, packed.buffer);
 }
 
-void use_kept(GraphBuilder& g) {
-  const Region kept = g.buffer({.role = Role::Kept});
-  g.replace(Buffer::Input, kept.buffer);
-  g.replace(Buffer::Output, kept.buffer);
+void use_run_memory(GraphBuilder& g) {
+  const Region memory = g.buffer({.role = Role::Run});
+  g.replace(Buffer::Input, memory.buffer);
+  g.replace(Buffer::Output, memory.buffer);
 }
 
 void scatter_data(GraphBuilder& g) {

@@ -12,7 +12,7 @@ void gather_data(GraphBuilder& g);
 void scatter_data(GraphBuilder& g);
 
 /// The buffer of the run is the program's input and output.
-void use_kept(GraphBuilder& g);
+void use_run_memory(GraphBuilder& g);
 
 /// Copies the stretches of the part to memory where they lie one behind the other.
 struct GatherStretches {

@@ -12,7 +12,7 @@ namespace lacuna {
 void Plan::clear(MeasureTable table) {
   parts.clear();
   stretches.clear();
-  kept = 0;
+  run_elements = 0;
   in_flight = 0;
   reports = draws = writes_state = false;
   const bool has_none = table.empty() && measures.table().empty();  // as in each dense call
@@ -38,7 +38,7 @@ std::uint64_t digest_of(const PartPlan& part) {
 
 std::uint64_t Plan::digest() const {
   Digest digest;
-  digest.add(kept).add(in_flight);
+  digest.add(run_elements).add(in_flight);
   for (const PartPlan& part : parts) digest.add(digest_of(part));
   for (const Stretch& stretch : stretches) digest.add(stretch.offset).add(stretch.count);
   return digest.value();

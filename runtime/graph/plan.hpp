@@ -58,12 +58,12 @@ inline constexpr std::uint32_t most_parts_in_flight = 1 << 20;
 struct Plan {
   std::vector<PartPlan> parts;
   std::vector<Stretch> stretches;
-  std::size_t kept = 0;         ///< elements, of the call's type, that the run keeps for its parts beside the data
-  std::uint32_t in_flight = 0;  ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
-  bool reports = false;         ///< its runs have a report
-  bool draws = false;           ///< it has random choices: the sampler's draw is taken
-  bool writes_state = false;    ///< its steps write arrays of the state, which serves one call at a time
-  MeasureValues measures{};     ///< those that are CountedBy::Plan, for the report
+  std::size_t run_elements = 0;  ///< elements, of the call's type, that the run keeps for its parts beside the data
+  std::uint32_t in_flight = 0;   ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
+  bool reports = false;          ///< its runs have a report
+  bool draws = false;            ///< it has random choices: the sampler's draw is taken
+  bool writes_state = false;     ///< its steps write arrays of the state, which serves one call at a time
+  MeasureValues measures{};      ///< those that are CountedBy::Plan, for the report
 
   /// It has no parts, and nothing has been told of the measures in this table.
   void clear(MeasureTable table = {});

@@ -35,7 +35,7 @@ bool fit(Collective collective, const Walk::Message& message, const Region& from
   if (traits.input == Holds::Blocks && traits.output == Holds::Blocks) {
     return is_block(from, message.receiver) && is_block(to, message.sender);
   }
-  if (!same_interval(from, to)) return false;
+  if (!same_elements(from, to)) return false;
   if (traits.lengths != Lengths::Told) return true;
   return traits.input == Holds::Data ? message.receiver == 0 && is_block(from, message.sender)
                                      : message.sender == 0 && is_block(from, message.receiver);
@@ -109,7 +109,7 @@ Status check_message(std::span<const Graph* const> graphs, const Walk::Message& 
   const bool is_counted = from.region.is_counted() || to.region.is_counted();
   if (!reason && (is_counted || fit(collective, message, from.region, to.region))) return {};
   if (!reason) {
-    reason = traits_of(collective).lengths == Lengths::Told && same_interval(from.region, to.region)
+    reason = traits_of(collective).lengths == Lengths::Told && same_elements(from.region, to.region)
                  ? ": only two ranks know this block's length, so it must go straight from one to the other"
                  : "";
   }
@@ -201,7 +201,7 @@ Status check_lengths(const Graph& graph) {
     const BufferInfo &from = graph.buffer(step.from), &to = graph.buffer(step.to);
     const bool as_long = step.from.is_counted() || step.to.is_counted()
                              ? step.from.length() == step.to.length()
-                             : same_interval(step.from, step.to) && from.capacity == to.capacity;
+                             : same_elements(step.from, step.to) && from.capacity == to.capacity;
     if (as_long && from.element == to.element) continue;
     return {Code::InvalidArgument,
             fmt::format("position {} step {}: reads {}, writes {}: they differ in length or elements",

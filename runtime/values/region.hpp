@@ -32,7 +32,7 @@ struct Region {
 };
 
 /// Do the two ranges hold the same elements, whatever their buffers? Nobody knows it of counted ones.
-constexpr bool same_interval(const Region& a, const Region& b) {
+constexpr bool same_elements(const Region& a, const Region& b) {
   if (a.is_signal() || b.is_signal()) return a.is_signal() && b.is_signal();
   if (a.is_counted() || b.is_counted()) return false;
   return std::uint64_t{a.begin} * b.of == std::uint64_t{b.begin} * a.of &&

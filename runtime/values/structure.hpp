@@ -8,9 +8,9 @@ namespace lacuna {
 
 /// What stands for the caller's two buffers in a program.
 enum class Data : std::uint8_t {
-  Own,     ///< themselves
-  Packed,  ///< memory of the part, into which stretches of the input are gathered, and back to the output at the end
-  Kept,    ///< memory of the run, which other parts fill and read
+  Own,        ///< themselves
+  Packed,     ///< memory of the part, into which stretches of the input are gathered, and back to the output at the end
+  RunMemory,  ///< memory of the run, which other parts fill and read
 };
 
 /// What a graph depends on beside its algorithm, its ranks and their hosts.

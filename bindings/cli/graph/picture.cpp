@@ -36,7 +36,7 @@ Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
 
 /// "input", "scratch 0", or the name of the state's array.
 std::string name_of(const Graph& graph, const Region& region) {
-  static constexpr const char* names[] = {"input", "output", "caller's", "scratch", "landed", "kept", "state"};
+  static constexpr const char* names[] = {"input", "output", "caller's", "scratch", "landed", "run memory", "state"};
   const BufferInfo& info = graph.buffer(region);
   if (!info.name.empty()) return std::string(info.name);
   std::string text = names[static_cast<std::size_t>(info.role)];

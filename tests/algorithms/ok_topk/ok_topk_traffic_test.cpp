@@ -216,7 +216,7 @@ TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
       const Graphs graphs = graphs_by(part.structure, size);
       std::size_t bytes = 0;
       for (const BufferInfo& info : graphs.at(1).tables().buffers) {
-        const bool own = info.role == Role::Scratch || info.role == Role::Kept;
+        const bool own = info.role == Role::Scratch || info.role == Role::Run;
         if (own) bytes += info.capacity(view) * size_of(info.element.value_or(Dtype::F32));
       }
       const std::size_t ranks = static_cast<std::size_t>(size), tables = 3 * ranks * (count / 4096 * 4 + 100);

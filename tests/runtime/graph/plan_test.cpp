@@ -26,14 +26,14 @@ const Algorithm two = {
 
 const std::vector<Change> changes = {
     {"nothing", [](Plan&) {}},
-    {"kept memory", [](Plan& plan) { plan.kept = 1; }},
+    {"run memory", [](Plan& plan) { plan.run_elements = 1; }},
     {"parts in flight", [](Plan& plan) { plan.in_flight = 3; }},
     {"another part", [](Plan& plan) { plan.parts.push_back({}); }},
     {"the order of parts", [](Plan& plan) { std::swap(plan.parts[0], plan.parts[1]); }},
     {"offset", [](Plan& plan) { ++plan.parts[1].data.offset; }},
     {"count", [](Plan& plan) { ++plan.parts[1].data.count; }},
     {"data", [](Plan& plan) { plan.parts[1].structure.data = Data::Packed; }},
-    {"other data", [](Plan& plan) { plan.parts[1].structure.data = Data::Kept; }},
+    {"other data", [](Plan& plan) { plan.parts[1].structure.data = Data::RunMemory; }},
     {"feedback", [](Plan& plan) { plan.parts[1].structure.feedback = true; }},
     {"the first parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.rounds = 1}; }},
     {"the last parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.keep = true}; }},

@@ -197,16 +197,16 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
             "position 0: a buffer in memory of a device, which nothing serves yet");
   static constexpr auto nine = [](const PartView&) { return std::size_t{9}; };
   for (const BufferInfo& info :
-       {BufferInfo{.role = Role::Kept, .capacity = nine}, BufferInfo{.role = Role::Kept, .name = "a"}}) {
+       {BufferInfo{.role = Role::Run, .capacity = nine}, BufferInfo{.role = Role::Run, .name = "a"}}) {
     GraphBuilder g({.size = 2}, false);
     g.buffer(info);
-    EXPECT_EQ(g.status().message(), "position 0: kept memory has a name and a capacity, or neither");
+    EXPECT_EQ(g.status().message(), "position 0: the run's memory has a name and a capacity, or neither");
   }
   EXPECT_EQ(said([](GraphBuilder& g) {
-              g.buffer({.role = Role::Kept, .capacity = nine, .name = "a"});
-              g.buffer({.role = Role::Kept, .element = Dtype::I32, .capacity = nine, .name = "a"});
+              g.buffer({.role = Role::Run, .capacity = nine, .name = "a"});
+              g.buffer({.role = Role::Run, .element = Dtype::I32, .capacity = nine, .name = "a"});
             }),
-            "position 0: kept memory a in two ways");
+            "position 0: the run's memory a in two ways");
 }
 
 }  // namespace

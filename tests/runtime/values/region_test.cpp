@@ -13,10 +13,10 @@ constexpr Region range(std::uint32_t begin, std::uint32_t end, std::uint32_t of,
 }
 
 TEST(Region, EqualFractionsAreTheSameInterval) {
-  EXPECT_TRUE(same_interval(range(1, 2, 2), range(2, 4, 4, Buffer::Input)));
-  EXPECT_FALSE(same_interval(range(1, 2, 2), range(1, 4, 4)));
-  EXPECT_TRUE(same_interval({}, {}));
-  EXPECT_FALSE(same_interval({}, range(0, 1, 1)));
+  EXPECT_TRUE(same_elements(range(1, 2, 2), range(2, 4, 4, Buffer::Input)));
+  EXPECT_FALSE(same_elements(range(1, 2, 2), range(1, 4, 4)));
+  EXPECT_TRUE(same_elements({}, {}));
+  EXPECT_FALSE(same_elements({}, range(0, 1, 1)));
 }
 
 TEST(Region, OverlapIsExactForFractions) {
