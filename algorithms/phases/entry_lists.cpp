@@ -1,5 +1,7 @@
 #include "algorithms/phases/entry_lists.hpp"
 
+#include "algorithms/phases/sparse.hpp"
+
 namespace lacuna::sparse {
 namespace {
 
@@ -30,6 +32,14 @@ Extent count_of_result(const PartView& part) {
 }
 
 }  // namespace
+
+Extent elements_brought(const PartView& part) {
+  const Call& call = part.call;
+  if (call.input_entries.places) return memory_of(nullptr, 0, call.dtype);
+  const auto* data = static_cast<const std::byte*>(call.input);
+  if (traits_of(call.collective).input == Holds::Blocks) return memory_of(data, places_of(part), call.dtype);
+  return memory_of(data + part.part.data.offset * size_of(call.dtype), part.count, call.dtype);
+}
 
 ReadInputEntries input_entries(GraphBuilder& g) {
   return {.places = g.buffer(

@@ -14,6 +14,8 @@ struct ReadInputEntries {
   bool are_there() const { return places->data != nullptr; }
 };
 ReadInputEntries input_entries(GraphBuilder& g);
+/// All elements of the input that is not in place, of blocks one behind the other. None if the call brings entries.
+Extent elements_brought(const PartView& part);
 
 /// The list that becomes the result, in a program that is to make one. Its values are the output: all of it.
 struct OutputList {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/phases/entry_lists.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
 namespace lacuna::sparse {
@@ -182,7 +183,11 @@ Selection room_for_selection(GraphBuilder& g) {
           .count = g.value()};
 }
 
-std::vector<Region> whole_input(const GraphBuilder& g) {
+std::vector<Region> whole_input(GraphBuilder& g) {
+  if (g.stands_for(Buffer::Input) == Buffer::Input && !g.in_place()) {
+    g.locate(Buffer::Input, elements_brought);
+    return {GraphBuilder::all_of(Buffer::Input)};
+  }
   return whole(g, traits_of(g.collective()).input, g.input(), [&](Rank block) { return g.input(block); });
 }
 

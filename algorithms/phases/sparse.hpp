@@ -72,7 +72,7 @@ struct Selection {
 Selection room_for_selection(GraphBuilder& g);
 
 /// All of what the call has there, in order: blocks where the collective has such.
-std::vector<Region> whole_input(const GraphBuilder& g);
+std::vector<Region> whole_input(GraphBuilder& g);
 std::vector<Region> whole_output(const GraphBuilder& g);
 /// The same of an array of the state, which is like the input.
 std::vector<Region> whole_array(GraphBuilder& g, std::string_view name);

@@ -52,7 +52,6 @@ Range range_in_table(const ActivePart& part, const Region& region, Role role) {
 Range range_in_blocks(const ActivePart& part, const Region& region, const BufferInfo& info) {
   const Call& call = part.run->call;
   if (has_tables(call.collective)) return range_in_table(part, region, info.role);
-  if (info.role == Role::Input && call.input_entries.places) return {};
   if (info.role == Role::Scratch) return {0, part.count};
   const std::size_t block = holds_blocks(call.collective, info.role) ? rank_of_piece(part, region) * call.count : 0;
   return {block + part.offset, part.count};
@@ -86,17 +85,14 @@ std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {
   return whole ? part.count : (part.count / info.pieces + 1) * info.longest + 1;
 }
 
-/// One of the caller's two, which hold all that the part needs: nearly always. An input of entries is no data.
+/// One of the caller's two, which hold all that the part needs: nearly always.
 PartBuffer callers_buffer(const ActivePart& part, Role role) {
   const Call& call = part.run->call;
   const void* base = role == Role::Input ? call.input : call.output;
   auto* data =
       static_cast<std::byte*>(const_cast<void*>(base));  // inputs are only read: the builder never writes to one
   std::size_t length = part.count;
-  if (role == Role::Input && call.input_entries.places) {
-    data = nullptr;
-    length = 0;
-  } else if (part.plan->stretches > 0) {
+  if (part.plan->stretches > 0) {
     length = call.count;
   } else if (!has_blocks(call.collective)) {
     data += part.offset * size_of(call.dtype);
@@ -106,7 +102,8 @@ PartBuffer callers_buffer(const ActivePart& part, Role role) {
 
 PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   const Call& call = part.run->call;
-  if (info.locate) {
+  if (info.role <= Role::Output) return callers_buffer(part, info.role);
+  if (info.role == Role::Caller) {
     const Extent there = info.locate(view_of(part));
     return {.data = there.data,
             .length = there.count,
@@ -114,7 +111,6 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
             .dtype = there.dtype,
             .reduction = there.reduction};
   }
-  if (info.role <= Role::Output) return callers_buffer(part, info.role);
   PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
                     .reduction = info.element ? Reduction::Sum : call.reduction};
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);

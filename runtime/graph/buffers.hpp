@@ -38,7 +38,7 @@ struct Extent {
 enum class Role : std::uint8_t {
   Input,    ///< the caller's
   Output,   ///< the caller's
-  Caller,   ///< the caller's too: what BufferInfo::locate finds in the call
+  Caller,   ///< the caller's: what BufferInfo::locate finds in the call
   Scratch,  ///< the part's
   Landed,   ///< the part's: where a message has landed, from its receive to the Release
   Run,      ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::run_elements elements
@@ -53,7 +53,7 @@ struct BufferInfo {
   /// Elements that it holds, of Landed at most; from what is equal on all ranks, if others send to it. Null: it is laid
   /// out as the part's data (of State: as the input), and Scratch is as long as the longest range that it stands for.
   std::size_t (*capacity)(const PartView& part) = nullptr;
-  /// Where the caller has it. Of Input and Output: null where it is laid out as the part's data.
+  /// Of Caller: finds it in the call. It may be empty, where the caller has brought something else.
   Extent (*locate)(const PartView& part) = nullptr;
   std::string_view name{};                ///< State: the array's; Run; Caller: for pictures
   bool own = true;                        ///< State: each rank has its own; else it is equal on all

@@ -117,7 +117,8 @@ Region GraphBuilder::buffer(const BufferInfo& info) {
 void GraphBuilder::locate(Buffer callers, Extent (*where)(const PartView& part)) {
   if (callers > Buffer::Output) return refuse("locate() of a buffer of the part's own");
   if (shape_.structure.in_place) return refuse("locate() of a buffer in place");
-  tables_.buffers[static_cast<std::size_t>(callers)].locate = where;
+  BufferInfo& row = tables_.buffers[static_cast<std::size_t>(callers)];
+  row = {.role = Role::Caller, .locate = where, .name = callers == Buffer::Input ? "input" : "output"};
 }
 
 Value GraphBuilder::add_value(const ValueInfo& info) {
