@@ -735,7 +735,7 @@ LACUNA_EXPORT lacuna_status lacuna_list_collectives(size_t index, lacuna_collect
 /** An algorithm of a collective, as options.algorithm names it. */
 typedef struct lacuna_algorithm_row {
   size_t struct_size;  /**< sizeof(lacuna_algorithm_row) */
-  const char* name;    /**< for instance "ring", or "skip_ring" with the method skip */
+  const char* name;    /**< for instance "ring"; the same with a method has a name of its own */
   int32_t collective;  /**< a lacuna_collective */
   const char* method;  /**< the method that it serves under this name; null: it is dense */
   const char* summary; /**< one line */
