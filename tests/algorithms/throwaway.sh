@@ -48,7 +48,7 @@ expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 "$bin/lacuna" list forgetful | grep 'forgetful:threshold=3'
 "$bin/lacuna" explain allreduce --ranks 4 --method forgetful:threshold=1 | grep '> forgetful_sparse .* by data'
 "$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 | grep 'kernel   select .*v0'
-"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 --follow 0 | grep 'kernel   select smaller'
+"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 --follow 0 | grep '^11 steps'
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:threshold=0.5 |
   grep 'forgetful_sparse .* N/A'
 expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse
