@@ -48,7 +48,7 @@ struct Way {
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     bytes += static_cast<double>(world.counters().payload_sent - before);
     const lacuna::Report report = request->report();
-    sent += static_cast<double>(report.method ? report.selected : call.input);
+    sent += report.method ? report.measures.value("entries_selected") : static_cast<double>(call.input);
     return {};
   }
 };

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "algorithms/ok_topk/steps.hpp"
+#include "algorithms/phases/feedback.hpp"
 
 namespace lacuna {
 
@@ -32,16 +33,17 @@ constexpr std::string_view examples[] = {"density=0.1",
                                          "density=0.1,feedback=0,trigger=2,tau_prime=3,format=bitmap",
                                          "density=0.2,momentum=0.5,tau_prime=2,bucket=2",
                                          "density=1,tau_prime=4,format=coordinates"};
+constexpr Predictions predictions = {.bytes = ok::expected_bytes,
+                                     .most_entries = sparse::room_of,
+                                     .result_entries = ok::result_entries,
+                                     .rounds = ok::expected_rounds};
 constexpr MethodAlgorithm algorithms[] = {
     {.algorithm = &ok::allreduce,
      .name = "ok_topk",
      .summary = "3 or 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
      .dense = &allreduce_ring,
-     .expected_bytes = ok::expected_bytes,
-     .most_entries = sparse::room_of,
-     .result_entries = ok::result_entries,
      .rounds = ok::rounds,
-     .expected_rounds = ok::expected_rounds},
+     .predictions = &predictions},
 };
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
@@ -70,6 +72,7 @@ const Method ok_topk_method = {
     .preferred = [](const Call&, const Hosts&) -> std::string_view { return "ok_topk"; },
     .check = ok::check,
     .lossless = ok::lossless,
+    .ready = check_residual,
     .state = add_arrays,
     .plan = ok::plan,
     .follow = ok::follow,

@@ -100,7 +100,7 @@ List take_from(const KernelCall& call, const SelectPorts& ports, const Range& ra
   }
   *ports.begin = found.begin;
   *ports.end = found.end;
-  call.counted.selected += found.end - found.begin;
+  call.measures.tell(sparse::measure::selected, static_cast<double>(found.end - found.begin));
   return List::of(*ports.selected.places, *ports.selected.values, found.begin, found.end);
 }
 

@@ -39,8 +39,8 @@ struct Settle {
     const sparse::Accumulator from(call, accumulator);
     const std::uint64_t contributed = find_in_result(call);
     from.clear_at({found.list(contributed).places, contributed}, options_of(call.part.call).masking);
-    call.counted.contributed += contributed;
-    call.counted.kept += sparse::places_of(call.part) - contributed;
+    call.measures.tell(sparse::measure::contributed, static_cast<double>(contributed));
+    call.measures.tell(sparse::measure::left, static_cast<double>(sparse::places_of(call.part) - contributed));
     report(call, measure::largest_block, static_cast<double>(*largest));
     report(call, measure::balanced, static_cast<double>(balanced));
     move_threshold(call, contributed);

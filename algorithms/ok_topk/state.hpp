@@ -15,7 +15,7 @@ inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
 
 /// Adds a value to the report, but no infinity and no NaN: a counter that has added up one of these keeps it for ever.
 inline void report(const KernelCall& call, const Measure& measure, double value) {
-  if (std::isfinite(value)) call.counted.measures.tell(measure, value);
+  if (std::isfinite(value)) call.measures.tell(measure, value);
 }
 
 }  // namespace lacuna::ok

@@ -2,6 +2,7 @@
 
 #include "algorithms/ok_topk/form.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/phases/predictions.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "runtime/method/method.hpp"
 

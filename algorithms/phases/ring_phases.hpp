@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/topology/topology.hpp"
 #include "runtime/graph/builder.hpp"
@@ -17,7 +18,7 @@ template <class Input, class Partial>
 void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
   const Rank n = line.size(), me = line.own;
   skip = rounds_left_out(g, skip, n - 1);
-  for (Rank s = 0; s < skip; ++s) g.leave_out(input(line.wrap(me - 1 - s)));
+  for (Rank s = 0; s < skip; ++s) leave_out(g, input(line.wrap(me - 1 - s)));
   if (skip == n - 1) g.copy(partial(n - 2, me), input(me));
   for (Rank s = skip; s < n - 1; ++s) {
     const Rank sent = line.wrap(me - 1 - s), arriving = line.wrap(me - 2 - s);

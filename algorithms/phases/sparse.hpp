@@ -24,7 +24,7 @@ inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
 /// The arguments of this part.
 inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
-/// How many entries a rank selects at most (MethodAlgorithm::most_entries).
+/// How many entries a rank selects at most (Predictions::most_entries).
 inline std::uint64_t room_of(const PartPlan& part) { return part.arguments.as<Arguments>().room; }
 
 /// The measures that all sparse methods have.
@@ -34,6 +34,14 @@ inline constexpr Measure asked = {.name = "entries_asked",
                                   .unit = Unit::Entries,
                                   .by = CountedBy::Plan,
                                   .role = MeasureRole::Asked};
+inline constexpr Measure selected = {.name = "entries_selected",
+                                     .help = "entries that a rank has selected of its own data",
+                                     .unit = Unit::Entries,
+                                     .role = MeasureRole::Selected};
+inline constexpr Measure contributed = {
+    .name = "entries_contributed", .help = "selected entries that have reached the result", .unit = Unit::Entries};
+inline constexpr Measure left = {
+    .name = "elements_left", .help = "elements that are left for a later call", .unit = Unit::Elements};
 inline constexpr Measure threshold = {
     .name = "threshold", .help = "magnitude above which a rank has taken them", .unit = Unit::Magnitude};
 inline constexpr Measure result = {.name = "entries_result",
@@ -47,7 +55,8 @@ inline constexpr Measure pack_time = {
 inline constexpr Measure merge_time = {
     .name = "merge", .help = "time in which kernels added up messages", .unit = Unit::Seconds};
 }  // namespace measure
-inline constexpr std::array measures = {&measure::asked,       &measure::threshold, &measure::result,
+inline constexpr std::array measures = {&measure::asked,       &measure::selected,  &measure::contributed,
+                                        &measure::left,        &measure::threshold, &measure::result,
                                         &measure::select_time, &measure::pack_time, &measure::merge_time};
 
 /// The array of the state that holds momentum.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/phases/entry_lists.hpp"
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
 /// What a rank selects from, for the kernels of methods that select.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/phases/predictions.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "runtime/method/method.hpp"
 

@@ -234,7 +234,7 @@ void OutputWriter::add(const Views& views, Scale scale, std::size_t begin) {
 }
 
 Status OutputWriter::end() {
-  call_.counted.measures.tell(measure::result, static_cast<double>(entries_));
+  call_.measures.tell(measure::result, static_cast<double>(entries_));
   if (!to_.count) return {};
   std::memcpy(to_.count->data, &entries_, sizeof(entries_));
   if (entries_ <= to_.places->count) return {};

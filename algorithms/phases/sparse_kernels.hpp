@@ -48,7 +48,7 @@ Rank rank_at(const PartView& part, std::int64_t distance);
 /// Tells the time of its life to a measure of the call.
 class Stopwatch {
  public:
-  Stopwatch(const KernelCall& call, const Measure& measure) : measures_(call.counted.measures), measure_(measure) {}
+  Stopwatch(const KernelCall& call, const Measure& measure) : measures_(call.measures), measure_(measure) {}
   ~Stopwatch() {
     measures_.tell(measure_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
   }

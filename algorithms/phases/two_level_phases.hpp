@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/phases/grid_phases.hpp"
+#include "algorithms/phases/replacement.hpp"
 #include "algorithms/phases/tree_phases.hpp"
 
 namespace lacuna {
@@ -17,7 +18,7 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
   for (Rank behind = 1; behind <= skip; ++behind) {
     contributors -= g.hosts().ranks_on(g.hosts().host_of(leaders.at(leaders.own + behind)));
   }
-  g.finish(output(leaders.own), contributors, {n - skip, n});
+  g.finish(output(leaders.own), contributors, note_of({n - skip, n}));
   ring_allgather(g, leaders, output);
 }
 

@@ -32,7 +32,7 @@ void Gaps::follow(const Binding& binding, const Plan& plan) {
   };
   std::vector<Known> known;
   for (const PartPlan& planned : plan.parts) {
-    if (planned.beside || planned.structure.data != Data::Own) continue;  // dense, or no part of the result
+    if (planned.beside || planned.is_dense()) continue;  // it carries nothing of the result, or it lacks nothing
     Part part{.data = planned.data, .order = order_of(binding, planned), .cells = {}};
     // By position all parts fare alike unless their parameters or the hosts differ, which go by the first one's.
     const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;

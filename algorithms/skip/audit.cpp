@@ -71,8 +71,8 @@ struct CompareSamples {
     }
     lock.unlock();
     if (!std::isfinite(audit.relative_error)) return {};
-    call.counted.measures.tell(skip_measure::audits, 1);
-    call.counted.measures.tell(skip_measure::audit_error, audit.relative_error);
+    call.measures.tell(skip_measure::audits, 1);
+    call.measures.tell(skip_measure::audit_error, audit.relative_error);
     return {};
   }
 };
@@ -93,14 +93,27 @@ struct MeasureSegments {
 
 constexpr Region input = GraphBuilder::all_of(Buffer::Input), output = GraphBuilder::all_of(Buffer::Output);
 
+Region sample_memory(GraphBuilder& g) {
+  return g.buffer(
+      {.role = Role::Run, .capacity = [](const PartView& part) { return samples_of(part.call); }, .name = "samples"});
+}
+
 }  // namespace
+
+std::size_t samples_of(const Call& call) { return std::min(skip_of(call).audit_samples, call.count); }
+
+extern const Frame sample_frame = {
+    .name = "samples",
+    .replaces_both = true,
+    .before = [](GraphBuilder& g) { g.replace_both(sample_memory(g).buffer); },
+};
 
 extern const Algorithm take_sample = {
     .collective = Collective::Allreduce,
     .name = "take_sample",
     .summary = "no message",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(GatherStretches{.from = input, .to = g.buffer({.role = Role::Run})}); },
+    .build = [](GraphBuilder& g) { g.kernel(GatherStretches{.from = input, .to = sample_memory(g)}); },
 };
 
 extern const Algorithm compare_with_sample = {
@@ -115,7 +128,7 @@ extern const Algorithm compare_with_sample = {
                                         .capacity = [](const PartView&) { return audit_values; },
                                         .name = audit_array,
                                         .own = false});
-          g.kernel(CompareSamples{.dense = g.buffer({.role = Role::Run}), .output = output, .last = last});
+          g.kernel(CompareSamples{.dense = sample_memory(g), .output = output, .last = last});
         },
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/values/count_of.hpp"
@@ -177,8 +178,8 @@ Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hos
   return call.collective == Collective::Allgather ? Status::ok() : check_scale(call);
 }
 
-Status skip_ready(const Call& call) {
-  Status ready;
+Status skip_ready(const Call& call, Rank size) {
+  Status ready = check_residual(call, size);
   each_automatic(call, [&](const SkipSegment& segment) {
     if (ready) ready = skip_of(call).importance->ready(segment.key);
   });

@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 
@@ -63,6 +64,7 @@ const Method skip_method = {
     .preferred = preferred,
     .check = check_skip,
     .ready = skip_ready,
+    .scale = scale_replaced,
     .state = add_arrays,
     .plan = plan_skip,
     .begun = skip_begun,

@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
+#include "runtime/graph/packing.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna {
@@ -39,11 +41,11 @@ int gather_steps_of(const Call& call, const Skipping& skipping, const Hosts& hos
   return warms_up(call) ? 0 : std::min(skip_of(call).gather_steps, skipping.most(hosts));
 }
 
-Missing missing_of(const Skip& skip) {
-  constexpr Missing::Rule rules[] = {Missing::Rule::Zeros, Missing::Rule::Renormalised, Missing::Rule::Factor};
-  return {.rule = rules[static_cast<std::size_t>(skip.scale)],
+/// The factor of another rule need not be equal on all ranks.
+Replacement replacement_of(const Skip& skip) {
+  return {.rule = skip.scale,
           .drawn = skip.mode != SkipMode::Static,
-          .factor = skip.factor};
+          .factor = skip.scale == SkipScale::Factor ? skip.factor : 1};
 }
 
 /// What was left out earlier is added also where nothing is skipped.
@@ -51,6 +53,7 @@ bool feeds_back(const Call& call, int steps) {
   return skip_of(call).feedback && (steps > 0 || call.options.state->find(residual_array) != nullptr);
 }
 
+bool feeds_back_in(const PartPlan& part) { return part.structure.frame == &feedback_frame; }
 bool leaves_out(const PartPlan& part) { return !part.structure.parameters.are_defaults(); }
 
 std::ptrdiff_t parts_of(const Plan& plan, SkipOutcome outcome) {
@@ -65,12 +68,12 @@ PartPlan skipped_part(const PlanRequest& request) {
   const Skipping& skipping = *skipping_of(request.algorithm);
   const int steps = steps_of(call, skipping, request.hosts);
   const int gather_steps = gather_steps_of(call, skipping, request.hosts);
-  PartPlan part{.data = {0, call.count}, .missing = missing_of(skip)};
-  if (steps > 0 || gather_steps > 0) {
-    part.structure.parameters = LeftOut{.rounds = steps, .gather_rounds = gather_steps, .keep = skip.keep};
-  }
-  part.structure.feedback = feeds_back(call, steps);
-  if (leaves_out(part)) part.outcome = static_cast<int>(SkipOutcome::Skipped);
+  PartPlan part{.data = {0, call.count}};
+  if (feeds_back(call, steps)) part.structure.frame = &feedback_frame;
+  if (steps == 0 && gather_steps == 0) return part;
+  part.structure.parameters = LeftOut{.rounds = steps, .gather_rounds = gather_steps, .keep = skip.keep};
+  part.arguments = replacement_of(skip);
+  part.outcome = static_cast<int>(SkipOutcome::Skipped);
   return part;
 }
 
@@ -99,7 +102,7 @@ class Segments {
       }
     }
     together.stretches = static_cast<std::uint32_t>(plan_.stretches.size());
-    together.structure.data = Data::Packed;
+    together.structure.frame = &packing_frame;
     if (together.stretches > 0) add(together);
   }
 
@@ -109,7 +112,7 @@ class Segments {
     PartPlan stretch = treatment.dense ? PartPlan() : skipped_;
     const Next next = treatment.automatic ? skip_of(request_.call).importance->next(treatment.key) : Next::Skip;
     if (next != Next::Skip) {
-      stretch.structure.parameters = {};
+      stretch.structure.parameters = stretch.arguments = {};
       stretch.outcome = static_cast<int>(next == Next::Measure ? SkipOutcome::Measured : SkipOutcome::Protected);
     }
     stretch.data = data;
@@ -127,18 +130,17 @@ class Segments {
 /// A sample of the input, put aside before anything else, is reduced densely beside the other parts, and then compared
 /// with what they made of it.
 void add_audit(const Call& call, Plan& plan) {
-  plan.run_elements = std::min(skip_of(call).audit_samples, call.count);
-  PartPlan part{.data = {0, plan.run_elements}, .beside = true};
-  PartPlan kept = part;
-  kept.structure.data = Data::RunMemory;
+  const std::size_t samples = samples_of(call);
+  PartPlan part{.data = {0, samples}, .beside = true};
+  PartPlan reduction = part;
+  reduction.structure.frame = &sample_frame;
   part.first_stretch = static_cast<std::uint32_t>(plan.stretches.size());
-  part.stretches = static_cast<std::uint32_t>(plan.run_elements);
-  for (std::size_t i = 0; i < plan.run_elements; ++i)
-    plan.stretches.push_back({boundary(i, call.count, plan.run_elements), 1});
+  part.stretches = static_cast<std::uint32_t>(samples);
+  for (std::size_t i = 0; i < samples; ++i) plan.stretches.push_back({boundary(i, call.count, samples), 1});
   part.program = &take_sample;
   plan.parts.front().waits = true;
   plan.parts.insert(plan.parts.begin(), part);
-  plan.parts.push_back(kept);
+  plan.parts.push_back(reduction);
   part.program = &compare_with_sample;
   part.waits = true;
   plan.parts.push_back(part);
@@ -172,6 +174,7 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
   const bool has_nobody_to_skip = request.hosts.size() == 1 && skip.is_on();
   plan.reports = skips || has_nobody_to_skip || !skip.segments.empty();
   plan.draws = skips && skip.mode != SkipMode::Static;
+  plan.writes_state = std::any_of(plan.parts.begin(), plan.parts.end(), feeds_back_in);
   if (measured > 0) {
     plan.parts.push_back({.data = {0, call.count}, .program = &measure_importance, .beside = true, .waits = true});
   }

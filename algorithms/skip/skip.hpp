@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/phases/replacement.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/measure.hpp"
 #include "runtime/values/method_options.hpp"
@@ -23,16 +24,8 @@ enum class SkipMode : std::uint8_t {
 };
 inline constexpr std::string_view skip_mode_names[] = {"static", "random", "shuffled"};
 
-/// What stands for the contributions that are left out.
-enum class SkipScale : std::uint8_t {
-  ZeroFill = 0,  ///< zeros: avg divides by P all the same, which makes its results smaller
-  /// The mean of the others: avg divides by their number, sum is multiplied by P over it. Where hosts of different
-  /// numbers of ranks are turned, skip_two_level takes their number on average instead, so that over all draws each
-  /// rank weighs the same.
-  Renormalised = 1,
-  Factor = 2,  ///< zeros; sum and avg are the sum of the others times Skip::factor, where any are missing
-};
-inline constexpr std::string_view skip_scale_names[] = {"zero_fill", "renormalised", "factor"};
+/// What stands for the contributions that are left out. The factor is Skip::factor.
+using SkipScale = ReplacementRule;
 
 /// How a segment is treated.
 enum class SkipPolicy : std::uint8_t {
@@ -43,13 +36,10 @@ enum class SkipPolicy : std::uint8_t {
 inline constexpr std::string_view skip_policy_names[] = {"skip", "never", "automatic"};
 
 constexpr std::string_view to_string(SkipMode mode) { return skip_mode_names[static_cast<std::size_t>(mode)]; }
-constexpr std::string_view to_string(SkipScale scale) { return skip_scale_names[static_cast<std::size_t>(scale)]; }
 constexpr std::string_view to_string(SkipPolicy policy) { return skip_policy_names[static_cast<std::size_t>(policy)]; }
 
 template <>
 inline constexpr std::span<const std::string_view> names_of<SkipMode>{skip_mode_names};
-template <>
-inline constexpr std::span<const std::string_view> names_of<SkipScale>{skip_scale_names};
 template <>
 inline constexpr std::span<const std::string_view> names_of<SkipPolicy>{skip_policy_names};
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "algorithms/skip/skip.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna {
@@ -25,7 +26,7 @@ inline const Skip& skip_of(const Call& call) { return call.options.method.as<Ski
 // The functions of skip_method.
 
 Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
-Status skip_ready(const Call& call);
+Status skip_ready(const Call& call, Rank size);
 void plan_skip(const PlanRequest& request, Plan& plan);
 void skip_begun(const Call& call, const void* run);
 Order skip_order(const Binding& binding, std::uint32_t part);
@@ -58,8 +59,12 @@ bool audit_is_due(const Call& call);
 
 // What each rank does by itself, beside the parts of a call.
 
-/// The stretches of the part go from the input to the memory of the run.
+/// How many elements an audit of the call reduces densely.
+std::size_t samples_of(const Call& call);
+/// The stretches of the part go from the input to memory of the run.
 extern const Algorithm take_sample;
+/// This memory is the input and the output of the program that reduces the sample.
+extern const Frame sample_frame;
 /// The output against what has become of that: an audit, which the state keeps.
 extern const Algorithm compare_with_sample;
 /// The magnitudes of the output, of segments whose run measures them.

@@ -4,59 +4,64 @@ namespace lacuna {
 
 extern const Algorithm allreduce_ring, reduce_scatter_ring, allgather_ring;
 
+namespace {
+
+constexpr Predictions of_allgather = {.bytes = sparse_allgather_bytes, .most_entries = sparse::room_of};
+constexpr Predictions of_split = {.bytes = sparse_split_bytes, .most_entries = sparse::room_of};
+constexpr Predictions of_ring = {
+    .bytes = sparse_ring_bytes, .most_entries = sparse::room_of, .result_entries = capped_entries};
+constexpr Predictions of_doubling = {.bytes = sparse_doubling_bytes, .most_entries = sparse::room_of};
+constexpr Predictions of_gtopk = {.bytes = gtopk_bytes,
+                                  .path_bytes = gtopk_path_bytes,
+                                  .most_entries = sparse::room_of,
+                                  .result_entries = capped_entries};
+constexpr Predictions of_reduce_scatter = {.bytes = sparse_reduce_scatter_bytes, .most_entries = sparse::room_of};
+
+}  // namespace
+
 constexpr std::array<MethodAlgorithm, 7> topk_algorithms = {{
     {.algorithm = &sparse_allgather,
      .name = "sparse_allgather",
      .summary = "1 step, k(P-1) entries per rank; for few ranks",
      .dense = &allreduce_ring,
-     .expected_bytes = sparse_allgather_bytes,
-     .most_entries = sparse::room_of,
-     .rounds = exchange_rounds},
+     .rounds = exchange_rounds,
+     .predictions = &of_allgather},
     {.algorithm = &sparse_split,
      .name = "sparse_split",
      .summary = "2 steps, (P-1)/P of k entries and of those of the result per rank",
      .dense = &allreduce_ring,
-     .expected_bytes = sparse_split_bytes,
-     .most_entries = sparse::room_of,
-     .rounds = sparse_split_rounds},
+     .rounds = sparse_split_rounds,
+     .predictions = &of_split},
     {.algorithm = &sparse_ring,
      .name = "sparse_ring",
      .summary = "2(P-1) steps between neighbours, a P-th of the entries of each sum; capped, 2k(P-1)/P",
      .dense = &allreduce_ring,
-     .expected_bytes = sparse_ring_bytes,
-     .most_entries = sparse::room_of,
-     .result_entries = capped_entries,
-     .rounds = sparse_ring_rounds},
+     .rounds = sparse_ring_rounds,
+     .predictions = &of_ring},
     {.algorithm = &sparse_doubling,
      .name = "sparse_doubling",
      .summary = "log2 P steps, the entries of sums of 1, 2, 4 ... ranks; for small selections",
      .dense = &allreduce_ring,
-     .expected_bytes = sparse_doubling_bytes,
-     .most_entries = sparse::room_of,
-     .rounds = sparse_doubling_rounds},
+     .rounds = sparse_doubling_rounds,
+     .predictions = &of_doubling},
     {.algorithm = &gtopk,
      .name = "gtopk",
      .summary = "2 log2 P steps, never more than k entries, in the result neither; what is dropped is fed back",
      .dense = &allreduce_ring,
-     .expected_bytes = gtopk_bytes,
-     .path_bytes = gtopk_path_bytes,
-     .most_entries = sparse::room_of,
-     .result_entries = capped_entries,
-     .rounds = gtopk_rounds},
+     .rounds = gtopk_rounds,
+     .predictions = &of_gtopk},
     {.algorithm = &sparse_reduce_scatter,
      .name = "sparse_split",
      .summary = "1 step, (P-1)/P of k entries per rank",
      .dense = &reduce_scatter_ring,
-     .expected_bytes = sparse_reduce_scatter_bytes,
-     .most_entries = sparse::room_of,
-     .rounds = exchange_rounds},
+     .rounds = exchange_rounds,
+     .predictions = &of_reduce_scatter},
     {.algorithm = &sparse_gather_blocks,
      .name = "sparse_allgather",
      .summary = "1 step, k(P-1) entries per rank",
      .dense = &allgather_ring,
-     .expected_bytes = sparse_allgather_bytes,
-     .most_entries = sparse::room_of,
-     .rounds = exchange_rounds},
+     .rounds = exchange_rounds,
+     .predictions = &of_allgather},
 }};
 
 /// Among few ranks an exchange of all selections costs least. Among more ranks, selections have more places in common,

@@ -1,5 +1,7 @@
 #include "algorithms/topk/capped.hpp"
 
+#include "algorithms/phases/feedback.hpp"
+
 namespace lacuna {
 
 CapRooms cap_rooms(GraphBuilder& g) {
@@ -19,7 +21,7 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
       sparse::cut_of_largest(call, {residual.dtype, entries.values, entries.entries}, most, rooms.workspace);
   std::uint64_t taken = 0;
   call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
-  call.counted.kept += entries.entries - taken;
+  call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
   return rooms.kept.list(taken).in({entries.base, std::int64_t{1} << 32, 0});
 }
 

@@ -1,3 +1,4 @@
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/topk/selecting.hpp"
 
 namespace lacuna {
@@ -55,6 +56,7 @@ const Method topk_method = {
     .preferred = preferred_topk,
     .check = check_topk,
     .lossless = lossless_topk,
+    .ready = check_residual,
     .state = add_arrays,
     .plan = plan_topk,
 };

@@ -176,13 +176,13 @@ std::uint64_t take(const Given& given, Cut& cut) {
   return taken;
 }
 
-void tell_taken(const Given& given, std::uint64_t taken, std::uint64_t kept, const Cut& cut) {
-  Counted& counted = given.call.counted;
+void tell_taken(const Given& given, std::uint64_t taken, std::uint64_t left, const Cut& cut) {
+  MeasureValues& measures = given.call.measures;
   *given.ports.count = taken;
-  counted.selected += taken;
-  counted.contributed += taken;
-  counted.kept += kept;
-  counted.measures.tell(sparse::measure::threshold, kernels::number_of_magnitude(given.dtype(), cut.above));
+  measures.tell(sparse::measure::selected, static_cast<double>(taken));
+  measures.tell(sparse::measure::contributed, static_cast<double>(taken));
+  measures.tell(sparse::measure::left, static_cast<double>(left));
+  measures.tell(sparse::measure::threshold, kernels::number_of_magnitude(given.dtype(), cut.above));
 }
 
 /// Selects the largest of the entries that a call without feedback has brought, or all if they are no more than wanted.

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "algorithms/phases/predictions.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "algorithms/topk/form.hpp"
 #include "algorithms/topk/topk.hpp"
@@ -30,7 +31,7 @@ extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubl
 extern const Algorithm sparse_reduce_scatter, sparse_gather_blocks;
 extern const std::array<MethodAlgorithm, 7> topk_algorithms;
 
-/// What the algorithms are expected to send (MethodAlgorithm::expected_bytes).
+/// What the algorithms are expected to send (Predictions).
 double sparse_allgather_bytes(const ExpectedPart& part);
 double sparse_split_bytes(const ExpectedPart& part);
 double sparse_ring_bytes(const ExpectedPart& part);

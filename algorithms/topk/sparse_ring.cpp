@@ -14,9 +14,9 @@ std::size_t cap_of(const PartView& part, const Range& piece) {
   return (sparse::arguments_of(part).wanted + ranks - 1) / ranks;
 }
 
-/// Subtracts what was dropped from `contributed`, because it does not reach the result.
-void count_dropped(const KernelCall& call, std::uint64_t kept_before) {
-  call.counted.contributed -= call.counted.kept - kept_before;
+/// Subtracts what was dropped from what was contributed, because it does not reach the result.
+void count_dropped(const KernelCall& call, double left_before) {
+  call.measures.tell(sparse::measure::contributed, left_before - call.measures.value(sparse::measure::left));
 }
 
 /// One of so many pieces of the places.
@@ -36,10 +36,10 @@ struct PackPiece {
   Status operator()(const KernelCall& call) const {
     const sparse::Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = piece.in(call.part);
-    const std::uint64_t kept = call.counted.kept;
+    const double left = call.measures.value(sparse::measure::left);
     const auto own = lacuna::cap(call, cap, mine.list().in(range), cap_of(call.part, range));
     sparse::write_message(call, own, range, message);
-    count_dropped(call, kept);
+    count_dropped(call, left);
     return {};
   }
 };
@@ -61,9 +61,9 @@ struct AddOwn {
     if (sound) sound = views.add(call, mine.list().in(range), call.part.position);
     if (!sound) return sound;
     const Scale scale = is_last ? sparse::scale_of(call.part) : Scale();
-    const std::uint64_t kept = call.counted.kept;
+    const double left = call.measures.value(sparse::measure::left);
     const Status merged = merge_capped(call, sum, views, range, scale, cap_of(call.part, range));
-    count_dropped(call, kept);
+    count_dropped(call, left);
     return merged;
   }
 };

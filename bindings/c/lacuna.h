@@ -656,13 +656,10 @@ typedef struct lacuna_report {
   uint64_t contributions;       /**< terms of all ranks in all elements that are reduced */
   uint64_t dense_contributions; /**< of the dense call */
   uint64_t lacking;             /**< elements that other ranks have and this one does not get */
-  uint64_t selected;    /**< elements that this rank's kernels have selected to be sent; 0: it has no such kernels */
-  uint64_t contributed; /**< those of them that have reached the result */
-  uint64_t kept;        /**< elements that remain for a later call */
 } lacuna_report;
 /** Zeros. */
 #define LACUNA_REPORT_INIT \
-  { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(lacuna_report), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 /** Fills report, with zeros for a request that has not ended well or gave nothing up. Its struct_size must be set. */
 LACUNA_EXPORT lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* report);
 /** Gives the value of one of the method's measures in a report, by its name. It is 0 where lacuna_get_report() gives

@@ -103,19 +103,8 @@ lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* re
     lacuna_report value = LACUNA_REPORT_INIT;
     if (Status valid = read(report, value); !valid) return valid;
     const lacuna::Report all = request->request.report();
-    value = {report->struct_size,
-             all.rounds,
-             all.dense_rounds,
-             all.sent,
-             all.dense_sent,
-             all.received,
-             all.dense_received,
-             all.contributions,
-             all.dense_contributions,
-             all.lacking,
-             all.selected,
-             all.contributed,
-             all.kept};
+    value = {report->struct_size, all.rounds,        all.dense_rounds,        all.sent,   all.dense_sent, all.received,
+             all.dense_received,  all.contributions, all.dense_contributions, all.lacking};
     std::memcpy(report, &value, report->struct_size);
     return {};
   });

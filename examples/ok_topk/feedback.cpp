@@ -80,7 +80,7 @@ class Problem {
 
 /// Of one call: what all ranks have to say.
 Status print(Communicator& world, std::size_t step, const lacuna::Report& report, double loss) {
-  std::vector<double> mine = {static_cast<double>(report.selected), static_cast<double>(report.received), loss},
+  std::vector<double> mine = {report.measures.value("entries_selected"), static_cast<double>(report.received), loss},
                       all(mine.size() * static_cast<std::size_t>(world.size()));
   if (Status done = world.call(lacuna::allgather<double>(mine, all)); !done) return done;
   if (world.rank() != 0) return {};

@@ -10,6 +10,7 @@
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/values/message.hpp"
 
@@ -77,7 +78,7 @@ class Communicator : public Client {
 
   const std::shared_ptr<const Graph>& graph(const ActivePart& part) override;
   void report(const ActivePart& part) override;
-  void count(CollectiveRun& run, const Counted& counted) const override;
+  void add_measures(CollectiveRun& run, const MeasureValues& told) const override;
   std::optional<PartPlan> next_of(const ActivePart& part) const override;
   void ended(Run& run, std::uint64_t now) override;
   std::string text_of(const Run& run) const override;
@@ -151,7 +152,7 @@ class Communicator : public Client {
 
   GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;
   GraphShape graph_shape(const CollectiveRun& run, const PartPlan& part, const Order& order) const {
-    return graph_shape(program_of(run, part), structure_of(run, part), order);
+    return graph_shape(program_of(run, part), structure_of_call(part.structure, run.in_place), order);
   }
   CallTally& tally(const Run& run);
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);

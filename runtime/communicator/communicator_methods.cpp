@@ -1,9 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "runtime/communicator/communicator.hpp"
-#include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -19,32 +16,15 @@ std::size_t carrying(const Plan& plan) {
 Status Communicator::check_method(const Call& call, const Algorithm& algorithm) const {
   const Method* method = method_of(call, algorithm);
   if (!method) return {};
-  if (Status ready = method->ready ? method->ready(call) : Status(); !ready) return ready;
   const MethodState* state = call.options.state;
-  if (!state) return {};
-  if (state->in_use) return {Code::Busy, "a call that is still running changes this state"};
-  const StateArray* residual = state->find(residual_array);
-  const std::size_t bytes = input_length(call, size()) * size_of(call.dtype);
-  if (residual && residual->dtype != call.dtype) {
-    return {Code::InvalidArgument, fmt::format("the residual of this state is of {}, the call of {}",
-                                               to_string(residual->dtype), to_string(call.dtype))};
-  }
-  if (!residual || residual->bytes.size() == bytes) return {};
-  return {Code::InvalidArgument, fmt::format("the residual of this state has {}, the call's input {}: they must "
-                                             "be equal, or the state without one",
-                                             count_of(residual->bytes.size(), "byte"), bytes)};
+  if (state && state->in_use) return {Code::Busy, "a call that is still running changes this state"};
+  return method->ready ? method->ready(call, size()) : Status();
 }
 
 void Communicator::prepare_method(CollectiveRun& run) {
   MethodState* state = run.call.options.state;
-  const auto feeds_back = [](const PartPlan& part) { return part.structure.feedback; };
   run.state_run = state ? state->runs + 1 : 0;
-  if (!state) {
-    run.plan.writes_state = false;
-  } else if (std::any_of(run.plan.parts.begin(), run.plan.parts.end(), feeds_back)) {
-    state->array(residual_array, run.call.dtype, input_length(run.call, size()), true);
-    run.plan.writes_state = true;
-  }
+  if (!state) run.plan.writes_state = false;
   std::vector<PartReport> parts = std::move(run.report.parts);
   MeasureValues measures = std::move(run.report.measures);
   parts.assign(run.plan.reports ? carrying(run.plan) : 0, {});
@@ -78,13 +58,7 @@ std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
       {.request = request, .part = *part.plan, .length = run.chains[part.number % run.parts].length, .values = values});
 }
 
-void Communicator::count(CollectiveRun& run, const Counted& counted) const {
-  Report& report = run.report;
-  report.selected += counted.selected;
-  report.contributed += counted.contributed;
-  report.kept += counted.kept;
-  report.measures.add(counted.measures);
-}
+void Communicator::add_measures(CollectiveRun& run, const MeasureValues& told) const { run.report.measures.add(told); }
 
 void Communicator::report(const ActivePart& part) {
   CollectiveRun& run = collective_of(part);
@@ -137,9 +111,6 @@ void Communicator::count_report(const CollectiveRun& run) {
   all.dense_sent += report.dense_sent;
   all.left_out += report.dense_contributions - report.contributions;
   all.contributions += report.dense_contributions;
-  all.selected += report.selected;
-  all.contributed += report.contributed;
-  all.kept += report.kept;
 }
 
 void Communicator::end_method(CollectiveRun& run) {

@@ -114,7 +114,6 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
   PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
                     .reduction = info.element ? Reduction::Sum : call.reduction};
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
-  if (info.role == Role::Run && !info.capacity) buffer.length = collective_of(part).plan.run_elements;
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
@@ -198,28 +197,11 @@ Extent resolve(const ActivePart& part, const Region& region) {
 
 Scale scale_of(const ActivePart& part, const Step& step) {
   if (step.contributors == 0) return {};
-  const Missing& missing = part.plan->missing;
-  const double all = part.order.size(), there = step.contributors;
-  const bool averages = part.run->call.reduction == Reduction::Avg;
-  switch (there == all ? Missing::Rule::Zeros : missing.rule) {
-    case Missing::Rule::Zeros:
-      break;
-    case Missing::Rule::Renormalised:
-      if (missing.drawn && step.chance.of > 0) {
-        const double chance = step.chance.there;
-        return {.multiplier = static_cast<double>(step.chance.of), .divisor = averages ? chance * all : chance};
-      }
-      return averages ? Scale{.divisor = there} : Scale{.multiplier = all, .divisor = there};
-    case Missing::Rule::Factor:
-      return {.multiplier = missing.factor};
-  }
-  return averages ? Scale{.divisor = all} : Scale{};
-}
-
-Structure structure_of(const CollectiveRun& run, const PartPlan& part) {
-  Structure structure = part.structure;
-  structure.in_place = run.in_place || structure.data != Data::Own;
-  return structure;
+  return scale_of(collective_of(part).method, {.part = *part.plan,
+                                               .reduction = part.run->call.reduction,
+                                               .terms = step.contributors,
+                                               .all = part.order.size(),
+                                               .note = step.note});
 }
 
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next) {

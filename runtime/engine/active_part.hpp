@@ -100,9 +100,6 @@ Extent resolve(const ActivePart& part, const Region& region);
 /// What the result of this step is scaled by.
 Scale scale_of(const ActivePart& part, const Step& step);
 
-/// What the graph of a part of this plan depends on besides its algorithm and the place of its rank.
-Structure structure_of(const CollectiveRun& run, const PartPlan& part);
-
 /// Of the messages of a part that follows one with this digest.
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/engine/tables.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
@@ -51,7 +52,7 @@ std::string text_of(const PartsAlike& parts) {
   const std::string parameters = parts.structure.parameters.text();
   if (!parameters.empty()) text += fmt::format(" with {}", parameters);
   if (parts.is_dense) text += " dense";
-  if (parts.structure.feedback) text += " with feedback";
+  if (parts.structure.frame) text += fmt::format(" with {}", parts.structure.frame->name);
   if (!parts.arguments.are_defaults()) text += fmt::format(" given {}", parts.arguments.text());
   if (parts.stretches > 0) text += fmt::format(" of {}", count_of(parts.stretches, "stretch"));
   if (parts.program) text += fmt::format(" by {}", parts.program->name);

@@ -54,8 +54,8 @@ class Client {
   virtual const std::shared_ptr<const Graph>& graph(const ActivePart& part) = 0;
   /// Adds a part that has ended to the report of its run.
   virtual void report(const ActivePart& part) = 0;
-  /// Adds what a kernel has counted to the report of its run.
-  virtual void count(CollectiveRun& run, const Counted& counted) const = 0;
+  /// Adds what a kernel has told of the method's measures to the report of its run.
+  virtual void add_measures(CollectiveRun& run, const MeasureValues& told) const = 0;
   /// The part that follows one that has ended, if any.
   virtual std::optional<PartPlan> next_of(const ActivePart& part) const = 0;
   /// A run has ended, at this time in ticks. It stands no more among runs() when this returns.

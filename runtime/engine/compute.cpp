@@ -97,7 +97,7 @@ void carry_out(Work& work) {
   try {
     const KernelStep& step = *work.kernel;
     work.status = step.kernel->run(step.ports.get(), {work.reads, work.writes, work.uses, work.defines},
-                                   {*work.part, kernels::backend(), work.counted});
+                                   {*work.part, kernels::backend(), work.measures});
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
   } catch (...) {

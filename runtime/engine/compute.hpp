@@ -24,7 +24,7 @@ struct Work {
   std::optional<PartView> part;        ///< likewise
   std::vector<Extent> reads, writes;   ///< of others, the one that they have
   std::vector<std::uint64_t> uses, defines;
-  Counted counted;
+  MeasureValues measures;
   Status status;         ///< once it has ended
   Work* next = nullptr;  ///< for who keeps it meanwhile
 

@@ -66,7 +66,7 @@ void Executor::start_kernel(ActivePart& part, StepId id) {
   work->kernel = &row;
   work->part.emplace(view_of(part));
   const Method* method = collective_of(part).method;
-  work->counted.begin(method ? method->measures : MeasureTable());
+  work->measures.begin(method ? method->measures : MeasureTable());
   for (const Region& region : row.reads) work->reads.push_back(resolve(part, region));
   for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));
   for (Value value : row.uses) work->uses.push_back(part.value(value));
@@ -109,7 +109,7 @@ void Executor::end_work(Work& work) {
     for (std::size_t i = 0; i < defines.size(); ++i) {
       part->values[static_cast<std::size_t>(defines[i])] = work.defines[i];
     }
-    run.communicator->count(call, work.counted);
+    run.communicator->add_measures(call, work.measures);
   }
   complete(*part, id);
 }

@@ -41,7 +41,7 @@ enum class Role : std::uint8_t {
   Caller,   ///< the caller's: what BufferInfo::locate finds in the call
   Scratch,  ///< the part's
   Landed,   ///< the part's: where a message has landed, from its receive to the Release
-  Run,      ///< the run's, by name: all of its parts share it; without a capacity it holds Plan::run_elements elements
+  Run,      ///< the run's, by name: all of its parts share it
   State,    ///< an array of the method's state
 };
 

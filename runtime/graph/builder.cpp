@@ -21,7 +21,6 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
       sent_(static_cast<std::size_t>(shape.size)),
       received_(static_cast<std::size_t>(shape.size)) {
   if (symmetric) shape_.position = 0;
-  if (shape.structure.feedback && shape.structure.data != Data::Own) refuse("feedback of data in several places");
 }
 
 const Hosts& GraphBuilder::hosts() {
@@ -90,8 +89,8 @@ Region GraphBuilder::scratch(int slot, Region like) {
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
-  if (info.role == Role::Run && info.name.empty() == (info.capacity != nullptr)) {
-    refuse("the run's memory has a name and a capacity, or neither");
+  if (info.role == Role::Run && (info.name.empty() || !info.capacity)) {
+    refuse("the run's memory has a name and a capacity");
   }
   if ((info.role == Role::Caller) != (info.locate != nullptr)) refuse("memory of the caller's, and nothing locates it");
   if (info.role == Role::Run || info.role == Role::State || info.role == Role::Caller) {  // one memory, one row
@@ -208,22 +207,12 @@ StepId GraphBuilder::reduce(Region to, Region from) { return add({.kind = StepKi
 StepId GraphBuilder::clear(Region region) { return add({.kind = StepKind::Clear, .to = region, .from = {}}); }
 
 StepId GraphBuilder::add_kernel(KernelStep step) {
-  if (shape_.structure.feedback) refuse("a kernel in a program with feedback: it is to keep the residual itself");
   const auto row = static_cast<std::uint32_t>(tables_.kernels.size());
   tables_.kernels.push_back(std::move(step));
   return add({.kind = StepKind::Kernel, .index = row, .to = {}, .from = {}});
 }
 
-void GraphBuilder::leave_out(Region partial) {
-  const Buffer residual = stands_for(Buffer::Input);
-  if (!shape_.structure.feedback || partial.buffer == residual) return;
-  left_out_.push_back(partial);
-  left_out_.back().buffer = residual;
-  left_out_.back().at_start = false;
-  copy(left_out_.back(), partial);
-}
-
-void GraphBuilder::finish(Region region, Rank contributors, Chance chance) {
+void GraphBuilder::finish(Region region, Rank contributors, std::uint64_t note) {
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                  [&](const Step& step) { return step.writes() && step.to == region; });
   if (last == steps_.rend() || last->kind == StepKind::Receive)
@@ -231,7 +220,7 @@ void GraphBuilder::finish(Region region, Rank contributors, Chance chance) {
   if (contributors < 0 || contributors > shape_.size)
     return refuse(fmt::format("finish() of a sum of {} ranks, must be of 1 .. {}", contributors, shape_.size));
   last->contributors = contributors == 0 ? shape_.size : contributors;
-  last->chance = chance;
+  last->note = note;
 }
 
 void GraphBuilder::after(StepId step, StepId earlier) {
@@ -262,13 +251,8 @@ StepId GraphBuilder::add(Step step) {
   steps_.push_back(step);
   ancestors_.add_set();
   std::vector<StepId> earlier;
-  const auto each_access = [&](auto visit) {
-    if (step.reads()) visit(step.from, false);
-    if (step.writes()) visit(step.to, true);
-    if (step.kind == StepKind::Kernel) Graph::each_access(tables_.kernels[step.index], visit);
-  };
   if (step.length != Value::None) define(id, step.length);
-  each_access([&](const Region& region, bool write) {
+  each_access(step, [&](const Region& region, bool write) {
     if (!region.is_counted() && (region.begin > region.end || region.end > region.of))
       refuse(fmt::format("pieces {} .. {} of {} are no range", region.begin, region.end, region.of));
     add_access(id, region, write, earlier);
@@ -278,7 +262,7 @@ StepId GraphBuilder::add(Step step) {
     for (Value value : tables_.kernels[step.index].defines) define(id, value);
   }
   add_pruned_edges(id, std::move(earlier));
-  each_access([&](const Region& region, bool write) { note_access(id, in_memory(shape_, region), write); });
+  each_access(step, [&](const Region& region, bool write) { note_access(id, in_memory(shape_, region), write); });
   return id;
 }
 

@@ -81,27 +81,33 @@ class GraphBuilder {
     return add_kernel(kernel_step(std::move(kernel)));
   }
   StepId clear(Region region);
-  /// With feedback: this place holds a sum that nobody will add to the result, of the own and other positions' terms.
-  /// It is kept for the next call. The own input, where it is not read, is kept anyway.
-  void leave_out(Region partial);
   /// This position does not get what others have here.
   void lacks(Region region) { tables_.lacking.push_back(region); }
   /// What follows this part is chosen from these values, which are agreed (Method::follow).
   void decide(std::vector<Value> values);
   /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
-  /// There the result is scaled: avg divides. `chance`: where turns do not make each rank one of so many equally often.
-  void finish(Region region, Rank contributors = 0, Chance chance = {});
+  /// There the result is scaled: avg divides. `note` is what Method::scale is to know of it.
+  void finish(Region region, Rank contributors = 0, std::uint64_t note = 0);
   /// An order that the regions do not show: `step` starts after `earlier` has ended.
   void after(StepId step, StepId earlier);
 
-  // For what stands around a program.
+  // For frames.
 
   /// What the program calls its input, or its output, is this buffer from now on.
   void replace(Buffer callers, Buffer with) { stands_for_[static_cast<std::size_t>(callers)] = with; }
+  /// The program calls both by this buffer's name: it is in place.
+  void replace_both(Buffer with) { stands_for_ = {with, with}; }
   Buffer stands_for(Buffer callers) const { return stands_for_[static_cast<std::size_t>(callers)]; }
   const std::vector<Step>& steps() const { return steps_; }
-  /// Places of the residual that keep a sum.
-  const std::vector<Region>& left_out() const { return left_out_; }
+  /// Calls visit(region, whether it is written) for all that a step so far touches.
+  template <class Visit>
+  void each_access(const Step& step, Visit visit) const {
+    if (step.reads()) visit(step.from, false);
+    if (step.writes()) visit(step.to, true);
+    if (step.kind == StepKind::Kernel) Graph::each_access(tables_.kernels[step.index], visit);
+  }
+  /// What stands around the program; null: nothing.
+  const Frame* frame() const { return shape_.structure.frame; }
 
   /// The program has no such form, and what it says is why.
   void refuse(std::string why);
@@ -147,9 +153,8 @@ class GraphBuilder {
   Status status_;
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
-  std::vector<Accesses> live_;  // by buffer
-  StepSets ancestors_;          // by step: every step that ends before it
-  std::vector<Region> left_out_;
+  std::vector<Accesses> live_;                  // by buffer
+  StepSets ancestors_;                          // by step: every step that ends before it
   std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
   GraphTables tables_;
   std::vector<std::optional<StepId>> definitions_;  // by value

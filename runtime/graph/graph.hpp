@@ -53,21 +53,16 @@ constexpr const StepKindTraits& traits_of(StepKind kind) { return step_kind_trai
 
 using StepId = std::uint32_t;
 
-/// In how many of how many draws a term of a sum is there.
-struct Chance {
-  Rank there = 0, of = 0;
-};
-
 struct Step {
   StepKind kind = StepKind::Copy;
   Rank contributors = 0;  ///< the result is final, of so many ranks: it is scaled before the last rounding; 0: not yet
-  Chance chance{};        ///< of a final result's terms under random turns, unless it is that of contributors of all
   Rank peer = 0;          ///< how many positions after the own one, 0 .. size-1
   std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver; which kernel step
   Region to;
   Region from;
   bool carries = false;        ///< the message tells its length, and is sent also when it is empty
   Value length = Value::None;  ///< that such a receive defines, in elements
+  std::uint64_t note = 0;      ///< of a final result, for Method::scale
 
   bool sends() const { return kind == StepKind::Send; }
   bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }

@@ -2,20 +2,16 @@
 
 #include <utility>
 
-#include "runtime/graph/feedback.hpp"
-#include "runtime/graph/packing.hpp"
+#include "runtime/graph/frame.hpp"
 
 namespace lacuna {
 
 GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape) {
-  const auto& [in_place, feedback, data, numbers] = shape.structure;
+  const Frame* frame = shape.structure.frame;
   GraphBuilder g(shape, algorithm.symmetric);
-  if (data == Data::Packed) gather_data(g);
-  if (data == Data::RunMemory) use_run_memory(g);
-  if (feedback) add_to_residual(g);
+  if (frame) frame->before(g);
   algorithm.build(g);
-  if (feedback) clear_contributed(g);
-  if (data == Data::Packed) scatter_data(g);
+  if (frame && frame->after) frame->after(g);
   return g;
 }
 

@@ -10,8 +10,8 @@
 
 #include "runtime/graph/buffers.hpp"
 #include "runtime/graph/ports.hpp"
+#include "runtime/values/measure.hpp"
 #include "runtime/values/region.hpp"
-#include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
 
 namespace lacuna {
@@ -24,7 +24,7 @@ class Backend;
 struct KernelCall {
   const PartView& part;
   const kernels::Backend& backend;  ///< by which it computes
-  Counted& counted;  ///< to which it adds what it has selected, contributed and kept, and the method's measures
+  MeasureValues& measures;          ///< to which it tells values of the method's measures
 };
 
 /// The operands of all ports of a kernel, in the order of the ports.

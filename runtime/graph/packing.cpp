@@ -39,22 +39,20 @@ Status GatherStretches::operator()(const KernelCall& call) const {
   return {};
 }
 
-void gather_data(GraphBuilder& g) {
-  const Region packed = g.buffer({});
-  g.kernel(GatherStretches{.from = GraphBuilder::all_of(Buffer::Input), .to = packed});
-  g.replace(Buffer::Input, packed.buffer);
-  g.replace(Buffer::Output, packed.buffer);
-}
-
-void use_run_memory(GraphBuilder& g) {
-  const Region memory = g.buffer({.role = Role::Run});
-  g.replace(Buffer::Input, memory.buffer);
-  g.replace(Buffer::Output, memory.buffer);
-}
-
-void scatter_data(GraphBuilder& g) {
-  const Region packed = GraphBuilder::all_of(g.stands_for(Buffer::Output));
-  g.kernel(ScatterStretches{.from = packed, .to = GraphBuilder::all_of(Buffer::Output)});
-}
+extern const Frame packing_frame = {
+    .name = "packing",
+    .replaces_both = true,
+    .before =
+        [](GraphBuilder& g) {
+          const Region packed = g.buffer({});
+          g.kernel(GatherStretches{.from = GraphBuilder::all_of(Buffer::Input), .to = packed});
+          g.replace_both(packed.buffer);
+        },
+    .after =
+        [](GraphBuilder& g) {
+          const Region packed = GraphBuilder::all_of(g.stands_for(Buffer::Output));
+          g.kernel(ScatterStretches{.from = packed, .to = GraphBuilder::all_of(Buffer::Output)});
+        },
+};
 
 }  // namespace lacuna

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/values/digest.hpp"
 #include "runtime/values/region.hpp"
 
@@ -12,7 +13,6 @@ namespace lacuna {
 void Plan::clear(MeasureTable table) {
   parts.clear();
   stretches.clear();
-  run_elements = 0;
   in_flight = 0;
   reports = draws = writes_state = false;
   const bool has_none = table.empty() && measures.table().empty();  // as in each dense call
@@ -27,8 +27,9 @@ std::uint64_t digest_of(const PartPlan& part) {
   Digest digest;
   digest.add(part.data.offset)
       .add(part.data.count)
-      .add(std::uint64_t{part.stretches} << 8 | static_cast<std::uint64_t>(part.structure.data) << 4 |
-           std::uint64_t{part.waits} << 2 | std::uint64_t{part.beside} << 1 | std::uint64_t{part.structure.feedback});
+      .add(std::uint64_t{part.stretches} << 8 | std::uint64_t{part.structure.frame != nullptr} << 2 |
+           std::uint64_t{part.waits} << 1 | std::uint64_t{part.beside});
+  if (part.structure.frame) digest.add(part.structure.frame->name);
   part.structure.parameters.add_to(digest);
   part.arguments.add_to(digest);
   digest.add(part.draw);
@@ -38,7 +39,7 @@ std::uint64_t digest_of(const PartPlan& part) {
 
 std::uint64_t Plan::digest() const {
   Digest digest;
-  digest.add(run_elements).add(in_flight);
+  digest.add(in_flight);
   for (const PartPlan& part : parts) digest.add(digest_of(part));
   for (const Stretch& stretch : stretches) digest.add(stretch.offset).add(stretch.count);
   return digest.value();

@@ -18,32 +18,18 @@ struct Stretch {
   std::size_t count = 0;
 };
 
-/// What stands in a sum for terms that are left out.
-struct Missing {
-  enum class Rule : std::uint8_t {
-    Zeros,         ///< avg divides by the number of all ranks all the same
-    Renormalised,  ///< the mean of the others: avg divides by their number, sum is multiplied by all over that
-    Factor,        ///< zeros; sum and avg are the sum of the others times `factor`
-  };
-
-  Rule rule = Rule::Zeros;
-  bool drawn = false;  ///< which terms are there is drawn: their number is that of Chance, where the program tells one
-  double factor = 1;
-};
-
 struct Algorithm;
 
 /// One graph on one segment of a call's data.
 struct PartPlan {
-  Stretch data{};         ///< where it has stretches, only its length counts
-  Structure structure{};  ///< all but in_place
-  Missing missing{};
+  Stretch data{};                       ///< where it has stretches, only its length counts
+  Structure structure{};                ///< all but in_place
   int outcome = 0;                      ///< into Method::outcomes, for the report; 0: dense
   const Algorithm* program = nullptr;   ///< builds it; null: the call's algorithm
   bool lossy = false;                   ///< not what it would be without a method, whatever its structure says
   bool beside = false;                  ///< it carries nothing of the result: in no report of parts
   bool waits = false;                   ///< it begins once all parts before it have ended
-  Parameters arguments{};               ///< what its kernels are told, and no graph depends on
+  Parameters arguments{};               ///< what its kernels and Method::scale are told, and no graph depends on
   std::uint32_t draw = 0;               ///< which of those that carry the result it is: so it draws
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
   std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place
@@ -58,12 +44,11 @@ inline constexpr std::uint32_t most_parts_in_flight = 1 << 20;
 struct Plan {
   std::vector<PartPlan> parts;
   std::vector<Stretch> stretches;
-  std::size_t run_elements = 0;  ///< elements, of the call's type, that the run keeps for its parts beside the data
-  std::uint32_t in_flight = 0;   ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
-  bool reports = false;          ///< its runs have a report
-  bool draws = false;            ///< it has random choices: the sampler's draw is taken
-  bool writes_state = false;     ///< its steps write arrays of the state, which serves one call at a time
-  MeasureValues measures{};      ///< those that are CountedBy::Plan, for the report
+  std::uint32_t in_flight = 0;  ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
+  bool reports = false;         ///< its runs have a report
+  bool draws = false;           ///< it has random choices: the sampler's draw is taken
+  bool writes_state = false;    ///< its steps write arrays of the state, which serves one call at a time
+  MeasureValues measures{};     ///< those that are CountedBy::Plan, for the report
 
   /// It has no parts, and nothing has been told of the measures in this table.
   void clear(MeasureTable table = {});

@@ -1,8 +1,5 @@
 #include "runtime/method/method.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "runtime/values/digest.hpp"
 
 namespace lacuna {
@@ -41,13 +38,6 @@ const Status& MethodOptions::status() const {
 const std::string& MethodOptions::text() const {
   static const std::string none;
   return body_ ? body_->text : none;
-}
-
-double ExpectedPart::entries_of(double ranks) const {
-  if (places <= 0) return 0;
-  const double together = growth ? entries * std::pow(ranks, *growth)
-                                 : places * -std::expm1(ranks * std::log1p(-std::min(entries / places, 1.0)));
-  return std::min(together, places);
 }
 
 const MethodAlgorithm* Method::find(const Algorithm& algorithm) const {

@@ -12,23 +12,11 @@
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
 #include "runtime/values/option.hpp"
+#include "runtime/values/scale.hpp"
 
 namespace lacuna {
 
-/// A part whose messages are as long as the data decide, with what is expected of the data. Predictions are made of it.
-struct ExpectedPart {
-  const Call& call;
-  const PartPlan& plan;
-  Rank size;
-  double places;   ///< how many elements of data each rank brings
-  double entries;  ///< how many of these each rank sends
-  /// s ranks together have s^growth times the entries of one. Without it, each rank's entries are taken to lie at
-  /// places of its own, drawn at random.
-  std::optional<double> growth{};
-
-  /// How many different places the entries of so many ranks have together: `places` at most.
-  double entries_of(double ranks) const;
-};
+struct Predictions;
 
 /// An algorithm that serves a method, and how it is called when it does.
 struct MethodAlgorithm {
@@ -37,21 +25,13 @@ struct MethodAlgorithm {
   std::string_view summary;  ///< one line, like Algorithm::summary, of the algorithm with the method
   /// The algorithm whose dense call reports are compared with. Null: this algorithm's own dense call.
   const Algorithm* dense = nullptr;
-  /// How many bytes of payload a rank is expected to send, on average over the ranks. Null: its graphs tell it.
-  double (*expected_bytes)(const ExpectedPart& part) = nullptr;
-  /// How many bytes the longest chain of messages carries one after another. Null: as many as expected_bytes says.
-  double (*path_bytes)(const ExpectedPart& part) = nullptr;
-  /// How many entries of its own data a rank sends in this part at most. Null: as many as it has.
-  std::uint64_t (*most_entries)(const PartPlan& part) = nullptr;
-  /// How many entries the result is expected to have. Null: as many as the selections of all ranks have together.
-  double (*result_entries)(const ExpectedPart& part) = nullptr;
   /// The number of messages in the longest chain of which each waits for the one before, in one part of so many ranks.
   /// A report then needs no graph but the rank's own, so a program whose kernels do all reductions must state it. Null:
   /// reports and predictions find it, and whose contributions arrive, in the graphs of all positions.
   int (*rounds)(const PartPlan& part, Rank size) = nullptr;
-  /// The rounds of all parts of a usual run together, for predictions. A method needs it where a usual run differs from
-  /// the first run of a state, of which predictions see the first part only. Null: `rounds` holds.
-  int (*expected_rounds)(const ExpectedPart& part) = nullptr;
+  /// What tools expect of it where its messages are as long as the data decide (algorithms/phases/predictions.hpp).
+  /// Null: its graphs tell it.
+  const Predictions* predictions = nullptr;
 };
 
 /// What a plan is made from. The call has been accepted by check(), and all that a plan may use is equal on all ranks.
@@ -77,6 +57,14 @@ struct Followed {
   const PartPlan& part;
   std::uint32_t length = 1;               ///< parts of its chain so far; the first one is of the plan
   std::span<const std::uint64_t> values;  ///< the values that its program has given to GraphBuilder::decide
+};
+
+/// A sum that has got its final value, and what it is scaled by depends on.
+struct FinalSum {
+  const PartPlan& part;
+  Reduction reduction = Reduction::Sum;
+  Rank terms = 0, all = 0;  ///< it has the terms of so many ranks, of so many
+  std::uint64_t note = 0;   ///< what its program has told GraphBuilder::finish
 };
 
 /// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
@@ -108,8 +96,10 @@ struct Method {
   /// Does the first call of a state lose nothing, if at most `entries` elements of each rank are not zero? This is
   /// asked where graphs do not tell it. Null: a call may always lose something.
   bool (*lossless)(const Call& call, const Hosts& hosts, std::size_t entries) = nullptr;
-  /// Returns ok, or Busy with the reason why the call can't start now.
-  Status (*ready)(const Call& call) = nullptr;
+  /// Returns ok, or why the call can't start with its state as it is now. So many ranks call it.
+  Status (*ready)(const Call& call, Rank size) = nullptr;
+  /// What a sum is multiplied by that lacks the terms of some ranks. Null: it counts as if these terms were zeros.
+  Scale (*scale)(const FinalSum& sum) = nullptr;
   /// Makes the arrays that the state of a tensor of so many elements will have. Checkpoints need them before the first
   /// call; a call makes those that are missing.
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
@@ -138,6 +128,12 @@ inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
 /// Do these options ask for anything to be given up, in at least one run?
 inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
 inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
+
+/// What a sum is multiplied by when it gets its final value. Null: of a call without a method.
+inline Scale scale_of(const Method* method, const FinalSum& sum) {
+  if (method && method->scale && sum.terms != sum.all) return method->scale(sum);
+  return sum.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(sum.all)} : Scale{};
+}
 
 /// Makes the parts of the call's next run: those of its method, or equal shares without a method.
 void make_plan(const PlanRequest& request, Plan& plan);

@@ -83,12 +83,7 @@ constexpr MethodFigure method_figures[] = {
     {"left_out", "method_contributions_left_out_total", "Contributions that they left out, elements times ranks.",
      &MethodCounters::left_out},
     {"contributions", "method_contributions_total", "Contributions to the results of dense calls in their place.",
-     &MethodCounters::contributions},
-    {"selected", "method_selected_elements_total", "Elements that this rank's kernels have selected to be sent.",
-     &MethodCounters::selected},
-    {"contributed", "method_contributed_elements_total", "Of these, what has reached results.",
-     &MethodCounters::contributed},
-    {"kept", "method_kept_elements_total", "Elements that they have left for later calls.", &MethodCounters::kept}};
+     &MethodCounters::contributions}};
 
 bool is_silent(const Counters& peer) { return peer.messages_sent == 0 && peer.messages_received == 0; }
 

@@ -37,8 +37,7 @@ struct MethodCounters {
   std::uint64_t sent = 0, dense_sent = 0;  ///< payload, bytes: of these calls, and of the dense ones in their place
   std::uint64_t left_out = 0;              ///< contributions: elements times ranks
   std::uint64_t contributions = 0;         ///< of the dense calls
-  std::uint64_t selected = 0, contributed = 0, kept = 0;  ///< elements, that the kernels of this rank have counted
-  MeasureValues measures{};                               ///< the method's own, of all calls
+  MeasureValues measures{};                ///< the method's own, of all calls
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
   MethodCounters& operator+=(const MethodCounters& other) {
@@ -48,9 +47,6 @@ struct MethodCounters {
     dense_sent += other.dense_sent;
     left_out += other.left_out;
     contributions += other.contributions;
-    selected += other.selected;
-    contributed += other.contributed;
-    kept += other.kept;
     measures.add(other.measures);
     return *this;
   }

@@ -15,6 +15,7 @@ enum class Unit : std::uint8_t {
   Calls,
   Rounds,     ///< messages that wait for each other
   Parts,      ///< of a plan
+  Elements,   ///< of the data
   Entries,    ///< elements that travel with their places
   Words,      ///< places or values that travel
   Seconds,    ///< of time
@@ -44,6 +45,7 @@ enum class MeasureRole : std::uint8_t {
   None,
   Headline,  ///< says best how much is given up: `lacuna perf` and `lacuna explain` have a column for it
   Asked,     ///< entries that each rank was to send
+  Selected,  ///< entries that a rank has selected of its own data, to be sent
   Result,    ///< how many elements of a rank's output are not zero
 };
 

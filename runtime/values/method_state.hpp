@@ -46,8 +46,4 @@ struct MethodState {
   Status restore(std::span<const std::byte> saved, std::string_view kind = {});
 };
 
-/// What earlier calls have not contributed yet of a rank's input, like the input. The array of all methods that feed
-/// back what they leave out.
-inline constexpr std::string_view residual_array = "residual";
-
 }  // namespace lacuna

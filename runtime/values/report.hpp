@@ -32,20 +32,6 @@ struct PartReport {
   friend bool operator==(const PartReport&, const PartReport&) = default;
 };
 
-/// What the kernels of a rank count as they run. The first three are numbers of elements.
-struct Counted {
-  std::uint64_t selected = 0;     ///< of the own data, to be sent
-  std::uint64_t contributed = 0;  ///< of these, what has reached the result
-  std::uint64_t kept = 0;         ///< left for a later call
-  MeasureValues measures{};       ///< of the call's method
-
-  /// Nothing has been counted, and the measures are those of this table.
-  void begin(MeasureTable table) {
-    selected = contributed = kept = 0;
-    measures.begin(table);
-  }
-};
-
 /// What a call with a method has done, beside the dense call: that of the same algorithm and the same data, without the
 /// method, as this rank would see it. What a rank moves depends on its position, so where positions are drawn one rank
 /// may send more than in the dense call, and another less.
@@ -56,9 +42,7 @@ struct Report {
   std::uint64_t received = 0, dense_received = 0;
   /// Terms, over all elements that are reduced, of all ranks.
   std::uint64_t contributions = 0, dense_contributions = 0;
-  std::uint64_t lacking = 0;  ///< elements that other ranks have and this one does not get
-  /// Elements of this rank that its kernels have selected, contributed and kept; 0 where graphs alone say what is lost.
-  std::uint64_t selected = 0, contributed = 0, kept = 0;
+  std::uint64_t lacking = 0;        ///< elements that other ranks have and this one does not get
   MeasureValues measures{};         ///< the method's own; the table is Method::measures
   std::vector<PartReport> parts{};  ///< none if nothing was left out and there were no segments
 

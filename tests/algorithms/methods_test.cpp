@@ -5,7 +5,9 @@
 #include <random>
 #include <set>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "runtime/graph/verify.hpp"
@@ -105,8 +107,7 @@ void verify_part(const PlanRequest& request, const PartPlan& part, std::uint32_t
   const Rank size = request.hosts.size();
   std::size_t decides = 0;
   for (bool in_place : {false, true}) {
-    Structure structure = part.structure;
-    structure.in_place = in_place || structure.data != Data::Own;
+    const Structure structure = structure_of_call(part.structure, in_place);
     const auto graphs = graphs_of(program, size, {.structure = structure});
     ASSERT_TRUE(graphs) << text << ": " << graphs.status().to_string();
     const Status fits = verify(graphs->all());
@@ -136,8 +137,7 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
         for (const PartPlan& part : plan.parts) {
           const Algorithm& program = part.program ? *part.program : *example.algorithm;
           EXPECT_TRUE(part.structure.parameters.belong_to(program.parameters)) << example.text;
-          if (!seen.emplace(part.structure.parameters.text(), part.program).second && part.structure.data == Data::Own)
-            continue;
+          if (!seen.emplace(part.structure.parameters.text(), part.program).second && !part.structure.frame) continue;
           verify_part(request, part, 1, example.text);
         }
       }
@@ -191,7 +191,7 @@ TEST_P(Methods, StateTheRoundsThatTheirGraphsHave) {
 
 TEST_P(Methods, StateTheRoundsWhereTheyStateTheBytes) {
   for (const MethodAlgorithm& one : GetParam()->algorithms) {
-    EXPECT_TRUE(one.rounds || !one.expected_bytes) << one.name << ": each report would build all positions' graphs";
+    EXPECT_TRUE(one.rounds || !one.predictions) << one.name << ": each report would build all positions' graphs";
   }
 }
 

@@ -29,6 +29,11 @@ inline Call broadcast_call(std::vector<float>& data, Rank root) {
   return call;
 }
 
+/// The value of a measure that counts whole things.
+inline std::uint64_t whole(const MeasureValues& measures, const Measure& measure) {
+  return static_cast<std::uint64_t>(measures.value(measure));
+}
+
 /// Posts a call that must be accepted.
 inline runtime::Run& must_post(runtime::Communicator& communicator, const Call& call) {
   const auto algorithm = select_algorithm(call, communicator.hosts());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "runtime/values/call.hpp"
 

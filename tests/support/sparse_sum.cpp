@@ -16,6 +16,7 @@ void put(const Extent& extent, std::size_t i, std::int64_t value) { kernels::sto
 std::size_t two_for_each(const PartView& part) { return 2 * part.count; }
 constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each};
 
+constexpr Measure selected = {.name = "selected", .help = "elements that a rank has selected"};
 constexpr Measure selections = {.name = "selections", .help = "times that a rank has selected"};
 
 /// What is not zero, each with its place before it.
@@ -31,8 +32,8 @@ struct Select {
       put(*to, (*taken)++, static_cast<std::int64_t>(i));
       put(*to, (*taken)++, number(*from, i));
     }
-    call.counted.selected += *taken / 2;
-    call.counted.measures.tell(selections, 1);
+    call.measures.tell(selected, static_cast<double>(*taken / 2));
+    call.measures.tell(selections, 1);
     return {};
   }
 };
@@ -100,7 +101,7 @@ std::optional<PartPlan> follow(const Followed& part) {
   return next;
 }
 
-constexpr const Measure* measures[] = {&selections};
+constexpr const Measure* measures[] = {&selected, &selections};
 constexpr std::string_view outcomes[] = {"dense", "sparse"};
 extern const MethodAlgorithm algorithms[] = {{&sparse_sum, "sparse_sum", "a test's"}};
 

@@ -33,7 +33,7 @@ struct Tell {
     for (std::size_t i = 0; i < from->count; ++i) {
       const auto value = kernels::load<double>(from->data, i);
       kernels::store(to->data, i, value);
-      if (i > 0 && i < told_rows.size()) call.counted.measures.tell(told_rows[i], value);
+      if (i > 0 && i < told_rows.size()) call.measures.tell(told_rows[i], value);
     }
     return {};
   }

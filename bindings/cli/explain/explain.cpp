@@ -51,7 +51,7 @@ PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& host
 bool depends_on_data(const Call& call, const Hosts& hosts) {
   const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
   if (!algorithm || !*algorithm) return false;
-  if (method_of(call, **algorithm)->find(**algorithm)->expected_bytes) return true;
+  if (method_of(call, **algorithm)->find(**algorithm)->predictions) return true;
   const PartPlan part = part_of(call, **algorithm, hosts);
   const Algorithm& program = part.program ? *part.program : **algorithm;
   return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;

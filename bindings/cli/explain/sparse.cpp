@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/phases/predictions.hpp"
+
 namespace lacuna::cli {
 namespace {
 
@@ -22,7 +24,7 @@ double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), do
 
 /// The rounds of most runs.
 int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& hosts) {
-  if (one.expected_rounds) return one.expected_rounds(part);
+  if (one.predictions && one.predictions->rounds) return one.predictions->rounds(part);
   if (one.rounds) return one.rounds(part.plan, part.size);
   const Call& call = part.call;
   return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.parameters = part.plan.structure.parameters}).steps;
@@ -78,16 +80,17 @@ void show_least(const std::vector<Line>& lines) {
 
 bool expects_bytes(const Method& method) {
   return std::any_of(method.algorithms.begin(), method.algorithms.end(),
-                     [](const MethodAlgorithm& one) { return one.expected_bytes != nullptr; });
+                     [](const MethodAlgorithm& one) { return one.predictions != nullptr; });
 }
 
 std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one) {
-  if (!one.expected_bytes) return std::nullopt;
+  if (!one.predictions) return std::nullopt;
+  const Predictions& expects = *one.predictions;
   const Hosts& hosts = options.hosts;
   const PartPlan plan = part_of(call, *one.algorithm, hosts);
   const Rank size = hosts.size();
   const double places = static_cast<double>(input_length(call, size)), there = options.density * places;
-  const double most = one.most_entries ? static_cast<double>(one.most_entries(plan)) : there;
+  const double most = expects.most_entries ? static_cast<double>(expects.most_entries(plan)) : there;
   const ExpectedPart part{.call = call,
                           .plan = plan,
                           .size = size,
@@ -97,16 +100,16 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
   SparseCost cost{.entries = part.entries,
                   .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
-                  .bytes = one.expected_bytes(part),
-                  .path_bytes = one.path_bytes ? one.path_bytes(part) : one.expected_bytes(part),
+                  .bytes = expects.bytes(part),
+                  .path_bytes = expects.path_bytes ? expects.path_bytes(part) : expects.bytes(part),
                   .dense_bytes = static_cast<double>(dense.total_bytes) / size,
                   .steps = steps_of(one, part, hosts),
                   .dense_steps = dense.steps};
-  if (one.result_entries) {
-    const double all = std::exchange(cost.result, one.result_entries(part));
+  if (expects.result_entries) {
+    const double all = std::exchange(cost.result, expects.result_entries(part));
     cost.drops = cost.result < all;
   }
-  cost.dense_density = density_of(part, one.expected_bytes, cost.dense_bytes);
+  cost.dense_density = density_of(part, expects.bytes, cost.dense_bytes);
   return cost;
 }
 

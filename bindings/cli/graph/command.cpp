@@ -9,6 +9,7 @@
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
 #include "bindings/cli/shared/command_options.hpp"
+#include "runtime/graph/frame.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
@@ -66,8 +67,7 @@ int draw_graph(const GraphOptions& options) {
     part = *next;
   }
   const Algorithm& program = part.program ? *part.program : **algorithm;
-  Structure structure = part.structure;
-  structure.in_place = options.in_place || structure.data != Data::Own;
+  Structure structure = structure_of_call(part.structure, options.in_place);
   if (Status set = set_parameters(program, options.parameters, structure.parameters); !set) return fail(set);
   const GraphShape shape{.collective = call.collective,
                          .size = ranks,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/phases/replacement.hpp"
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "kernels/elements.hpp"
@@ -103,7 +104,7 @@ Rank reduced_ranks(const PerfResult& result) {
 struct LeftOut {
   std::vector<std::vector<bool>> values;  // by rank
   std::vector<Rank> ranks;                // how many
-  Missing missing;                        // what stands for them
+  PartPlan part;                          // whose arguments say what stands for them
   Hosts turned;                           // that differ in size, where random draws leave out whole ones; else none
 };
 
@@ -128,21 +129,15 @@ double reduced_value(const PerfResult& result, const LeftOut* left_out, std::siz
     const double mine = perf_value(call, rank, place, result.pattern);
     value = std::exchange(first, false) ? mine : combine(call.reduction, value, mine);
   }
-  const bool averages = call.reduction == Reduction::Avg;
-  const Rank there = result.size - (left_out ? left_out->ranks[element] : 0);
-  switch (there == result.size ? Missing::Rule::Zeros : left_out->missing.rule) {
-    case Missing::Rule::Zeros:
-      break;
-    case Missing::Rule::Renormalised:
-      if (const Hosts& turned = left_out->turned; turned.size() > 0) {
-        const Rank chance = hosts_there(*left_out, element);
-        return scaled(call.dtype, value, turned.count(), averages ? chance * result.size : chance);
-      }
-      return scaled(call.dtype, value, averages ? 1 : result.size, there);
-    case Missing::Rule::Factor:
-      return scaled(call.dtype, value, left_out->missing.factor, 1);
+  static const PartPlan dense;
+  FinalSum sum{
+      .part = left_out ? left_out->part : dense, .reduction = call.reduction, .terms = result.size, .all = result.size};
+  if (left_out) sum.terms -= left_out->ranks[element];
+  if (left_out && left_out->turned.size() > 0) {
+    sum.note = note_of({hosts_there(*left_out, element), left_out->turned.count()});
   }
-  return averages ? scaled(call.dtype, value, 1, result.size) : value;
+  const Scale scale = scale_of(call.options.method.method(), sum);
+  return scale.is_one() ? value : scaled(call.dtype, value, scale.multiplier, scale.divisor);
 }
 
 double expected_value(const PerfResult& result, const LeftOut* left_out, std::size_t element) {
@@ -163,9 +158,10 @@ std::optional<LeftOut> left_out_of(const PerfResult& result, std::size_t element
   Plan plan;
   make_plan(request, plan);
   for (const PartPlan& part : plan.parts) {
-    if (!part.is_dense()) all.missing = part.missing;
+    if (!part.is_dense()) all.part = part;
   }
-  if (all.missing.drawn && (*algorithm)->by_hosts && hosts.ranks_on_each() == 0) all.turned = hosts;
+  const bool drawn = all.part.arguments.as<Replacement>().drawn;
+  if (drawn && (*algorithm)->by_hosts && hosts.ranks_on_each() == 0) all.turned = hosts;
   for (const Gap& gap : Gaps(request, result.sampler).of(result.rank)) {
     for (std::size_t i = gap.offset; i < gap.offset + gap.count; ++i) {
       all.values[static_cast<std::size_t>(gap.from)][i] = true;

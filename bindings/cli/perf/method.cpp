@@ -92,9 +92,10 @@ Status measure_report(Bench& bench, const Report& mine, PerfReport& report) {
     return elements > 0 ? entries / static_cast<double>(elements) : 0;
   };
   const Rank size = bench.communicator.size();
-  const Measure* result = find(method.measures, MeasureRole::Result);
+  const Measure *selected = find(method.measures, MeasureRole::Selected),
+                *result = find(method.measures, MeasureRole::Result);
   std::vector<double> sums = {static_cast<double>(mine.sent), static_cast<double>(mine.dense_sent),
-                              share(static_cast<double>(mine.selected), input_length(call, size)),
+                              selected ? share(mine.measures.value(*selected), input_length(call, size)) : 0,
                               result ? share(mine.measures.value(*result), output_length(call, size)) : 0};
   if (Status added = sum_over_ranks(bench.communicator, sums); !added) return added;
   report = report_of(mine);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "algorithms/phases/feedback.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna::cli {

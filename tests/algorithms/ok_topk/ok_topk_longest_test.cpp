@@ -19,11 +19,11 @@ Status run_kernel(const Graph& graph, const PartView& view, std::string_view nam
                   const Extent& written) {
   for (const KernelStep& step : graph.tables().kernels) {
     if (step.kernel->name != name) continue;
-    Counted counted;
+    MeasureValues measures;
     std::vector<Extent> reads(step.reads.size());
     reads.front() = read;
     return step.kernel->run(step.ports.get(), {.reads = reads, .writes = {&written, 1}, .uses = {}, .defines = {}},
-                            {.part = view, .backend = kernels::backend(), .counted = counted});
+                            {.part = view, .backend = kernels::backend(), .measures = measures});
   }
   return {Code::Internal, fmt::format("no kernel {}", name)};
 }

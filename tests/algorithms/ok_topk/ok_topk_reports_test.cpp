@@ -1,4 +1,5 @@
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/phases/sparse.hpp"
 #include "algorithms/registry/gaps.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
@@ -42,9 +43,9 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
       const auto number = [&](std::string_view name) { return report.measures.value(name); };
       std::size_t contributed = 0;
       for (std::size_t place : expected.selected[rank]) contributed += expected.result[place] != 0 ? 1 : 0;
-      EXPECT_EQ(report.selected, expected.selected[rank].size());
-      EXPECT_EQ(report.contributed, contributed);
-      EXPECT_EQ(report.kept, count - contributed);
+      EXPECT_EQ(test::whole(report.measures, sparse::measure::selected), expected.selected[rank].size());
+      EXPECT_EQ(test::whole(report.measures, sparse::measure::contributed), contributed);
+      EXPECT_EQ(test::whole(report.measures, sparse::measure::left), count - contributed);
       EXPECT_EQ(number("entries_asked"), k);
       EXPECT_EQ(number("entries_result"), static_cast<double>(places_of(expected.result).size()));
       EXPECT_EQ(number("bound_words"), 6.0 * k * 4 / 5);

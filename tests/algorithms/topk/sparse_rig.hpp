@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "runtime/values/method_state.hpp"
 #include "tests/support/ranks.hpp"

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "algorithms/phases/predictions.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
 // What topk's algorithms are expected to send, beside what they send and the formulas of those who published them.
@@ -20,12 +21,12 @@ double expected_bytes(const char* name, const std::string& options, Rank size, s
   const Hosts hosts = size;
   Plan plan;
   make_plan({call, *one.algorithm, hosts, 1 << 18}, plan);
-  return one.expected_bytes({.call = call,
-                             .plan = plan.parts.front(),
-                             .size = size,
-                             .places = static_cast<double>(elements),
-                             .entries = entries,
-                             .growth = growth});
+  return one.predictions->bytes({.call = call,
+                                 .plan = plan.parts.front(),
+                                 .size = size,
+                                 .places = static_cast<double>(elements),
+                                 .entries = entries,
+                                 .growth = growth});
 }
 
 /// Each rank draws each place by this chance; or one rank does for all.

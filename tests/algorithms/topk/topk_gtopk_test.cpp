@@ -1,5 +1,6 @@
 #include <map>
 
+#include "algorithms/phases/sparse.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/calls.hpp"
 
@@ -119,9 +120,9 @@ TEST(Gtopk, ReportsWhatARankHasBroughtAndWhatIsKept) {
   std::size_t kept = 0, left = 0;
   for (std::size_t rank = 0; rank < 4; ++rank) {
     const Report report = ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]);
-    EXPECT_EQ(report.selected, k);
-    EXPECT_EQ(report.contributed, k);
-    kept += report.kept;
+    EXPECT_EQ(test::whole(report.measures, sparse::measure::selected), k);
+    EXPECT_EQ(test::whole(report.measures, sparse::measure::contributed), k);
+    kept += test::whole(report.measures, sparse::measure::left);
     const auto* residual = reinterpret_cast<const float*>(states[rank].find(residual_array)->bytes.data());
     left += static_cast<std::size_t>(std::count_if(residual, residual + 400, [](float value) { return value != 0; }));
   }

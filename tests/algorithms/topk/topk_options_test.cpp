@@ -1,5 +1,6 @@
 #include <set>
 
+#include "algorithms/phases/sparse.hpp"
 #include "algorithms/topk/topk.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/calls.hpp"
@@ -279,9 +280,9 @@ TEST(TopkOptions, ReportsCountWhatWasAskedSelectedKeptAndCameOut) {
     for (Rank rank = 0; rank < 2; ++rank) runs.push_back(*rig.ranks.post(rank, calls[static_cast<std::size_t>(rank)]));
     ASSERT_TRUE(rig.ranks.sweep_until([&] { return runs[0]->finished && runs[1]->finished; }));
     const Report report = rig.ranks.communicator(0).report(*runs[0]);
-    EXPECT_EQ(report.selected, 2u) << algorithm;
-    EXPECT_EQ(report.contributed, 2u);
-    EXPECT_EQ(report.kept, 6u);
+    EXPECT_EQ(test::whole(report.measures, sparse::measure::selected), 2u) << algorithm;
+    EXPECT_EQ(test::whole(report.measures, sparse::measure::contributed), 2u);
+    EXPECT_EQ(test::whole(report.measures, sparse::measure::left), 6u);
     EXPECT_EQ(report.measures.value("entries_asked"), 2) << "asked";
     EXPECT_EQ(report.measures.value("entries_result"), 3) << algorithm << ": places 0, 1 and 7";
     EXPECT_GT(report.dense_sent, 0u);
@@ -303,9 +304,9 @@ TEST(TopkOptions, ReportsOfEntriesWithoutFeedbackCountWhatIsLetGo) {
   runtime::Run& run = must_post(rig.ranks, 0, call);
   ASSERT_TRUE(rig.ranks.sweep_until([&] { return run.finished; }));
   const Report report = rig.ranks.communicator(0).report(run);
-  EXPECT_EQ(report.selected, 3u);
-  EXPECT_EQ(report.contributed, 3u);
-  EXPECT_EQ(report.kept, 1u);
+  EXPECT_EQ(test::whole(report.measures, sparse::measure::selected), 3u);
+  EXPECT_EQ(test::whole(report.measures, sparse::measure::contributed), 3u);
+  EXPECT_EQ(test::whole(report.measures, sparse::measure::left), 1u);
   EXPECT_EQ(rig.outputs[0], (std::vector<float>{0, -4, 0, 0, 5, 0, 3, 0}));
 }
 

@@ -148,9 +148,6 @@ JobCounters example() {
                                    .dense_sent = 20,
                                    .left_out = 80,
                                    .contributions = 160,
-                                   .selected = 30,
-                                   .contributed = 20,
-                                   .kept = 10,
                                    .measures = values_of(skip_method, {12, 3, 8, 9, 4, 1.5})},
                                   {.method = &other_method,
                                    .calls = 1,
@@ -188,9 +185,6 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_method_dense_bytes_total", skips), 20);
   EXPECT_EQ(read.value("lacuna_method_contributions_left_out_total", skips), 80);
   EXPECT_EQ(read.value("lacuna_method_contributions_total", skips), 160);
-  EXPECT_EQ(read.value("lacuna_method_selected_elements_total", skips), 30);
-  EXPECT_EQ(read.value("lacuna_method_contributed_elements_total", skips), 20);
-  EXPECT_EQ(read.value("lacuna_method_kept_elements_total", skips), 10);
   const auto measure = [&](const std::string& metric, const Method& method, const Measure& row) {
     return read.value("lacuna_method_" + metric,
                       {"rank=1", communicator, "method=" + std::string(method.name), "measure=" + std::string(row.name),
@@ -241,9 +235,6 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
                                       {"dense_sent", 20},
                                       {"left_out", 80},
                                       {"contributions", 160},
-                                      {"selected", 30},
-                                      {"contributed", 20},
-                                      {"kept", 10},
                                       {"bytes_saved", 13},
                                       {"measures",
                                        {{"steps", shown(12, "rounds", "sum", 1)},

@@ -3,6 +3,7 @@
 #include <optional>
 #include <regex>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/phases/sparse_arguments.hpp"
 #include "runtime/graph/algorithm.hpp"
+#include "runtime/graph/packing.hpp"
 
 namespace lacuna {
 namespace {
@@ -24,17 +26,19 @@ const Algorithm one = {
 const Algorithm two = {
     .collective = Collective::Allreduce, .name = "two", .summary = "a test's", .symmetric = true, .build = nullptr};
 
+const Algorithm called_packing = {
+    .collective = Collective::Allreduce, .name = "packing", .summary = "a test's", .symmetric = true, .build = nullptr};
+
 const std::vector<Change> changes = {
     {"nothing", [](Plan&) {}},
-    {"run memory", [](Plan& plan) { plan.run_elements = 1; }},
     {"parts in flight", [](Plan& plan) { plan.in_flight = 3; }},
     {"another part", [](Plan& plan) { plan.parts.push_back({}); }},
     {"the order of parts", [](Plan& plan) { std::swap(plan.parts[0], plan.parts[1]); }},
     {"offset", [](Plan& plan) { ++plan.parts[1].data.offset; }},
     {"count", [](Plan& plan) { ++plan.parts[1].data.count; }},
-    {"data", [](Plan& plan) { plan.parts[1].structure.data = Data::Packed; }},
-    {"other data", [](Plan& plan) { plan.parts[1].structure.data = Data::RunMemory; }},
-    {"feedback", [](Plan& plan) { plan.parts[1].structure.feedback = true; }},
+    {"frame", [](Plan& plan) { plan.parts[1].structure.frame = &packing_frame; }},
+    {"another frame", [](Plan& plan) { plan.parts[1].structure.frame = &feedback_frame; }},
+    {"a program called like the frame", [](Plan& plan) { plan.parts[1].program = &called_packing; }},
     {"the first parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.rounds = 1}; }},
     {"the last parameter", [](Plan& plan) { plan.parts[1].structure.parameters = LeftOut{.keep = true}; }},
     {"beside", [](Plan& plan) { plan.parts[1].beside = true; }},

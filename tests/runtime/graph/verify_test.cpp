@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registered_algorithms.hpp"
 #include "algorithms/registry/registry.hpp"
@@ -100,7 +101,8 @@ TEST(Verify, AcceptsWhatSkippingKeepsAndClears) {
           for (int options = 0; options < 8; ++options) {
             GraphShape shape;
             shape.structure.in_place = (options & 1) != 0;
-            shape.structure.feedback = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
+            const bool feeds_back = (options & 4) != 0 && algorithm->collective != Collective::Allgather;
+            if (feeds_back) shape.structure.frame = &feedback_frame;
             shape.structure.parameters = LeftOut{.rounds = steps,
                                                  .gather_rounds = algorithm->name == "ring" ? steps / 2 : 0,
                                                  .keep = (options & 2) != 0};

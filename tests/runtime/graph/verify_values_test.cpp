@@ -200,7 +200,7 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
        {BufferInfo{.role = Role::Run, .capacity = nine}, BufferInfo{.role = Role::Run, .name = "a"}}) {
     GraphBuilder g({.size = 2}, false);
     g.buffer(info);
-    EXPECT_EQ(g.status().message(), "position 0: the run's memory has a name and a capacity, or neither");
+    EXPECT_EQ(g.status().message(), "position 0: the run's memory has a name and a capacity");
   }
   EXPECT_EQ(said([](GraphBuilder& g) {
               g.buffer({.role = Role::Run, .capacity = nine, .name = "a"});

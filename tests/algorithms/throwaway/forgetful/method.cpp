@@ -1,4 +1,6 @@
 #include "algorithms/forgetful/forgetful.hpp"
+#include "algorithms/phases/feedback.hpp"
+#include "algorithms/phases/replacement.hpp"
 
 namespace lacuna {
 
@@ -46,6 +48,8 @@ extern const Method forgetful_method = {
       return forgetful_of(call).threshold > 0 ? "forgetful_sparse" : "ring";
     },
     .check = check_forgetful,
+    .ready = check_residual,
+    .scale = scale_replaced,
     .state = add_arrays,
     .plan = plan_forgetful,
     .follow = follow_forgetful,

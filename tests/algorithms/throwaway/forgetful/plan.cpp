@@ -1,5 +1,7 @@
 #include "algorithms/forgetful/forgetful.hpp"
+#include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
+#include "algorithms/phases/replacement.hpp"
 
 namespace lacuna {
 namespace {
@@ -33,12 +35,12 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   const int rounds = sparse ? 0 : rounds_of(request.call);
   PartPlan part{.data = {0, request.call.count}};
   part.structure.parameters = LeftOut{.rounds = rounds};
-  part.structure.feedback = asked.remembers && !sparse;
-  if (rounds > 0) part.missing = {.rule = Missing::Rule::Factor, .factor = asked.weight};
+  if (asked.remembers && !sparse) part.structure.frame = &feedback_frame;
+  if (rounds > 0) part.arguments = Replacement{.rule = ReplacementRule::Factor, .factor = asked.weight};
   part.outcome = rounds > 0 || sparse;
   part.lossy = sparse;
   plan.reports = rounds > 0 || sparse;
-  plan.writes_state = sparse;
+  plan.writes_state = sparse || asked.remembers;
   plan.measures.tell(forgetful_measure::rounds, rounds);
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
 }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "algorithms/forgetful/forgetful.hpp"
+#include "algorithms/phases/feedback.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna {
@@ -34,13 +35,11 @@ struct Select {
     }
     *bytes = static_cast<std::uint64_t>(next - to->data);
     const std::size_t taken = *bytes / bytes_of_entry(residual->dtype);
-    call.counted.selected += taken;
-    call.counted.contributed += taken;
     const double sent = static_cast<double>(taken), all = static_cast<double>(residual->count);
-    call.counted.measures.tell(forgetful_measure::entries, sent);
-    call.counted.measures.tell(forgetful_measure::most, sent);
-    call.counted.measures.tell(forgetful_measure::magnitude, threshold);
-    if (all > 0) call.counted.measures.tell(forgetful_measure::share, sent / all);
+    call.measures.tell(forgetful_measure::entries, sent);
+    call.measures.tell(forgetful_measure::most, sent);
+    call.measures.tell(forgetful_measure::magnitude, threshold);
+    if (all > 0) call.measures.tell(forgetful_measure::share, sent / all);
     return {};
   }
 };

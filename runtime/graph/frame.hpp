@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+
+#include "runtime/values/structure.hpp"
+
+namespace lacuna {
+
+class GraphBuilder;
+
+/// What a library puts around a program: steps before it and after it, stated with the same builder. For instance,
+/// other memory may stand for the caller's buffers. A frame is a constant, which its address identifies. It changes
+/// neither the messages of a program nor whose terms are in its sums.
+struct Frame {
+  std::string_view name{};  ///< for texts: the program runs "with" it
+  /// One memory stands for both of the caller's buffers, so that the program is in place.
+  bool replaces_both = false;
+  void (*before)(GraphBuilder& g) = nullptr;
+  void (*after)(GraphBuilder& g) = nullptr;  ///< null: nothing
+};
+
+/// The structure for a call whose two buffers are one memory or not.
+inline Structure structure_of_call(Structure structure, bool in_place) {
+  structure.in_place = in_place || (structure.frame && structure.frame->replaces_both);
+  return structure;
+}
+
+}  // namespace lacuna
