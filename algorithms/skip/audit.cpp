@@ -5,7 +5,6 @@
 #include <limits>
 #include <mutex>
 
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "kernels/elements.hpp"
 #include "runtime/graph/packing.hpp"
@@ -77,20 +76,6 @@ struct CompareSamples {
   }
 };
 
-struct MeasureSegments {
-  static constexpr std::string_view name = "measure segments";
-  Read output;
-
-  Status operator()(const KernelCall& call) const {
-    each_automatic(call.part.call, [&](const SkipSegment& segment) {
-      skip_of(call.part.call)
-          .importance->measured(segment.key, call.part.run, output->dtype,
-                                output->data + segment.offset * size_of(output->dtype), segment.count);
-    });
-    return {};
-  }
-};
-
 constexpr Region input = GraphBuilder::all_of(Buffer::Input), output = GraphBuilder::all_of(Buffer::Output);
 
 Region sample_memory(GraphBuilder& g) {
@@ -131,19 +116,5 @@ extern const Algorithm compare_with_sample = {
           g.kernel(CompareSamples{.dense = sample_memory(g), .output = output, .last = last});
         },
 };
-
-extern const Algorithm measure_importance = {
-    .collective = Collective::Allreduce,
-    .name = "measure_importance",
-    .summary = "no message",
-    .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(MeasureSegments{.output = output}); },
-};
-
-void skip_ended(const Ended& run) {
-  each_automatic(run.call, [&](const SkipSegment& segment) {
-    skip_of(run.call).importance->ended(segment.key, run.run, run.well);
-  });
-}
 
 }  // namespace lacuna

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "algorithms/phases/feedback.hpp"
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -39,9 +38,12 @@ Status check_segments(const Call& call) {
   }
   std::size_t end = 0, stretches = 0;
   std::optional<Treatment> last;
+  bool measures = false;
   for (const SkipSegment& segment : skip.segments) {
-    stretches += last != treatment_of(call, segment);
-    last = treatment_of(call, segment);
+    const Treatment treatment = treatment_of(skip, call.dtype, segment);
+    stretches += last != treatment || treatment == Treatment::Automatic;
+    measures = measures || treatment == Treatment::Automatic;
+    last = treatment;
     if (segment.offset != end) {
       return refuse(fmt::format("segments: one begins at element {}, must begin at {}, where the last one ends",
                                 segment.offset, end));
@@ -52,22 +54,15 @@ Status check_segments(const Call& call) {
                       count_of(segment.count, "element"), end, call.count));
     }
     end += segment.count;
-    if (segment.policy == SkipPolicy::Automatic && !skip.importance) {
-      return refuse("segments: the policy automatic needs skip.importance");
+    if (segment.policy == SkipPolicy::Automatic && !call.options.state) {
+      return refuse("segments: the policy automatic needs a state, which keeps what is measured");
     }
   }
   if (stretches > most_stretches) {
     return refuse(fmt::format("segments: {} that differ from the one before them, at most {} are allowed in a call",
                               stretches, most_stretches));
   }
-  if (Status valid = skip.importance ? skip.importance->check() : Status(); !valid) return valid;
-  std::vector<std::uint64_t> keys;
-  each_automatic(call, [&](const SkipSegment& segment) { keys.push_back(segment.key); });
-  std::sort(keys.begin(), keys.end());
-  if (const auto twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end()) {
-    return refuse(fmt::format("segments: the key {} of an automatic one stands twice", *twice));
-  }
-  if (!keys.empty() && skip.gather_steps > 0) {
+  if (measures && skip.gather_steps > 0) {
     return refuse(fmt::format(
         "segments: the policy automatic needs results that are equal on all ranks: skip.gather_steps is {}, "
         "must be 0",
@@ -179,11 +174,8 @@ Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hos
 }
 
 Status skip_ready(const Call& call, Rank size) {
-  Status ready = check_residual(call, size);
-  each_automatic(call, [&](const SkipSegment& segment) {
-    if (ready) ready = skip_of(call).importance->ready(segment.key);
-  });
-  return ready;
+  const Status fits = check_residual(call, size);
+  return fits ? importance_ready(call) : fits;
 }
 
 }  // namespace lacuna

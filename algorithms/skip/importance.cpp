@@ -3,231 +3,210 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
+#include "algorithms/skip/skipping.hpp"
 #include "kernels/elements.hpp"
-#include "runtime/values/method_state.hpp"
+#include "runtime/values/count_of.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::string_view saved_kind = "SkipImportance", saved_array = "importance";
-constexpr std::size_t words_of_all = 4, words_of_segment = 6;  // but for its histogram
-constexpr std::size_t bytes_around = 256;                      // at most, of a saved state with one array
+constexpr std::string_view importance_array = "importance";
+
+/// Magnitudes by exponent and the first two bits of the mantissa, ascending.
+constexpr std::size_t bins = 1024;
+using Histogram = std::array<std::uint32_t, bins>;
 
 std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
 
-/// Words one behind the other.
-class Writer {
- public:
-  void put(std::uint64_t word) {
-    const auto bytes = std::as_bytes(std::span(&word, 1));
-    all.insert(all.end(), bytes.begin(), bytes.end());
-  }
-  std::vector<std::byte> all;
+/// A row of the array, of one segment.
+struct Row {
+  std::uint64_t segment = 0;   ///< its place in Skip::segments
+  std::uint64_t measured = 0;  ///< the run of the state that measured it last; 0: none
+  std::uint64_t count = 0;     ///< elements
+  Histogram histogram{};       ///< of a sample of them
+  std::uint64_t decided = 0;   ///< the measurement from which the two below are; 0: none
+  double share = 0;
+  std::uint64_t important = 0;
+};
+constexpr std::size_t words_of_row = sizeof(Row) / sizeof(std::uint64_t);
+static_assert(sizeof(Row) % sizeof(std::uint64_t) == 0);
+
+/// The rows of a state; none if it has no such array.
+std::span<const Row> rows_of(const MethodState& state) {
+  const StateArray* array = state.find(importance_array);
+  if (!array) return {};
+  return {reinterpret_cast<const Row*>(array->bytes.data()), array->bytes.size() / sizeof(Row)};
+}
+
+std::size_t automatic_segments(const Skip& skip, Dtype dtype) {
+  return static_cast<std::size_t>(std::count_if(
+      skip.segments.begin(), skip.segments.end(),
+      [&](const SkipSegment& segment) { return treatment_of(skip, dtype, segment) == Treatment::Automatic; }));
+}
+
+/// Calls visit(state) for all states whose segments are compared with those of this one.
+template <class Visit>
+void each_of_model(const MethodState& state, Visit visit) {
+  if (state.model.empty()) return visit(state);
+  for (const MethodState* one : state.model) visit(*one);
+}
+
+/// Where the largest quarter of all elements measured begins.
+struct Quarter {
+  std::size_t first = bins;  ///< the bin
+  double part = 0;           ///< of that bin's elements inside
 };
 
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  /// 0 beyond the end, which is then remembered.
-  std::uint64_t take() {
-    std::uint64_t word = 0;
-    if (bytes_.size() < sizeof word) {
-      whole_ = false;
-      return 0;
-    }
-    std::memcpy(&word, bytes_.data(), sizeof word);
-    bytes_ = bytes_.subspan(sizeof word);
-    return word;
-  }
-  bool is_whole() const { return whole_; }
-  bool is_at_end() const { return whole_ && bytes_.empty(); }
+/// How many elements of the segment each one of its sample stands for.
+double weight_of(const Row& row) {
+  const auto sampled = std::accumulate(row.histogram.begin(), row.histogram.end(), std::uint64_t{0});
+  return sampled > 0 ? static_cast<double>(row.count) / static_cast<double>(sampled) : 0;
+}
 
- private:
-  std::span<const std::byte> bytes_;
-  bool whole_ = true;
+Quarter largest_quarter(const MethodState& state) {
+  std::array<double, bins> all{};
+  double left = 0;
+  each_of_model(state, [&](const MethodState& one) {
+    for (const Row& row : rows_of(one)) {
+      const double weight = weight_of(row);
+      for (std::size_t bin = 0; bin < bins; ++bin) all[bin] += weight * row.histogram[bin];
+      left += 0.25 * static_cast<double>(row.count);
+    }
+  });
+  Quarter quarter;
+  while (quarter.first > 0 && left > 0) {
+    --quarter.first;
+    quarter.part = std::min(all[quarter.first] > 0 ? left / all[quarter.first] : 0, 1.0);
+    left -= all[quarter.first];
+  }
+  return quarter;
+}
+
+void decide(const Quarter& quarter, double threshold, Row& row) {
+  double inside = 0;
+  for (std::size_t bin = quarter.first; bin < bins; ++bin) {
+    inside += (bin == quarter.first ? quarter.part : 1) * row.histogram[bin];
+  }
+  row.share = row.count > 0 ? inside * weight_of(row) / static_cast<double>(row.count) : 0;
+  row.important = row.share > threshold;
+  row.decided = row.measured;
+}
+
+/// Has a run begun to measure this state, and not ended?
+bool is_being_measured(const MethodState& state, std::uint64_t every) {
+  const auto rows = rows_of(state);
+  if (!state.in_use || state.runs == 0 || rows.empty()) return false;
+  return rows.front().measured < (state.runs - 1) / every * every + 1;
+}
+
+/// Does the next run of the state measure this row?
+bool is_to_be_measured(const MethodState& state, const Row& row, std::uint64_t every) {
+  return state.runs % every == 0 || row.measured == 0;
+}
+
+struct MeasureSegments {
+  static constexpr std::string_view name = "measure segments";
+  Read output;
+  Write rows;
+
+  Status operator()(const KernelCall& call) const {
+    const Skip& skip = skip_of(call.part.call);
+    Row* row = reinterpret_cast<Row*>(rows->data);
+    for (const SkipSegment& segment : skip.segments) {
+      if (treatment_of(skip, output->dtype, segment) != Treatment::Automatic) continue;
+      const auto place = static_cast<std::uint64_t>(&segment - skip.segments.data());
+      *row = {.segment = place,
+              .measured = call.part.state_run,
+              .count = segment.count,
+              .histogram = {},
+              .decided = row->decided,
+              .share = row->share,
+              .important = row->important};
+      const std::byte* data = output->data + segment.offset * size_of(output->dtype);
+      const std::size_t samples = std::min(segment.count, skip.importance_samples);
+      for (std::size_t i = 0; i < samples; ++i) {
+        const double value = kernels::load_number(output->dtype, data, boundary(i, segment.count, samples));
+        ++row->histogram[bin_of(static_cast<float>(value))];
+      }
+      ++row;
+    }
+    return {};
+  }
 };
 
 }  // namespace
 
-std::vector<SkipImportance::Segment> SkipImportance::segments() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<Segment> all;
-  for (const auto& [key, entry] : entries_) all.push_back(entry.segment);
+std::vector<SegmentImportance> importance_of(const MethodState& state) {
+  std::vector<SegmentImportance> all;
+  for (const Row& row : rows_of(state)) {
+    if (row.measured == 0) continue;
+    all.push_back({static_cast<std::size_t>(row.segment), row.count, row.share, row.important != 0, row.decided != 0});
+  }
   return all;
 }
 
-std::vector<std::byte> SkipImportance::save() const {
-  const std::lock_guard lock(mutex_);
-  Writer to;
-  for (std::uint64_t word : {options_.every, std::bit_cast<std::uint64_t>(options_.threshold),
-                             std::uint64_t{options_.samples}, std::uint64_t{entries_.size()}}) {
-    to.put(word);
-  }
-  for (const auto& [key, entry] : entries_) {
-    const Segment& segment = entry.segment;
-    const auto filled = std::count_if(entry.histogram.begin(), entry.histogram.end(), [](auto n) { return n > 0; });
-    for (std::uint64_t word :
-         {key, segment.runs, segment.count, std::bit_cast<std::uint64_t>(segment.share),
-          std::uint64_t{segment.important} | std::uint64_t{segment.measured} << 1 | std::uint64_t{entry.fresh} << 2,
-          static_cast<std::uint64_t>(filled)}) {
-      to.put(word);
-    }
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      if (entry.histogram[bin] > 0) to.put(std::uint64_t{bin} << 32 | entry.histogram[bin]);
-    }
-  }
-  MethodState saved;
-  saved.arrays.push_back(
-      {.name = std::string(saved_array), .dtype = Dtype::I64, .own = false, .bytes = std::move(to.all)});
-  return *saved.save(saved_kind);
+void add_importance(const Skip& skip, Dtype dtype, MethodState& state) {
+  const std::size_t rows = automatic_segments(skip, dtype);
+  if (rows > 0) state.array(importance_array, Dtype::I64, rows * words_of_row, false);
 }
 
-std::size_t SkipImportance::most_saved(std::size_t segments) {
-  return bytes_around + sizeof(std::uint64_t) * (words_of_all + segments * (words_of_segment + bins));
+NextRun next_run_of(const Call& call, std::size_t row_number) {
+  const Skip& skip = skip_of(call);
+  StateArray* array = call.options.state->find(importance_array);
+  if (!array || (row_number + 1) * sizeof(Row) > array->bytes.size()) return NextRun::Measure;
+  Row& row = reinterpret_cast<Row*>(array->bytes.data())[row_number];
+  if (is_to_be_measured(*call.options.state, row, skip.importance_every)) return NextRun::Measure;
+  if (row.decided != row.measured) decide(largest_quarter(*call.options.state), skip.importance_threshold, row);
+  return row.important ? NextRun::Protect : NextRun::Skip;
 }
 
-Status SkipImportance::restore(std::span<const std::byte> saved) {
-  MethodState state;
-  if (Status whole = state.restore(saved, saved_kind); !whole) return whole;
-  const auto damaged = [] { return Status(Code::InvalidArgument, "this is no saved SkipImportance"); };
-  const StateArray* array = state.find(saved_array);
-  if (!array) return damaged();
-  Reader from(array->bytes);
-  Options options;
-  options.every = from.take();
-  options.threshold = std::bit_cast<double>(from.take());
-  options.samples = from.take();
-  if (options.every != options_.every || options.threshold != options_.threshold ||
-      options.samples != options_.samples) {
-    return {Code::InvalidArgument,
-            fmt::format("the saved SkipImportance has every {}, threshold {}, samples {}; this one {}, {}, {}",
-                        options.every, options.threshold, options.samples, options_.every, options_.threshold,
-                        options_.samples)};
-  }
-  std::map<std::uint64_t, Entry> entries;
-  for (std::uint64_t left = from.take(); left > 0 && from.is_whole(); --left) {
-    Entry entry;
-    entry.segment.key = from.take();
-    entry.segment.runs = from.take();
-    entry.segment.count = from.take();
-    entry.segment.share = std::bit_cast<double>(from.take());
-    const std::uint64_t flags = from.take();
-    entry.segment.important = flags & 1;
-    entry.segment.measured = flags & 2;
-    entry.fresh = flags & 4;
-    for (std::uint64_t filled = from.take(); filled > 0 && from.is_whole(); --filled) {
-      const std::uint64_t word = from.take();
-      if (word >> 32 >= bins) return damaged();
-      entry.histogram[word >> 32] = static_cast<std::uint32_t>(word);
-    }
-    entries[entry.segment.key] = entry;
-  }
-  if (!from.is_at_end()) return damaged();
-  const std::lock_guard lock(mutex_);
-  entries_ = std::move(entries);
-  return {};
-}
-
-Status SkipImportance::check() const {
-  const auto refuse = [](std::string text) { return Status(Code::InvalidArgument, std::move(text)); };
-  if (options_.every == 0) return refuse("skip.importance: every is 0, must be at least 1");
-  if (options_.samples == 0) return refuse("skip.importance: samples is 0, must be at least 1");
-  if (options_.threshold >= 0 && options_.threshold <= 1) return {};
-  return refuse(fmt::format("skip.importance: threshold is {}, must be 0 .. 1", options_.threshold));
-}
-
-SkipImportance::Next SkipImportance::next(std::uint64_t key) {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.segment.runs % options_.every == 0) return Next::Measure;
-  if (found->second.fresh) decide();
-  return found->second.segment.important ? Next::Protect : Next::Skip;
-}
-
-Status SkipImportance::ready(std::uint64_t key) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || !(found->second.measuring || found->second.fresh)) return {};
-  for (const auto& [other, entry] : entries_) {
-    if (entry.measuring) {
-      return {Code::Busy, fmt::format("what segment {} does depends on a run of segment {} that measures and has not "
-                                      "ended: wait for it first",
-                                      key, other)};
-    }
-  }
-  return {};
-}
-
-void SkipImportance::started(std::uint64_t key, const void* run) {
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[key];
-  entry.segment.key = key;
-  if (entry.segment.runs++ % options_.every != 0) return;
-  entry.measuring = run;
-  entry.taken = {};
-  entry.taken_of = 0;
-}
-
-void SkipImportance::measured(std::uint64_t key, const void* run, Dtype dtype, const std::byte* data,
-                              std::size_t count) {
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[key];
-  if (entry.measuring != run) return;
-  entry.taken = {};
-  entry.taken_of = count;
-  const std::size_t samples = std::min(count, options_.samples);
-  for (std::size_t i = 0; i < samples; ++i) {
-    ++entry.taken[bin_of(static_cast<float>(kernels::load_number(dtype, data, boundary(i, count, samples))))];
-  }
-}
-
-void SkipImportance::ended(std::uint64_t key, const void* run, bool well) {
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[key];
-  if (entry.measuring != run) return;
-  entry.measuring = nullptr;
-  if (!well) return;
-  entry.histogram = entry.taken;
-  entry.segment.count = entry.taken_of;
-  entry.fresh = true;
-}
-
-/// Where the largest quarter begins, and what share of each segment that was measured lies in it. A bin that it begins
-/// in counts in part.
-void SkipImportance::decide() {
-  const auto weight_of = [](const Entry& entry) {
-    const auto sampled = std::accumulate(entry.histogram.begin(), entry.histogram.end(), std::uint64_t{0});
-    return sampled > 0 ? static_cast<double>(entry.segment.count) / static_cast<double>(sampled) : 0;
+Status importance_ready(const Call& call) {
+  const Skip& skip = skip_of(call);
+  const MethodState* state = call.options.state;
+  const auto waits_for_decision = [&](const Row& row) {
+    return row.decided != row.measured && !is_to_be_measured(*state, row, skip.importance_every);
   };
-  std::array<double, bins> all{};
-  double quarter = 0;
-  for (const auto& [key, entry] : entries_) {
-    const double weight = weight_of(entry);
-    for (std::size_t bin = 0; bin < bins; ++bin) all[bin] += weight * entry.histogram[bin];
-    quarter += 0.25 * static_cast<double>(entry.segment.count);
+  const std::size_t rows = automatic_segments(skip, call.dtype);
+  if (rows == 0) return {};
+  const auto known = rows_of(*state);
+  if (!known.empty() && known.size() != rows) {
+    return {Code::InvalidArgument,
+            fmt::format("the state knows the importance of {}, the call has {}: they must be equal, or the state new",
+                        count_of(known.size(), "segment"), rows)};
   }
-  std::size_t first = bins;
-  double part = 0;  // of the first bin
-  while (first > 0 && quarter > 0) {
-    --first;
-    part = std::min(all[first] > 0 ? quarter / all[first] : 0, 1.0);
-    quarter -= all[first];
-  }
-  for (auto& [key, entry] : entries_) {
-    if (!entry.fresh) continue;
-    entry.fresh = false;
-    double inside = 0;
-    for (std::size_t bin = first; bin < bins; ++bin) inside += (bin == first ? part : 1) * entry.histogram[bin];
-    Segment& segment = entry.segment;
-    segment.share = segment.count > 0 ? inside * weight_of(entry) / static_cast<double>(segment.count) : 0;
-    segment.important = segment.share > options_.threshold;
-    segment.measured = true;
-  }
+  const auto waiting = std::find_if(known.begin(), known.end(), waits_for_decision);
+  if (waiting == known.end()) return {};
+  bool busy = false;
+  each_of_model(*state, [&](const MethodState& one) { busy = busy || is_being_measured(one, skip.importance_every); });
+  if (!busy) return {};
+  return {Code::Busy, fmt::format("what segment {} does depends on another call of its model, which measures and has "
+                                  "not ended: wait for it first",
+                                  waiting->segment)};
 }
+
+extern const Algorithm measure_importance = {
+    .collective = Collective::Allreduce,
+    .name = "measure_importance",
+    .summary = "no message",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          const Region rows =
+              g.buffer({.role = Role::State,
+                        .element = Dtype::I64,
+                        .capacity =
+                            [](const PartView& part) {
+                              return automatic_segments(skip_of(part.call), part.call.dtype) * words_of_row;
+                            },
+                        .name = importance_array,
+                        .own = false});
+          g.kernel(MeasureSegments{.output = GraphBuilder::all_of(Buffer::Output), .rows = rows});
+        },
+};
 
 }  // namespace lacuna

@@ -1,8 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "algorithms/phases/feedback.hpp"
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 
 namespace lacuna {
@@ -10,7 +10,12 @@ namespace {
 
 const Skip& as_skip(const void* options) { return *static_cast<const Skip*>(options); }
 bool has_factor(const void* options) { return as_skip(options).scale == SkipScale::Factor; }
-bool is_automatic(const void* options) { return as_skip(options).policy == SkipPolicy::Automatic; }
+bool is_automatic(const void* options) {
+  const Skip& asked = as_skip(options);
+  return asked.policy == SkipPolicy::Automatic ||
+         std::any_of(asked.segments.begin(), asked.segments.end(),
+                     [](const SkipSegment& segment) { return segment.policy == SkipPolicy::Automatic; });
+}
 bool has_audits(const void* options) { return as_skip(options).audit > 0; }
 
 constexpr auto most_steps = Skip::most_steps, most_runs = Skip::most_runs, most_factor = Skip::most_factor;
@@ -44,6 +49,7 @@ std::string_view preferred(const Call& call, const Hosts& hosts) {
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
   if (as_skip(given).feedback) state.array(residual_array, dtype, elements, true);
+  add_importance(as_skip(given), dtype, state);
   if (as_skip(given).audit > 0) state.array(audit_array, Dtype::F64, audit_values, false);
 }
 
@@ -67,9 +73,7 @@ const Method skip_method = {
     .scale = scale_replaced,
     .state = add_arrays,
     .plan = plan_skip,
-    .begun = skip_begun,
     .order = skip_order,
-    .ended = skip_ended,
 };
 
 }  // namespace lacuna

@@ -2,7 +2,6 @@
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/packing.hpp"
 #include "runtime/values/region.hpp"
@@ -88,17 +87,20 @@ class Segments {
     const auto& segments = skip_of(request_.call).segments;
     PartPlan together;
     for (auto segment = segments.begin(); segment != segments.end();) {
-      const Treatment treatment = treatment_of(request_.call, *segment);
+      const Treatment treatment = treatment_of(*segment);
       Stretch data{segment->offset, 0};
-      for (; segment != segments.end() && treatment_of(request_.call, *segment) == treatment; ++segment) {
+      do {
         data.count += segment->count;
-      }
+        ++segment;
+      } while (segment != segments.end() && treatment != Treatment::Automatic && treatment_of(*segment) == treatment);
+      const std::size_t number = automatic_;
+      automatic_ += treatment == Treatment::Automatic;
       if (data.count == 0) continue;
-      if (treatment.dense && data.count * size_of(request_.call.dtype) < skip_of(request_.call).small) {
+      if (treatment == Treatment::Dense && data.count * size_of(request_.call.dtype) < skip_of(request_.call).small) {
         plan_.stretches.push_back(data);
         together.data.count += data.count;
       } else {
-        add(treatment, data);
+        add(treatment, number, data);
       }
     }
     together.stretches = static_cast<std::uint32_t>(plan_.stretches.size());
@@ -107,13 +109,15 @@ class Segments {
   }
 
  private:
-  void add(const Treatment& treatment, const Stretch& data) {
-    using Next = SkipImportance::Next;
-    PartPlan stretch = treatment.dense ? PartPlan() : skipped_;
-    const Next next = treatment.automatic ? skip_of(request_.call).importance->next(treatment.key) : Next::Skip;
-    if (next != Next::Skip) {
+  Treatment treatment_of(const SkipSegment& segment) const {
+    return lacuna::treatment_of(skip_of(request_.call), request_.call.dtype, segment);
+  }
+  void add(Treatment treatment, std::size_t number, const Stretch& data) {
+    PartPlan stretch = treatment == Treatment::Dense ? PartPlan() : skipped_;
+    const NextRun next = treatment == Treatment::Automatic ? next_run_of(request_.call, number) : NextRun::Skip;
+    if (next != NextRun::Skip) {
       stretch.structure.parameters = stretch.arguments = {};
-      stretch.outcome = static_cast<int>(next == Next::Measure ? SkipOutcome::Measured : SkipOutcome::Protected);
+      stretch.outcome = static_cast<int>(next == NextRun::Measure ? SkipOutcome::Measured : SkipOutcome::Protected);
     }
     stretch.data = data;
     add(stretch);
@@ -125,6 +129,7 @@ class Segments {
   const PlanRequest& request_;
   const PartPlan& skipped_;
   Plan& plan_;
+  std::size_t automatic_ = 0;  // of the segments so far
 };
 
 /// A sample of the input, put aside before anything else, is reduced densely beside the other parts, and then compared
@@ -148,11 +153,10 @@ void add_audit(const Call& call, Plan& plan) {
 
 }  // namespace
 
-Treatment treatment_of(const Call& call, const SkipSegment& segment) {
-  const bool is_small = segment.count * size_of(call.dtype) < skip_of(call).small;
-  if (is_small || segment.policy == SkipPolicy::Never) return {.dense = true};
-  if (segment.policy == SkipPolicy::Skip) return {};
-  return {.automatic = true, .key = segment.key};
+Treatment treatment_of(const Skip& skip, Dtype dtype, const SkipSegment& segment) {
+  const bool is_small = segment.count * size_of(dtype) < skip.small;
+  if (is_small || segment.policy == SkipPolicy::Never) return Treatment::Dense;
+  return segment.policy == SkipPolicy::Automatic ? Treatment::Automatic : Treatment::Skip;
 }
 
 void plan_skip(const PlanRequest& request, Plan& plan) {
@@ -174,15 +178,11 @@ void plan_skip(const PlanRequest& request, Plan& plan) {
   const bool has_nobody_to_skip = request.hosts.size() == 1 && skip.is_on();
   plan.reports = skips || has_nobody_to_skip || !skip.segments.empty();
   plan.draws = skips && skip.mode != SkipMode::Static;
-  plan.writes_state = std::any_of(plan.parts.begin(), plan.parts.end(), feeds_back_in);
+  plan.writes_state = measured > 0 || std::any_of(plan.parts.begin(), plan.parts.end(), feeds_back_in);
   if (measured > 0) {
     plan.parts.push_back({.data = {0, call.count}, .program = &measure_importance, .beside = true, .waits = true});
   }
   if (skips && call.count > 0 && audit_is_due(call)) add_audit(call, plan);
-}
-
-void skip_begun(const Call& call, const void* run) {
-  each_automatic(call, [&](const SkipSegment& segment) { skip_of(call).importance->started(segment.key, run); });
 }
 
 }  // namespace lacuna

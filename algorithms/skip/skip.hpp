@@ -31,7 +31,7 @@ using SkipScale = ReplacementRule;
 enum class SkipPolicy : std::uint8_t {
   Skip = 0,       ///< as the call says
   Never = 1,      ///< dense
-  Automatic = 2,  ///< dense where it is important, as Skip::importance measures
+  Automatic = 2,  ///< dense where it is important (algorithms/skip/importance.hpp)
 };
 inline constexpr std::string_view skip_policy_names[] = {"skip", "never", "automatic"};
 
@@ -49,7 +49,6 @@ struct SkipSegment {
   std::size_t offset = 0;  ///< elements
   std::size_t count = 0;
   SkipPolicy policy = SkipPolicy::Skip;
-  std::uint64_t key = 0;  ///< Automatic: under which its importance is measured, a parameter's number, say
 };
 
 /// From run `from_run` of a state on, S is `steps`.
@@ -69,8 +68,6 @@ struct SkipAudit {
 /// The last one of a state.
 SkipAudit audit_of(const MethodState& state);
 
-class SkipImportance;
-
 /// SkipReduce (Kasan, Abts, Choi, Kim, MICRO 2025): contributions that a call leaves out to save rounds. For sum and
 /// avg. options.def says what its members mean. Equal on all ranks, but for what the call does not use: the factor of
 /// another scale, say.
@@ -82,8 +79,7 @@ struct Skip {
 #define LACUNA_OPTION(name, type, value, ...) type name = value;
 #include "algorithms/skip/options.def"
 #undef LACUNA_OPTION
-  std::vector<SkipSegment> segments{};   ///< of an allreduce; none: one that is skipped
-  SkipImportance* importance = nullptr;  ///< needed for SkipPolicy::Automatic; lives as long as the buffers
+  std::vector<SkipSegment> segments{};  ///< of an allreduce; none: one that is skipped
 
   /// Does it ask for anything to be left out, in some run at least, or for what was left out?
   bool is_on() const { return steps != 0 || ratio != 0 || gather_steps != 0 || feedback || !schedule.empty(); }

@@ -28,27 +28,29 @@ inline const Skip& skip_of(const Call& call) { return call.options.method.as<Ski
 Status check_skip(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 Status skip_ready(const Call& call, Rank size);
 void plan_skip(const PlanRequest& request, Plan& plan);
-void skip_begun(const Call& call, const void* run);
 Order skip_order(const Binding& binding, std::uint32_t part);
-void skip_ended(const Ended& run);
 
-/// How a segment is treated whatever S is: dense, or skipped, by itself where its importance decides.
-struct Treatment {
-  bool dense = false;
-  bool automatic = false;
-  std::uint64_t key = 0;
-
-  friend bool operator==(const Treatment&, const Treatment&) = default;
+/// How a segment is treated whatever S is.
+enum class Treatment : std::uint8_t {
+  Skip,
+  Dense,
+  Automatic,  ///< by its importance
 };
-Treatment treatment_of(const Call& call, const SkipSegment& segment);
+Treatment treatment_of(const Skip& skip, Dtype dtype, const SkipSegment& segment);
 
-/// Calls visit(segment) for those whose importance decides.
-template <class Visit>
-void each_automatic(const Call& call, Visit visit) {
-  for (const SkipSegment& segment : skip_of(call).segments) {
-    if (treatment_of(call, segment).automatic) visit(segment);
-  }
-}
+/// What the next run does with an automatic segment.
+enum class NextRun : std::uint8_t {
+  Skip,
+  Protect,  ///< it is dense, because it is important
+  Measure,  ///< it is dense, and measured
+};
+/// Of the automatic segment of this number. What follows from the measurements is worked out once and put into the
+/// state.
+NextRun next_run_of(const Call& call, std::size_t number);
+/// Ok, or why the next run can't start with what its state, or another one of its model, knows now.
+Status importance_ready(const Call& call);
+/// Makes the array of what is measured, if any segment is automatic.
+void add_importance(const Skip& skip, Dtype dtype, MethodState& state);
 
 /// The state's array of the last audit.
 inline constexpr std::string_view audit_array = "audit";
@@ -67,7 +69,7 @@ extern const Algorithm take_sample;
 extern const Frame sample_frame;
 /// The output against what has become of that: an audit, which the state keeps.
 extern const Algorithm compare_with_sample;
-/// The magnitudes of the output, of segments whose run measures them.
+/// The magnitudes of the output in automatic segments go into the state.
 extern const Algorithm measure_importance;
 
 }  // namespace lacuna

@@ -31,7 +31,8 @@ struct lacuna_method {
 
 struct lacuna_state {
   lacuna::MethodState state;
-  const lacuna::Method* method = nullptr;  ///< that it was made for; null: any
+  const lacuna::Method* method = nullptr;     ///< that it was made for; null: any
+  std::vector<lacuna::MethodState*> model{};  ///< what MethodState::model points to
 };
 
 namespace lacuna::c {

@@ -596,6 +596,15 @@ LACUNA_EXPORT lacuna_status lacuna_state_create(const lacuna_method* method, uin
 /** Ends a handle that no call uses any more. Null is allowed. */
 LACUNA_EXPORT void lacuna_state_free(lacuna_state* state);
 
+/**
+ * Says which states belong to the tensors of one model. A method may compare what they hold, for instance the
+ * importance of segments. All ranks give the same list. It is not saved with the state.
+ * @param state  not in use by a call
+ * @param states all of the model, this one too; copied. They must live as long as calls with `state`
+ * @param count  their number; 0: the state belongs to no model
+ */
+LACUNA_EXPORT lacuna_status lacuna_state_set_model(lacuna_state* state, lacuna_state* const* states, size_t count);
+
 /** What a state holds beside its arrays. */
 typedef struct lacuna_state_values {
   size_t struct_size;     /**< sizeof(lacuna_state_values) */

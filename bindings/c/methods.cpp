@@ -44,6 +44,23 @@ lacuna_status lacuna_state_create(const lacuna_method* method, uint64_t seed, ui
 
 void lacuna_state_free(lacuna_state* state) { delete state; }
 
+lacuna_status lacuna_state_set_model(lacuna_state* state, lacuna_state* const* states, size_t count) {
+  return guarded([&]() -> Status {
+    if (!state || (!states && count > 0)) return null_argument(state ? "states" : "state");
+    const std::span given(states, count);
+    if (count > 0 && std::find(given.begin(), given.end(), state) == given.end()) {
+      return {Code::InvalidArgument, "states: the state itself must be one of them"};
+    }
+    if (std::find(given.begin(), given.end(), nullptr) != given.end()) return null_argument("one of states");
+    if (state->state.in_use) return {Code::Busy, "a call that is still running changes this state"};
+    std::vector<lacuna::MethodState*> model;
+    for (lacuna_state* one : given) model.push_back(&one->state);
+    state->model = std::move(model);
+    state->state.model = state->model;
+    return {};
+  });
+}
+
 lacuna_status lacuna_get_state(const lacuna_state* state, lacuna_state_values* values) {
   return guarded([&]() -> Status {
     if (!state || !values) return null_argument(state ? "values" : "state");

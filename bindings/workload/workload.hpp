@@ -65,7 +65,7 @@ class Workload {
   /// What a checkpoint must save. The items stay valid until the next set_up().
   virtual std::vector<StateItem> state() = 0;
   /// To be called after the items of state() have been filled. An error if they cannot be such a state.
-  virtual Status restored() = 0;
+  virtual Status restored() { return {}; }
   /// Time that this rank has spent in steps waiting for communication since set_up().
   virtual std::chrono::nanoseconds waited() const = 0;
 };

@@ -116,10 +116,6 @@ void Communicator::count_report(const CollectiveRun& run) {
 void Communicator::end_method(CollectiveRun& run) {
   run.report.sent = run.sent;
   run.report.received = run.received;
-  if (run.method->ended) {
-    run.method->ended(
-        {.call = run.call, .plan = run.plan, .well = run.status.is_ok(), .state_run = run.state_run, .run = &run});
-  }
   if (run.status) count_report(run);
 }
 

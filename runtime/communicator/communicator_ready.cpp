@@ -140,10 +140,8 @@ void Communicator::launch(CollectiveRun& run) {
   if (run.method) prepare_method(run);
   executor_.prepare(run);
   try {
-    if (run.method && run.method->begun) run.method->begun(run.call, &run);
     runs().add_call(run);
   } catch (...) {
-    if (run.method && run.method->ended) run.method->ended({.call = run.call, .plan = run.plan, .run = &run});
     executor_.lay_aside_parts(run);
     throw;
   }

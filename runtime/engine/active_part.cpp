@@ -137,8 +137,7 @@ PartView view_of(const ActivePart& part) {
           .size = part.order.size(),
           .position = part.position,
           .count = part.count,
-          .state_run = run.state_run,
-          .run = &run};
+          .state_run = run.state_run};
 }
 
 void cut(ActivePart& part) {

@@ -21,7 +21,6 @@ struct PartView {
   Rank size = 1, position = 0;
   std::size_t count = 0;        ///< elements of the part's data; of each block, where there are blocks
   std::uint64_t state_run = 0;  ///< which run of its state it belongs to, from 1; 0: it has none
-  const void* run = nullptr;    ///< tells runs apart that are under way at the same time
 };
 
 /// Where a region of a part lies in memory, and what it holds.

@@ -42,15 +42,6 @@ struct PlanRequest {
   std::size_t chunk_bytes = 0;  ///< about how long a piece of a large message is to be
 };
 
-/// A run that has ended, as its method sees it.
-struct Ended {
-  const Call& call;
-  const Plan& plan;
-  bool well = false;
-  std::uint64_t state_run = 0;  ///< which run of its state it was, from 1; 0 without a state
-  const void* run = nullptr;    ///< the same that `begun` was given; no other unfinished run has it
-};
-
 /// A part that has ended, with what is known of it and equal on all ranks.
 struct Followed {
   const PlanRequest& request;
@@ -103,17 +94,14 @@ struct Method {
   /// Makes the arrays that the state of a tensor of so many elements will have. Checkpoints need them before the first
   /// call; a call makes those that are missing.
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
-  /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it.
+  /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it, but that it
+  /// may keep there what it has worked out from it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
   /// Returns the part that follows one that has ended, or nothing. It begins on each rank when the part before it has
   /// ended there. It writes the state only if Plan::writes_state says so. Null: no part follows another.
   std::optional<PartPlan> (*follow)(const Followed& part) = nullptr;
-  /// Is called when a run of this call begins. `run` stands for the run until `ended` is called with it.
-  void (*begun)(const Call& call, const void* run) = nullptr;
   /// The order of the ranks in a part that is not dense; `draw` is the number of its draw. Null: the algorithm's order.
   Order (*order)(const Binding& binding, std::uint32_t draw) = nullptr;
-  /// Is called when a run has ended.
-  void (*ended)(const Ended& run) = nullptr;
 
   /// The entry of the algorithm in `algorithms`, or null if it does not serve this method.
   const MethodAlgorithm* find(const Algorithm& algorithm) const;

@@ -28,8 +28,6 @@ Status busy() {
           "a call that has not given its buffers back changes this state; it is saved and restored between calls"};
 }
 
-std::uint64_t mark_of(std::string_view kind) { return kind.empty() ? mark : mark ^ Digest().add(kind).value(); }
-
 std::uint64_t digest_of(std::span<const std::byte> bytes) {
   return Digest().add({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).value();
 }
@@ -108,7 +106,7 @@ StateArray& MethodState::array(std::string_view name, Dtype dtype, std::size_t c
       .name = std::string(name), .dtype = dtype, .own = own, .bytes = std::vector<std::byte>(count * size_of(dtype))});
 }
 
-Result<std::vector<std::byte>> MethodState::save(std::string_view kind) const {
+Result<std::vector<std::byte>> MethodState::save() const {
   if (in_use) return busy();
   std::vector<std::byte> saved(sizeof(Header));
   Writer to(saved);
@@ -121,21 +119,19 @@ Result<std::vector<std::byte>> MethodState::save(std::string_view kind) const {
     to.put(array.bytes);
   }
   const auto body = std::span<const std::byte>(saved).subspan(sizeof(Header));
-  const Header header{mark_of(kind), version, body.size(), digest_of(body)};
+  const Header header{mark, version, body.size(), digest_of(body)};
   std::memcpy(saved.data(), &header, sizeof header);
   return saved;
 }
 
-Status MethodState::restore(std::span<const std::byte> saved, std::string_view kind) {
+Status MethodState::restore(std::span<const std::byte> saved) {
   const auto refuse = [&](std::string why) {
     return Status(Code::InvalidArgument, fmt::format("{}: {}", count_of(saved.size(), "byte"), why));
   };
   if (in_use) return busy();
   Header header{};
   if (saved.size() >= sizeof header) std::memcpy(&header, saved.data(), sizeof header);
-  if (header.mark != mark_of(kind)) {
-    return refuse(kind.empty() ? "this is no saved state of a method" : fmt::format("this is no saved {}", kind));
-  }
+  if (header.mark != mark) return refuse("this is no saved state of a method");
   if (header.version != version) {
     return refuse(fmt::format("this state was saved as version {}; this library reads {}", header.version, version));
   }
@@ -145,6 +141,7 @@ Status MethodState::restore(std::span<const std::byte> saved, std::string_view k
   }
   auto state = header.digest == digest_of(body) ? read_state(Reader(body)) : std::nullopt;
   if (!state) return refuse("this state is damaged");
+  state->model = model;
   *this = std::move(*state);
   return {};
 }

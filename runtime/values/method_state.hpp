@@ -31,6 +31,9 @@ struct MethodState {
   std::uint64_t runs = 0;  ///< calls started with it
   bool in_use = false;     ///< a call is changing its arrays
   std::vector<StateArray> arrays{};
+  /// The states of all tensors of one model, this one too, equal on all ranks; none: this one alone. A method may
+  /// compare what they hold. It is not saved. The states and the list live as long as the buffers.
+  std::span<MethodState* const> model{};
 
   /// Null if there is none.
   StateArray* find(std::string_view name);
@@ -38,12 +41,11 @@ struct MethodState {
   /// The array of this name, which is made with so many zeros if there is none.
   StateArray& array(std::string_view name, Dtype dtype, std::size_t count, bool own);
 
-  /// All of it but in_use, to be put into a checkpoint. `kind` tells apart what is not a tensor's. Busy while a call
-  /// changes its arrays; a failed call does so until it has given its buffers back.
-  Result<std::vector<std::byte>> save(std::string_view kind = {}) const;
-  /// As it was saved, under the same kind. What is damaged, or of another version, is refused, and nothing has changed.
-  /// Busy, as save().
-  Status restore(std::span<const std::byte> saved, std::string_view kind = {});
+  /// All of it but in_use and model, to be put into a checkpoint. Busy while a call changes its arrays; a failed call
+  /// does so until it has given its buffers back.
+  Result<std::vector<std::byte>> save() const;
+  /// As it was saved. What is damaged, or of another version, is refused, and nothing has changed. Busy, as save().
+  Status restore(std::span<const std::byte> saved);
 };
 
 }  // namespace lacuna

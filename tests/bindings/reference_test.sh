@@ -35,4 +35,4 @@ check_lack() {
 }
 check_lack lacuna.h '/int32_t prepare;/s|/\*\*<.*\*/||'
 check_lack lacuna.h '\|^/\*\* Ends after all ranks have called it|d'
-check_lack lacuna_skip.h '/size_t samples;/s|/\*\*<.*\*/||'
+check_lack lacuna_skip.h '/double share;/s|/\*\*<.*\*/||'

@@ -247,19 +247,6 @@ TEST_F(Training, SavesWhatTheMethodKeepsOfEachLayer) {
   for (const char* name : {"runs", "sampler"}) EXPECT_EQ(std::count(with.begin(), with.end(), name), 1) << name;
 }
 
-TEST_F(Training, WithASavedStateThatIsDamagedDoesNotContinue) {
-  on_ranks(ranks, with_batch(3), task_of(automatic(2)), [](Communicator&, Workload& workload) {
-    if (Status trained = train(workload, 0, 1); !trained) return trained;
-    const StateItem saved = workload.state().back();
-    EXPECT_EQ(saved.name, "importance");
-    for (const std::int64_t length : {std::int64_t{8}, std::int64_t{-1}}) {
-      *static_cast<std::int64_t*>(saved.data) = length;
-      EXPECT_EQ(workload.restored().code(), Code::InvalidArgument);
-    }
-    return Status::ok();
-  });
-}
-
 TEST_F(Training, EvaluationTellsWhichLayersAreImportant) {
   on_ranks(ranks, with_batch(3), task_of(automatic(2)), [](Communicator&, Workload& workload) {
     if (Status trained = train(workload, 0, steps); !trained) return trained;

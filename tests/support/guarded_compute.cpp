@@ -144,8 +144,7 @@ class GuardedCompute final : public runtime::Compute {
                                .size = part.size,
                                .position = part.position,
                                .count = part.count,
-                               .state_run = part.state_run,
-                               .run = part.run});
+                               .state_run = part.state_run});
     trap_.allow(PROT_NONE);
     carry_out(work);
     work.part.emplace(part);

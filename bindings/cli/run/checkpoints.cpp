@@ -12,6 +12,7 @@
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/config_difference.hpp"
 #include "bindings/checkpoint/file_names.hpp"
+#include "bindings/cli/run/cost.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "runtime/values/count_of.hpp"
@@ -75,6 +76,7 @@ Status RunSession::read_set(std::int64_t set) {
     Result<RunRecord> record = record_from_json(text == nullptr ? "" : *text);
     if (!record) return record.status();
     if (record->size() != method + 1) return {Code::Io, "the checkpoint's record does not fit its step"};
+    if (Status fits = check_measures(*record, config_.methods); !fits) return fits;
     record_ = *std::move(record);
     return Status::ok();
   };

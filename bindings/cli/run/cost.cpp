@@ -1,7 +1,12 @@
 #include "bindings/cli/run/cost.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <vector>
+
+#include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -50,6 +55,33 @@ Status find_largest(Communicator& communicator, MeasureTable table, std::vector<
 }
 
 }  // namespace
+
+std::vector<MeasureCost> no_measures(const MethodOptions& options) {
+  std::vector<MeasureCost> measures;
+  if (!is_on(options)) return measures;
+  for (const Measure* measure : options.method()->measures) {
+    measures.push_back({.name = fmt::format("{}.{}", options.method()->name, measure->name)});
+  }
+  return measures;
+}
+
+Status check_measures(const RunRecord& record, const std::vector<MethodChoice>& methods) {
+  const auto fits = [](const std::vector<MeasureCost>& known, const std::vector<MeasureCost>& expected) {
+    return std::equal(known.begin(), known.end(), expected.begin(), expected.end(),
+                      [](const MeasureCost& a, const MeasureCost& b) { return a.name == b.name; });
+  };
+  for (std::size_t i = 0; i < std::min(record.size(), methods.size()); ++i) {
+    const std::vector<MeasureCost> expected = no_measures(methods[i].options);
+    bool all_fit = fits(record[i].cost.measures, expected);
+    for (const Evaluation& one : record[i].evaluations) all_fit = all_fit && fits(one.cost.measures, expected);
+    if (all_fit) continue;
+    return {Code::InvalidArgument,
+            fmt::format("the checkpoint has other measures of '{}' than this version of lacuna: another version has "
+                        "written it; --fresh starts anew and removes it",
+                        record[i].label)};
+  }
+  return {};
+}
 
 Result<Cost> over_ranks(Communicator& communicator, MeasureTable table, Cost cost) {
   std::vector<double> means = {cost.seconds, cost.waited, cost.payload};

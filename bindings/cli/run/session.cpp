@@ -15,19 +15,6 @@
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
-namespace {
-
-/// All measures of the method, of which nothing has been told; none if nothing is given up.
-std::vector<MeasureCost> no_measures(const MethodOptions& options) {
-  std::vector<MeasureCost> measures;
-  if (!is_on(options)) return measures;
-  for (const Measure* measure : options.method()->measures) {
-    measures.push_back({.name = fmt::format("{}.{}", options.method()->name, measure->name)});
-  }
-  return measures;
-}
-
-}  // namespace
 
 RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record)
     : communicator_(communicator),

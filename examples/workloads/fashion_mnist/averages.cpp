@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
+#include "algorithms/skip/importance.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::workloads {
@@ -39,11 +39,6 @@ double momentum_of(const MethodOptions& method) {
 
 Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes)
     : method_(task.method), tap_(task.tap) {
-  if (const Skip* skip = skip_of(method_); skip && skip->policy == SkipPolicy::Automatic) {
-    importance_ = std::make_unique<SkipImportance>(
-        SkipImportance::Options{.every = skip->importance_every, .threshold = skip->importance_threshold});
-    saved_importance_.resize(1 + SkipImportance::most_saved(layers.size()) / sizeof(std::int64_t));
-  }
   for (std::size_t layer = layers.size(); layer-- > 0;) {
     const bool full = buckets_.empty() || buckets_.back().parameters * sizeof(float) >= bucket_bytes;
     Bucket& bucket = full ? buckets_.emplace_back() : buckets_.back();
@@ -57,7 +52,9 @@ Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, s
     bucket.method = method_of(bucket);
     if (bucket.layers.size() > 1) bucket.merged.resize(bucket.parameters);
     add_arrays(bucket.method, Dtype::F32, bucket.parameters, bucket.state);
+    model_.push_back(&bucket.state);
   }
+  for (Bucket& bucket : buckets_) bucket.state.model = model_;
 }
 
 /// Weights and biases are segments where a method treats them differently.
@@ -69,11 +66,10 @@ MethodOptions Averages::method_of(const Bucket& bucket) const {
   merged.segments.clear();
   std::size_t begin = 0;
   for (const AveragedLayer& layer : bucket.layers) {
-    merged.segments.push_back({begin, layer.weights, merged.policy, layer.number});
-    merged.segments.push_back({begin + layer.weights, layer.parameters - layer.weights, SkipPolicy::Skip, 0});
+    merged.segments.push_back({begin, layer.weights, merged.policy});
+    merged.segments.push_back({begin + layer.weights, layer.parameters - layer.weights, SkipPolicy::Skip});
     begin += layer.parameters;
   }
-  merged.importance = importance_.get();
   return skip(std::move(merged));
 }
 
@@ -151,32 +147,20 @@ float Averages::momentum(double of_trainer) const {
 std::vector<StateItem> Averages::state() {
   std::vector<StateItem> items;
   for (Bucket& bucket : buckets_) add_items(bucket.state, name_of(bucket.layers) + ".", items);
-  if (importance_) {
-    const std::vector<std::byte> saved = importance_->save();
-    std::fill(saved_importance_.begin(), saved_importance_.end(), 0);
-    saved_importance_.front() = static_cast<std::int64_t>(saved.size());
-    const std::span room = std::as_writable_bytes(std::span(saved_importance_).subspan(1));
-    std::memcpy(room.data(), saved.data(), std::min(saved.size(), room.size()));
-    items.push_back({"importance", Dtype::I64, saved_importance_.data(), saved_importance_.size()});
-  }
   return items;
-}
-
-Status Averages::restored() {
-  if (!importance_) return Status::ok();
-  const auto room = std::as_bytes(std::span(saved_importance_).subspan(1));
-  const auto length = static_cast<std::uint64_t>(saved_importance_.front());
-  return importance_->restore(room.first(std::min<std::uint64_t>(length, room.size())));
 }
 
 std::vector<Metric> Averages::importance() const {
   std::vector<Metric> metrics;
-  if (!importance_) return metrics;
-  for (const SkipImportance::Segment& segment : importance_->segments()) {
-    const std::string name = fmt::format("layer{}.", segment.key);
-    const double unknown = std::numeric_limits<double>::quiet_NaN();
-    metrics.push_back({.name = name + "share", .value = segment.measured ? segment.share : unknown});
-    metrics.push_back({.name = name + "dense", .value = segment.measured ? segment.important : unknown});
+  for (const Bucket& bucket : buckets_) {
+    for (const SegmentImportance& known : importance_of(bucket.state)) {
+      const std::size_t layer = known.segment / 2;  // each layer has two segments, its weights and its biases
+      if (layer >= bucket.layers.size()) continue;
+      const std::string name = fmt::format("layer{}.", bucket.layers[layer].number);
+      const double unknown = std::numeric_limits<double>::quiet_NaN();
+      metrics.push_back({.name = name + "share", .value = known.measured ? known.share : unknown});
+      metrics.push_back({.name = name + "dense", .value = known.measured ? known.important : unknown});
+    }
   }
   return metrics;
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,9 +38,8 @@ class Averages {
   /// The momentum that is left to the trainer: none where the method's own is in what it averages.
   float momentum(double of_trainer) const;
 
-  /// For Workload::state() and restored().
+  /// For Workload::state().
   std::vector<StateItem> state();
-  Status restored();
   /// Of each layer whose importance decides, its share of large values and whether it is dense, as last decided; NaN
   /// before that.
   std::vector<Metric> importance() const;
@@ -72,8 +70,7 @@ class Averages {
   GradientTap tap_;
   std::vector<Bucket> buckets_;
   Xi xi_;
-  std::unique_ptr<SkipImportance> importance_;  // none unless the method asks for it
-  std::vector<std::int64_t> saved_importance_;  // the length in bytes, then the bytes, and room for what is to come
+  std::vector<MethodState*> model_;  // the states of all buckets
 };
 
 }  // namespace lacuna::workloads

@@ -37,7 +37,6 @@ class ParallelMlp final : public Workload {
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
   std::vector<StateItem> state() override;
-  Status restored() override { return averages_->restored(); }
   std::chrono::nanoseconds waited() const override { return waited_ + stage_->waited(); }
 
  private:

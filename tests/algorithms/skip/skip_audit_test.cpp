@@ -6,7 +6,6 @@
 #include <random>
 
 #include "algorithms/registry/registry.hpp"
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "tests/support/ranks.hpp"

@@ -4,7 +4,6 @@
 #include <functional>
 #include <limits>
 
-#include "algorithms/skip/importance.hpp"
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/skip_call.hpp"
 
@@ -142,9 +141,7 @@ TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
   static const std::vector<SkipSegment> high = {{.offset = 0, .count = 60}, {.offset = 60, .count = 41}};
   static const std::vector<SkipSegment> vast = {{.offset = 0, .count = 60}, {.offset = 60, .count = ~std::size_t{0}}};
   static const std::vector<SkipSegment> behind = {{.offset = 0, .count = 100}, {.offset = 100, .count = 41}};
-  static const std::vector<SkipSegment> same = {{.offset = 0, .count = 60, .policy = SkipPolicy::Automatic, .key = 7},
-                                                {.offset = 60, .count = 40, .policy = SkipPolicy::Automatic, .key = 7}};
-  static SkipImportance importance;
+  static const std::vector<SkipSegment> automatic = {{.offset = 0, .count = 100, .policy = SkipPolicy::Automatic}};
   Call call = ring_call();
   skip_in(call)->segments = good;
   skip_in(call)->small = 16;
@@ -156,15 +153,10 @@ TEST(SkipRefusals, SegmentsCoverTheDataInOrder) {
                         {with(high), "one of 41 elements begins at element 60, they must cover exactly the 100"},
                         {with(behind), "one of 41 elements begins at element 100, they must cover exactly the 100"},
                         {with(vast), "one of 18446744073709551615 elements begins at element 60, they must"},
-                        {with(same), "the policy automatic needs skip.importance"},
-                        {[](Call& one) {
-                           skip_in(one)->segments = same;
-                           skip_in(one)->importance = &importance;
-                         },
-                         "the key 7 of an automatic one stands twice"}});
+                        {with(automatic), "the policy automatic needs a state, which keeps what is measured"}});
 }
 
-TEST(SkipRefusals, SegmentsAreNotTooManyAndTheirImportanceIsMeasured) {
+TEST(SkipRefusals, SegmentsAreNotTooManyAndTheirImportanceCanBeMeasured) {
   Call call = ring_call();
   call.count = 4000;
   skip_in(call)->small = 0;
@@ -176,13 +168,16 @@ TEST(SkipRefusals, SegmentsAreNotTooManyAndTheirImportanceIsMeasured) {
   more.back().count = 2;
   more.push_back({.offset = 3998, .count = 2, .policy = SkipPolicy::Skip});
   skip_in(call)->segments = many;
-  SkipImportance never(SkipImportance::Options{.every = 0}), nothing(SkipImportance::Options{.samples = 0}),
-      high(SkipImportance::Options{.threshold = 1.5});
-  expect_refused(call,
-                 {{[&](Call& one) { skip_in(one)->segments = more; }, "1001 that differ from the one before them"},
-                  {[&](Call& one) { skip_in(one)->importance = &never; }, "every is 0, must be at least 1"},
-                  {[&](Call& one) { skip_in(one)->importance = &nothing; }, "samples is 0, must be at least 1"},
-                  {[&](Call& one) { skip_in(one)->importance = &high; }, "threshold is 1.5, must be 0 .. 1"}});
+  std::vector<SkipSegment> automatic = more;  // each of them is one by itself
+  for (SkipSegment& segment : automatic) segment.policy = SkipPolicy::Automatic;
+  MethodState state;
+  call.options.state = &state;
+  expect_refused(
+      call, {{[&](Call& one) { skip_in(one)->segments = more; }, "1001 that differ from the one before them"},
+             {[&](Call& one) { skip_in(one)->segments = automatic; }, "1001 that differ from the one before them"},
+             {[&](Call& one) { skip_in(one)->importance_every = 1; }, "importance_every is 1, must be 2"},
+             {[&](Call& one) { skip_in(one)->importance_samples = 0; }, "importance_samples is 0, must be 1"},
+             {[&](Call& one) { skip_in(one)->importance_threshold = 1.5; }, "importance_threshold is 1.5, must be 0"}});
 }
 
 TEST(SkipRefusals, SayWhatIsAllowedOfBlocks) {

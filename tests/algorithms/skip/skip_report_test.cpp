@@ -6,7 +6,6 @@
 
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/values/report.hpp"
@@ -259,17 +258,17 @@ TEST(Report, SegmentsTellWhatBecameOfThem) {
   Job job(2, 1000);
   const std::vector<SkipSegment> segments = {{0, 10, SkipPolicy::Skip},
                                              {10, 290, SkipPolicy::Never},
-                                             {300, 300, SkipPolicy::Automatic, 7},
+                                             {300, 300, SkipPolicy::Automatic},
                                              {600, 10, SkipPolicy::Never},
                                              {610, 390, SkipPolicy::Skip}};
-  std::array<SkipImportance, 2> importance = {SkipImportance({.every = 2, .threshold = 0.2}),
-                                              SkipImportance({.every = 2, .threshold = 0.2})};
+  std::array<MethodState, 2> states;
   const auto run = [&] {
     std::vector<Call> calls;
     for (Rank rank = 0; rank < 2; ++rank) {
       calls.push_back(job.call(
           rank, "skip_ring",
-          {.steps = 1, .small = 200, .segments = segments, .importance = &importance[static_cast<std::size_t>(rank)]}));
+          {.steps = 1, .small = 200, .importance_every = 2, .importance_threshold = 0.2, .segments = segments}));
+      calls.back().options.state = &states[static_cast<std::size_t>(rank)];
     }
     const Report report = job.run(calls)[0];
     std::vector<std::tuple<std::size_t, std::string, int>> told;  // without neighbours that are alike

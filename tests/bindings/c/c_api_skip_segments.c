@@ -1,5 +1,4 @@
 /* Skipping by segments, the importance that is measured of them, saved and restored, and what is refused of both. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,30 +8,24 @@
 
 enum { elements = 64, half = elements / 2, room = 100000 };
 
-static lacuna_status restore_importance(void* importance, const void* bytes, size_t length) {
-  return lacuna_skip_importance_restore(importance, bytes, length);
-}
-
-static void knows(const lacuna_skip_importance* importance, uint64_t runs) {
+static void knows(const lacuna_state* state) {
   size_t count = 0;
-  expect_status(lacuna_skip_importance_segments(importance, &count), LACUNA_OK, "the number of segments");
-  expect(count == 2, "both segments were seen");
+  expect_status(lacuna_skip_get_importance(state, 0, NULL, &count), LACUNA_OK, "the number of segments");
+  expect(count == 2, "both segments were measured");
+  lacuna_segment_importance segment = LACUNA_SEGMENT_IMPORTANCE_INIT;
   for (size_t i = 0; i < 2; ++i) {
-    lacuna_segment_importance segment = LACUNA_SEGMENT_IMPORTANCE_INIT;
-    expect_status(lacuna_skip_importance_segment(importance, i, &segment), LACUNA_OK, "a segment");
-    expect(segment.key == 70 + i && segment.runs == runs && segment.count == half, "its numbers");
+    expect_status(lacuna_skip_get_importance(state, i, &segment, NULL), LACUNA_OK, "a segment");
+    expect(segment.segment == i && segment.count == half, "its numbers");
     expect(segment.measured == 1 && segment.important == (i == 0), "the larger one is important");
     expect(i == 0 ? segment.share > 0.4 : segment.share < 0.1, "its share of the largest quarter");
   }
-  lacuna_segment_importance segment = LACUNA_SEGMENT_IMPORTANCE_INIT;
-  expect_error(lacuna_skip_importance_segment(importance, 2, &segment), LACUNA_INVALID_ARGUMENT, "index is 2",
+  expect_error(lacuna_skip_get_importance(state, 2, &segment, NULL), LACUNA_INVALID_ARGUMENT, "index is 2",
                "a segment too many");
 }
 
-static void set_segments(lacuna_options* options, const char* text, const lacuna_skip_segment* segments, size_t count,
-                         lacuna_skip_importance* importance) {
+static void set_segments(lacuna_options* options, const char* text, const lacuna_skip_segment* segments, size_t count) {
   lacuna_method* method = NULL;
-  expect_status(lacuna_skip_create(text, segments, count, importance, &method), LACUNA_OK, "segments");
+  expect_status(lacuna_skip_create(text, segments, count, &method), LACUNA_OK, "segments");
   set_method(options, method);
 }
 
@@ -44,18 +37,16 @@ static void automatic(lacuna_communicator* communicator) {
   size_t length = 0;
   for (int i = 0; i < elements; ++i) given[i] = i < half ? 1024 : 1;
   add_up(communicator, given, dense, elements, NULL);
-  lacuna_skip_importance_options how = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
-  how.threshold = 0.4;
-  lacuna_skip_importance *importance = NULL, *restored = NULL;
-  expect_status(lacuna_skip_importance_create(&how, &importance), LACUNA_OK, "importance");
-  expect_status(lacuna_skip_importance_create(&how, &restored), LACUNA_OK, "importance to restore");
-  const lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_AUTOMATIC, 70},
-                                          {half, half, LACUNA_POLICY_AUTOMATIC, 71}};
-  char text[64];
-  snprintf(text, sizeof text, "steps=%d,small=16", (int)ranks - 1);
+  lacuna_state *state = NULL, *restored = NULL;
+  expect_status(lacuna_state_create(NULL, 1, 2, &state), LACUNA_OK, "a state");
+  expect_status(lacuna_state_create(NULL, 1, 2, &restored), LACUNA_OK, "a state to restore");
+  const lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_AUTOMATIC}, {half, half, LACUNA_POLICY_AUTOMATIC}};
+  char text[96];
+  snprintf(text, sizeof text, "steps=%d,small=16,importance_threshold=0.4", (int)ranks - 1);
   lacuna_options options = LACUNA_OPTIONS_INIT;
   options.algorithm = "skip_ring";
-  set_segments(&options, text, segments, 2, importance);
+  options.state = state;
+  set_segments(&options, text, segments, 2);
   add_up(communicator, given, sum, elements, &options);
   expect(memcmp(sum, dense, sizeof sum) == 0, "the first run is dense");
   for (int run = 0; run < 3; ++run) {
@@ -63,43 +54,83 @@ static void automatic(lacuna_communicator* communicator) {
     expect(memcmp(sum, dense, half * sizeof *sum) == 0, "the important segment stays dense");
     expect((int)sum[half] == 1 && (int)sum[elements - 1] == 1, "the other one is skipped");
   }
-  knows(importance, 4);
-  expect_status(lacuna_skip_importance_save(importance, saved, room, &length), LACUNA_OK, "save");
-  refuses_damaged(saved, length, restore_importance, restored);
+  knows(state);
+  expect_status(lacuna_state_save(state, saved, room, &length), LACUNA_OK, "save");
   size_t count = 77;
-  expect_status(lacuna_skip_importance_segments(restored, &count), LACUNA_OK, "the number of segments");
-  expect(count == 0, "what is refused changes nothing");
-  expect_status(lacuna_skip_importance_restore(restored, saved, length), LACUNA_OK, "restore");
-  knows(restored, 4);
-  set_segments(&options, text, segments, 2, restored);
+  expect_status(lacuna_skip_get_importance(restored, 0, NULL, &count), LACUNA_OK, "the number of segments");
+  expect(count == 0, "nothing was measured");
+  expect_status(lacuna_state_restore(restored, saved, length), LACUNA_OK, "restore");
+  knows(restored);
+  options.state = restored;
   add_up(communicator, given, sum, elements, &options);
   expect(memcmp(sum, dense, half * sizeof *sum) == 0 && (int)sum[half] == 1, "what was restored decides alike");
   set_method(&options, NULL);
-  lacuna_skip_importance_free(importance);
-  lacuna_skip_importance_free(restored);
-  lacuna_skip_importance_free(NULL);
+  lacuna_state_free(state);
+  lacuna_state_free(restored);
   lacuna_state_free(NULL);
   free(saved);
+}
+
+/* Two tensors of one model: of the large one all is important, of the small one nothing. Alone, neither is. */
+static void models(lacuna_communicator* communicator) {
+  const int32_t ranks = lacuna_size(communicator);
+  float large[elements], small[elements], sum[elements];
+  for (int i = 0; i < elements; ++i) {
+    large[i] = i < half ? 1024 : 512;
+    small[i] = 1;
+  }
+  lacuna_state* states[2] = {NULL, NULL};
+  for (int i = 0; i < 2; ++i) expect_status(lacuna_state_create(NULL, 1, 2, &states[i]), LACUNA_OK, "a state");
+  for (int i = 0; i < 2; ++i) {
+    expect_status(lacuna_state_set_model(states[i], states, 2), LACUNA_OK, "a model");
+  }
+  lacuna_state* const other[] = {states[1]};
+  lacuna_state* const none[] = {states[0], NULL};
+  expect_error(lacuna_state_set_model(states[0], other, 1), LACUNA_INVALID_ARGUMENT, "the state itself",
+               "a model of others");
+  expect_error(lacuna_state_set_model(states[0], none, 2), LACUNA_INVALID_ARGUMENT, "one of states is null",
+               "a model with nothing");
+  expect_error(lacuna_state_set_model(NULL, states, 2), LACUNA_INVALID_ARGUMENT, "state is null", "a model of nothing");
+  expect_error(lacuna_state_set_model(states[0], NULL, 1), LACUNA_INVALID_ARGUMENT, "states is null", "no list");
+  const lacuna_skip_segment all = {0, elements, LACUNA_POLICY_AUTOMATIC};
+  char text[96];
+  snprintf(text, sizeof text, "steps=%d,small=16,importance_threshold=0.4", (int)ranks - 1);
+  lacuna_options options = LACUNA_OPTIONS_INIT;
+  options.algorithm = "skip_ring";
+  set_segments(&options, text, &all, 1);
+  for (int run = 0; run < 2; ++run) {
+    options.state = states[0];
+    add_up(communicator, large, sum, elements, &options);
+    expect((int)sum[0] == 1024 * ranks, "the larger tensor is dense");
+    options.state = states[1];
+    add_up(communicator, small, sum, elements, &options);
+    expect((int)sum[0] == (run == 0 ? ranks : 1), "the smaller one is skipped once it was measured");
+  }
+  for (int i = 0; i < 2; ++i) {
+    expect_status(lacuna_state_set_model(states[i], NULL, 0), LACUNA_OK, "no model any more");
+    lacuna_state_free(states[i]);
+  }
+  set_method(&options, NULL);
 }
 
 static void segments_are_treated(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   float given[elements], sum[elements];
   for (int i = 0; i < elements; ++i) given[i] = 1;
-  lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_NEVER, 0}, {half, half, LACUNA_POLICY_SKIP, 0}};
+  lacuna_skip_segment segments[] = {{0, half, LACUNA_POLICY_NEVER}, {half, half, LACUNA_POLICY_SKIP}};
   char text[64];
   snprintf(text, sizeof text, "steps=%d", (int)ranks - 1);
   lacuna_options options = LACUNA_OPTIONS_INIT;
-  set_segments(&options, text, segments, 2, NULL);
+  set_segments(&options, text, segments, 2);
   add_up(communicator, given, sum, elements, &options);
   expect((int)sum[0] == ranks && (int)sum[half] == ranks, "segments below 4096 bytes are dense");
   snprintf(text, sizeof text, "steps=%d,small=1", (int)ranks - 1);
-  set_segments(&options, text, segments, 2, NULL);
+  set_segments(&options, text, segments, 2);
   memset(segments, 0, sizeof segments); /* they were copied */
   add_up(communicator, given, sum, elements, &options);
   expect((int)sum[half - 1] == ranks, "one that is never skipped");
   expect((int)sum[half] == 1 && (int)sum[elements - 1] == 1, "one that is");
-  set_segments(&options, text, NULL, 0, NULL);
+  set_segments(&options, text, NULL, 0);
   add_up(communicator, given, sum, elements, &options);
   expect((int)sum[0] == 1 && (int)sum[elements - 1] == 1, "without segments all of it is skipped");
   set_method(&options, NULL);
@@ -119,13 +150,13 @@ static void expect_refused(lacuna_communicator* communicator, lacuna_method* met
 
 static lacuna_method* skip_with(const char* text, const lacuna_skip_segment* segments, size_t count) {
   lacuna_method* method = NULL;
-  expect_status(lacuna_skip_create(text, segments, count, NULL, &method), LACUNA_OK, "a method with segments");
+  expect_status(lacuna_skip_create(text, segments, count, &method), LACUNA_OK, "a method with segments");
   return method;
 }
 
 static void segments_refused(const char* text, const lacuna_skip_segment* segments, size_t count, const char* part) {
   lacuna_method* method = NULL;
-  expect_error(lacuna_skip_create(text, segments, count, NULL, &method), LACUNA_INVALID_ARGUMENT, part, part);
+  expect_error(lacuna_skip_create(text, segments, count, &method), LACUNA_INVALID_ARGUMENT, part, part);
   expect(method == NULL, "a refused method gives no handle");
 }
 
@@ -134,16 +165,16 @@ static void refused_options(lacuna_communicator* communicator) {
   expect_refused(communicator, skip_with("warm_up=1", NULL, 0), "need a state");
   expect_refused(communicator, skip_with("schedule=0:0", NULL, 0), "need a state");
   expect_refused(communicator, skip_with("audit=1", NULL, 0), "skip.audit needs a state");
-  lacuna_skip_segment segment = {0, elements, 3, 0};
+  lacuna_skip_segment segment = {0, elements, 3};
   segments_refused(NULL, NULL, 4, "segments is null, and segment_count is 4");
   segments_refused(NULL, &segment, 1, "policy is 3, must be 0 .. 2");
   segment.policy = -1;
   segments_refused("", &segment, 1, "policy is -1, must be 0 .. 2");
   segment.policy = LACUNA_POLICY_AUTOMATIC;
   segments_refused("stepz=1", &segment, 1, "skip has no option 'stepz' (did you mean steps?)");
-  expect_error(lacuna_skip_create(NULL, &segment, 1, NULL, NULL), LACUNA_INVALID_ARGUMENT, "method is null",
+  expect_error(lacuna_skip_create(NULL, &segment, 1, NULL), LACUNA_INVALID_ARGUMENT, "method is null",
                "segments without a place");
-  expect_refused(communicator, skip_with("small=0", &segment, 1), "needs skip.importance");
+  expect_refused(communicator, skip_with("small=0", &segment, 1), "the policy automatic needs a state");
   segment.policy = LACUNA_POLICY_NEVER;
   segment.count = elements - 1;
   expect_refused(communicator, skip_with(NULL, &segment, 1), "must cover exactly the 64 elements");
@@ -158,36 +189,19 @@ static void refused_options(lacuna_communicator* communicator) {
 }
 
 static void refused_importance(void) {
-  const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
-  unsigned char bytes[8] = {0};
-  size_t number = 0;
-  lacuna_skip_importance* importance = NULL;
-  lacuna_segment_importance segment = LACUNA_SEGMENT_IMPORTANCE_INIT;
-  lacuna_skip_importance_options how = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
-  expect_error(lacuna_skip_importance_create(NULL, NULL), bad, "importance is null", "importance without a place");
-  how.every = 0;
-  expect_error(lacuna_skip_importance_create(&how, &importance), bad, "every is 0", "importance never measured");
-  how.every = 1;
-  how.samples = 0;
-  expect_error(lacuna_skip_importance_create(&how, &importance), bad, "samples is 0", "importance of nothing");
-  how.samples = 1;
-  how.threshold = (double)NAN;
-  expect_error(lacuna_skip_importance_create(&how, &importance), bad, "threshold is", "a threshold that is no number");
-  how.threshold = 1.5;
-  expect_error(lacuna_skip_importance_create(&how, &importance), bad, "threshold is 1.5", "a threshold beyond all");
-  expect(importance == NULL, "what is refused gives no handle");
-  expect_error(lacuna_skip_importance_segments(NULL, &number), bad, "importance is null", "segments of nothing");
-  expect_error(lacuna_skip_importance_segment(NULL, 0, &segment), bad, "importance is null", "a segment of nothing");
-  expect_error(lacuna_skip_importance_save(NULL, bytes, 8, &number), bad, "importance is null", "save of nothing");
-  expect_error(lacuna_skip_importance_restore(NULL, bytes, 8), bad, "importance is null", "restore of nothing");
-  expect_status(lacuna_skip_importance_create(NULL, &importance), LACUNA_OK, "importance");
-  expect_error(lacuna_skip_importance_segments(importance, NULL), bad, "count is null", "segments without a place");
-  expect_error(lacuna_skip_importance_segment(importance, 0, NULL), bad, "segment is null", "a segment's place");
-  lacuna_skip_importance_free(importance);
+  size_t count = 0;
+  lacuna_state* state = NULL;
+  expect_status(lacuna_state_create(NULL, 1, 2, &state), LACUNA_OK, "a state");
+  expect_error(lacuna_skip_get_importance(NULL, 0, NULL, &count), LACUNA_INVALID_ARGUMENT, "state is null",
+               "importance of nothing");
+  expect_error(lacuna_skip_get_importance(state, 0, NULL, NULL), LACUNA_INVALID_ARGUMENT, "count is null",
+               "importance without a place");
+  lacuna_state_free(state);
 }
 
 void skipping_segments(lacuna_communicator* communicator) {
   automatic(communicator);
+  models(communicator);
   segments_are_treated(communicator);
   refused_options(communicator);
   refused_importance();

@@ -161,45 +161,34 @@ TEST(CApi, RowsOfListsBeginWithTheMembersThatVersion1WillKeep) {
 TEST(CApi, StructuresOfSkippingBeginWithTheMembersThatVersion1WillKeep) {
   EXPECT_EQ(offsetof(lacuna_skip_segment, count), 8u);
   EXPECT_EQ(offsetof(lacuna_skip_segment, policy), 16u);
-  EXPECT_EQ(offsetof(lacuna_skip_segment, key), 24u);
-  EXPECT_EQ(sizeof(lacuna_skip_segment), 32u);
-  EXPECT_EQ(offsetof(lacuna_skip_importance_options, every), 8u);
-  EXPECT_EQ(offsetof(lacuna_skip_importance_options, threshold), 16u);
-  EXPECT_EQ(offsetof(lacuna_skip_importance_options, samples), 24u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, key), 8u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, runs), 16u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, count), 24u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, share), 32u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, important), 40u);
-  EXPECT_EQ(offsetof(lacuna_segment_importance, measured), 44u);
+  EXPECT_EQ(sizeof(lacuna_skip_segment), 24u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, segment), 8u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, count), 16u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, share), 24u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, important), 32u);
+  EXPECT_EQ(offsetof(lacuna_segment_importance, measured), 36u);
 }
 
 TEST(CApi, DefaultsOfSkippingAreThoseOfTheCore) {
   lacuna_method *plain = nullptr, *segmented = nullptr;
   ASSERT_EQ(lacuna_method_create("skip", nullptr, &plain), LACUNA_OK) << lacuna_last_error();
-  ASSERT_EQ(lacuna_skip_create(nullptr, nullptr, 0, nullptr, &segmented), LACUNA_OK) << lacuna_last_error();
+  ASSERT_EQ(lacuna_skip_create(nullptr, nullptr, 0, &segmented), LACUNA_OK) << lacuna_last_error();
   for (const lacuna_method* method : {plain, segmented}) {
     EXPECT_EQ(method->options.text(), skip({}).text());
     EXPECT_EQ(method->options.digest(), skip({}).digest());
     EXPECT_TRUE(method->options.as<Skip>().segments.empty());
-    EXPECT_EQ(method->options.as<Skip>().importance, nullptr);
   }
   lacuna_method_free(plain);
   lacuna_method_free(segmented);
-  const lacuna_skip_importance_options options = LACUNA_SKIP_IMPORTANCE_OPTIONS_INIT;
-  const SkipImportance::Options measured;
-  EXPECT_EQ(options.every, measured.every);
-  EXPECT_EQ(options.threshold, measured.threshold);
-  EXPECT_EQ(options.samples, measured.samples);
 }
 
 TEST(CApi, AMethodIsThatOfTheCore) {
-  lacuna_skip_importance* importance = nullptr;
-  ASSERT_EQ(lacuna_skip_importance_create(nullptr, &importance), LACUNA_OK);
-  const lacuna_skip_segment segments[] = {{0, 6, LACUNA_POLICY_NEVER, 0}, {6, 4, LACUNA_POLICY_AUTOMATIC, 7}};
-  const char* text = "steps=2,mode=shuffled,scale=factor,factor=0.5,warm_up=3,schedule=4:1/6:0";
+  const lacuna_skip_segment segments[] = {{0, 6, LACUNA_POLICY_NEVER}, {6, 4, LACUNA_POLICY_AUTOMATIC}};
+  const char* text =
+      "steps=2,mode=shuffled,scale=factor,factor=0.5,warm_up=3,schedule=4:1/6:0,importance_every=7,"
+      "importance_samples=9";
   lacuna_method* method = nullptr;
-  ASSERT_EQ(lacuna_skip_create(text, segments, 2, importance, &method), LACUNA_OK) << lacuna_last_error();
+  ASSERT_EQ(lacuna_skip_create(text, segments, 2, &method), LACUNA_OK) << lacuna_last_error();
   const Skip& made = method->options.as<Skip>();
   EXPECT_EQ(method->options.method(), &skip_method);
   EXPECT_EQ(method->options.text(), std::string("skip:") + text);
@@ -217,10 +206,9 @@ TEST(CApi, AMethodIsThatOfTheCore) {
   EXPECT_EQ(made.segments[1].offset, 6u);
   EXPECT_EQ(made.segments[1].count, 4u);
   EXPECT_EQ(made.segments[1].policy, SkipPolicy::Automatic);
-  EXPECT_EQ(made.segments[1].key, 7u);
-  EXPECT_NE(made.importance, nullptr);
+  EXPECT_EQ(made.importance_every, 7u);
+  EXPECT_EQ(made.importance_samples, 9u);
   lacuna_method_free(method);
-  lacuna_skip_importance_free(importance);
 }
 
 TEST(CApi, NumbersAreThoseOfTheCoresEnumerations) {

@@ -19,12 +19,13 @@ using test::Given;
 class CSizes : public test::OneCRank {
  protected:
   CSizes() {
-    const lacuna_skip_segment whole{0, 4, LACUNA_POLICY_AUTOMATIC, 7};
-    EXPECT_EQ(lacuna_skip_importance_create(nullptr, &importance_), LACUNA_OK);
-    EXPECT_EQ(lacuna_skip_create("steps=1,small=0", &whole, 1, importance_, &skip_), LACUNA_OK) << lacuna_last_error();
+    const lacuna_skip_segment whole{0, 4, LACUNA_POLICY_AUTOMATIC};
+    EXPECT_EQ(lacuna_skip_create("steps=1,small=0", &whole, 1, &skip_), LACUNA_OK) << lacuna_last_error();
+    EXPECT_EQ(lacuna_state_create(skip_, 1, 2, &measured_), LACUNA_OK);
     EXPECT_EQ(lacuna_method_create("topk", "k=1", &topk_), LACUNA_OK) << lacuna_last_error();
     EXPECT_EQ(lacuna_state_create(topk_, 1, 2, &state_), LACUNA_OK);
     given_.options.method = skip_;
+    given_.options.state = measured_;
     reduce(nullptr);
     given_.options.method = topk_;
     given_.options.state = state_;
@@ -36,7 +37,7 @@ class CSizes : public test::OneCRank {
     lacuna_state_free(state_);
     lacuna_method_free(topk_);
     lacuna_method_free(skip_);
-    lacuna_skip_importance_free(importance_);
+    lacuna_state_free(measured_);
   }
 
   void reduce(lacuna_request** request) {
@@ -45,9 +46,8 @@ class CSizes : public test::OneCRank {
   }
 
   Given given_;
-  lacuna_skip_importance* importance_ = nullptr;
   lacuna_method *skip_ = nullptr, *topk_ = nullptr;
-  lacuna_state* state_ = nullptr;
+  lacuna_state *state_ = nullptr, *measured_ = nullptr;
   lacuna_request* request_ = nullptr;
 };
 
@@ -98,7 +98,7 @@ TEST_F(CSizes, AStructureIsFilledUpToItsSizeAndNotBeyond) {
   expect_no_more_than_its_size<lacuna_state_array>(
       "an array", [&](lacuna_state_array* array) { return lacuna_get_state_array(state_, 0, array); });
   expect_no_more_than_its_size<lacuna_segment_importance>("importance", [&](lacuna_segment_importance* segment) {
-    return lacuna_skip_importance_segment(importance_, 0, segment);
+    return lacuna_skip_get_importance(measured_, 0, segment, nullptr);
   });
 }
 

@@ -25,14 +25,14 @@ int main() {
   if (data[0] != expected || data[1] != expected) return 1;
 
   // What a program that skips needs is installed and exported.
-  lacuna::SkipImportance importance;
+  lacuna::MethodState state;
   const lacuna::Options options{
       .algorithm = "skip_ring",
-      .method = lacuna::skip(
-          {.steps = 1, .small = 1, .segments = {{0, 3, lacuna::SkipPolicy::Automatic, 7}}, .importance = &importance})};
+      .method = lacuna::skip({.steps = 1, .small = 1, .segments = {{0, 3, lacuna::SkipPolicy::Automatic}}}),
+      .state = &state};
   if (options.method.text() != "skip:steps=1,small=1") return 1;
   auto request = (*ranks)[0].prepare(lacuna::allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, options));
-  if (!request || request->gaps(0) || !importance.segments().empty()) return 1;
+  if (!request || request->gaps(0) || !lacuna::importance_of(state).empty()) return 1;
   std::printf("%.0f %.0f %.0f\n", data[0][0], data[0][1], data[0][2]);
   return 0;
 }

@@ -17,7 +17,7 @@ struct Saved {
   Saved() {
     MethodState state;
     state.array("residual", Dtype::U8, 16, true);
-    bytes = *state.save("");
+    bytes = *state.save();
   }
   std::uint64_t word(std::size_t place) const {
     std::uint64_t found = 0;
@@ -33,7 +33,7 @@ struct Saved {
   }
   Status restored() const {
     MethodState state;
-    return state.restore(bytes, "");
+    return state.restore(bytes);
   }
 
   static constexpr std::size_t arrays = 8, kind = 9, name_length = 10, byte_length = 11;
@@ -68,7 +68,7 @@ TEST(SavedState, HasOneArrayOfEachName) {
       state.arrays.push_back({.name = std::string(name), .dtype = Dtype::F32, .own = true, .bytes = {}});
     }
     MethodState restored;
-    EXPECT_EQ(restored.restore(*state.save(""), "").is_ok(), second != "residual") << second;
+    EXPECT_EQ(restored.restore(*state.save()).is_ok(), second != "residual") << second;
   }
 }
 
@@ -76,11 +76,11 @@ TEST(SavedState, AStateThatIsRefusedIsAsItWas) {
   MethodState state;
   state.array("residual", Dtype::F32, 3, true);
   state.runs = 5;
-  const std::vector<std::byte> before = *state.save("");
+  const std::vector<std::byte> before = *state.save();
   Saved damaged;
   damaged.set(Saved::kind, all_dtypes.size());
-  EXPECT_EQ(state.restore(damaged.bytes, "").message(), "120 bytes: this state is damaged");
-  EXPECT_EQ(*state.save(""), before);
+  EXPECT_EQ(state.restore(damaged.bytes).message(), "120 bytes: this state is damaged");
+  EXPECT_EQ(*state.save(), before);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/registry/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 namespace lacuna::cli {
@@ -26,6 +27,25 @@ std::vector<double> values_of(const Cost& cost) {
   std::vector<double> values;
   for (const MeasureCost& measure : cost.measures) values.push_back(measure.told.value);
   return values;
+}
+
+TEST(RunCost, ARecordWithOtherMeasuresIsRefused) {
+  const std::vector<MethodChoice> methods = {{.label = "dense"},
+                                             {.label = "sparse", .options = *method_options("topk:k=3")}};
+  RunRecord record = {{.label = "dense"}, {.label = "sparse", .cost = {.measures = no_measures(methods[1].options)}}};
+  record[1].evaluations = {{.steps = 1, .epochs = 1, .cost = record[1].cost, .metrics = {}}};
+  EXPECT_TRUE(check_measures(record, methods));
+  EXPECT_TRUE(check_measures({record[0]}, methods)) << "a run that has not come to the second method";
+  for (const bool in_evaluation : {false, true}) {
+    RunRecord other = record;
+    Cost& cost = in_evaluation ? other[1].evaluations[0].cost : other[1].cost;
+    cost.measures.pop_back();
+    EXPECT_FALSE(check_measures(other, methods));
+    cost.measures.push_back({.name = "topk.another"});
+    const Status refused = check_measures(other, methods);
+    EXPECT_EQ(refused.code(), Code::InvalidArgument);
+    EXPECT_NE(refused.message().find("other measures of 'sparse'"), std::string::npos) << refused.message();
+  }
 }
 
 TEST(RunCost, OfAllRanksAddsUpAsTheTableSays) {
