@@ -57,10 +57,30 @@ Range range_in_blocks(const ActivePart& part, const Region& region, const Buffer
   return {block + part.offset, part.count};
 }
 
+Range told_range(const ActivePart& part, const Region& region) {
+  return {region.offset() == Value::None ? 0 : part.value(region.offset()), part.value(region.length())};
+}
+
+/// Compares it with the others that are declared disjoint. Those whose values are not known yet have no length, and are
+/// compared when their own steps begin.
+void check_disjoint(const ActivePart& part, const Region& region, const Range& range) {
+  for (const Region& other : part.graph->tables().disjoint[region.apart - 1u]) {
+    if (other.begin == region.begin && other.end == region.end) continue;
+    const Range there = told_range(part, other);
+    const bool apart = there.begin >= range.begin ? there.begin - range.begin >= range.count
+                                                  : range.begin - there.begin >= there.count;
+    if (apart || there.count == 0 || range.count == 0) continue;
+    throw std::length_error(fmt::format(
+        "part {}: {} from {} on and {} from {} on share elements, which the program "
+        "has declared disjoint",
+        part.number, count_of(range.count, "element"), range.begin, count_of(there.count, "element"), there.begin));
+  }
+}
+
 Range counted_range(const ActivePart& part, const Region& region) {
   const std::size_t length = part.buffer(region).room;
-  const std::size_t count = part.value(region.length());
-  const std::size_t begin = region.offset() == Value::None ? 0 : part.value(region.offset());
+  const auto [begin, count] = told_range(part, region);
+  if (region.apart != 0) check_disjoint(part, region, {begin, count});
   if (begin <= length && count <= length - begin) return {begin, count};
   throw std::length_error(fmt::format("part {}: {} from {} on in a buffer that holds {}", part.number,
                                       count_of(count, "element"), begin, length));

@@ -4,6 +4,12 @@
 
 namespace lacuna::runtime {
 
+bool Arrived::has(std::uint64_t begin, std::uint64_t end) const {
+  if (end <= end_) return true;
+  const auto in = std::partition_point(beyond_.begin(), beyond_.end(), [&](const Range& one) { return one.end < end; });
+  return in != beyond_.end() && in->begin <= begin;
+}
+
 Arrived::Outcome Arrived::add_out_of_order(std::uint64_t begin, std::uint64_t end) {
   if (end <= end_) return Outcome::Known;
   if (begin < end_) return Outcome::Overlaps;

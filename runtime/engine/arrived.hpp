@@ -23,6 +23,8 @@ class Arrived {
     end_ = end;
     return Outcome::New;
   }
+  /// Have all of these bytes come, of which there is one at least?
+  bool has(std::uint64_t begin, std::uint64_t end) const;
   /// Has the whole message come, which is so long?
   bool all(std::uint64_t bytes) const { return begun_ && end_ == bytes; }
   void clear() {

@@ -141,11 +141,10 @@ void Executor::start_receive(ActivePart& part, StepId id) {
   } else {
     state.bytes = resolve(part, step.to).bytes();
   }
-  if (state.bytes == 0 && !sent_when_empty(part, step, step.to)) {
-    if (state.landing) landings_.release(std::exchange(state.landing, nullptr));
-    return complete(part, id);
-  }
-  if (state.landing) take_landing(part, id);
+  if (state.landing) return take_landing(part, id);
+  if (state.bytes > 0 || sent_when_empty(part, step, step.to)) return;
+  if (step.to.is_counted()) collective_of(part).unsent.note(part.process_at(step.peer), step.index, part.number);
+  complete(part, id);
 }
 
 void Executor::take_landing(ActivePart& part, StepId id) {

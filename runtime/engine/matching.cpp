@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::string_view another_part = "another part of that number, which follows other values";
 
+constexpr std::string_view waits_for_none = "a step that waits for none";
+
 /// Why a run has no part of this number.
 std::string text_of_parts(const CollectiveRun& run, std::uint32_t part) {
   if (run.chains.empty()) return count_of(run.parts, "part") + " in that call";
@@ -80,7 +82,10 @@ Place Matching::place_in_run(CollectiveRun& run, const Arrival& message) {
   if (run.may_begin(header.part)) return place_early(message);
   if (!run.has_begun(header.part)) return refuse(message, text_of_parts(run, header.part));
   ActivePart* part = run.find(header.part);
-  if (!part) return {.duplicate = true};  // a part ends when all of its messages have come
+  if (!part) {  // it has ended: all of its messages have come
+    const bool unsent = run.unsent.has(message.from, header.index, header.part);
+    return unsent ? refuse(message, waits_for_none) : Place{.duplicate = true};
+  }
   return part->digest == header.digest ? place_in_part(*part, message) : refuse(message, another_part);
 }
 
@@ -110,7 +115,7 @@ Place Matching::place_in_part(ActivePart& part, const Arrival& message) {
   const auto step = part.graph->receiver(part.distance_of(message.from), header.index);
   if (!step) return refuse(message, "no step that receives it");
   StepState& state = part.states[*step];
-  if (state.ended && !state.arrived.all(header.bytes)) return refuse(message, "a step that waits for none");
+  if (state.ended && !state.arrived.all(header.bytes)) return refuse(message, waits_for_none);
   if (!state.started) {
     if (!state.landing) state.landing = landings_.park(message);
     return state.landing ? place_in_landing(message, *state.landing) : refuse_for_credit(message);
@@ -159,6 +164,7 @@ Place Matching::place_late(const Arrival& message) {
   if (!runs_.had_part(header.run, header.part)) return refuse(message, "no such part in that call");
   const bool of_plan = runs_.is_planned(header.run, header.part);
   if (of_plan && !runs_.may_be_of(header.run, header.digest)) return refuse_as_different(message);
+  if (runs_.was_unsent(header.run, message.from, header.index, header.part)) return refuse(message, waits_for_none);
   return {.duplicate = true};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/engine/active_part.hpp"
+#include "runtime/engine/unsent.hpp"
 #include "runtime/method/method.hpp"
 #include "runtime/observe/kokkos_tools.hpp"
 #include "runtime/values/clock.hpp"
@@ -91,6 +92,8 @@ struct CollectiveRun : Run {
   std::uint32_t next_part = 0;   ///< of the plan
   std::uint32_t parts_done = 0;  ///< whose chains have ended
   std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none
+
+  Unsent unsent;  ///< which messages do not come, as a value says that they are empty
 
   // Of a call with a method.
   const Method* method = nullptr;  ///< null: a dense call

@@ -44,6 +44,7 @@ Status RunTable::has_room_for_message() const {
 
 void RunTable::add_call(CollectiveRun& call) {
   if (!call.chains.empty()) chains_.resize(records_.size());
+  if (call.method && unsent_.empty()) unsent_.resize(records_.size());
   call.number = next_run_;
   keep_record(call);
   runs_[slot_of(call.number)] = &call;
@@ -59,6 +60,8 @@ void RunTable::remove(CollectiveRun& call) {
   runs_[slot_of(call.number)] = nullptr;
   --unfinished_;
   if (!chains_.empty()) chains_[slot_of(call.number)].swap(call.chains);
+  if (!unsent_.empty()) std::swap(unsent_[slot_of(call.number)], call.unsent);
+  call.unsent.clear();
 }
 
 void RunTable::remove(const MessageRun& message) {

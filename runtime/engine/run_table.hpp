@@ -62,6 +62,10 @@ class RunTable {
   bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
   /// Did this call, which has ended here, have a part of this number? It may be one of its plan, or one that followed.
   bool had_part(std::uint32_t number, std::uint32_t part) const;
+  /// Had this call, which has ended here, worked out that this message is empty and does not come?
+  bool was_unsent(std::uint32_t number, Rank source, std::uint32_t index, std::uint32_t part) const {
+    return !unsent_.empty() && record_of(number) && unsent_[slot_of(number)].has(source, index, part);
+  }
   /// Is this a part of the call's plan, and none that follows another?
   bool is_planned(std::uint32_t number, std::uint32_t part) const {
     const Record* record = record_of(number);
@@ -104,6 +108,7 @@ class RunTable {
   std::vector<CollectiveRun*> runs_;        // unfinished calls, by slot
   std::vector<MessageRun*> messages_;       // unfinished ones
   std::vector<std::vector<Chain>> chains_;  // beside records_, of calls that have ended, once parts could follow others
+  std::vector<Unsent> unsent_;              // likewise, once a call had a method
   Digest history_;                          // of all calls so far
   const Algorithm* named_ = nullptr;        // whose name's digest is kept
   Digest name_digest_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace lacuna {
@@ -120,10 +121,36 @@ void GraphBuilder::locate(Buffer callers, Extent (*where)(const PartView& part))
   row = {.role = Role::Caller, .locate = where, .name = callers == Buffer::Input ? "input" : "output"};
 }
 
+std::vector<Region> GraphBuilder::disjoint(std::vector<Region> regions) {
+  auto& all = tables_.disjoint;
+  const bool fit = std::all_of(regions.begin(), regions.end(), [&](const Region& one) {
+    return one.is_counted() && one.apart == 0 && one.buffer == regions.front().buffer;
+  });
+  if (!fit) refuse("regions are declared disjoint that are not counted, not of one buffer, or declared twice");
+  if (all.size() == std::numeric_limits<std::uint8_t>::max()) refuse("disjoint() is called more than 255 times");
+  if (!status_) return regions;
+  for (Region& region : regions) region.apart = static_cast<std::uint8_t>(all.size() + 1);
+  all.push_back(regions);
+  return regions;
+}
+
 Value GraphBuilder::add_value(const ValueInfo& info) {
   tables_.values.push_back(info);
   definitions_.emplace_back();
   return static_cast<Value>(tables_.values.size() - 1);
+}
+
+Value GraphBuilder::paired(Rank from, Rank to) {
+  const Rank source = wrap(from - shape_.position), target = wrap(to - shape_.position);
+  if ((source == 0) == (target == 0)) {
+    refuse(
+        fmt::format("a value of positions {} and {}: exactly one of them must be the own one", wrap(from), wrap(to)));
+  }
+  ValueInfo info{.origin = Origin::Paired, .peer = source + target, .outgoing = source == 0};
+  for (const ValueInfo& other : tables_.values) {
+    info.name += other.origin == info.origin && other.peer == info.peer && other.outgoing == info.outgoing;
+  }
+  return add_value(info);
 }
 
 void GraphBuilder::define(StepId step, Value value) {
@@ -159,7 +186,7 @@ StepId GraphBuilder::send(Region from, Rank to_peer) {
   const Rank offset = wrap(to_peer - shape_.position);
   const std::uint32_t index = sent_[static_cast<std::size_t>(offset)]++;
   const auto length = static_cast<std::size_t>(from.length());
-  const bool own_length = length < tables_.values.size() && tables_.values[length].origin != Origin::Agreed;
+  const bool own_length = length < tables_.values.size() && !is_known_to_both(tables_.values[length].origin);
   return add({.kind = StepKind::Send,
               .peer = offset,
               .index = index,

@@ -57,11 +57,19 @@ class GraphBuilder {
             .begin = static_cast<std::uint32_t>(offset),
             .end = static_cast<std::uint32_t>(length)};
   }
+  /// The same counted regions of one buffer, of which no two share an element: steps that touch different ones do not
+  /// wait for each other. If two of them do share one when a part runs, its call fails. A program declares at most 255
+  /// times.
+  std::vector<Region> disjoint(std::vector<Region> regions);
   /// A number that a kernel of this position defines, and messages carry.
   Value value() { return add_value({}); }
   /// One that kernels define alike on all positions: messages as long need not say it. The program of each position
   /// asks for the same ones in the same order.
   Value agreed() { return add_value({Origin::Agreed, agreed_++}); }
+  /// One that positions `from` and `to` know, of which one is the own position. A kernel of each defines it, and both
+  /// must get the same number. A message of this length from `from` to `to` does not say it, and is not sent if it is
+  /// 0. Both programs ask for the values of the same two positions in the same order.
+  Value paired(Rank from, Rank to);
   /// No bytes: its message is only a signal.
   static Region signal() { return {}; }
 

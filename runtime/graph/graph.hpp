@@ -80,8 +80,9 @@ struct GraphTables {
   std::vector<BufferInfo> buffers{{.role = Role::Input}, {.role = Role::Output}};
   std::vector<KernelStep> kernels{};
   std::vector<ValueInfo> values{};
-  std::vector<Value> decides{};   ///< from which the part that follows is chosen
-  std::vector<Region> lacking{};  ///< what others have and this position does not get
+  std::vector<std::vector<Region>> disjoint{};  ///< by Region::apart, from 1: those of which no two share an element
+  std::vector<Value> decides{};                 ///< from which the part that follows is chosen
+  std::vector<Region> lacking{};                ///< what others have and this position does not get
 };
 
 /// The plan of one position, for one part of the data: steps and the order between them. An immutable value, run many

@@ -109,12 +109,18 @@ enum class Origin : std::uint8_t {
   Kernel,   ///< a kernel of this position defines it
   Carried,  ///< it is the length of a message, as its header says
   Agreed,   ///< kernels define it alike on all positions
+  Paired,   ///< two positions know it: a kernel of each defines it
 };
+
+/// Do both ends of a message know such a length before the message comes?
+constexpr bool is_known_to_both(Origin origin) { return origin == Origin::Agreed || origin == Origin::Paired; }
 
 /// A row of a graph's table of values.
 struct ValueInfo {
   Origin origin = Origin::Kernel;
-  std::uint32_t name = 0;  ///< Agreed: the same at all positions
+  std::uint32_t name = 0;  ///< Agreed: the same at all positions; Paired: the same at both
+  Rank peer = 0;           ///< Paired: the other position is so many after the own one
+  bool outgoing = false;   ///< Paired: its messages go from the own position to the other one
 
   friend bool operator==(const ValueInfo&, const ValueInfo&) = default;
 };

@@ -41,22 +41,36 @@ bool fit(Collective collective, const Walk::Message& message, const Region& from
                                      : message.sender == 0 && is_block(from, message.receiver);
 }
 
+/// What both ends of a message call a length that the message does not tell.
+struct LengthName {
+  Origin origin = Origin::Agreed;
+  Rank from = 0, to = 0;  ///< Paired: the positions
+  std::uint32_t name = 0;
+
+  friend bool operator==(const LengthName&, const LengthName&) = default;
+};
+
 /// One end of a message, as it lies there.
 struct MessageEnd {
+  Rank position;
   const Graph& graph;
   const Step& step;
   Region region;
 
-  MessageEnd(std::span<const Graph* const> graphs, Rank position, StepId id)
-      : graph(*graphs[static_cast<std::size_t>(position)]),
+  MessageEnd(std::span<const Graph* const> graphs, Rank at, StepId id)
+      : position(at),
+        graph(*graphs[static_cast<std::size_t>(position)]),
         step(graph.steps()[id]),
         region(placed(graph, step.sends() ? step.from : step.to, position)) {}
 
-  /// Of its length, which is agreed; else null.
-  const ValueInfo* agreed() const {
-    if (!region.is_counted() || region.end >= graph.tables().values.size()) return nullptr;
+  /// Nothing if the length is not known to both ends before the message comes.
+  std::optional<LengthName> length_name() const {
+    if (!region.is_counted() || region.end >= graph.tables().values.size()) return std::nullopt;
     const ValueInfo& info = graph.tables().values[region.end];
-    return info.origin == Origin::Agreed ? &info : nullptr;
+    if (!is_known_to_both(info.origin)) return std::nullopt;
+    if (info.origin == Origin::Agreed) return LengthName{.name = info.name};
+    const Rank other = (position + info.peer) % graph.shape().size;
+    return LengthName{info.origin, info.outgoing ? position : other, info.outgoing ? other : position, info.name};
   }
   /// The kernel that says how long it is.
   const Kernel* definer() const {
@@ -84,9 +98,11 @@ const char* length_flaw(const MessageEnd& from, const MessageEnd& to) {
   if (!from.region.is_counted() && !to.region.is_counted()) {
     return from.capacity() == to.capacity() ? nullptr : ": the two buffers differ in what they hold";
   }
-  const ValueInfo *sent = from.agreed(), *received = to.agreed();
-  if (sent && received && *sent == *received && from.definer() == to.definer()) return nullptr;
-  return ": the two ranks define this length differently";
+  const auto sent = from.length_name(), received = to.length_name();
+  const bool paired = (sent && sent->origin == Origin::Paired) || (received && received->origin == Origin::Paired);
+  if (sent && sent == received && (paired || from.definer() == to.definer())) return nullptr;
+  return paired ? ": the two ends do not name the same value of this pair of positions"
+                : ": the two ranks define this length differently";
 }
 
 Status check_ends(const Walk::Message& message) {
@@ -222,6 +238,15 @@ std::vector<std::optional<StepId>> definitions_of(const Graph& graph) {
   return all;
 }
 
+/// Only declared regions are compared when they run.
+bool is_declared(const Graph& graph, const Region& region) {
+  const auto& all = graph.tables().disjoint;
+  if (region.apart == 0) return true;
+  if (region.apart > all.size()) return false;
+  const auto& together = all[region.apart - 1u];
+  return std::find(together.begin(), together.end(), region) != together.end();
+}
+
 Status check_values(const Graph& graph, const StepSets& later) {
   const auto definitions = definitions_of(graph);
   Status status;
@@ -238,6 +263,11 @@ Status check_values(const Graph& graph, const StepSets& later) {
     graph.each_access(step, [&](const Region& region, bool) {
       check(region.offset());
       check(region.length());
+      if (status && !is_declared(graph, region)) {
+        status = {Code::InvalidArgument,
+                  fmt::format("position {} step {}: a region is taken for disjoint from others and is not among them",
+                              graph.shape().position, id)};
+      }
     });
     if (step.kind != StepKind::Kernel) continue;
     for (Value value : graph.kernel(step).uses) check(value);

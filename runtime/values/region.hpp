@@ -23,6 +23,7 @@ struct Region {
   std::uint32_t of = 0;
   std::uint32_t begin = 0;  ///< counted: the value that is its offset, in elements; none: 0
   std::uint32_t end = 0;    ///< counted: the value that is its length, in elements
+  std::uint8_t apart = 0;   ///< counted: it shares no element with the others of this number; 0: nobody knows
 
   constexpr bool is_signal() const { return of == 0; }
   constexpr bool is_counted() const { return of == counted; }
@@ -39,9 +40,11 @@ constexpr bool same_elements(const Region& a, const Region& b) {
          std::uint64_t{a.end} * b.of == std::uint64_t{b.end} * a.of;
 }
 
-/// Can the two regions share a byte? Exact for even partitions of one buffer; else all of it counts.
+/// Can the two regions share a byte? Exact for even partitions of one buffer, and for counted regions as their program
+/// declares them; else all of the buffer counts.
 constexpr bool overlap(const Region& a, const Region& b) {
   if (a.is_signal() || b.is_signal() || a.buffer != b.buffer) return false;
+  if (a.apart != 0 && a.apart == b.apart) return a == b;
   if (a.at_start || b.at_start || a.is_counted() || b.is_counted()) return true;
   return std::uint64_t{a.begin} * b.of < std::uint64_t{b.end} * a.of &&
          std::uint64_t{b.begin} * a.of < std::uint64_t{a.end} * b.of;
@@ -50,6 +53,7 @@ constexpr bool overlap(const Region& a, const Region& b) {
 /// Does all that can share a byte with b share one with a?
 constexpr bool covers(const Region& a, const Region& b) {
   if (a.is_signal() || b.is_signal() || a.buffer != b.buffer) return false;
+  if (a.apart != 0) return a == b;
   if (a.at_start || a.is_counted()) return true;
   if (b.at_start || b.is_counted()) return false;
   return std::uint64_t{a.begin} * b.of <= std::uint64_t{b.begin} * a.of &&

@@ -44,11 +44,11 @@ expect_hint 'must be 0 .. 64' explain allreduce --method forgetful:rounds=65
 expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:rounds=1,weight=2 |
   grep 'Out of bounds values : 0 OK'
-# With a kernel, messages that carry their lengths, and a part that follows.
+# With kernels, lengths that two ranks know, disjoint places for what arrives, parts in flight, and a part that follows.
 "$bin/lacuna" list forgetful | grep 'forgetful:threshold=3'
 "$bin/lacuna" explain allreduce --ranks 4 --method forgetful:threshold=1 | grep '> forgetful_sparse .* by data'
 "$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 | grep 'kernel   select .*v0'
-"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 --follow 0 | grep '^11 steps'
+"$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 --follow 0 | grep '^15 steps'
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:threshold=0.5 |
   grep 'forgetful_sparse .* N/A'
 expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse

@@ -53,20 +53,30 @@ std::string text_of(const Picture& picture, const Region& region) {
   std::string text = name_of(picture.graph, region);
   if (there.is_counted()) {
     const std::string from = there.offset() == Value::None ? "" : fmt::format(" from v{} on", there.begin);
-    return text + fmt::format("[v{}{}]", there.end, from);
+    const std::string apart = there.apart == 0 ? "" : fmt::format(", disjoint {}", there.apart);
+    return text + fmt::format("[v{}{}{}]", there.end, from, apart);
   }
   if (there.of == 1) return text;
   if (there.end == there.begin + 1) return text + fmt::format("[{} of {}]", there.begin, there.of);
   return text + fmt::format("[{}..{} of {}]", there.begin, there.end - 1, there.of);
 }
 
+/// "v2", or "v2 of 0 -> 1" if only these two positions know it.
+std::string text_of(const Picture& picture, Value value) {
+  const auto at = static_cast<std::uint32_t>(value);
+  const ValueInfo& info = picture.graph.tables().values[at];
+  if (info.origin != Origin::Paired) return fmt::format("v{}", at);
+  const Rank own = picture.position, other = (own + info.peer) % picture.graph.shape().size;
+  return fmt::format("v{} of {} -> {}", at, info.outgoing ? own : other, info.outgoing ? other : own);
+}
+
 /// "select (input) -> scratch 0, v0": what a kernel reads, writes and defines.
 std::string text_of(const Picture& picture, const KernelStep& step) {
   std::vector<std::string> in, out;
   for (const Region& region : step.reads) in.push_back(text_of(picture, region));
-  for (Value value : step.uses) in.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
+  for (Value value : step.uses) in.push_back(text_of(picture, value));
   for (const Region& region : step.writes) out.push_back(text_of(picture, region));
-  for (Value value : step.defines) out.push_back(fmt::format("v{}", static_cast<std::uint32_t>(value)));
+  for (Value value : step.defines) out.push_back(text_of(picture, value));
   const std::string result = out.empty() ? "" : fmt::format(" -> {}", fmt::join(out, ", "));
   return fmt::format("kernel   {} ({}){}", step.kernel->name, fmt::join(in, ", "), result);
 }

@@ -168,6 +168,63 @@ TEST(VerifyValues, WhereOnlyTwoRanksKnowALengthAReceiveOfAnAgreedOneStillTakesNo
   EXPECT_FALSE(steps[3].carries) << "a signal has no length";
 }
 
+/// Each of three positions sends to the next as much as both have worked out.
+class Paired {
+ public:
+  explicit Paired(void (*change)(Rank position, GraphBuilder& g)) {
+    for (Rank position = 0; position < 3; ++position) {
+      GraphBuilder g({.size = 3, .position = position}, false);
+      change(position, g);
+      EXPECT_TRUE(g.status()) << g.status().to_string();
+      graphs_.push_back(std::move(g).build());
+    }
+  }
+  Status verify() const { return lacuna::verify(std::vector{&graphs_[0], &graphs_[1], &graphs_[2]}); }
+
+ private:
+  std::vector<Graph> graphs_;
+};
+
+struct Tell {
+  static constexpr std::string_view name = "tell";
+  Define first, second, third;
+
+  Status operator()(const KernelCall&) const { return {}; }
+};
+
+template <int wrong>
+void pass_on(Rank me, GraphBuilder& g) {
+  const bool odd = me == 1;
+  const Value first = g.paired(me, me + 1), second = g.paired(me, me + 1), back = g.paired(me + 1, me);
+  const Value other = g.paired(me - 1, me), same = g.paired(me - 1, me), forth = g.paired(me, me - 1);
+  g.kernel(Tell{.first = first, .second = second, .third = back});
+  g.kernel(Tell{.first = other, .second = same, .third = forth});
+  g.send(GraphBuilder::counted(g.input(), wrong == 1 && odd ? second : wrong == 2 && odd ? other : first), me + 1);
+  g.receive(GraphBuilder::counted(g.output(), wrong == 3 && odd ? forth : other), me - 1);
+}
+
+TEST(VerifyValues, AcceptsALengthThatAKernelOfEachEndDefines) {
+  const Status status = Paired(pass_on<0>).verify();
+  EXPECT_TRUE(status) << status.to_string();
+}
+
+TEST(VerifyValues, RejectsEndsThatNameDifferentValuesOfTheirPairOrOneOfAnotherPair) {
+  for (const auto& change : {pass_on<1>, pass_on<2>, pass_on<3>}) {
+    const Status status = Paired(change).verify();
+    EXPECT_NE(status.message().find("the two ends do not name the same value of this pair of positions"),
+              std::string::npos)
+        << status.to_string();
+  }
+}
+
+TEST(VerifyValues, ABuilderRefusesAPairThatItsPositionIsNotOneOf) {
+  for (const auto& [from, to] : {std::pair<Rank, Rank>{1, 2}, {0, 0}, {3, 0}}) {
+    GraphBuilder g({.size = 3}, false);
+    g.paired(from, to);
+    EXPECT_NE(g.status().message().find("exactly one of them must be the own one"), std::string::npos) << from;
+  }
+}
+
 TEST(VerifyValues, ABuilderRefusesThemToo) {
   const auto said = [](void (*program)(GraphBuilder&)) {
     GraphBuilder g({.size = 2}, false);

@@ -40,6 +40,7 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   part.outcome = rounds > 0 || sparse;
   part.lossy = sparse;
   plan.reports = rounds > 0 || sparse;
+  plan.in_flight = sparse ? 3 : 0;
   plan.writes_state = sparse || asked.remembers;
   plan.measures.tell(forgetful_measure::rounds, rounds);
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
