@@ -9,6 +9,7 @@
 #include "runtime/engine/wire.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/meddler.hpp"
+#include "tests/support/paired_sum.hpp"
 #include "tests/support/ranks.hpp"
 
 namespace lacuna::test {
@@ -50,10 +51,11 @@ class Draws {
 
 /// What both ranks do once: a call, or a message from rank 1 to rank 0.
 struct Deed {
-  enum class Kind : std::uint8_t { Broadcast, Reduce, Maximum, Barrier, Message };
+  enum class Kind : std::uint8_t { Broadcast, Reduce, Maximum, Barrier, Message, PairedSum };
 
   Kind kind = Kind::Broadcast;
   int tag = 0;
+  PairedSum lengths;
   Floats inputs[2], outputs[2];
   runtime::Run* runs[2] = {nullptr, nullptr};
 };
@@ -120,10 +122,13 @@ class Game {
   void think_of_a_deed() {
     if (deeds_.size() >= 24) return;
     Deed& deed = *deeds_.insert(deeds_.end(), Deed());
-    deed.kind = static_cast<Deed::Kind>(draws_.below(5));
+    deed.kind = static_cast<Deed::Kind>(draws_.below(6));
     deed.tag = static_cast<int>(draws_.below(2)) * 64;
     const std::size_t count = draws_.below(3) == 0 ? draws_.below(4) : draws_.below(1500);
     for (int rank : {0, 1}) {
+      PairedSum::Lengths& sent = deed.lengths.of[rank];
+      sent.first = draws_.below(3) == 0 ? 0 : draws_.below(count + 1);
+      sent.last = draws_.below(3) == 0 ? 0 : draws_.below(count - sent.first + 1);
       deed.inputs[rank].assign(count, 1);
       deed.outputs[rank].assign(count + (deed.kind == Deed::Kind::Message ? spare : 0), untouched);
       if (lies_) continue;
@@ -132,7 +137,12 @@ class Game {
   }
 
   float value(std::size_t i, int rank) const { return lies_ ? 1.0f : static_cast<float>((i % 97 + 1) << (7 * rank)); }
-  float expected(const Deed& deed, std::size_t i) const {
+  float expected(const Deed& deed, int rank, std::size_t i) const {
+    if (deed.kind == Deed::Kind::PairedSum) {
+      const PairedSum::Lengths& came = deed.lengths.of[1 - rank];
+      const bool comes = i < came.first || i >= deed.inputs[0].size() - came.last;
+      return value(i, rank) + (comes ? value(i, 1 - rank) : 0);
+    }
     if (deed.kind == Deed::Kind::Reduce) return value(i, 0) + value(i, 1);
     return value(i, 1);  // that of rank 1 is the larger one
   }
@@ -153,6 +163,10 @@ class Game {
       return;
     }
     Call call = call_of(deed, rank);
+    if (deed.kind == Deed::Kind::PairedSum) {
+      if (auto posted = communicator.post(call, paired_sum_algorithm)) deed.runs[rank] = *posted;
+      return;
+    }
     if (auto posted = ranks_.post(rank, call)) deed.runs[rank] = *posted;
   }
 
@@ -172,6 +186,10 @@ class Game {
         break;
       case Deed::Kind::Reduce:
         call.collective = Collective::Reduce;
+        break;
+      case Deed::Kind::PairedSum:
+        call.collective = Collective::Allreduce;
+        call.options.method = paired_sum(deed.lengths);
         break;
       default:
         call.collective = Collective::Allreduce;
@@ -283,7 +301,8 @@ class Game {
 
   std::string look_at(const Deed& deed, int rank) const {
     const Deed::Kind kind = deed.kind;
-    const bool has_result = kind == Deed::Kind::Maximum || (rank == 0 && kind != Deed::Kind::Barrier);
+    const bool has_result =
+        kind == Deed::Kind::Maximum || kind == Deed::Kind::PairedSum || (rank == 0 && kind != Deed::Kind::Barrier);
     if (!has_result) return "";
     std::size_t count = deed.inputs[0].size();
     if (kind == Deed::Kind::Message) {
@@ -292,7 +311,7 @@ class Game {
       count = told;
     }
     for (std::size_t i = 0; i < deed.outputs[rank].size(); ++i) {
-      const float right = i < count ? expected(deed, i) : untouched;
+      const float right = i < count ? expected(deed, rank, i) : untouched;
       if (deed.outputs[rank][i] == right) continue;
       return fmt::format("kind {} rank {}: element {} of {} is {}, must be {}", static_cast<int>(kind), rank, i, count,
                          deed.outputs[rank][i], right);

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/graph/algorithm.hpp"
+#include "runtime/values/method_options.hpp"
+
+namespace lacuna::test {
+
+/// The options of a method of tests, an allreduce of floats on two ranks. To its data a rank adds the first and the
+/// last elements of the other rank's data: two messages, of lengths that only the two ranks know, which arrive at
+/// disjoint places of one buffer.
+struct PairedSum {
+  struct Lengths {
+    std::uint64_t first = 0, last = 0;  ///< both together at most the call's count
+  };
+  Lengths of[2];  ///< what each rank sends
+};
+
+MethodOptions paired_sum(const PairedSum& lengths);
+/// The algorithm that serves it.
+extern const Algorithm paired_sum_algorithm;
+
+}  // namespace lacuna::test
