@@ -33,7 +33,7 @@ Scale scale_replaced(const FinalSum& sum) {
     case ReplacementRule::Factor:
       return {.multiplier = replacement.factor};
   }
-  return sum.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(sum.all)} : Scale{};
+  return scale_of_all(sum.reduction, sum.all);
 }
 
 }  // namespace lacuna

@@ -216,6 +216,7 @@ Extent resolve(const ActivePart& part, const Region& region) {
 
 Scale scale_of(const ActivePart& part, const Step& step) {
   if (step.contributors == 0) return {};
+  if (step.contributors == part.order.size()) return scale_of_all(part.run->call.reduction, step.contributors);
   return scale_of(collective_of(part).method, {.part = *part.plan,
                                                .reduction = part.run->call.reduction,
                                                .terms = step.contributors,

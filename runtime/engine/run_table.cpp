@@ -60,7 +60,8 @@ void RunTable::remove(CollectiveRun& call) {
   runs_[slot_of(call.number)] = nullptr;
   --unfinished_;
   if (!chains_.empty()) chains_[slot_of(call.number)].swap(call.chains);
-  if (!unsent_.empty()) std::swap(unsent_[slot_of(call.number)], call.unsent);
+  if (unsent_.empty()) return;
+  std::swap(unsent_[slot_of(call.number)], call.unsent);
   call.unsent.clear();
 }
 

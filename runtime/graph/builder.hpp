@@ -32,8 +32,8 @@ class GraphBuilder {
   const Hosts& hosts();
 
   /// All data of the part, of collectives without blocks.
-  Region input() const { return canonical({Buffer::Input, 0, 1, 0, 1}); }
-  Region output() const { return canonical({Buffer::Output, 0, 1, 0, 1}); }
+  Region input() const { return canonical({.buffer = Buffer::Input, .of = 1, .begin = 0, .end = 1}); }
+  Region output() const { return canonical({.buffer = Buffer::Output, .of = 1, .begin = 0, .end = 1}); }
   /// One of size() pieces. Where a collective has blocks (reduce_scatter's input, allgather's output), piece i is the
   /// block of the rank at position i; a buffer of such a collective that holds no blocks is the own piece.
   Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }

@@ -20,9 +20,10 @@ struct Frame {
 };
 
 /// The structure for a call whose two buffers are one memory or not.
-inline Structure structure_of_call(Structure structure, bool in_place) {
-  structure.in_place = in_place || (structure.frame && structure.frame->replaces_both);
-  return structure;
+inline Structure structure_of_call(const Structure& structure, bool in_place) {
+  return {.in_place = in_place || (structure.frame && structure.frame->replaces_both),
+          .frame = structure.frame,
+          .parameters = structure.parameters};
 }
 
 }  // namespace lacuna

@@ -117,10 +117,14 @@ inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
 inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
 inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
 
-/// What a sum is multiplied by when it gets its final value. Null: of a call without a method.
+/// What a sum of the terms of so many ranks, of all, is multiplied by when it gets its final value.
+inline Scale scale_of_all(Reduction reduction, Rank all) {
+  return reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(all)} : Scale{};
+}
+/// The same of any sum. Null: of a call without a method.
 inline Scale scale_of(const Method* method, const FinalSum& sum) {
-  if (method && method->scale && sum.terms != sum.all) return method->scale(sum);
-  return sum.reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(sum.all)} : Scale{};
+  const bool lacks_terms = sum.terms != sum.all;
+  return lacks_terms && method && method->scale ? method->scale(sum) : scale_of_all(sum.reduction, sum.all);
 }
 
 /// Makes the parts of the call's next run: those of its method, or equal shares without a method.

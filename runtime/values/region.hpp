@@ -19,11 +19,11 @@ struct Region {
   static constexpr std::uint32_t counted = 0xffffffff;
 
   Buffer buffer = Buffer::Output;
-  bool at_start = false;  ///< it lies at the start of its buffer, whatever range it stands for: a scratch block
+  bool at_start = false;   ///< it lies at the start of its buffer, whatever range it stands for: a scratch block
+  std::uint8_t apart = 0;  ///< counted: it shares no element with the others of this number; 0: nobody knows
   std::uint32_t of = 0;
   std::uint32_t begin = 0;  ///< counted: the value that is its offset, in elements; none: 0
   std::uint32_t end = 0;    ///< counted: the value that is its length, in elements
-  std::uint8_t apart = 0;   ///< counted: it shares no element with the others of this number; 0: nobody knows
 
   constexpr bool is_signal() const { return of == 0; }
   constexpr bool is_counted() const { return of == counted; }

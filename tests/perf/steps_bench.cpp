@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t steps = 10'000;
 
-Region piece(std::uint32_t index) { return {Buffer::Output, 0, steps, index, index + 1}; }
+Region piece(std::uint32_t index) { return {.buffer = Buffer::Output, .of = steps, .begin = index, .end = index + 1}; }
 
 /// Every step follows the one before.
 void build_chain(GraphBuilder& graph) {

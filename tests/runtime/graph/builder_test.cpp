@@ -68,9 +68,9 @@ TEST(Builder, DisjointPiecesAndBuffersHaveNoOrder) {
 
 TEST(Builder, PiecesOverlapTheWholeAndCutsByTheirFractions) {
   GraphBuilder g = builder();
-  g.receive({Buffer::Output, 0, 2, 0, 1}, 1);  // the first half
-  g.receive(g.output(1), 1);                   // the second quarter
-  g.receive(g.output(2), 1);                   // the third
+  g.receive({.buffer = Buffer::Output, .of = 2, .begin = 0, .end = 1}, 1);  // the first half
+  g.receive(g.output(1), 1);                                                // the second quarter
+  g.receive(g.output(2), 1);                                                // the third
   g.send(g.output(), 2);
   EXPECT_EQ(edges_of(std::move(g)), (Edges{{0, 1}, {1, 3}, {2, 3}}));
 }

@@ -95,7 +95,8 @@ TEST(Contributions, KnowEveryBlock) {
 }
 
 TEST(Contributions, OfAReductionAreThoseOfBothSides) {
-  const Region in{Buffer::Input, 0, 1, 0, 1}, out{Buffer::Output, 0, 1, 0, 1}, extra{Buffer{2}, true, 1, 0, 1};
+  const Region in{Buffer::Input, false, 0, 1, 0, 1}, out{Buffer::Output, false, 0, 1, 0, 1},
+      extra{Buffer{2}, true, 0, 1, 0, 1};
   const std::vector<Step> receives = {{.kind = StepKind::Copy, .to = out, .from = in},
                                       {.kind = StepKind::Receive, .peer = 1, .to = extra, .from = {}},
                                       {.kind = StepKind::Reduce, .to = out, .from = extra}};

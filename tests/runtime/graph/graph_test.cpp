@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-constexpr Region whole(Buffer buffer) { return {buffer, 0, 1, 0, 1}; }
+constexpr Region whole(Buffer buffer) { return {buffer, false, 0, 1, 0, 1}; }
 
 Step receive(Rank peer, std::uint32_t index) {
   return {.kind = StepKind::Receive, .peer = peer, .index = index, .to = whole(Buffer::Output), .from = {}};
@@ -52,8 +52,8 @@ TEST(Graph, FindsTheReceiverOfAMessageByPeerAndIndex) {
 TEST(Graph, ASymmetricGraphsPiecesCountFromThePosition) {
   const Graph symmetric({.size = 4}, true, {}, {});
   const Graph fixed({.size = 4}, false, {}, {});
-  const Region piece{Buffer::Output, 0, 4, 3, 4};
-  EXPECT_EQ(placed(symmetric, piece, 2), (Region{Buffer::Output, 0, 4, 1, 2}));
+  const Region piece{Buffer::Output, false, 0, 4, 3, 4};
+  EXPECT_EQ(placed(symmetric, piece, 2), (Region{Buffer::Output, false, 0, 4, 1, 2}));
   EXPECT_EQ(placed(fixed, piece, 2), piece);
   EXPECT_EQ(placed(symmetric, whole(Buffer::Input), 2), whole(Buffer::Input));
 }

@@ -110,7 +110,7 @@ TEST(Ports, ThatAreEmptyDeclareNothing) {
   const Graph graph = std::move(g).build();
   const KernelStep& row = graph.tables().kernels.front();
   EXPECT_EQ(row.reads.size() + row.uses.size() + row.defines.size(), 0u);
-  EXPECT_EQ(row.writes, (std::vector{Region{Buffer::Output, false, 1, 0, 1}}));
+  EXPECT_EQ(row.writes, (std::vector{Region{Buffer::Output, false, 0, 1, 0, 1}}));
 }
 
 struct Other {

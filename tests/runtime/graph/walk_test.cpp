@@ -11,7 +11,7 @@
 namespace lacuna {
 namespace {
 
-constexpr Region all{Buffer::Output, 0, 1, 0, 1};
+constexpr Region all{Buffer::Output, false, 0, 1, 0, 1};
 
 /// `to` and `from`: how many positions after the own one.
 Step send(Rank to, std::uint32_t index = 0) {

@@ -9,7 +9,7 @@ namespace lacuna {
 namespace {
 
 constexpr Region range(std::uint32_t begin, std::uint32_t end, std::uint32_t of, Buffer buffer = Buffer::Output) {
-  return {buffer, 0, of, begin, end};
+  return {buffer, false, 0, of, begin, end};
 }
 
 TEST(Region, EqualFractionsAreTheSameInterval) {
