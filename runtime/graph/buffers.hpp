@@ -47,17 +47,17 @@ enum class Role : std::uint8_t {
 /// A row of a graph's table of buffers.
 struct BufferInfo {
   Role role = Role::Scratch;
-  /// Of its elements, which add up; none: the call's, which the call's reduction reduces.
+  /// The type of its elements, which a reduction adds up. None: the call's type, and the call's reduction.
   std::optional<Dtype> element{};
-  /// Elements that it holds, of Landed at most; from what is equal on all ranks, if others send to it. Null: it is laid
-  /// out as the part's data (of State: as the input), and Scratch is as long as the longest range that it stands for.
+  /// How many elements it holds; of Landed, at most. If others send to it, all ranks must get the same number. Null: it
+  /// is laid out as the part's data, and State as the input. Scratch is then as long as the longest range in it.
   std::size_t (*capacity)(const PartView& part) = nullptr;
   /// Of Caller: finds it in the call. It may be empty, where the caller has brought something else.
   Extent (*locate)(const PartView& part) = nullptr;
   std::string_view name{};                ///< State: the array's; Run; Caller: for pictures
   bool own = true;                        ///< State: each rank has its own; else it is equal on all
   MemoryKind memory = MemoryKind::Host;   ///< where it lies
-  std::uint32_t longest = 0, pieces = 1;  ///< Scratch: the longest range is so many of so many pieces
+  std::uint32_t longest = 0, pieces = 1;  ///< Scratch without a capacity: room for `longest` of `pieces` pieces
 
   /// It is cut as the part's data are, not by a length of its own.
   bool is_like_data() const { return capacity == nullptr && locate == nullptr && role != Role::Landed; }

@@ -20,19 +20,19 @@ struct Stretch {
 
 struct Algorithm;
 
-/// One graph on one segment of a call's data.
+/// One part of a run: a program on some of the call's data.
 struct PartPlan {
-  Stretch data{};                       ///< where it has stretches, only its length counts
-  Structure structure{};                ///< all but in_place
+  Stretch data{};                       ///< of the call's data; of a part with stretches only the length counts
+  Structure structure{};                ///< what its graph depends on; in_place is the call's to say
   int outcome = 0;                      ///< into Method::outcomes, for the report; 0: dense
-  const Algorithm* program = nullptr;   ///< builds it; null: the call's algorithm
-  bool lossy = false;                   ///< not what it would be without a method, whatever its structure says
-  bool beside = false;                  ///< it carries nothing of the result: in no report of parts
+  const Algorithm* program = nullptr;   ///< builds its graph; null: the call's algorithm
+  bool lossy = false;                   ///< it differs from the dense call, though its parameters do not show it
+  bool beside = false;                  ///< it carries nothing of the result, and no report lists it
   bool waits = false;                   ///< it begins once all parts before it have ended
   Parameters arguments{};               ///< what its kernels and Method::scale are told, and no graph depends on
-  std::uint32_t draw = 0;               ///< which of those that carry the result it is: so it draws
-  std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block with a table
-  std::uint32_t first_stretch = 0, stretches = 0;  ///< where its data lie, of Plan::stretches; 0: in one place
+  std::uint32_t draw = 0;               ///< its number among the parts that carry the result; random draws use it
+  std::uint32_t share = 0, shares = 1;  ///< of each block with a table it takes this share, of so many even ones
+  std::uint32_t first_stretch = 0, stretches = 0;  ///< its data are these of Plan::stretches; 0: they lie in one place
 
   bool is_dense() const { return !lossy && structure.parameters.are_defaults(); }
 };
@@ -40,17 +40,17 @@ struct PartPlan {
 /// A plan may ask for this many parts in flight.
 inline constexpr std::uint32_t most_parts_in_flight = 1 << 20;
 
-/// The parts of a run, in the order in which they begin; made anew for each run, in vectors that are used again.
+/// The parts of a run, in the order in which they begin. Each run makes its plan anew, in vectors that are used again.
 struct Plan {
   std::vector<PartPlan> parts;
   std::vector<Stretch> stretches;
   std::uint32_t in_flight = 0;  ///< so many parts run at a time, at most most_parts_in_flight; 0: as configured
   bool reports = false;         ///< its runs have a report
-  bool draws = false;           ///< it has random choices: the sampler's draw is taken
+  bool draws = false;           ///< it makes random choices, for which it takes a draw of the sampler
   bool writes_state = false;    ///< its steps write arrays of the state, which serves one call at a time
   MeasureValues measures{};     ///< those that are CountedBy::Plan, for the report
 
-  /// It has no parts, and nothing has been told of the measures in this table.
+  /// Removes all parts. Afterwards nothing has been told of the measures in this table.
   void clear(MeasureTable table = {});
   /// Every part is as it would be without a method.
   bool is_dense() const;
@@ -61,14 +61,14 @@ struct Plan {
   std::uint64_t digest() const;
 };
 
-/// Stands for what must be equal on all ranks of one part.
+/// Stands for all of one part that must be equal on all ranks.
 std::uint64_t digest_of(const PartPlan& part);
 
 /// How many parts a call of so many elements, otherwise like this one, is cut into: a power of two of at most 64, from
 /// values equal on all ranks, so that the pieces that travel come near to `chunk_bytes`.
 std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes);
 
-/// Adds a stretch of the call's data, cut as a call of its own, or left whole if it has stretches or lies beside.
+/// Adds the part, cut as a call of its own would be. A part that has stretches, or lies beside, is not cut.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);
 
 }  // namespace lacuna
