@@ -68,7 +68,7 @@ class GraphBuilder {
   Value agreed() { return add_value({Origin::Agreed, agreed_++}); }
   /// One that positions `from` and `to` know, of which one is the own position. A kernel of each defines it, and both
   /// must get the same number. A message of this length from `from` to `to` does not say it, and is not sent if it is
-  /// 0. Both programs ask for the values of the same two positions in the same order.
+  /// 0. Both programs ask for the values of one direction in the same order.
   Value paired(Rank from, Rank to);
   /// No bytes: its message is only a signal.
   static Region signal() { return {}; }

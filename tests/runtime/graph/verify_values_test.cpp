@@ -217,6 +217,20 @@ TEST(VerifyValues, RejectsEndsThatNameDifferentValuesOfTheirPairOrOneOfAnotherPa
   }
 }
 
+TEST(VerifyValues, AcceptsPositionsThatBothAskForTheirOwnDirectionFirst) {
+  std::vector<Graph> graphs;
+  for (const Rank me : {0, 1}) {
+    GraphBuilder g({.size = 2, .position = me}, false);
+    const Value out = g.paired(me, me + 1), in = g.paired(me + 1, me), more = g.paired(me, me + 1);
+    g.kernel(Tell{.first = out, .second = in, .third = more});
+    g.send(GraphBuilder::counted(g.input(), out), me + 1);
+    g.receive(GraphBuilder::counted(g.output(), in), me + 1);
+    graphs.push_back(std::move(g).build());
+  }
+  const Status status = verify(std::vector<const Graph*>{&graphs[0], &graphs[1]});
+  EXPECT_TRUE(status) << status.to_string();
+}
+
 TEST(VerifyValues, ABuilderRefusesAPairThatItsPositionIsNotOneOf) {
   for (const auto& [from, to] : {std::pair<Rank, Rank>{1, 2}, {0, 0}, {3, 0}}) {
     GraphBuilder g({.size = 3}, false);
