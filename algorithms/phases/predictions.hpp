@@ -22,7 +22,7 @@ struct ExpectedPart {
   double entries_of(double ranks) const;
 };
 
-/// What an algorithm is expected to do whose graphs do not tell it (MethodAlgorithm::predictions).
+/// What tools expect of an algorithm whose graphs do not tell how much it sends (MethodAlgorithm::predictions).
 struct Predictions {
   /// How many bytes of payload a rank sends, on average over the ranks.
   double (*bytes)(const ExpectedPart& part) = nullptr;

@@ -26,6 +26,7 @@ std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 
 /// A row of the array, of one segment.
 struct Row {
   std::uint64_t segment = 0;   ///< its place in Skip::segments
+  std::uint64_t begun = 0;     ///< the run of the state that was planned last to measure it; kernels do not touch it
   std::uint64_t measured = 0;  ///< the run of the state that measured it last; 0: none
   std::uint64_t count = 0;     ///< elements
   Histogram histogram{};       ///< of a sample of them
@@ -97,11 +98,10 @@ void decide(const Quarter& quarter, double threshold, Row& row) {
   row.decided = row.measured;
 }
 
-/// Has a run begun to measure this state, and not ended?
-bool is_being_measured(const MethodState& state, std::uint64_t every) {
+/// Has a run begun to measure this state, and not ended? A kernel may be writing the other members of its rows.
+bool is_being_measured(const MethodState& state) {
   const auto rows = rows_of(state);
-  if (!state.in_use || state.runs == 0 || rows.empty()) return false;
-  return rows.front().measured < (state.runs - 1) / every * every + 1;
+  return state.in_use && std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.begun == state.runs; });
 }
 
 /// Does the next run of the state measure this row?
@@ -120,13 +120,10 @@ struct MeasureSegments {
     for (const SkipSegment& segment : skip.segments) {
       if (treatment_of(skip, output->dtype, segment) != Treatment::Automatic) continue;
       const auto place = static_cast<std::uint64_t>(&segment - skip.segments.data());
-      *row = {.segment = place,
-              .measured = call.part.state_run,
-              .count = segment.count,
-              .histogram = {},
-              .decided = row->decided,
-              .share = row->share,
-              .important = row->important};
+      row->segment = place;
+      row->measured = call.part.state_run;
+      row->count = segment.count;
+      row->histogram = {};
       const std::byte* data = output->data + segment.offset * size_of(output->dtype);
       const std::size_t samples = std::min(segment.count, skip.importance_samples);
       for (std::size_t i = 0; i < samples; ++i) {
@@ -160,7 +157,10 @@ NextRun next_run_of(const Call& call, std::size_t row_number) {
   StateArray* array = call.options.state->find(importance_array);
   if (!array || (row_number + 1) * sizeof(Row) > array->bytes.size()) return NextRun::Measure;
   Row& row = reinterpret_cast<Row*>(array->bytes.data())[row_number];
-  if (is_to_be_measured(*call.options.state, row, skip.importance_every)) return NextRun::Measure;
+  if (is_to_be_measured(*call.options.state, row, skip.importance_every)) {
+    row.begun = call.options.state->runs + 1;
+    return NextRun::Measure;
+  }
   if (row.decided != row.measured) decide(largest_quarter(*call.options.state), skip.importance_threshold, row);
   return row.important ? NextRun::Protect : NextRun::Skip;
 }
@@ -174,15 +174,16 @@ Status importance_ready(const Call& call) {
   const std::size_t rows = automatic_segments(skip, call.dtype);
   if (rows == 0) return {};
   const auto known = rows_of(*state);
-  if (!known.empty() && known.size() != rows) {
+  if (state->find(importance_array) && known.size() != rows) {
     return {Code::InvalidArgument,
-            fmt::format("the state knows the importance of {}, the call has {}: they must be equal, or the state new",
-                        count_of(known.size(), "segment"), rows)};
+            fmt::format(
+                "the state knows the importance of {}, the call has {}: they must be equal, or the state must be new",
+                count_of(known.size(), "segment"), rows)};
   }
   const auto waiting = std::find_if(known.begin(), known.end(), waits_for_decision);
   if (waiting == known.end()) return {};
   bool busy = false;
-  each_of_model(*state, [&](const MethodState& one) { busy = busy || is_being_measured(one, skip.importance_every); });
+  each_of_model(*state, [&](const MethodState& one) { busy = busy || is_being_measured(one); });
   if (!busy) return {};
   return {Code::Busy, fmt::format("what segment {} does depends on another call of its model, which measures and has "
                                   "not ended: wait for it first",

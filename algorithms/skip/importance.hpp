@@ -21,7 +21,7 @@ struct SegmentImportance {
   std::uint64_t count = 0;  ///< elements
   double share = 0;         ///< of them among the largest quarter, when it was last measured
   bool important = false;   ///< it is dense
-  bool measured = false;    ///< the three figures above are there
+  bool measured = false;    ///< share and important are known
 };
 
 /// Of the segments that are measured, in their order; none before the first run. Not while a call changes the state.

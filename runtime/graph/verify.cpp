@@ -238,7 +238,7 @@ std::vector<std::optional<StepId>> definitions_of(const Graph& graph) {
   return all;
 }
 
-/// Only declared regions are compared when they run.
+/// Is the region one of those that the program has declared disjoint? Only these are compared when they run.
 bool is_declared(const Graph& graph, const Region& region) {
   const auto& all = graph.tables().disjoint;
   if (region.apart == 0) return true;

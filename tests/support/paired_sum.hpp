@@ -18,7 +18,7 @@ struct PairedSum {
 };
 
 MethodOptions paired_sum(const PairedSum& lengths);
-/// The algorithm that serves it.
+/// The algorithm that serves calls with this method.
 extern const Algorithm paired_sum_algorithm;
 
 }  // namespace lacuna::test
