@@ -10,6 +10,7 @@ jobs=$(nproc)
 asan=(runtime transports algorithms kernels kernels_kokkos)
 tsan=(runtime transports algorithms kernels kernels_kokkos)
 table=build/logs/table
+failures=build/logs/failures  # the first lines of what has failed; shown last, where a reader looks first
 
 print_table() {
   printf '\n| stage | result | seconds |\n| --- | --- | ---: |\n'
@@ -29,6 +30,12 @@ finish() {
   local lane
   for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
   print_table
+  cat "$failures"
+}
+
+# Prints the first failed checks or errors of a log; the end of the log if it has neither.
+first_failures() {
+  grep -m 2 -A 6 -E ': Failure$|error: |ERROR: |WARNING: ThreadSanitizer' "$1" | cut -c 1-160 || tail -n 8 "$1"
 }
 
 # Runs a stage. An exit status of 77 means that this machine cannot do it; the last line of its output says why.
@@ -48,6 +55,7 @@ stage() {
   [[ $result == FAILED ]] || return 0
   tail -n 200 "$log"
   printf '%s has failed; all of its output is in %s\n' "$name" "$log"
+  first_failures "$log" >>"$failures"
   return 1
 }
 
@@ -113,10 +121,9 @@ other_builds() {
     stage 'aarch64' run_aarch64
 }
 
-newer_ucx() { stage 'UCX 1.22' run_newer_ucx; }
-
 mkdir -p build/logs
 : >"$table"
+: >"$failures"
 trap finish EXIT
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # so that copies of the tree share compiled files
 stage 'set-up' cmake/setup.sh build tests
@@ -127,7 +134,6 @@ if [[ $quick == yes ]]; then
 fi
 start_lane other_builds
 stage 'release tests' run_tests release
-start_lane newer_ucx
 stage 'one more algorithm' tests/algorithms/throwaway.sh
 stage 'consumers' tests/consumer/run.sh build/release
 stage 'lab' run_lab
@@ -135,7 +141,8 @@ while ((${#lanes[@]} > 0)); do
   wait "${lanes[0]}"
   lanes=("${lanes[@]:1}")
 done
-# These tests compute all the time, and their deadlines count. So nothing else runs at the same time.
+# In these tests deadlines count, and most compute all the time. So nothing else runs at the same time.
+stage 'UCX 1.22' run_newer_ucx
 stage 'asan tests' run_sanitized asan "${asan[@]}"
 stage 'tsan tests' run_sanitized tsan "${tsan[@]}"
 printf 'all stages have passed\n'
