@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds to_start = 20s;
-constexpr std::chrono::milliseconds to_be_told = 12s;  // the watch's times below, on a busy host
-constexpr std::chrono::milliseconds to_leave = 12s;
+constexpr std::chrono::milliseconds to_start = 60s;
+constexpr std::chrono::milliseconds to_be_told = 30s;  // the watch's times below, on a busy host
+constexpr std::chrono::milliseconds to_leave = 30s;
 
 /// Shared memory, TCP, and messages that are fetched.
 struct Network {
@@ -45,7 +45,7 @@ class Faults : public testing::TestWithParam<Network> {
     }
     const Environment& network = GetParam().environment;
     environment.insert(network.begin(), network.end());
-    environment.insert({{"LACUNA_WATCH_TIMEOUT", "1.5"}, {"LACUNA_STALL", "0.3"}, {"LACUNA_CHUNK", "64K"}});
+    environment.insert({{"LACUNA_STALL", "0.3"}, {"LACUNA_CHUNK", "64K"}});
     return Job(commands, environment);
   }
 
@@ -60,13 +60,16 @@ class Faults : public testing::TestWithParam<Network> {
 /// A file for which ranks wait.
 class Gate {
  public:
-  Gate() { std::filesystem::remove(path_); }
+  explicit Gate(const std::string& name = "")
+      : path_(testing::TempDir() + "lacuna_gate_" + name + std::to_string(::getpid())) {
+    std::filesystem::remove(path_);
+  }
   ~Gate() { std::filesystem::remove(path_); }
   std::string action() const { return "gate=" + path_; }
   void open() const { std::ofstream(path_).put('\n'); }
 
  private:
-  const std::string path_ = testing::TempDir() + "lacuna_gate_" + std::to_string(::getpid());
+  const std::string path_;
 };
 
 /// Those that also depend on who moves the messages, and how.
@@ -77,6 +80,8 @@ using Leaving = Faults;
 
 using Actions = std::vector<std::string>;
 const Actions stream = {"stream=allreduce,f32,sum,200000"};
+const Actions until_poisoned = {"poisoned=60000"};  // however long that takes on a busy host
+const Environment short_watch = {{"LACUNA_WATCH_TIMEOUT", "3"}};
 
 TEST_P(Kills, AKilledRankIsNamedByEverySurvivor) {
   Job ranks = job({stream, stream, stream});
@@ -114,9 +119,9 @@ TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
 }
 
 TEST_P(Faults, AStoppedRankIsNamedByEveryOtherAndByItselfWhenItWakes) {
-  Job ranks = job({stream, stream, stream});
+  Job ranks = job({stream, stream, stream}, short_watch);
   for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
-  const std::string text = "peer failed: rank 2 (host here) does not answer rank 0 for 1500 ms (stopped, or cut off?)";
+  const std::string text = "peer failed: rank 2 (host here) does not answer rank 0 for 3 s (stopped, or cut off?)";
   ranks[2].signal(SIGSTOP);
   for (std::size_t rank : {0, 1}) expect_failure(ranks[rank], text);
   ranks[2].signal(SIGCONT);
@@ -124,11 +129,11 @@ TEST_P(Faults, AStoppedRankIsNamedByEveryOtherAndByItselfWhenItWakes) {
 }
 
 TEST_P(Faults, AStoppedRankZeroIsNamedByEveryOther) {
-  Job ranks = job({stream, stream, stream});
+  Job ranks = job({stream, stream, stream}, short_watch);
   for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("streaming", to_start)) << ranks[rank].output();
   ranks[0].signal(SIGSTOP);
   for (std::size_t rank : {1, 2}) {
-    expect_failure(ranks[rank], fmt::format("peer failed: rank 0 (host here) does not answer rank {} for 1500 ms "
+    expect_failure(ranks[rank], fmt::format("peer failed: rank 0 (host here) does not answer rank {} for 3 s "
                                             "(stopped, or cut off?)",
                                             rank));
   }
@@ -141,7 +146,7 @@ TEST_P(Faults, ARankThatLeavesEarlyIsNamed) {
 }
 
 TEST_P(Faults, ARankThatNeverPostsIsNamedWhenTheDeadlinePasses) {
-  Job ranks = job({{"call=allreduce,f32,sum,50000"}, {"call=allreduce,f32,sum,50000"}, {"sleep=4500"}},
+  Job ranks = job({{"call=allreduce,f32,sum,50000"}, {"call=allreduce,f32,sum,50000"}, until_poisoned},
                   {{"LACUNA_DEADLINE", "2"}});
   for (std::size_t rank : {0, 1}) {
     EXPECT_TRUE(ranks[rank].says("call: timed out: call 1 ran out of time", to_be_told)) << ranks[rank].output();
@@ -154,7 +159,8 @@ TEST_P(Faults, ARankThatNeverPostsIsNamedWhenTheDeadlinePasses) {
 }
 
 TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
-  Job ranks = job({{"hold=allreduce,f32,sum,50000"}, {"sleep=3000"}}, {{"LACUNA_DEADLINE", "1"}});
+  const Gate never_opened;
+  Job ranks = job({{"hold=allreduce,f32,sum,50000"}, {never_opened.action()}}, {{"LACUNA_DEADLINE", "2"}});
   EXPECT_TRUE(ranks[0].says("poisoned: no", to_start)) << ranks[0].output();  // so it ends its requests and leaves
   EXPECT_EQ(ranks[0].wait(to_be_told), 1) << ranks[0].output();
   EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
@@ -165,8 +171,9 @@ class GroupFaults : public Faults {
  protected:
   void expect_only_the_odd_group_to_fail(const Actions& rank_1, const Actions& rank_3, const std::string& text,
                                          Environment environment) {
-    const Gate gate;
-    Actions outside = {"size=2", "sleep=2500", "outer=4"}, inside = {"poisoned=8000", "outer=4"};
+    const Gate gate, last_gate("last");
+    const Actions outside = {"size=2", last_gate.action(), "outer=4"},
+                  inside = {until_poisoned[0], last_gate.action(), "outer=4"};
     std::vector<Actions> commands;
     for (Actions mine : {outside, rank_1, outside, rank_3}) {
       if (mine != outside) mine.insert(mine.end(), inside.begin(), inside.end());
@@ -180,8 +187,11 @@ class GroupFaults : public Faults {
     for (std::size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(ranks[rank].says("at the gate", to_start));
     gate.open();
     for (std::size_t rank = 0; rank < 4; ++rank) {
-      EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
       EXPECT_TRUE(ranks[rank].says(rank % 2 == 1 ? "poisoned: " + text : "size 2: right")) << ranks[rank].output();
+    }
+    last_gate.open();
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      EXPECT_EQ(ranks[rank].wait(to_be_told + to_leave), 0) << ranks[rank].output();
       EXPECT_TRUE(ranks[rank].says("outer 4: right")) << ranks[rank].output();
     }
   }
@@ -223,8 +233,8 @@ TEST_P(Leaving, ARankThatLeavesIsHeardByThoseWhoAreBusyElsewhere) {
 }
 
 TEST_P(Kills, HeldRequestsEndWhenAPeerIsKilled) {
-  const Actions hold = {"hold=allreduce,f32,sum,300000", "hold=allgather,f64,sum,100000", "sleep=2500"};
-  Job ranks = job({hold, {"sleep=2500"}, hold});
+  const Actions hold = {"hold=allreduce,f32,sum,300000", "hold=allgather,f64,sum,100000", until_poisoned[0]};
+  Job ranks = job({hold, until_poisoned, hold});
   for (std::size_t rank : {0, 2}) ASSERT_TRUE(ranks[rank].says("hold: ok\nhold: ok", to_start)) << ranks[rank].output();
   ranks[1].signal(SIGKILL);
   for (std::size_t rank : {0, 2}) {
@@ -281,8 +291,8 @@ TEST_P(Mismatches, BothSidesAreNamedOnAllRanks) {
   environment.insert({{"LACUNA_STALL", "0.3"}, {"LACUNA_DEADLINE", "15"}});
   const Gate gate;
   // A rank may have ended its part of the call, and even the barrier after it, before the verdict comes.
-  const Actions others = {LACUNA_WORKER,  "size=3",       gate.action(), "call=" + given.call_of_others,
-                          "call=barrier", "poisoned=5000"};
+  const Actions others = {LACUNA_WORKER,  "size=3",         gate.action(), "call=" + given.call_of_others,
+                          "call=barrier", until_poisoned[0]};
   Actions rank_1 = others;
   rank_1[3] = "call=" + given.call_of_rank_1;
   Job ranks({others, rank_1, others}, environment);
@@ -314,7 +324,7 @@ TEST(Admission, ARankWithTheWrongKeyIsRefusedAndMissedByTheOthers) {
                                      {"LACUNA_SIZE", "3"},
                                      {"LACUNA_STORE", port.store()},
                                      {"LACUNA_KEY", rank == 2 ? "another key" : "the key"},
-                                     {"LACUNA_BOOTSTRAP_TIMEOUT", "3"}};
+                                     {"LACUNA_BOOTSTRAP_TIMEOUT", "6"}};
     ranks.push_back(std::make_unique<Executed>(Actions{LACUNA_WORKER, "size=3"}, environment));
   }
   for (int rank : {0, 1, 2}) {

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
-constexpr std::chrono::milliseconds to_start = 20s;
+constexpr std::chrono::milliseconds to_start = 60s;
 const Words waiting = {LACUNA_WORKER, "size=2", "call=allreduce", "sleep=60000"};
 
 /// Where the ranks of a job on a store of 127.0.0.1 listen once they have talked.
