@@ -6,8 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/float16.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/float16.hpp"
 
 /// What the elements of a buffer are: the type of each Dtype, and how its values are read, computed with and written.
 namespace lacuna::kernels {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <Kokkos_Macros.hpp>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "kernels/elements.hpp"
-#include "kernels/float16.hpp"
 
 namespace lacuna::kernels {
 
@@ -42,15 +42,15 @@ KOKKOS_INLINE_FUNCTION T extreme_float(T x, T y) {
   using Bits = typename Traits::Bits;
   using Key = std::make_signed_t<Bits>;
   constexpr Bits magnitude = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
-  const Bits a = bits_as<Bits>(x);
-  const Bits b = bits_as<Bits>(y);
+  const Bits a = std::bit_cast<Bits>(x);
+  const Bits b = std::bit_cast<Bits>(y);
   const Bits a_turned = static_cast<Bits>(a ^ (static_cast<Key>(a) < 0 ? magnitude : Bits{0}));
   const Bits b_turned = static_cast<Bits>(b ^ (static_cast<Key>(b) < 0 ? magnitude : Bits{0}));
   const bool a_is_less = static_cast<Key>(a_turned) < static_cast<Key>(b_turned);
   Bits result = a_is_less != largest ? a : b;
   result = static_cast<Bits>(a & magnitude) > Traits::infinity ? static_cast<Bits>(a | Traits::quiet) : result;
   result = static_cast<Bits>(b & magnitude) > Traits::infinity ? static_cast<Bits>(b | Traits::quiet) : result;
-  return bits_as<T>(result);
+  return std::bit_cast<T>(result);
 }
 
 /// The operations. A selecting one picks one of two elements; the others compute in the wide type.

@@ -2,6 +2,7 @@
 
 #include <Kokkos_Macros.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -106,7 +107,7 @@ KOKKOS_INLINE_FUNCTION void add_views(const Space::Team& team, const Views& tabl
 template <class T>
 KOKKOS_INLINE_FUNCTION bool is_zero(T value) {
   using Bits = typename FloatBits<T>::Bits;
-  return static_cast<Bits>(bits_as<Bits>(value) << 1) == 0;
+  return static_cast<Bits>(std::bit_cast<Bits>(value) << 1) == 0;
 }
 
 /// From a sum in the accumulation type to an element.

@@ -11,10 +11,15 @@
 
 #include "runtime/values/call.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/float16.hpp"
 
 namespace lacuna {
 
-/// The element types that the typed calls take.
+/// The Dtype of each element type that the typed calls take. A program may add a type of its own that has the bits of
+/// one of these, such as another library's half:
+///
+///     template <>
+///     struct lacuna::DtypeOf<__half> : std::integral_constant<lacuna::Dtype, lacuna::Dtype::F16> {};
 template <class T>
 struct DtypeOf;
 template <>
@@ -22,17 +27,21 @@ struct DtypeOf<float> : std::integral_constant<Dtype, Dtype::F32> {};
 template <>
 struct DtypeOf<double> : std::integral_constant<Dtype, Dtype::F64> {};
 template <>
+struct DtypeOf<bf16> : std::integral_constant<Dtype, Dtype::BF16> {};
+template <>
+struct DtypeOf<f16> : std::integral_constant<Dtype, Dtype::F16> {};
+template <>
 struct DtypeOf<std::int32_t> : std::integral_constant<Dtype, Dtype::I32> {};
 template <>
 struct DtypeOf<std::int64_t> : std::integral_constant<Dtype, Dtype::I64> {};
 template <>
 struct DtypeOf<std::uint8_t> : std::integral_constant<Dtype, Dtype::U8> {};
 
-/// The types of elements that buffers can have: those above.
+/// The types of elements that buffers can have: those that DtypeOf knows.
 template <class T>
-concept Element = requires {
+concept Element = std::is_trivially_copyable_v<T> && requires {
   DtypeOf<T>::value;
-};
+} && sizeof(T) == size_of(DtypeOf<T>::value);
 
 /// The element type of a buffer.
 template <class Range>

@@ -1,4 +1,4 @@
-#include "kernels/float16.hpp"
+#include "runtime/values/float16.hpp"
 
 #include <gtest/gtest.h>
 

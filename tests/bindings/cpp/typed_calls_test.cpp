@@ -69,6 +69,70 @@ TEST_P(TypedCalls, AreTheSameCalledStartedAndPrepared) {
   });
 }
 
+/// A half of another library: the bits of an f16.
+struct OtherHalf {
+  std::uint16_t bits;
+};
+
+}  // namespace
+
+template <>
+struct DtypeOf<OtherHalf> : std::integral_constant<Dtype, Dtype::F16> {};
+
+namespace {
+
+struct WrongSize {
+  std::uint32_t bits;
+};
+
+}  // namespace
+
+template <>
+struct DtypeOf<WrongSize> : std::integral_constant<Dtype, Dtype::BF16> {};
+
+namespace {
+
+static_assert(Element<bf16> && Element<f16> && Element<OtherHalf>);
+static_assert(!Element<WrongSize> && !Element<std::uint16_t> && !Element<char>);
+static_assert(to_float(to_bf16(1.0f / 3)) == 0.333984375f && to_float(to_f16(1.0f / 3)) == 0.333251953125f);
+
+TEST_P(TypedCalls, TakeElementsOf16Bits) {
+  auto ranks = local(2, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    const auto mine = static_cast<float>(rank.rank() + 1);
+    // A bf16 has 8 bits of precision, so 259 becomes 260. An f16 has 11, so 257.5 stays.
+    std::vector<bf16> rough = {to_bf16(mine), to_bf16(rank.rank() == 0 ? 256.0f : 3.0f)};
+    std::vector<f16> fine = {to_f16(mine), to_f16(rank.rank() == 0 ? 256.0f : 1.5f)};
+    std::vector<OtherHalf> other = {{fine[0].bits}, {fine[1].bits}};
+    EXPECT_EQ(rank.call(allreduce(rough)).to_string(), "ok");
+    EXPECT_EQ(rank.call(allreduce(fine)).to_string(), "ok");
+    EXPECT_EQ(rank.call(allreduce(other)).to_string(), "ok");
+    EXPECT_EQ(to_float(rough[0]), 3);
+    EXPECT_EQ(to_float(rough[1]), 260);
+    EXPECT_EQ(to_float(fine[0]), 3);
+    EXPECT_EQ(to_float(fine[1]), 257.5f);
+    EXPECT_EQ(other[0].bits, fine[0].bits);
+    EXPECT_EQ(other[1].bits, fine[1].bits);
+  });
+}
+
+TEST_P(TypedCalls, MessagesTakeElementsOf16Bits) {
+  auto ranks = local(2, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    if (rank.rank() == 0) {
+      const std::vector<bf16> sent = {to_bf16(-0.5f), to_bf16(3.0f)};
+      EXPECT_EQ(rank.send(std::span(sent), 1).to_string(), "ok");
+    } else {
+      std::vector<bf16> taken(3);
+      const auto count = rank.receive(std::span(taken), 0);
+      ASSERT_TRUE(count) << count.status().to_string();
+      EXPECT_EQ(*count, 2u);
+      EXPECT_EQ(to_float(taken[0]), -0.5f);
+      EXPECT_EQ(to_float(taken[1]), 3.0f);
+    }
+  });
+}
+
 TEST_P(TypedCalls, LengthsThatDoNotFitAreTheSameErrorCalledStartedAndPrepared) {
   auto ranks = local(2, GetParam());
   Floats data(10);
