@@ -54,9 +54,10 @@ struct BufferInfo {
   std::size_t (*capacity)(const PartView& part) = nullptr;
   /// Of Caller: finds it in the call. It may be empty, where the caller has brought something else.
   Extent (*locate)(const PartView& part) = nullptr;
-  std::string_view name{};                ///< State: the array's; Run; Caller: for pictures
-  bool own = true;                        ///< State: each rank has its own; else it is equal on all
-  MemoryKind memory = MemoryKind::Host;   ///< where it lies
+  std::string_view name{};  ///< State: the array's; Run; Caller: for pictures
+  bool own = true;          ///< State: each rank has its own; else it is equal on all
+  /// Where it lies. None: where the call's data lie. Tables that kernels read on the host lie in the host's memory.
+  std::optional<MemoryKind> memory{};
   std::uint32_t longest = 0, pieces = 1;  ///< Scratch without a capacity: room for `longest` of `pieces` pieces
 
   /// It is cut as the part's data are, not by a length of its own.

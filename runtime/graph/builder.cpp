@@ -89,7 +89,8 @@ Region GraphBuilder::scratch(int slot, Region like) {
 }
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
-  if (info.memory != MemoryKind::Host) refuse("a buffer in memory of a device, which nothing serves yet");
+  if (info.memory.value_or(MemoryKind::Host) != MemoryKind::Host)
+    refuse("a buffer in memory of a device, which nothing serves yet");
   if (info.role == Role::Run && (info.name.empty() || !info.capacity)) {
     refuse("the run's memory has a name and a capacity");
   }
