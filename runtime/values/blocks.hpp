@@ -9,27 +9,28 @@
 
 namespace lacuna {
 
-/// Blocks of different lengths in one buffer, one for each rank. The tables belong to the caller and are read when a
-/// call is started or prepared, not later.
+/// Blocks of different lengths in one buffer, one for each rank. The tables belong to the caller. They are read when a
+/// call is started or prepared, and not later.
 struct Blocks {
-  std::span<const std::size_t> counts{};   ///< elements, by rank; 0 is allowed
-  std::span<const std::size_t> offsets{};  ///< where each begins, in elements, ascending; empty: one behind the other
-  /// Of gatherv's and alltoallv's output: where given, `counts` are what may come at most, and how many elements have
-  /// come from each rank is written here by the call's end. Then this memory must live until the call has ended.
+  std::span<const std::size_t> counts{};  ///< elements of each rank's block; 0 is allowed
+  /// Where each block begins, in elements, ascending. Empty: each block begins where the one before it ends.
+  std::span<const std::size_t> offsets{};
+  /// For the output of gatherv and alltoallv. If it is given, `counts` says how many elements may come at most, and the
+  /// call writes here how many have come from each rank. This memory must then live until the call has ended.
   std::span<std::size_t> received{};
 };
 
 /// Where the block of a rank begins, in elements.
 std::size_t offset_of(const Blocks& blocks, Rank rank);
 
-/// Elements that a buffer of these blocks needs: up to the end of the last one that is not empty.
+/// The number of elements that a buffer of these blocks needs. It ends with the last block that is not empty.
 std::size_t length_of(const Blocks& blocks);
 
-/// The longest block.
+/// The number of elements of the longest block.
 std::size_t longest_of(const Blocks& blocks);
 
-/// Ok, or why these are no blocks of `size` ranks in a buffer that messages call `name`: tables of another length,
-/// blocks that overlap or do not ascend, or more than memory can hold.
+/// Returns ok, or why these can't be the blocks of `size` ranks: the tables have another length, blocks overlap or do
+/// not ascend, or they are more than memory can hold. The error calls the buffer `name`.
 Status check_blocks(const Blocks& blocks, std::string_view name, Rank size, Dtype dtype);
 
 }  // namespace lacuna

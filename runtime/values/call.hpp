@@ -17,7 +17,7 @@
 
 namespace lacuna {
 
-/// Where a buffer lies. Only host memory is served today; the others are refused with a reason.
+/// Where a buffer lies. Only host memory is supported today; calls with other memory are refused with a reason.
 enum class MemoryKind : std::uint8_t { Host = 0, Cuda = 1, CudaManaged = 2 };
 
 constexpr std::string_view to_string(MemoryKind kind) {
@@ -28,52 +28,52 @@ constexpr std::string_view to_string(MemoryKind kind) {
 struct Memory {
   MemoryKind kind = MemoryKind::Host;
   int device = 0;
-  void* stream = nullptr;  ///< the stream after which a device buffer is ready; unused for host memory
+  void* stream = nullptr;  ///< a device buffer is ready after the work in this stream; unused for host memory
 };
 
-/// Priority class of a call; a higher one overtakes at every step and on the wire.
+/// Priority class of a call. A higher class overtakes the lower ones at every step and on the wire.
 enum class Priority : std::uint8_t { High = 0, Normal = 1, Low = 2 };
 
 inline constexpr std::size_t priorities = 3;
 
-/// How a call is carried out. Unless said otherwise, equal on all ranks.
+/// How a call is carried out. Every member must be equal on all ranks, unless its comment says otherwise.
 struct Options {
-  std::string algorithm{};  ///< its name; empty: lacuna chooses
-  MethodOptions method{};   ///< what is given up; none: nothing
-  /// What the method keeps of this tensor; its options say whether it needs one. Null: nothing is kept.
+  std::string algorithm{};  ///< the algorithm's name; empty: lacuna chooses
+  MethodOptions method{};   ///< what the call gives up; no method: nothing
+  /// What the method remembers of this tensor. The method's options say whether it needs a state. Null: none.
   MethodState* state = nullptr;
-  /// Of random choices; null: that of the state, or the communicator's own, of seed 0 and a key that stands for the
-  /// place where it was made: by the job, or by which split of which communicator and for which colour. So equal jobs
-  /// draw alike, and the communicators of a job differently.
+  /// The source of random choices. Null: the sampler of the state or, without a state, the communicator's own. That one
+  /// has seed 0 and a key that stands for how the communicator was made: with the job, or by which split of which
+  /// communicator and for which colour. So equal jobs make equal draws, and the communicators of one job do not.
   Sampler* sampler = nullptr;
   Priority priority = Priority::Normal;   ///< may differ between ranks
-  std::chrono::milliseconds deadline{0};  ///< from the post; 0: LACUNA_DEADLINE; may differ between ranks
-  std::optional<std::uint64_t> notify{};  ///< put this token into the completion queue at the end; this rank only
-  /// Released once the transport has let go of the buffers, also by a thread of lacuna's: it owns neither a request nor
-  /// a communicator. This rank only.
+  std::chrono::milliseconds deadline{0};  ///< counted from the post; 0: LACUNA_DEADLINE; may differ between ranks
+  std::optional<std::uint64_t> notify{};  ///< the completion queue gets this token at the end; may differ between ranks
+  /// Released once the transport has let go of the buffers. A thread of lacuna may release it, so it must own neither a
+  /// request nor a communicator. May differ between ranks.
   std::shared_ptr<const void> keep_alive{};
 };
 
-/// A buffer that holds entries instead of all of its elements: value i is that of element places[i], all others are 0.
-/// Elements that stand several times in an input add up. Each rank may give its own number of them. With methods that
-/// take such (Method::takes_entries); of an allreduce, reduce_scatter or allgather, never in place.
+/// An input that holds entries instead of all of its elements: value i belongs to element places[i], and all other
+/// elements are 0. Values with the same place add up. Each rank may give its own number of entries. Only methods with
+/// Method::takes_entries allow it, in allreduce, reduce_scatter and allgather, and never in place.
 struct InputEntries {
   const std::uint32_t* places = nullptr;  ///< in any order; null: the buffer holds all elements
   std::size_t count = 0;
 };
-/// All ranks ask for it or none does.
+/// An output that holds entries instead of all of its elements. Either all ranks ask for it, or none does.
 struct OutputEntries {
-  std::uint32_t* places = nullptr;  ///< ascending, once each; null: the buffer holds all elements
-  std::size_t room = 0;             ///< how many there may be; more are an error
-  std::size_t* count = nullptr;     ///< how many there are, once the call has ended
+  std::uint32_t* places = nullptr;  ///< ascending, each place once; null: the buffer holds all elements
+  std::size_t room = 0;             ///< how many entries fit; more are an error
+  std::size_t* count = nullptr;     ///< how many entries there are, once the call has ended
 };
 
-/// One call of a collective. `count` is in elements, of a buffer that holds data or of each block of one that holds a
-/// block per rank (CollectiveTraits); 0 for barrier. Where blocks differ in length, `count` is that of the buffer that
-/// holds data, and the others have tables. Input and output are disjoint, or the call is in place: they are the same
-/// memory, with the same tables; where only one of them has blocks, the other is its block `rank`. A buffer that this
-/// rank does not have (broadcast's input beside the root, say) is not looked at, nor is its table. Pointers need the
-/// alignment of a byte only.
+/// One call of a collective. `count` is the number of elements of a buffer that holds data, or of each block of a
+/// buffer that holds a block for each rank (CollectiveTraits); it is 0 for barrier. If blocks differ in length, `count`
+/// is the length of the buffer that holds data, and the buffer with blocks has tables. Input and output are disjoint,
+/// or the call is in place: then they are the same memory, with the same tables. If only one of them has blocks, the
+/// other one is the block of this rank in it. Nobody looks at a buffer that this rank does not have, such as the input
+/// of broadcast on a rank that is not the root, or at its table. Pointers need no alignment.
 struct Call {
   Collective collective = Collective::Barrier;
   const void* input = nullptr;
@@ -81,15 +81,15 @@ struct Call {
   std::size_t count = 0;
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
-  Rank root = 0;  ///< broadcast, reduce, gather(v), scatter(v)
+  Rank root = 0;  ///< of broadcast, reduce, gather(v) and scatter(v)
   Blocks input_blocks{}, output_blocks{};
-  InputEntries input_entries{};    ///< then `input` holds so many values
-  OutputEntries output_entries{};  ///< then `output` has room for so many
+  InputEntries input_entries{};    ///< if given, `input` holds InputEntries::count values
+  OutputEntries output_entries{};  ///< if given, `output` has room for OutputEntries::room values
   Memory memory = {};
   Options options = {};
 };
 
-/// Elements of a buffer of this call, where the rank has it.
+/// The number of elements of a buffer of this call, for a rank that has the buffer.
 inline std::size_t length_of(const Call& call, Holds holds, const Blocks& blocks, Rank size) {
   if (holds != Holds::Blocks) return holds == Holds::Data ? call.count : 0;
   return has_tables(call.collective) ? length_of(blocks) : call.count * static_cast<std::size_t>(size);

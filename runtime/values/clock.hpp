@@ -10,13 +10,13 @@ namespace lacuna::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-/// So much later than a time, at most decades: a clock's times wrap.
+/// `time` plus `wait`, which counts as three decades if it is longer: the times of a clock wrap around.
 inline Clock::time_point later(Clock::time_point time, std::chrono::milliseconds wait) {
   constexpr std::chrono::milliseconds longest = std::chrono::seconds(1'000'000'000);
   return time + std::min(wait, longest);
 }
 
-/// Clock::now() some milliseconds late, for a fifth of what that costs.
+/// Clock::now(), but some milliseconds late. It costs a fifth as much.
 inline Clock::time_point coarse_now() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -30,7 +30,7 @@ inline std::chrono::nanoseconds coarse_lag() {
   return std::chrono::seconds(resolution.tv_sec) + std::chrono::nanoseconds(resolution.tv_nsec);
 }
 
-/// The cheapest clock there is, in a unit of its own; a third of what Clock::now() costs.
+/// The time of the cheapest clock there is, in ticks, a unit of its own. It costs a third of Clock::now().
 inline std::uint64_t ticks_now() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();  // <x86intrin.h> would declare thousands of functions beside it
@@ -39,22 +39,22 @@ inline std::uint64_t ticks_now() {
 #endif
 }
 
-/// From `begin` to `end`; nothing where two processors' counters disagree about what came first.
+/// The ticks from `begin` to `end`; 0 if `end` is earlier, as the counters of two processors may differ.
 inline std::uint64_t ticks_between(std::uint64_t begin, std::uint64_t end) { return end > begin ? end - begin : 0; }
 
-/// Shows another time than the real one: that of a simulation or of a test.
+/// A clock of a simulation or a test, which shows another time than the real one.
 class VirtualClock {
  public:
   virtual ~VirtualClock() = default;
-  /// Never goes back. Any thread.
+  /// The time never goes back. Thread rule: any thread.
   virtual Clock::time_point now() const = 0;
 };
 
-/// What is asked for the time: the real clocks, or a virtual one in the place of all of them.
+/// Tells the time: by the real clocks, or by a virtual clock in the place of all of them.
 class TimeSource {
  public:
   TimeSource() = default;
-  /// `clock` outlives all who ask. It is never late, and its ticks are those of Clock.
+  /// `clock` must outlive this object and its copies. Its coarse time is not late, and a tick is a tick of Clock.
   explicit TimeSource(const VirtualClock& clock) : virtual_(&clock) {}
 
   bool is_real() const { return virtual_ == nullptr; }
@@ -68,13 +68,13 @@ class TimeSource {
   const VirtualClock* virtual_ = nullptr;
 };
 
-/// Turns ticks into times of Clock, by reading both when it is made and again when it is asked.
+/// Turns ticks into times of Clock. It reads both clocks when it is made, and again when it is asked.
 class TickScale {
  public:
-  /// The relation of both clocks, as it was measured.
+  /// What was measured of the two clocks: the time at one tick, and the length of a tick.
   struct Line {
     std::uint64_t ticks = 0;
-    double nanoseconds = 0;  ///< of Clock, since its epoch, at `ticks`
+    double nanoseconds = 0;  ///< the time of Clock at `ticks`, since Clock's epoch
     double slope = 1;        ///< nanoseconds per tick
 
     double nanoseconds_at(std::uint64_t at) const {

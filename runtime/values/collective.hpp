@@ -33,24 +33,25 @@ enum class Collective : std::uint8_t {
 /// What a buffer of a collective holds: nothing, `count` elements, or a block for each rank.
 enum class Holds : std::uint8_t { Nothing, Data, Blocks };
 
-/// How long a collective's blocks are: all `count`; as a table says that is the same on all ranks; or as the table of
-/// the rank says that has the buffer, so that only the two ends of a message know, and the sender's word counts.
+/// How long a collective's blocks are.
+/// Equal: all have `count` elements. Agreed: a table says it, which is the same on all ranks. Told: a table of the rank
+/// that has the buffer says it. Then only the two ends of a message know the length, and the message carries it.
 enum class Lengths : std::uint8_t { Equal, Agreed, Told };
 
 /// The ranks that have a buffer.
 enum class Having : std::uint8_t { All, Root };
 
-/// What is true of a collective whatever its algorithm. All code that treats collectives alike reads it here.
+/// What is true of a collective, whatever algorithm carries it out. Code that serves all collectives reads it here.
 struct CollectiveTraits {
   Collective collective;
   std::string_view name;
   Holds input, output;
-  Having reads = Having::All;   ///< its input
-  Having writes = Having::All;  ///< its output
-  bool reduces = false;         ///< the call's reduction counts
-  bool averages = false;        ///< that may be avg
+  Having reads = Having::All;   ///< the ranks that have an input
+  Having writes = Having::All;  ///< the ranks that have an output
+  bool reduces = false;         ///< it adds up, or combines, elements as Call::reduction says
+  bool averages = false;        ///< its reduction may be avg
   Lengths lengths = Lengths::Equal;
-  bool in_pieces = false;  ///< ranks share the data out among themselves: a message carries one of size() pieces
+  bool in_pieces = false;  ///< the ranks divide the data among themselves: a message carries one of as many pieces
 };
 
 inline constexpr std::array collective_traits = {
@@ -158,12 +159,12 @@ constexpr bool has_root(Collective collective) {
   return traits_of(collective).reads == Having::Root || traits_of(collective).writes == Having::Root;
 }
 
-/// Some buffer holds a block for each rank; pieces are then blocks.
+/// Does one of its buffers hold a block for each rank? Its pieces are then these blocks.
 constexpr bool has_blocks(Collective collective) {
   return traits_of(collective).input == Holds::Blocks || traits_of(collective).output == Holds::Blocks;
 }
 
-/// Its blocks differ in length: a call brings tables of them.
+/// Do its blocks differ in length, so that a call brings tables of them?
 constexpr bool has_tables(Collective collective) { return traits_of(collective).lengths != Lengths::Equal; }
 
 constexpr bool reads_input(Collective collective, Rank rank, Rank root) {
@@ -174,7 +175,7 @@ constexpr bool writes_output(Collective collective, Rank rank, Rank root) {
   return moves_data(collective) && (traits_of(collective).writes == Having::All || rank == root);
 }
 
-/// Is this reduction defined for the collective? One that does not reduce takes any, and looks at none.
+/// Is this reduction defined for the collective? A collective that does not reduce allows all and uses none.
 constexpr bool takes(Collective collective, Dtype dtype, Reduction reduction) {
   const CollectiveTraits& traits = traits_of(collective);
   return !traits.reduces || reduction != Reduction::Avg || (traits.averages && !is_integer(dtype));

@@ -4,8 +4,9 @@
 
 namespace lacuna {
 
-/// Bytes and messages exchanged with one peer, or with all, counted by the transport since it was made. Headers are
-/// lacuna's own, without what the network below adds. Bytes that a receiver fetches count as sent by their sender.
+/// Bytes and messages exchanged with one peer, or with all peers. The transport counts them since it was made. Headers
+/// are those of lacuna, without what the network below adds. Bytes that a receiver fetches count as sent by their
+/// sender.
 struct Counters {
   std::uint64_t payload_sent = 0;
   std::uint64_t header_sent = 0;

@@ -14,7 +14,8 @@ constexpr std::uint64_t mix64(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// A 64-bit hash of a sequence of words and texts, the same on every machine. It finds accidents, not attackers.
+/// A 64-bit hash of a sequence of words and texts. It is the same on every machine. It tells different sequences apart
+/// unless somebody has made them to have the same hash.
 class Digest {
  public:
   constexpr Digest& add(std::uint64_t word) {
@@ -23,7 +24,7 @@ class Digest {
     return *this;
   }
 
-  /// The length and the bytes, eight to a word; so that "ab", "c" differs from "a", "bc".
+  /// Adds the length and then the bytes, eight to a word. So "ab", "c" differs from "a", "bc".
   constexpr Digest& add(std::string_view text) {
     add(std::uint64_t{text.size()});
     for (std::size_t start = 0; start < text.size(); start += 8) {

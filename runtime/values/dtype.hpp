@@ -17,8 +17,8 @@ enum class Dtype : std::uint8_t { F32 = 0, F64 = 1, BF16 = 2, F16 = 3, I32 = 4, 
 inline constexpr std::array all_dtypes = {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16,
                                           Dtype::I32, Dtype::I64, Dtype::U8};
 
-/// How two elements become one (design: promise 3). avg is a sum divided by the number of ranks, in the accumulation
-/// type, before its last rounding; min and max are IEEE 754-2019 minimum and maximum; integers wrap.
+/// How two elements become one. avg is a sum that is divided by the number of ranks in the accumulation type, before it
+/// is rounded to the element type. min and max are IEEE 754-2019 minimum and maximum. Integers wrap around.
 /// The numbers are part of the C API.
 enum class Reduction : std::uint8_t { Sum = 0, Avg = 1, Min = 2, Max = 3, Prod = 4 };
 
@@ -44,7 +44,7 @@ constexpr std::string_view to_string(Reduction reduction) {
   return names[static_cast<std::size_t>(reduction)];
 }
 
-/// The inverse of to_string; nothing for an unknown name.
+/// The inverse of to_string. Nothing for an unknown name.
 constexpr std::optional<Dtype> parse_dtype(std::string_view name) {
   for (Dtype dtype : all_dtypes) {
     if (to_string(dtype) == name) return dtype;

@@ -18,10 +18,10 @@ struct f16 {
   std::uint16_t bits;
 };
 
-/// Exact.
+/// The float of the same value: nothing is rounded.
 constexpr float to_float(bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
 
-/// Exact.
+/// The float of the same value: nothing is rounded.
 constexpr float to_float(f16 value) {
   constexpr std::uint32_t rebias = (127u - 15u) << 23;
   constexpr std::uint32_t least_normal = rebias + (1u << 23);
@@ -33,7 +33,7 @@ constexpr float to_float(f16 value) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(absolute) | ((value.bits & 0x8000u) << 16));
 }
 
-/// Rounds to nearest, ties to even; overflows to infinity; NaNs become quiet.
+/// Rounds to the nearest value, and ties to even. What is too large becomes infinity, and NaNs become quiet.
 constexpr bf16 to_bf16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -41,10 +41,11 @@ constexpr bf16 to_bf16(float value) {
   return {static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded)};
 }
 
-/// Rounds to nearest, ties to even; overflows to infinity; NaNs become quiet.
+/// Rounds to the nearest value, and ties to even. What is too large becomes infinity, and NaNs become quiet.
 ///
-/// The float addition does the rounding: to the magnitude, whose power of two is 2^e (at least that of the least normal
-/// f16), it adds 2^(e + 13), so that the lowest bit of the sum stands for 2^(e - 10), the last place of an f16.
+/// A float addition does the rounding. Let 2^e be the power of two of the magnitude, or of the least normal f16 if that
+/// is larger. The function adds 2^(e + 13). So the lowest bit of the sum stands for 2^(e - 10), the last place of an
+/// f16.
 constexpr f16 to_f16(float value) {
   constexpr std::uint32_t least_power = (127u - 14u) << 23;
   constexpr std::uint32_t overflow_power = (127u + 16u) << 23;

@@ -10,15 +10,15 @@
 
 namespace lacuna {
 
-/// Which ranks share a host. Hosts are numbered in the order of their first rank, so that equal groupings are equal
-/// values. Cheap to copy.
+/// Says which ranks share a host. Hosts are numbered in the order of their first rank, so that equal groupings are
+/// equal values. Copies are cheap.
 class Hosts {
  public:
-  /// Of no ranks.
+  /// No ranks on no hosts.
   Hosts() = default;
   /// So many ranks on one host.
   Hosts(Rank size) : size_(size), count_(size > 0), on_each_(size) {}  // NOLINT: implicit by design
-  /// By rank, what names its host: ranks of equal names share one.
+  /// The name of each rank's host. Ranks with equal names share a host.
   template <class Name>
   explicit Hosts(const std::vector<Name>& names) : size_(static_cast<Rank>(names.size())) {
     std::map<Name, Rank> known;
@@ -29,13 +29,13 @@ class Hosts {
     set(std::move(numbers), static_cast<Rank>(known.size()));
   }
 
-  /// Number of ranks.
+  /// The number of ranks.
   Rank size() const { return size_; }
-  /// Number of hosts.
+  /// The number of hosts.
   Rank count() const { return count_; }
   Rank host_of(Rank rank) const { return numbers_ ? (*numbers_)[static_cast<std::size_t>(rank)] : 0; }
   Rank ranks_on(Rank host) const;
-  /// Does each host have its ranks in a row?
+  /// Does each host have consecutive ranks?
   bool in_rows() const {
     for (Rank rank = 1, seen = 1; numbers_ && rank < size_; ++rank) {
       if (host_of(rank) == host_of(rank - 1)) continue;
@@ -43,12 +43,12 @@ class Hosts {
     }
     return true;
   }
-  /// The number of ranks on each host; 0: they differ.
+  /// The number of ranks on each host, or 0 if it differs between hosts.
   Rank ranks_on_each() const { return on_each_; }
 
-  /// The hosts of a group: its rank i is rank members[i] here.
+  /// The hosts of a group whose rank i is rank members[i] here.
   Hosts of(std::span<const Rank> members) const;
-  /// The hosts by position, where position i is rank i + shift, around the number of ranks.
+  /// The host of each position, where position i is rank i + shift, modulo the number of ranks.
   Hosts turned(Rank shift) const;
 
   friend bool operator==(const Hosts& a, const Hosts& b) {

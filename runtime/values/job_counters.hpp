@@ -17,7 +17,7 @@ struct CallCounters {
   std::uint64_t started = 0;
   std::uint64_t completed = 0;
   std::uint64_t failed = 0;
-  double seconds = 0;  ///< from the start to the end of each call, added up over those that have ended
+  double seconds = 0;  ///< from the start of each call to its end, added up over the calls that have ended
 
   CallCounters& operator+=(const CallCounters& other) {
     started += other.started;
@@ -28,16 +28,16 @@ struct CallCounters {
   }
 };
 
-/// Calls with one method that have ended well, as one rank counts them; see Report. All but `measures` is of those
-/// calls that have left anything out.
+/// Calls with one method that have ended without an error, as one rank counts them; see Report. All members but
+/// `measures` count only the calls that have left something out.
 struct MethodCounters {
   const Method* method = nullptr;
   std::uint64_t calls = 0;
   std::uint64_t rounds_saved = 0;
-  std::uint64_t sent = 0, dense_sent = 0;  ///< payload, bytes: of these calls, and of the dense ones in their place
-  std::uint64_t left_out = 0;              ///< contributions: elements times ranks
-  std::uint64_t contributions = 0;         ///< of the dense calls
-  MeasureValues measures{};                ///< the method's own, of all calls
+  std::uint64_t sent = 0, dense_sent = 0;  ///< payload in bytes: of these calls, and of dense calls in their place
+  std::uint64_t left_out = 0;              ///< contributions that are missing in sums: elements times ranks
+  std::uint64_t contributions = 0;         ///< contributions that the dense calls would have
+  MeasureValues measures{};                ///< the method's own measures, of all its calls
 
   std::int64_t bytes_saved() const { return static_cast<std::int64_t>(dense_sent - sent); }
   MethodCounters& operator+=(const MethodCounters& other) {
@@ -52,7 +52,7 @@ struct MethodCounters {
   }
 };
 
-/// The counters of this method. If there are none yet, they are put behind the others.
+/// The counters of this method. If there are none yet, they are added at the end.
 inline MethodCounters& counters_of(std::vector<MethodCounters>& all, const Method& method) {
   for (MethodCounters& one : all) {
     if (one.method == &method) return one;
@@ -60,13 +60,14 @@ inline MethodCounters& counters_of(std::vector<MethodCounters>& all, const Metho
   return all.emplace_back(MethodCounters{.method = &method});
 }
 
+/// What one rank has done in one communicator.
 struct CommunicatorCounters {
-  std::uint64_t id = 0;  ///< equal on all its ranks; 0: earlier communicators, together
-  Rank rank = 0;         ///< in it; -1 for earlier ones, together
+  std::uint64_t id = 0;  ///< equal on all ranks of the communicator; 0: all communicators that are gone, added up
+  Rank rank = 0;         ///< the rank in the communicator; -1 for those that are gone
   Rank size = 0;
-  std::array<CallCounters, all_collectives.size()> calls{};  ///< by Collective
-  CallCounters sends{};                                      ///< point-to-point
-  CallCounters receives{};
+  std::array<CallCounters, all_collectives.size()> calls{};  ///< of each collective, by its number
+  CallCounters sends{};                                      ///< messages to one rank
+  CallCounters receives{};                                   ///< messages from one rank
   std::vector<MethodCounters> methods{};
 
   CommunicatorCounters& operator+=(const CommunicatorCounters& other) {
@@ -78,22 +79,23 @@ struct CommunicatorCounters {
   }
 };
 
-/// What one rank has done in its job since it joined. All figures but `waiting_messages` only grow.
+/// What one rank has done in its job since it joined. All figures only grow, except `waiting_messages`.
 struct JobCounters {
   Rank rank = 0;
   Rank size = 0;
   std::string host{};
-  std::vector<CommunicatorCounters> communicators{};  ///< those that have ended first
+  std::vector<CommunicatorCounters> communicators{};  ///< first the sum of those that are gone
   std::vector<Counters> peers{};                      ///< traffic with each rank of the job
-  double wait_seconds = 0;                            ///< that callers spent waiting, added up over their threads
-  std::uint64_t parked_messages = 0;                  ///< received before their step could take them
-  std::uint64_t parked_bytes = 0;                     ///< of these, what had to be kept in memory of lacuna's
-  std::uint64_t waiting_messages = 0;                 ///< parked now
-  std::uint64_t duplicate_fragments = 0;              ///< received a second time, and dropped
-  std::uint64_t descriptor_messages = 0;  ///< sent, but fetched by their receiver: it had granted no credit for them
+  double wait_seconds = 0;                            ///< time for which callers waited, added up over their threads
+  std::uint64_t parked_messages = 0;                  ///< messages that came before their step could take them
+  std::uint64_t parked_bytes = 0;                     ///< bytes of parked messages that lacuna had to store meanwhile
+  std::uint64_t waiting_messages = 0;                 ///< messages that are parked at the moment
+  std::uint64_t duplicate_fragments = 0;              ///< fragments that came a second time and were dropped
+  /// Messages that this rank has sent as descriptors, as their receiver had granted no credit for them.
+  std::uint64_t descriptor_messages = 0;
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished
 
-  /// Of all communicators, by method.
+  /// The counters of each method, added up over all communicators.
   std::vector<MethodCounters> methods() const {
     std::vector<MethodCounters> all;
     for (const CommunicatorCounters& one : communicators) {
@@ -105,7 +107,7 @@ struct JobCounters {
 
 /// A text form of JobCounters. The numbers are part of the C API.
 enum class CountersFormat : std::uint8_t {
-  Json = 0,        ///< one object
+  Json = 0,        ///< a JSON object
   Prometheus = 1,  ///< Prometheus' text exposition format, version 0.0.4
 };
 

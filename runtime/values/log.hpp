@@ -7,7 +7,7 @@
 
 namespace lacuna {
 
-/// Severity of a log line. The numbers are part of the C API.
+/// How severe a log line is. The numbers are part of the C API.
 enum class LogLevel : int { Error = 0, Warning = 1, Info = 2, Debug = 3 };
 
 inline constexpr std::array all_log_levels = {LogLevel::Error, LogLevel::Warning, LogLevel::Info, LogLevel::Debug};
@@ -17,7 +17,7 @@ constexpr std::string_view to_string(LogLevel level) {
   return names[static_cast<std::size_t>(level)];
 }
 
-/// The inverse of to_string; nothing for an unknown name.
+/// The inverse of to_string. Nothing for an unknown name.
 constexpr std::optional<LogLevel> parse_log_level(std::string_view name) {
   for (LogLevel level : all_log_levels) {
     if (to_string(level) == name) return level;
@@ -25,7 +25,7 @@ constexpr std::optional<LogLevel> parse_log_level(std::string_view name) {
   return std::nullopt;
 }
 
-/// Who writes a log line. Each has a level of its own.
+/// The part of lacuna that writes a log line. Each subsystem has a level of its own.
 enum class Subsystem : int {
   Config,     ///< the environment's variables
   Job,        ///< ranks that join, leave, die; verdicts
@@ -43,7 +43,7 @@ constexpr std::string_view to_string(Subsystem subsystem) {
   return names[static_cast<std::size_t>(subsystem)];
 }
 
-/// The inverse of to_string; nothing for an unknown name.
+/// The inverse of to_string. Nothing for an unknown name.
 constexpr std::optional<Subsystem> parse_subsystem(std::string_view name) {
   for (Subsystem subsystem : all_subsystems) {
     if (to_string(subsystem) == name) return subsystem;
@@ -51,8 +51,8 @@ constexpr std::optional<Subsystem> parse_subsystem(std::string_view name) {
   return std::nullopt;
 }
 
-/// Receives lacuna's log lines of this process from any thread. `text` begins with the subsystem, "job: rank 2 died",
-/// has no line end and is valid during the call.
+/// Receives the log lines of lacuna in this process. Any thread may call it. `text` begins with the subsystem, as in
+/// "job: rank 2 died". It has no line end and is valid only during the call.
 using LogCallback = void (*)(LogLevel level, std::string_view text, void* user);
 
 }  // namespace lacuna

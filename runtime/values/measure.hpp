@@ -29,7 +29,7 @@ enum class AddsUp : std::uint8_t {
   Sum,
   Largest,
   Last,  ///< the value that was told last
-  Mean,  ///< within a call over the values that were told; over calls, each call that has told any weighs the same
+  Mean,  ///< within a call: of the values that were told; of several calls: each call that has told any counts the same
 };
 std::string_view to_string(AddsUp adds_up);
 
@@ -40,7 +40,7 @@ enum class CountedBy : std::uint8_t {
 };
 std::string_view to_string(CountedBy by);
 
-/// What tools may take a measure for. A method has one measure of a role at most, but for None.
+/// What tools may take a measure for. A method has at most one measure of each role, except of None.
 enum class MeasureRole : std::uint8_t {
   None,
   Headline,  ///< says best how much is given up: `lacuna perf` and `lacuna explain` have a column for it
@@ -86,7 +86,7 @@ const Measure* find(MeasureTable table, std::string_view name);
 
 /// Values of one measure, taken together.
 struct MeasureCell {
-  double value = 0;         ///< of a mean, the sum of the values
+  double value = 0;         ///< the sum, the largest or the last of the values; for a mean their sum
   std::uint64_t times = 0;  ///< how many values were told; in counters, how many calls have told any
 
   void tell(AddsUp adds_up, double told);

@@ -4,19 +4,19 @@
 
 namespace lacuna {
 
-/// Largest tag of a message; the smallest is 0.
+/// The largest tag of a message. The smallest is 0.
 inline constexpr int largest_tag = 0x7fffffff;
 
-/// How a message is sent or received. The two sides need not agree.
+/// How a message is sent or received. The options may differ between sender and receiver.
 struct MessageOptions {
-  Priority priority = Priority::Normal;      ///< a higher one overtakes calls and other messages, but not its own tag
-  std::chrono::milliseconds deadline{0};     ///< from the post; 0: LACUNA_DEADLINE
-  std::optional<std::uint64_t> notify{};     ///< put this token into the completion queue at the end
-  std::shared_ptr<const void> keep_alive{};  ///< as a call's: Options::keep_alive
+  Priority priority = Priority::Normal;      ///< a higher class overtakes calls and messages with other tags
+  std::chrono::milliseconds deadline{0};     ///< counted from the post; 0: LACUNA_DEADLINE
+  std::optional<std::uint64_t> notify{};     ///< the completion queue gets this token at the end
+  std::shared_ptr<const void> keep_alive{};  ///< has the rules of Options::keep_alive
 };
 
-/// `count` elements for rank `to`. Ends when the buffer may be rewritten, which may be before anyone has asked for it.
-/// One that does not end by its deadline fails the job, as a call does.
+/// Sends `count` elements to rank `to`. The send ends when the buffer may be rewritten, perhaps before any receive has
+/// asked for the message. A send that does not end by its deadline fails the communicator, as a call does.
 struct Send {
   const void* data = nullptr;
   std::size_t count = 0;
@@ -27,10 +27,10 @@ struct Send {
   MessageOptions options = {};
 };
 
-/// The next message from rank `from` with this tag, of at most `count` elements. Ends when it lies in the buffer. One
-/// that is longer, or of another element type, ends the receive with Mismatch and is dropped. A receive that no message
-/// met until its deadline ends with TimedOut, and nothing else fails; one of which a part has come by then fails the
-/// job.
+/// Receives the next message from rank `from` with this tag, of at most `count` elements. The receive ends when the
+/// message lies in the buffer. A message that is longer, or has another element type, is dropped, and the receive ends
+/// with Mismatch. If no message has come by the deadline, the receive ends with TimedOut, and nothing else fails. If
+/// only some of the message has come by then, the communicator fails.
 struct Receive {
   void* data = nullptr;
   std::size_t count = 0;

@@ -10,30 +10,29 @@ namespace lacuna {
 
 struct Method;
 
-/// A method with its options: what a call gives up, and how. An immutable value, cheap to copy and safe to share
+/// A method with its options: what a call gives up, and how. It is an immutable value, cheap to copy and safe to share
 /// between threads. A method's own header makes one from a struct. method_options() of the registry of algorithms
-/// makes one from text ("name:option=value,option=value").
-/// Without a method a call is dense.
+/// makes one from text ("name:option=value,option=value"). Without a method a call is dense.
 class MethodOptions {
  public:
   MethodOptions() = default;
-  /// Of a method and an object of its struct.
+  /// `options` is an object of the method's struct.
   MethodOptions(const Method& method, std::shared_ptr<const void> options);
 
   explicit operator bool() const { return body_ != nullptr; }
-  /// Null: none.
+  /// The method, or null if there is none.
   const Method* method() const { return body_ ? body_->method : nullptr; }
-  /// The method's struct; only with a method.
+  /// The method's struct, which is a T. Call it only if there is a method.
   template <class T>
   const T& as() const {
     return *static_cast<const T*>(body_->options.get());
   }
   const void* get() const { return body_ ? body_->options.get() : nullptr; }
-  /// Ok, or the first option that is out of its range.
+  /// Ok, or the text that names the first option that is out of its range.
   const Status& status() const;
-  /// Stands for all that counts of them; 0: no method.
+  /// Stands for the method and all options that have an effect. 0: there is no method.
   std::uint64_t digest() const { return body_ ? body_->digest : 0; }
-  /// "name:option=value": what is not as it is by default; empty: no method.
+  /// "name:option=value", with the options that are not as they are by default. Empty: there is no method.
   const std::string& text() const;
 
  private:

@@ -15,12 +15,12 @@ namespace {
 constexpr std::uint64_t mark = 0x6574617473636c6cu;  // "llcstate"
 constexpr std::uint64_t version = 1;
 
-/// What saved bytes begin with.
+/// The header of saved bytes.
 struct Header {
   std::uint64_t mark;
   std::uint64_t version;
-  std::uint64_t length;  ///< of what follows
-  std::uint64_t digest;  ///< of that
+  std::uint64_t length;  ///< bytes behind the header
+  std::uint64_t digest;  ///< of the bytes behind the header
 };
 
 Status busy() {

@@ -9,7 +9,7 @@
 
 namespace lacuna {
 
-/// Insertions, deletions and substitutions of one character that turn `a` into `b`.
+/// The least number of insertions, deletions and substitutions of one character that turn `a` into `b`.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -24,8 +24,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The candidate that was probably meant by a misspelt name; empty if none is closer than half of the name's length.
-/// Candidates are anything that converts to std::string_view and outlives the result.
+/// The candidate that was probably meant by a misspelt name. It is empty if none is closer than half of the name's
+/// length. Candidates may have any type that converts to std::string_view. They must outlive the result.
 template <class Range>
 std::string_view nearest(std::string_view given, const Range& candidates) {
   std::string_view best;

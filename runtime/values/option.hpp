@@ -119,7 +119,7 @@ struct Limits {
   double least = 0, most = 0;
 };
 
-/// Method::make of a struct.
+/// The function Method::make for a method with this struct.
 template <class Struct>
 std::shared_ptr<void> make(const void* like) {
   return like ? std::make_shared<Struct>(*static_cast<const Struct*>(like)) : std::make_shared<Struct>();

@@ -19,8 +19,8 @@ namespace lacuna {
 
 /// One parameter of a program. A line of a .def file declares both this and the member of the program's struct.
 struct Parameter {
-  Option option;                                            ///< its name, range, meaning and text
-  std::uint64_t (*word)(const void* parameters) = nullptr;  ///< stands for its value in digests
+  Option option;                                            ///< the name, range, help and text of the parameter
+  std::uint64_t (*word)(const void* parameters) = nullptr;  ///< stands for the parameter's value in digests
 };
 
 namespace parameter {
@@ -53,7 +53,7 @@ struct ParameterSet {
   std::size_t size;                ///< bytes of the struct
   bool (*equal)(const void* a, const void* b);
 
-  /// Calls visit(parameter) for those of the base, then for its own, in the order of their declarations.
+  /// Calls visit(parameter) for the parameters of the base, then for its own, in the order of their declarations.
   template <class Visit>
   void each(Visit visit) const {
     if (base) base->each(visit);
@@ -78,10 +78,10 @@ inline constexpr ParameterSet parameter_set = {
                 const void* b) { return *static_cast<const Struct*>(a) == *static_cast<const Struct*>(b); },
 };
 
-/// Declared values that the core carries without knowing them: the parameters of a program, which are what its graphs
-/// depend on beside the ranks and the lie of the caller's buffers, and the arguments of a part, on which no graph
-/// depends. An immutable value without memory of its own. Parameters that all have their defaults are equal to none, so
-/// that a dense call and a method that changes nothing share their graphs.
+/// Declared values that the core carries without knowing them. They are either the parameters of a program, on which
+/// its graphs depend beside the ranks and the layout of the buffers, or the arguments of a part, on which no graph
+/// depends. It is an immutable value that allocates nothing. Parameters that all have their defaults are equal to none,
+/// so that a dense call and a method that changes nothing share their graphs.
 class Parameters {
  public:
   /// The most bytes that a struct of parameters may have.
@@ -99,7 +99,8 @@ class Parameters {
   /// Were they made of this struct, or are they all defaults?
   bool belong_to(const ParameterSet* set) const { return !set_ || set_ == set; }
 
-  /// As a struct that made them, or as one that this extends. Of another struct's, all defaults.
+  /// The values as the struct that they were made of, or as a struct that it extends. As any other struct, they all
+  /// have their defaults.
   template <class Struct>
   Struct as() const {
     Struct values;
@@ -113,10 +114,11 @@ class Parameters {
     return a.set_ == b.set_ && (!a.set_ || a.set_->equal(a.bytes_.data(), b.bytes_.data()));
   }
   void add_to(Digest& digest) const;
-  /// "name=value,name=value": those that are not as they are by default; empty: none.
+  /// "name=value,name=value", with the values that are not as they are by default. Empty: there are none.
   std::string text() const;
 
-  /// Sets one of a program's parameters from its text. An error says what is allowed. `set` is that of the program.
+  /// Sets one parameter of a program from its text. `set` describes the program's parameters. An error says what is
+  /// allowed.
   Status set(const ParameterSet& set, std::string_view name, std::string_view text);
 
  private:

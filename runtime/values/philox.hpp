@@ -21,10 +21,12 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-/// A uniform integer in [0, bound) for one part of one random call: the same on all ranks that hold equal samplers, and
-/// independent between parts, draws, keys and seeds. The key is Digest(seed, key), the counter (draw, part, which), for
-/// parts that need several; the first 64 bits of the result times the bound, divided by 2^64: no value is off its share
-/// by more than bound / 2^64. `bound` is at least 1.
+/// A uniform integer in [0, bound) for one part of one random call. It is the same on all ranks that hold equal
+/// samplers, and independent between parts, draws, keys and seeds. `which` numbers the integers of a part that needs
+/// several. `bound` must be at least 1.
+///
+/// The key of philox is Digest(seed, key), and its counter is (draw, part, which). The first 64 bits of the result are
+/// multiplied by the bound and divided by 2^64. So the probability of each integer is wrong by less than 1 / 2^64.
 constexpr std::uint32_t bounded_draw(const Sampler& sampler, std::uint32_t part, std::uint32_t bound,
                                      std::uint32_t which = 0) {
   const std::uint64_t key = Digest().add(sampler.seed).add(sampler.key).value();

@@ -2,7 +2,7 @@
 
 namespace lacuna {
 
-/// What a result is multiplied by, then divided by.
+/// A result is multiplied by the one number, then divided by the other.
 struct Scale {
   double multiplier = 1;
   double divisor = 1;

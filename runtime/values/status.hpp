@@ -23,12 +23,11 @@ enum class Code : int {
   Internal = 10,        ///< a defect of lacuna itself
 };
 
-/// The word for a code, such as "timed out".
+/// The words for a code, such as "timed out".
 std::string_view to_string(Code code);
 
 /// The outcome of an operation: a code and, unless it is Ok, a text that says what was given and what is allowed. The
-/// text is UTF-8: other bytes, of a file's name say, become "\\xe9".
-/// A cheap value: copying an Ok status copies no text.
+/// text is UTF-8. Other bytes, for instance of a file's name, are written like "\\xe9". Copies are cheap.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -39,7 +38,7 @@ class [[nodiscard]] Status {
   bool is_ok() const { return code_ == Code::Ok; }
   explicit operator bool() const { return is_ok(); }
   Code code() const { return code_; }
-  /// The text; empty when Ok.
+  /// The text. It is empty if the code is Ok.
   std::string_view message() const { return message_ ? std::string_view(*message_) : std::string_view(); }
   /// "code: message", for logs and exceptions.
   std::string to_string() const;

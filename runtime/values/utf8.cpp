@@ -10,7 +10,7 @@ namespace {
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u; }
 
-/// Bytes of the character that the text begins with; 0: it begins with none (Unicode 15, table 3-7).
+/// The number of bytes of the character that the text begins with, or 0 if it begins with none (Unicode 15, table 3-7).
 std::size_t length_of_character(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
@@ -32,7 +32,7 @@ std::size_t length_of_character(std::string_view text) {
 
 std::string escape_other_than_utf8(std::string text) {
   std::string escaped;
-  std::size_t kept = 0;  // so many bytes stand in `escaped` already
+  std::size_t kept = 0;  // so many bytes of the text stand in `escaped` already
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = length_of_character(std::string_view(text).substr(at));
     if (length > 0) {
