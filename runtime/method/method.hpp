@@ -50,23 +50,23 @@ struct Followed {
   std::span<const std::uint64_t> values;  ///< the values that its program has given to GraphBuilder::decide
 };
 
-/// A sum that has got its final value, and what it is scaled by depends on.
+/// A sum that gets its final value, and everything that its scale may depend on.
 struct FinalSum {
   const PartPlan& part;
   Reduction reduction = Reduction::Sum;
-  Rank terms = 0, all = 0;  ///< it has the terms of so many ranks, of so many
-  std::uint64_t note = 0;   ///< what its program has told GraphBuilder::finish
+  Rank terms = 0, all = 0;  ///< it has the terms of `terms` ranks, out of `all`
+  std::uint64_t note = 0;   ///< the note that its program has given to GraphBuilder::finish
 };
 
 /// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
-/// it, one line of algorithms/methods.def lists it. A method's options are a plain struct; `options` describes it.
+/// it, and one line of algorithms/methods.def lists it. A method's options are a plain struct; `options` describes it.
 /// A function that is null does nothing. The functions run under the executor's lock; they neither block nor call
 /// users.
 struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
   std::span<const Option> options{};
-  /// What it reports about its calls beside what all methods report.
+  /// What the method reports about its calls beside what all methods report.
   MeasureTable measures{};
   /// What may become of a part, by PartPlan::outcome. The first one is "dense".
   std::span<const std::string_view> outcomes{};
@@ -94,8 +94,8 @@ struct Method {
   /// Makes the arrays that the state of a tensor of so many elements will have. Checkpoints need them before the first
   /// call; a call makes those that are missing.
   void (*state)(const void* options, Dtype dtype, std::size_t elements, MethodState& state) = nullptr;
-  /// Makes the parts of the next run. Sees the state as it is before the run, and changes nothing in it, but that it
-  /// may keep there what it has worked out from it.
+  /// Makes the parts of the next run. It sees the state as it is before the run. It changes nothing in the state, but
+  /// it may store there what it has worked out from it.
   void (*plan)(const PlanRequest& request, Plan& plan) = nullptr;
   /// Returns the part that follows one that has ended, or nothing. It begins on each rank when the part before it has
   /// ended there. It writes the state only if Plan::writes_state says so. Null: no part follows another.
@@ -121,7 +121,7 @@ inline bool asks_for_method(const Call& call) { return is_on(call.options.method
 inline Scale scale_of_all(Reduction reduction, Rank all) {
   return reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(all)} : Scale{};
 }
-/// The same of any sum. Null: of a call without a method.
+/// What any sum is multiplied by when it gets its final value. A call without a method has a null `method`.
 inline Scale scale_of(const Method* method, const FinalSum& sum) {
   const bool lacks_terms = sum.terms != sum.all;
   return lacks_terms && method && method->scale ? method->scale(sum) : scale_of_all(sum.reduction, sum.all);
@@ -132,7 +132,7 @@ void make_plan(const PlanRequest& request, Plan& plan);
 
 /// The order of the ranks in one part of a plan.
 Order order_of(const Binding& binding, const PartPlan& part);
-/// The order of the ranks in such a part of the dense call.
+/// The order of the ranks in this part if the call were dense.
 inline Order dense_order(const Binding& binding, const PartPlan& part) {
   return binding.algorithm.order ? binding.algorithm.order(binding, part.draw) : Order(binding.hosts.size());
 }
