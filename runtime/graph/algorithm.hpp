@@ -13,12 +13,12 @@
 
 namespace lacuna {
 
-/// Which rank stands at which position of a part's graph: rank = position + shift, around the number of ranks, or as a
+/// Says which rank stands at which position of a part: rank = position + shift, modulo the number of ranks, or as a
 /// list says.
 class Order {
  public:
   Order(Rank size = 1, Rank shift = 0) : size_(size), shift_(shift) {}  // NOLINT: implicit by design
-  /// The rank at each position: all of 0 .. P-1.
+  /// `ranks` holds the rank at each position: each of 0 .. P-1 once.
   explicit Order(std::vector<Rank> ranks) : size_(static_cast<Rank>(ranks.size())) {
     Tables tables{.ranks = std::move(ranks), .positions = std::vector<Rank>(at(size_))};
     for (Rank position = 0; position < size_; ++position) tables.positions[at(tables.ranks[at(position)])] = position;
@@ -26,7 +26,7 @@ class Order {
   }
 
   Rank size() const { return size_; }
-  /// The hosts of the ranks, by position.
+  /// The host of each position, from the host of each rank.
   Hosts placed(const Hosts& by_rank) const { return tables_ ? by_rank.of(tables_->ranks) : by_rank.turned(shift_); }
   Rank rank_of(Rank position) const {
     if (tables_) return tables_->ranks[at(position)];
@@ -46,49 +46,53 @@ class Order {
   static std::size_t at(Rank index) { return static_cast<std::size_t>(index); }
 
   Rank size_, shift_ = 0;
-  std::shared_ptr<const Tables> tables_;  // null where the ranks are only shifted, as nearly always: quick to copy
+  // Null if the ranks are only shifted, as they nearly always are. Such an order is cheap to copy.
+  std::shared_ptr<const Tables> tables_;
 };
 
 struct Algorithm;
 
-/// What an algorithm may look at to place the parts of a run: only values equal on all ranks.
+/// What an algorithm may look at to order the ranks in a part. It must use only what is equal on all ranks.
 struct Binding {
   const Call& call;
   const Algorithm& algorithm;
-  const Hosts& hosts;      ///< of the ranks, whose number it knows
-  const Sampler& sampler;  ///< with the draw of this call
+  const Hosts& hosts;      ///< the host of each rank, and how many ranks there are
+  const Sampler& sampler;  ///< the sampler, with the draw of this call
 };
 
-/// The order in which the root stands at position 0, for Algorithm::order.
+/// An Algorithm::order in which the root stands at position 0.
 inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.hosts.size(), binding.call.root}; }
 
-/// An algorithm as constant data and functions. One file in algorithms/ defines it, one line of manifest.def lists it.
+/// An algorithm: constant data and functions. One file in algorithms/ defines it, and one line of manifest.def lists
+/// it.
 struct Algorithm {
   Collective collective;
   std::string_view name;
-  std::string_view summary{};  ///< one line: steps and bytes per rank; of a method's own, Method::algorithms has it
-  bool symmetric;              ///< its program mentions positions only in sums: one graph serves all of them
-  bool by_hosts = false;       ///< its program asks for hosts()
-  /// Ok, or why these options or so many ranks on these hosts are refused; null accepts all. Common checks come before.
+  std::string_view summary{};  ///< one line: steps and bytes per rank; empty if Method::algorithms has it
+  bool symmetric;              ///< its program uses positions only in sums, so that one graph serves all of them
+  bool by_hosts = false;       ///< its program calls GraphBuilder::hosts()
+  /// Returns ok, or why the algorithm refuses these options, or this number of ranks on these hosts. Null: it accepts
+  /// all. The checks that all algorithms share come first.
   Status (*supports)(const Call& call, const Hosts& hosts) = nullptr;
-  /// States one position's steps.
+  /// The program: states the steps of one position.
   void (*build)(GraphBuilder& graph) = nullptr;
-  /// The order of the ranks in one part; null: rank = position.
+  /// Returns the order of the ranks in one part. Null: each rank is its position.
   Order (*order)(const Binding& binding, std::uint32_t part) = nullptr;
-  /// What its program can be told beside the ranks; null: nothing.
+  /// Describes the parameters of its program. Null: it has none.
   const ParameterSet* parameters = nullptr;
 };
 
-/// What the algorithm states for the position that the shape names, and what its structure puts around that; if it is
-/// symmetric, for all.
+/// Runs the program for the position of the shape, within the frame of its structure. If the algorithm is symmetric,
+/// the result serves all positions.
 GraphBuilder program_of(const Algorithm& algorithm, const GraphShape& shape);
 
-/// Its graph. Those of all positions are made by graphs_of.
+/// The graph of the program for one position. graphs_of makes the graphs of all positions.
 inline Graph build_graph(const Algorithm& algorithm, const GraphShape& shape) {
   return program_of(algorithm, shape).build();
 }
 
-/// The same program for another collective: that of blocks of different lengths, say, which a program never sees.
+/// An algorithm with the same program for another collective, for instance for the one whose blocks differ in length: a
+/// program never sees these lengths.
 constexpr Algorithm serving(Collective collective, std::string_view summary, Algorithm algorithm) {
   algorithm.collective = collective;
   algorithm.summary = summary;

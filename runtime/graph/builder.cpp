@@ -26,10 +26,10 @@ GraphBuilder::GraphBuilder(const GraphShape& shape, bool symmetric)
 
 const Hosts& GraphBuilder::hosts() {
   if (shape_.hosts.size() != shape_.size) {
-    refuse("hosts() in a program whose algorithm is not by_hosts");
+    refuse("hosts() is called by a program whose algorithm is not by_hosts");
     shape_.hosts = shape_.size;
   } else if (symmetric_) {
-    refuse("hosts() in a symmetric program");
+    refuse("hosts() is called by a symmetric program");
   }
   return shape_.hosts;
 }
@@ -41,7 +41,7 @@ Region GraphBuilder::canonical(Region region) const {
   return region;
 }
 
-/// In place, the two user buffers are one.
+/// In place, the region lies in the larger one of the caller's two buffers.
 Region GraphBuilder::in_one_buffer(Region region) const {
   if (!shape_.structure.in_place || region.buffer > Buffer::Output) return region;
   const CollectiveTraits& traits = traits_of(shape_.collective);
@@ -57,7 +57,7 @@ Region GraphBuilder::piece_of(Buffer buffer, Rank piece) const {
 
 Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
   if (begin < 0 || begin > end || end > of || of < 1) {
-    refuse(fmt::format("pieces {} .. {} of {} are no range", begin, end, of));
+    refuse(fmt::format("pieces {} .. {} of {} are no region", begin, end, of));
     begin = end = of = 1;
   }
   return canonical({.buffer = buffer,
@@ -68,11 +68,11 @@ Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
 
 Region GraphBuilder::scratch(int slot, Region like) {
   if (slot < 0 || slot > 255) {
-    refuse(fmt::format("scratch slot {}, must be 0 .. 255", slot));
+    refuse(fmt::format("scratch() is called for block {}, must be 0 .. 255", slot));
     slot = 0;
   }
   if (like.is_counted() || !tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) {
-    refuse("scratch like what is no range of the data: make a buffer of its own");
+    refuse("scratch() is called for what is no region of the data: buffer() makes memory for that");
     like = output();
   }
   Buffer& buffer = slots_[static_cast<std::size_t>(slot)];
@@ -90,17 +90,18 @@ Region GraphBuilder::scratch(int slot, Region like) {
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
   if (info.memory.value_or(MemoryKind::Host) != MemoryKind::Host)
-    refuse("a buffer in memory of a device, which nothing serves yet");
+    refuse("a buffer is to lie in memory of a device, which is not supported yet");
   if (info.role == Role::Run && (info.name.empty() || !info.capacity)) {
-    refuse("the run's memory has a name and a capacity");
+    refuse("a buffer in the run's memory must have a name and a capacity");
   }
-  if ((info.role == Role::Caller) != (info.locate != nullptr)) refuse("memory of the caller's, and nothing locates it");
-  if (info.role == Role::Run || info.role == Role::State || info.role == Role::Caller) {  // one memory, one row
+  if ((info.role == Role::Caller) != (info.locate != nullptr))
+    refuse("a buffer must have the role Caller if it has locate(), and only then");
+  if (info.role == Role::Run || info.role == Role::State || info.role == Role::Caller) {  // one row for each memory
     const auto same = std::find_if(tables_.buffers.begin(), tables_.buffers.end(), [&](const BufferInfo& one) {
       return one.role == info.role && one.name == info.name;
     });
     if (same != tables_.buffers.end()) {
-      if (*same != info) refuse(fmt::format("{} {} in two ways", name_of(info.role), info.name));
+      if (*same != info) refuse(fmt::format("{} {} is declared in two ways", name_of(info.role), info.name));
       return static_cast<Buffer>(same - tables_.buffers.begin());
     }
   }
@@ -109,15 +110,16 @@ Buffer GraphBuilder::add_buffer(const BufferInfo& info) {
 }
 
 Region GraphBuilder::buffer(const BufferInfo& info) {
-  if (info.role == Role::Landed) refuse("a buffer in which nothing lands: receive_landed() makes those");
+  if (info.role == Role::Landed)
+    refuse("buffer() is called for a message that lands: receive_landed() makes its buffer");
   BufferInfo whole = info;
   if (whole.role == Role::Scratch) whole.longest = 1;
   return all_of(add_buffer(whole));
 }
 
 void GraphBuilder::locate(Buffer callers, Extent (*where)(const PartView& part)) {
-  if (callers > Buffer::Output) return refuse("locate() of a buffer of the part's own");
-  if (shape_.structure.in_place) return refuse("locate() of a buffer in place");
+  if (callers > Buffer::Output) return refuse("locate() is called for a buffer that is not the caller's");
+  if (shape_.structure.in_place) return refuse("locate() is called in place");
   BufferInfo& row = tables_.buffers[static_cast<std::size_t>(callers)];
   row = {.role = Role::Caller, .locate = where, .name = callers == Buffer::Input ? "input" : "output"};
 }
@@ -127,7 +129,7 @@ std::vector<Region> GraphBuilder::disjoint(std::vector<Region> regions) {
   const bool fit = std::all_of(regions.begin(), regions.end(), [&](const Region& one) {
     return one.is_counted() && one.apart == 0 && one.buffer == regions.front().buffer;
   });
-  if (!fit) refuse("regions are declared disjoint that are not counted, not of one buffer, or declared twice");
+  if (!fit) refuse("disjoint regions must be counted, lie in one buffer and be declared once");
   if (all.size() == std::numeric_limits<std::uint8_t>::max()) refuse("disjoint() is called more than 255 times");
   if (!status_) return regions;
   for (Region& region : regions) region.apart = static_cast<std::uint8_t>(all.size() + 1);
@@ -144,8 +146,8 @@ Value GraphBuilder::add_value(const ValueInfo& info) {
 Value GraphBuilder::paired(Rank from, Rank to) {
   const Rank source = wrap(from - shape_.position), target = wrap(to - shape_.position);
   if ((source == 0) == (target == 0)) {
-    refuse(
-        fmt::format("a value of positions {} and {}: exactly one of them must be the own one", wrap(from), wrap(to)));
+    refuse(fmt::format("a value is paired between positions {} and {}: exactly one of them must be the own one",
+                       wrap(from), wrap(to)));
   }
   ValueInfo info{.origin = Origin::Paired, .peer = source + target, .outgoing = source == 0};
   for (const ValueInfo& other : tables_.values) {
@@ -156,7 +158,7 @@ Value GraphBuilder::paired(Rank from, Rank to) {
 
 void GraphBuilder::define(StepId step, Value value) {
   const auto at = static_cast<std::size_t>(value);
-  if (at >= definitions_.size()) return refuse("a value that the graph does not have");
+  if (at >= definitions_.size()) return refuse("a step defines a value that the graph does not have");
   if (definitions_[at]) refuse(fmt::format("value {} is defined twice", at));
   definitions_[at] = step;
 }
@@ -173,7 +175,7 @@ void GraphBuilder::decide(std::vector<Value> values) {
   for (Value value : values) {
     const auto at = static_cast<std::size_t>(value);
     const bool agreed = at < tables_.values.size() && tables_.values[at].origin == Origin::Agreed;
-    if (!agreed) return refuse("what follows a part is chosen from agreed values");
+    if (!agreed) return refuse("decide() must be given agreed values");
   }
   tables_.decides = std::move(values);
 }
@@ -202,7 +204,7 @@ StepId GraphBuilder::receive_reduce(Region to, Region with, Rank from_peer) {
   return add(receiving(StepKind::ReceiveReduce, to, with, from_peer));
 }
 
-/// Only two ranks know how long this block is: its message says it.
+/// Do only two ranks know how long this block is, so that its message tells it?
 bool GraphBuilder::is_told(const Region& region) const {
   return traits_of(shape_.collective).lengths == Lengths::Told && !region.is_signal() && !region.is_counted();
 }
@@ -244,33 +246,34 @@ void GraphBuilder::finish(Region region, Rank contributors, std::uint64_t note) 
   const auto last = std::find_if(steps_.rbegin(), steps_.rend(),
                                  [&](const Step& step) { return step.writes() && step.to == region; });
   if (last == steps_.rend() || last->kind == StepKind::Receive)
-    return refuse("finish() of what no reduction or copy wrote");
+    return refuse("finish() is called for a region that no reduction or copy wrote");
   if (contributors < 0 || contributors > shape_.size)
-    return refuse(fmt::format("finish() of a sum of {} ranks, must be of 1 .. {}", contributors, shape_.size));
+    return refuse(fmt::format("finish() is called for a sum of {} ranks, must be 1 .. {}", contributors, shape_.size));
   last->contributors = contributors == 0 ? shape_.size : contributors;
   last->note = note;
 }
 
 void GraphBuilder::after(StepId step, StepId earlier) {
-  if (earlier >= step || step + 1 != steps_.size()) return refuse("after() of another step than the newest");
+  if (earlier >= step || step + 1 != steps_.size())
+    return refuse("after() is called for a step that is not the newest");
   if (!is_ancestor(earlier, step)) add_pruned_edges(step, {earlier});
 }
 
-/// A scratch block holds the longest range that it was made for.
+/// Refuses a region that is longer than the longest one for which the scratch block was made.
 void GraphBuilder::check_room(const Region& region) {
   const BufferInfo& info = tables_.buffers[static_cast<std::size_t>(region.buffer)];
   if (info.role != Role::Scratch || info.capacity || region.is_signal() || region.is_counted()) return;
   if (std::uint64_t{region.end - region.begin} * info.pieces <= std::uint64_t{info.longest} * region.of) return;
-  refuse(fmt::format("[{}, {}) of {} in a scratch block for {} of {} at most", region.begin, region.end, region.of,
-                     info.longest, info.pieces));
+  refuse(fmt::format("[{}, {}) of {} is too long for a scratch block that holds {} of {}", region.begin, region.end,
+                     region.of, info.longest, info.pieces));
 }
 
-/// Where a collective has blocks, a region is one of them: their lengths and places are the call's.
+/// Refuses a region that is not one block if the collective has blocks: only the call knows where each block lies.
 void GraphBuilder::check_block(const Region& region) {
   const bool is_block = region.end == region.begin + 1 && region.of == static_cast<std::uint32_t>(shape_.size);
   const bool is_like_data = tables_.buffers[static_cast<std::size_t>(region.buffer)].is_like_data();
   if (!has_blocks(shape_.collective) || region.is_signal() || is_block || !is_like_data) return;
-  refuse(fmt::format("{} has blocks: a region is one of {}, not [{}, {}) of {}", to_string(shape_.collective),
+  refuse(fmt::format("{} has blocks: a region must be one of {}, not [{}, {}) of {}", to_string(shape_.collective),
                      shape_.size, region.begin, region.end, region.of));
 }
 
@@ -282,7 +285,7 @@ StepId GraphBuilder::add(Step step) {
   if (step.length != Value::None) define(id, step.length);
   each_access(step, [&](const Region& region, bool write) {
     if (!region.is_counted() && (region.begin > region.end || region.end > region.of))
-      refuse(fmt::format("pieces {} .. {} of {} are no range", region.begin, region.end, region.of));
+      refuse(fmt::format("pieces {} .. {} of {} are no region", region.begin, region.end, region.of));
     add_access(id, region, write, earlier);
   });
   if (step.kind == StepKind::Kernel) {
@@ -318,7 +321,7 @@ void GraphBuilder::follow_earlier(StepId step, const Region& region, bool write,
   const auto follows = [&](const Access& access) {
     if (access.step == step || !overlap(access.region, region)) return false;
     earlier.push_back(access.step);
-    return write && covers(region, access.region);  // whoever follows that access follows this write
+    return write && covers(region, access.region);  // a step that follows this write also follows that access
   };
   std::erase_if(live_[buffer].writes, follows);
   if (write) std::erase_if(live_[buffer].reads, follows);
@@ -337,7 +340,7 @@ void GraphBuilder::add_pruned_edges(StepId step, std::vector<StepId> earlier) {
 
 bool GraphBuilder::is_ancestor(StepId ancestor, StepId step) const { return ancestors_.has(step, ancestor); }
 
-/// Memory that messages have landed in goes back once the last step that reads it has ended.
+/// Adds the release steps: landed memory goes back once the last step that reads it has ended.
 void GraphBuilder::release_landed() {
   for (std::size_t i = 0; i < tables_.buffers.size(); ++i) {
     if (tables_.buffers[i].role != Role::Landed) continue;

@@ -11,115 +11,118 @@
 
 namespace lacuna {
 
-/// Builds the graph of one position from a program that states what to send, receive and compute, in order. The order
-/// between steps is inferred: a step follows every earlier one that touches the same bytes, unless both only read.
-/// Pieces and peers wrap around the number of ranks. In place, the two user buffers are one.
+/// Builds the graph of one position from a program that states what to send, receive and compute, in order. The builder
+/// infers which steps wait for each other: a step follows every earlier one that touches the same bytes, unless both
+/// only read. Pieces and peers wrap around the number of ranks. In place, the caller's two buffers are one.
+/// Thread rule: one thread at a time.
 class GraphBuilder {
  public:
-  /// A symmetric program mentions its position only in sums of pieces and peers; it is written once, at position 0.
+  /// A symmetric program uses its position only in sums of pieces and peers. It runs once, at position 0.
   GraphBuilder(const GraphShape& shape, bool symmetric);
 
   Rank size() const { return shape_.size; }
   Rank position() const { return shape_.position; }
   Collective collective() const { return shape_.collective; }
   bool in_place() const { return shape_.structure.in_place; }
-  /// The parameters of this program, by which a method asks for another form of it.
+  /// The parameters of this program, by which a method chooses the form of the program.
   template <class Struct>
   Struct parameters() const {
     return shape_.structure.parameters.as<Struct>();
   }
-  /// Which positions share a host, for programs that are not symmetric, of algorithms that are by_hosts.
+  /// Says which positions share a host. Only algorithms that are by_hosts and not symmetric may ask.
   const Hosts& hosts();
 
-  /// All data of the part, of collectives without blocks.
+  /// All data of the part. Only for collectives without blocks.
   Region input() const { return canonical({.buffer = Buffer::Input, .of = 1, .begin = 0, .end = 1}); }
   Region output() const { return canonical({.buffer = Buffer::Output, .of = 1, .begin = 0, .end = 1}); }
-  /// One of size() pieces. Where a collective has blocks (reduce_scatter's input, allgather's output), piece i is the
-  /// block of the rank at position i; a buffer of such a collective that holds no blocks is the own piece.
+  /// One of size() pieces. If a collective has blocks (as the input of reduce_scatter or the output of allgather),
+  /// piece i is the block of the rank at position i. A buffer of such a collective that holds no blocks is the piece of
+  /// this position.
   Region input(Rank piece) const { return canonical(piece_of(Buffer::Input, piece)); }
   Region output(Rank piece) const { return canonical(piece_of(Buffer::Output, piece)); }
-  /// Pieces begin .. end-1 of `of`, for programs that are not symmetric, of collectives without blocks.
+  /// Pieces begin .. end-1 of `of`. Only for collectives without blocks, in programs that are not symmetric.
   Region input(Rank begin, Rank end, Rank of) { return range_of(Buffer::Input, begin, end, of); }
   Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
-  /// Temporary block `slot`, 0 .. 255, as the place of `like`.
+  /// The scratch block number `slot`, 0 .. 255, as a place for the data of `like`.
   Region scratch(int slot, Region like);
-  /// All of a buffer of the part's own.
+  /// Adds a buffer to the graph's table, and returns all of it.
   Region buffer(const BufferInfo& info);
-  /// What the caller has as its input, or its output, is not laid out as the part's data: it lies where this finds it.
-  /// Then its region is all of it. Not in place. Say so before any step.
+  /// Says that the caller's input, or its output, is not laid out as the part's data. It lies where the function finds
+  /// it, and its region is all of it. Call this before the first step, and not in place.
   void locate(Buffer callers, Extent (*where)(const PartView& part));
-  /// All of a buffer that has been made, of the caller's too, whatever stands for them.
+  /// All of a buffer in the graph's table. For Input and Output it is the caller's buffer, even if a frame has replaced
+  /// it.
   static constexpr Region all_of(Buffer buffer) { return {.buffer = buffer, .of = 1, .begin = 0, .end = 1}; }
-  /// So many elements of a buffer as the value says, from the place that another says.
+  /// As many elements of a buffer as `length` says. They begin at the element that `offset` says, or else at 0.
   static Region counted(Region buffer, Value length, Value offset = Value::None) {
     return {.buffer = buffer.buffer,
             .of = Region::counted,
             .begin = static_cast<std::uint32_t>(offset),
             .end = static_cast<std::uint32_t>(length)};
   }
-  /// The same counted regions of one buffer, of which no two share an element: steps that touch different ones do not
-  /// wait for each other. If two of them do share one when a part runs, its call fails. A program declares at most 255
-  /// times.
+  /// Declares that no two of these counted regions of one buffer share an element, and returns the regions that steps
+  /// are to use. Steps that touch different ones do not wait for each other. If two of them share an element when a
+  /// part runs, the call fails. A program may declare this 255 times.
   std::vector<Region> disjoint(std::vector<Region> regions);
-  /// A number that a kernel of this position defines, and messages carry.
+  /// A value that a kernel of this position defines. Messages of this length carry it.
   Value value() { return add_value({}); }
-  /// One that kernels define alike on all positions: messages as long need not say it. The program of each position
-  /// asks for the same ones in the same order.
+  /// A value that kernels define alike on all positions. Messages of this length need not carry it. All positions must
+  /// ask for their agreed values in the same order.
   Value agreed() { return add_value({Origin::Agreed, agreed_++}); }
-  /// One that positions `from` and `to` know, of which one is the own position. A kernel of each defines it, and both
-  /// must get the same number. A message of this length from `from` to `to` does not say it, and is not sent if it is
-  /// 0. Both programs ask for the values of one direction in the same order.
+  /// A value that the positions `from` and `to` know. One of them is this position. A kernel of each defines the value,
+  /// and both must get the same number. A message of this length from `from` to `to` does not carry it, and is not sent
+  /// if it is 0. Both positions must ask for the values of one direction in the same order.
   Value paired(Rank from, Rank to);
-  /// No bytes: its message is only a signal.
+  /// A region without bytes, for a message that is only a signal.
   static Region signal() { return {}; }
 
   StepId send(Region from, Rank to_peer);
   StepId receive(Region to, Rank from_peer);
-  /// to = with op what arrives
+  /// to = with op the bytes that arrive
   StepId receive_reduce(Region to, Region with, Rank from_peer);
-  /// A message of any length stays where it lands, until the last step that reads it has ended: its region. The
-  /// buffer's capacity is the most that may come.
+  /// Receives a message of any length, up to the capacity of the buffer. It stays where it lands until the last step
+  /// that reads it has ended. Returns the region of the message.
   Region receive_landed(Rank from_peer, BufferInfo landed);
   StepId copy(Region to, Region from);
   /// to = to op from
   StepId reduce(Region to, Region from);
-  /// A step that runs the kernel over what its ports are given.
+  /// A step that runs the kernel on what its ports have been given.
   template <KernelStruct Struct>
   StepId kernel(Struct kernel) {
     return add_kernel(kernel_step(std::move(kernel)));
   }
   StepId clear(Region region);
-  /// This position does not get what others have here.
+  /// Says that this position does not get what others have in this region.
   void lacks(Region region) { tables_.lacking.push_back(region); }
-  /// What follows this part is chosen from these values, which are agreed (Method::follow).
+  /// Says that the part that follows is chosen from these values (Method::follow). They must be agreed.
   void decide(std::vector<Value> values);
-  /// The step that wrote exactly this region last gave its final value, with the terms of so many ranks, 0: of all.
-  /// There the result is scaled: avg divides. `note` is what Method::scale is to know of it.
+  /// Says that the last step that wrote exactly this region gave it its final value, with the terms of so many ranks;
+  /// 0: of all ranks. That step scales the value; for avg, it divides. Method::scale gets the `note`.
   void finish(Region region, Rank contributors = 0, std::uint64_t note = 0);
-  /// An order that the regions do not show: `step` starts after `earlier` has ended.
+  /// Makes `step` start after `earlier` has ended, where the regions do not show this. `step` must be the newest.
   void after(StepId step, StepId earlier);
 
-  // For frames.
+  // These are for frames.
 
-  /// What the program calls its input, or its output, is this buffer from now on.
+  /// From now on, the program's input, or its output, is this buffer.
   void replace(Buffer callers, Buffer with) { stands_for_[static_cast<std::size_t>(callers)] = with; }
-  /// The program calls both by this buffer's name: it is in place.
+  /// From now on, this buffer is both the program's input and its output, so that the program is in place.
   void replace_both(Buffer with) { stands_for_ = {with, with}; }
   Buffer stands_for(Buffer callers) const { return stands_for_[static_cast<std::size_t>(callers)]; }
   const std::vector<Step>& steps() const { return steps_; }
-  /// Calls visit(region, whether it is written) for all that a step so far touches.
+  /// Calls visit(region, whether it is written) for all that one of these steps touches.
   template <class Visit>
   void each_access(const Step& step, Visit visit) const {
     if (step.reads()) visit(step.from, false);
     if (step.writes()) visit(step.to, true);
     if (step.kind == StepKind::Kernel) Graph::each_access(tables_.kernels[step.index], visit);
   }
-  /// What stands around the program; null: nothing.
+  /// The frame around the program, or null.
   const Frame* frame() const { return shape_.structure.frame; }
 
-  /// The program has no such form, and what it says is why.
+  /// Says why the graph can't be built. The first reason stays.
   void refuse(std::string why);
-  /// Ok, or the first reason why there is no such graph.
+  /// Ok, or the first reason why the graph can't be built.
   const Status& status() const { return status_; }
   Graph build() &&;
 
@@ -128,7 +131,7 @@ class GraphBuilder {
     StepId step;
     Region region;
   };
-  /// Of one buffer, those that a later step may have to follow.
+  /// The accesses to one buffer that a later step may have to follow.
   struct Accesses {
     std::vector<Access> reads, writes;
   };
@@ -162,13 +165,13 @@ class GraphBuilder {
   std::vector<Step> steps_;
   std::vector<Graph::Edge> edges_;
   std::vector<Accesses> live_;                  // by buffer
-  StepSets ancestors_;                          // by step: every step that ends before it
-  std::vector<std::uint32_t> sent_, received_;  // messages so far, by peer offset
+  StepSets ancestors_;                          // by step: all steps that end before it starts
+  std::vector<std::uint32_t> sent_, received_;  // number of messages so far, by Step::peer
   GraphTables tables_;
-  std::vector<std::optional<StepId>> definitions_;  // by value
-  std::uint32_t agreed_ = 0;                        // values so far
+  std::vector<std::optional<StepId>> definitions_;  // by value: the step that defines it
+  std::uint32_t agreed_ = 0;                        // number of agreed values so far
   std::array<Buffer, 2> stands_for_ = {Buffer::Input, Buffer::Output};
-  std::array<Buffer, 256> slots_{};  // of scratch; Input: not used yet
+  std::array<Buffer, 256> slots_{};  // the buffer of each scratch block; Input: none yet
 };
 
 }  // namespace lacuna

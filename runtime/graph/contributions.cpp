@@ -8,7 +8,7 @@
 namespace lacuna {
 namespace {
 
-using Ranks = std::vector<bool>;                        // by position, as far as anybody is there
+using Ranks = std::vector<bool>;                        // by position; those behind the last true one may be missing
 using Place = std::pair<std::uint32_t, std::uint32_t>;  // numerator and denominator
 
 bool reaches(const Place& a, const Place& b) {
@@ -20,12 +20,12 @@ void add(Ranks& to, const Ranks& more) {
   for (std::size_t rank = 0; rank < more.size(); ++rank) to[rank] = to[rank] || more[rank];
 }
 
-/// Nobody knows which elements of the part's data are there.
+/// Is it unknown which elements of the part's data the region holds?
 bool is_any_place(const Graph& graph, const Region& region) {
   return region.is_counted() || !graph.buffer(region).is_like_data();
 }
 
-/// All that a kernel reads, and what was where it writes, may be in all that it writes.
+/// Whatever a kernel reads, and whatever lay where it writes, may then be in everything that it writes.
 template <class Held>
 void follow_kernel(const KernelStep& step, Held held) {
   Ranks result;
@@ -39,15 +39,15 @@ void follow_kernel(const KernelStep& step, Held held) {
   }
 }
 
-/// Whose values are in the output of each position at the end, between two places with none in between.
+/// Whose values are in the output of each position at the end, in the cell between two places.
 std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& walk, Place begin, Place end) {
-  std::vector<std::map<Buffer, Ranks>> values(graphs.size());  // by position, then by memory
+  std::vector<std::map<Buffer, Ranks>> values(graphs.size());  // by position, then by buffer
   for (std::size_t me = 0; me < graphs.size(); ++me) {
     Ranks& own = values[me][Buffer::Input];
     own.resize(me + 1);
     own[me] = true;
   }
-  Ranks sent;  // by a message, whose receive comes next
+  Ranks sent;  // what the last message carries; its receive comes next
   for (const Walk::Stop& at : walk.order()) {
     const auto held = [&](const Region& region) -> Ranks* {
       const auto me = static_cast<std::size_t>(at.position);
@@ -79,7 +79,7 @@ std::vector<Ranks> arrived(std::span<const Graph* const> graphs, const Walk& wal
   return all;
 }
 
-/// The places where anything begins or ends, whatever the number of elements: ascending, without the first.
+/// The places where a region begins or ends, ascending, without the place 0.
 std::vector<Place> places_of(std::span<const Graph* const> graphs) {
   std::vector<Place> all = {{1, 1}};
   const GraphShape& shape = graphs.front()->shape();

@@ -9,16 +9,18 @@
 
 namespace lacuna {
 
-/// A range of a part's data whose elements fare alike, whatever their number, and whose values arrive there.
+/// A cell: consecutive elements of a part's data that all steps treat alike, whatever their number. It says whose
+/// values arrive there.
 struct CellContributions {
-  /// Where it ends: at so many pieces of so many. It begins where the one before ends.
+  /// The cell ends behind `first` of `second` even pieces. It begins where the cell before it ends.
   std::pair<std::uint32_t, std::uint32_t> end;
-  /// By the position whose output it is, then by the position whose input it was.
+  /// arrived[p][q]: does the output of position p hold values of the input of position q?
   std::vector<std::vector<bool>> arrived;
 };
 
-/// Follows the values through the graphs of all positions (graphs[position]) that fit together and are not in place;
-/// ascending, of a collective with blocks by block. The cost grows with the cube of the number of positions.
+/// Follows the values through the graphs of all positions (graphs[position]), which must fit together and not be in
+/// place. The cells ascend, and each lies in one block if the collective has blocks. The cost grows with the cube of
+/// the number of positions.
 std::vector<CellContributions> contributions_of(std::span<const Graph* const> graphs);
 
 }  // namespace lacuna

@@ -12,14 +12,14 @@ class GraphBuilder;
 /// other memory may stand for the caller's buffers. A frame is a constant, which its address identifies. It changes
 /// neither the messages of a program nor whose terms are in its sums.
 struct Frame {
-  std::string_view name{};  ///< for texts: the program runs "with" it
+  std::string_view name{};  ///< for texts such as "ring with feedback"
   /// One memory stands for both of the caller's buffers, so that the program is in place.
   bool replaces_both = false;
   void (*before)(GraphBuilder& g) = nullptr;
-  void (*after)(GraphBuilder& g) = nullptr;  ///< null: nothing
+  void (*after)(GraphBuilder& g) = nullptr;  ///< null: no steps
 };
 
-/// The structure for a call whose two buffers are one memory or not.
+/// The structure for a call. `in_place` says whether the call's two buffers are one memory.
 inline Structure structure_of_call(const Structure& structure, bool in_place) {
   return {.in_place = in_place || (structure.frame && structure.frame->replaces_both),
           .frame = structure.frame,

@@ -16,13 +16,13 @@
 
 namespace lacuna {
 
-/// What a graph depends on besides its algorithm. Never on addresses, counts or element types.
+/// What a graph depends on beside its algorithm. It never depends on addresses, counts or element types.
 struct GraphShape {
   Collective collective = Collective::Allreduce;
   Rank size = 1;
-  Rank position = 0;  ///< in the order of the ranks that a part uses; 0 for a symmetric graph
+  Rank position = 0;  ///< the position for which the graph is built; 0 for a symmetric graph
   Structure structure = {};
-  Hosts hosts = {};  ///< by position, if its algorithm asks for them
+  Hosts hosts = {};  ///< the host of each position, if the algorithm is by_hosts
 
   friend bool operator==(const GraphShape&, const GraphShape&) = default;
 };
@@ -35,11 +35,11 @@ enum class StepKind : std::uint8_t {
 #undef LACUNA_STEP_KIND
 };
 
-/// How a kind of steps is called.
+/// The names of a kind of steps.
 struct StepKindTraits {
   StepKind kind;
-  std::string_view name;    ///< of one step
-  std::string_view plural;  ///< of several
+  std::string_view name;    ///< the name of one step
+  std::string_view plural;  ///< the name of several steps
 };
 
 /// All kinds, in the order of their numbers.
@@ -55,41 +55,43 @@ using StepId = std::uint32_t;
 
 struct Step {
   StepKind kind = StepKind::Copy;
-  Rank contributors = 0;  ///< the result is final, of so many ranks: it is scaled before the last rounding; 0: not yet
-  Rank peer = 0;          ///< how many positions after the own one, 0 .. size-1
-  std::uint32_t index = 0;  ///< which of the messages from the sender to the receiver; which kernel step
+  Rank contributors = 0;    ///< not 0: the step scales and rounds a final value, which has the terms of so many ranks
+  Rank peer = 0;            ///< the peer is so many positions after the own one: 0 .. size-1
+  std::uint32_t index = 0;  ///< which of the messages from its sender to its receiver; of a kernel step: its row
   Region to;
   Region from;
-  bool carries = false;        ///< the message tells its length, and is sent also when it is empty
-  Value length = Value::None;  ///< that such a receive defines, in elements
-  std::uint64_t note = 0;      ///< of a final result, for Method::scale
+  bool carries = false;        ///< the message tells its length, and is sent even if it is empty
+  Value length = Value::None;  ///< the value that a receive gets from the message: its length in elements
+  std::uint64_t note = 0;      ///< what Method::scale is told about a final value
 
   bool sends() const { return kind == StepKind::Send; }
   bool receives() const { return kind == StepKind::Receive || kind == StepKind::ReceiveReduce; }
-  /// Of `from` and `to`; a kernel's regions are in its row.
+  /// Does it read `from`? A kernel does not: its regions stand in its row.
   bool reads() const {
     return kind == StepKind::Send || kind == StepKind::ReceiveReduce || kind == StepKind::Copy ||
            kind == StepKind::Reduce;
   }
+  /// Does it write `to`? A kernel does not: its regions stand in its row.
   bool writes() const { return kind != StepKind::Send && kind != StepKind::Kernel; }
 };
 
 /// What the steps of a graph refer to.
 struct GraphTables {
-  /// By Buffer; the caller's two come first.
+  /// The rows that Buffer names. The caller's input and output come first.
   std::vector<BufferInfo> buffers{{.role = Role::Input}, {.role = Role::Output}};
   std::vector<KernelStep> kernels{};
   std::vector<ValueInfo> values{};
-  std::vector<std::vector<Region>> disjoint{};  ///< by Region::apart, from 1: those of which no two share an element
-  std::vector<Value> decides{};                 ///< from which the part that follows is chosen
-  std::vector<Region> lacking{};                ///< what others have and this position does not get
+  std::vector<std::vector<Region>> disjoint{};  ///< by Region::apart - 1: regions of which no two share an element
+  std::vector<Value> decides{};                 ///< the values from which the part that follows is chosen
+  std::vector<Region> lacking{};                ///< regions that others have and this position does not get
 };
 
-/// The plan of one position, for one part of the data: steps and the order between them. An immutable value, run many
-/// times, also at the same time. A symmetric graph serves all positions: its pieces count from the own position.
+/// What one position does in one part: steps, and the order between them. A graph is immutable, and many parts may use
+/// it at the same time. A symmetric graph serves all positions: its pieces count from the own position. Any thread may
+/// read.
 class Graph {
  public:
-  using Edge = std::pair<StepId, StepId>;  ///< first ends before second starts
+  using Edge = std::pair<StepId, StepId>;  ///< the first step ends before the second one starts
 
   Graph(const GraphShape& shape, bool symmetric, std::vector<Step> steps, std::span<const Edge> edges,
         GraphTables tables = {});
@@ -100,9 +102,9 @@ class Graph {
   std::span<const StepId> successors(StepId step) const {
     return std::span(successors_).subspan(first_successor_[step], first_successor_[step + 1] - first_successor_[step]);
   }
-  /// Number of steps that must end before each step may start, by step.
+  /// For each step, the number of steps that must end before it may start.
   std::span<const std::uint32_t> predecessor_counts() const { return predecessor_counts_; }
-  /// Steps that wait for nothing.
+  /// The steps that wait for no other step.
   std::span<const StepId> roots() const { return roots_; }
   /// The step that receives message `index` from the position `offset` after the own one.
   std::optional<StepId> receiver(Rank offset, std::uint32_t index) const;
@@ -110,7 +112,7 @@ class Graph {
   const BufferInfo& buffer(const Region& region) const {
     return tables_.buffers[static_cast<std::size_t>(region.buffer)];
   }
-  /// The row of a kernel's step.
+  /// The row of a kernel step.
   const KernelStep& kernel(const Step& step) const { return tables_.kernels[step.index]; }
   /// Calls visit(region, whether it is written) for all that the step touches.
   template <class Visit>
@@ -147,13 +149,13 @@ class Graph {
   GraphTables tables_;
 };
 
-/// In place the caller's two buffers are one memory.
+/// The region, named the same way for the same memory: in place, a region of the output is one of the input.
 inline Region in_memory(const GraphShape& shape, Region region) {
   if (shape.structure.in_place && region.buffer == Buffer::Output) region.buffer = Buffer::Input;
   return region;
 }
 
-/// The region as it lies at `position`: a symmetric graph's pieces are counted from there.
+/// The region as it lies at `position`. The pieces of a symmetric graph count from there.
 inline Region placed(const Graph& graph, Region region, Rank position) {
   if (!graph.symmetric() || region.end != region.begin + 1) return region;
   const auto size = static_cast<std::uint32_t>(graph.shape().size);

@@ -18,7 +18,7 @@ DataAmount amount_of(std::optional<Dtype> element, std::size_t elements) {
   return element ? DataAmount{.bytes = elements * size_of(*element)} : DataAmount{.elements = elements};
 }
 
-/// Is it known without the data how much lies there?
+/// Does the graph tell how much the region holds?
 bool is_foreseen(const Graph& graph, const Region& region) {
   return !region.is_counted() && graph.buffer(region).is_like_data();
 }
@@ -33,7 +33,7 @@ DataAmount amount_in(const Graph& graph, const Region& region, Rank position, st
 
 int rounds_of(std::span<const Graph* const> graphs) {
   const Walk walk(graphs);
-  std::vector<int> rounds(walk.steps(), 0);  // messages before each step, of the longest chain
+  std::vector<int> rounds(walk.steps(), 0);  // by step: messages in the longest chain before it
   int sent = 0, longest = 0;
   for (const Walk::Stop& at : walk.order()) {
     int& here = rounds[at.number];

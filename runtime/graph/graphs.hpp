@@ -7,23 +7,23 @@
 
 namespace lacuna {
 
-/// The graphs of all positions. Of a symmetric program there is one, which stands at each. Any thread may read.
+/// The graphs of all positions. A symmetric program has one graph, which stands at each position. Any thread may read.
 class Graphs {
  public:
-  /// Of no positions.
+  /// There are no positions.
   Graphs() = default;
-  /// By position, or one symmetric graph for all of so many.
+  /// `graphs` has a graph for each position, or one symmetric graph for all of `size` positions.
   Graphs(std::vector<Graph> graphs, Rank size);
 
-  // The list of all points to them.
+  // There are no copies, because by_position_ points into graphs_.
   Graphs(Graphs&&) = default;
   Graphs& operator=(Graphs&&) = default;
 
   Rank size() const { return static_cast<Rank>(by_position_.size()); }
   const Graph& at(Rank position) const { return *by_position_[static_cast<std::size_t>(position)]; }
-  /// By position.
+  /// The graph of each position.
   std::span<const Graph* const> all() const { return by_position_; }
-  /// Each of them once, by position: where there are fewer than positions, the one that stands at each.
+  /// Each graph once: a graph for each position, or the one that stands at all positions.
   std::span<const Graph* const> distinct() const { return all().first(graphs_.size()); }
 
  private:
@@ -31,8 +31,8 @@ class Graphs {
   std::vector<const Graph*> by_position_;
 };
 
-/// The graphs of all positions, with the structural options of `options`, or what the program asked for and can't be
-/// had. Hosts by position; they count where the algorithm is by_hosts.
+/// Builds the graphs of all positions, with the structure of `options`, or returns why the program can't be built.
+/// `hosts` has the host of each position. It matters only if the algorithm is by_hosts.
 Result<Graphs> graphs_of(const Algorithm& algorithm, const Hosts& hosts, const GraphShape& options = {});
 
 }  // namespace lacuna

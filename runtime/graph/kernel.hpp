@@ -23,8 +23,8 @@ class Backend;
 /// What a kernel is given beside its ports.
 struct KernelCall {
   const PartView& part;
-  const kernels::Backend& backend;  ///< by which it computes
-  MeasureValues& measures;          ///< to which it tells values of the method's measures
+  const kernels::Backend& backend;  ///< has the functions by which the kernel computes
+  MeasureValues& measures;          ///< takes the values of the method's measures that the kernel tells
 };
 
 /// The operands of all ports of a kernel, in the order of the ports.
@@ -34,20 +34,20 @@ struct Operands {
   std::span<std::uint64_t> defines;
 };
 
-/// What a step computes: a plain struct of ports (ports.hpp) and numbers, with a name and a function. The function
-/// returns Ok, or why what the kernel has read can't be: then the communicator fails on all ranks, with this text. A
-/// kernel touches nothing but what its ports name. It blocks on nothing. It runs on any thread and, over much data,
-/// beside other steps.
+/// A kernel: a plain struct of ports (ports.hpp) and numbers, with a name and a function. The function returns Ok, or
+/// why the data that the kernel has read can't be right; then the communicator fails on all ranks, with this text. A
+/// kernel touches nothing but what its ports name, and never blocks. It runs on any thread and, if it touches much
+/// data, at the same time as other steps.
 template <class Struct>
 concept KernelStruct = requires(const Struct& kernel, const KernelCall& call) {
   { Struct::name } -> std::convertible_to<std::string_view>;
   { kernel(call) } -> std::same_as<Status>;
 };
 
-/// How kernels of one struct are named and run. Its address tells them from others.
+/// How kernels of one struct are named and run. Each struct has one such object, which its address identifies.
 struct Kernel {
   std::string_view name;
-  /// Runs the struct, whose ports are to refer to these operands.
+  /// Makes the ports of the struct refer to these operands, and runs it.
   Status (*run)(const void* kernel, const Operands& operands, const KernelCall& call) = nullptr;
 };
 
@@ -56,7 +56,7 @@ struct KernelStep {
   const Kernel* kernel = nullptr;
   std::vector<Region> reads{}, writes{};
   std::vector<Value> uses{}, defines{};
-  std::shared_ptr<const void> ports{};  ///< the struct
+  std::shared_ptr<const void> ports{};  ///< the kernel's struct
 };
 
 template <KernelStruct Struct>
@@ -118,9 +118,9 @@ constexpr bool is_known_to_both(Origin origin) { return origin == Origin::Agreed
 /// A row of a graph's table of values.
 struct ValueInfo {
   Origin origin = Origin::Kernel;
-  std::uint32_t name = 0;  ///< Agreed: the same at all positions; Paired: the same at both
-  Rank peer = 0;           ///< Paired: the other position is so many after the own one
-  bool outgoing = false;   ///< Paired: its messages go from the own position to the other one
+  std::uint32_t name = 0;  ///< of an agreed value: the same on all positions; of a paired one: the same on both
+  Rank peer = 0;           ///< of a paired value: the other position is so many after the own one
+  bool outgoing = false;   ///< of a paired value: its messages go from the own position to the other one
 
   friend bool operator==(const ValueInfo&, const ValueInfo&) = default;
 };

@@ -4,12 +4,12 @@
 #include <type_traits>
 #include <utility>
 
-/// Visits the members of a plain struct in their order, so that nobody lists them a second time.
+/// Visits the members of a plain struct in their order, so that nobody has to list them a second time.
 namespace lacuna::members {
 
 inline constexpr std::size_t most = 12;
 
-/// Stands for any member of a Struct in its braces.
+/// Stands for the initializer of any member of a Struct.
 template <class Struct>
 struct Any {
   template <class Member>

@@ -7,7 +7,7 @@
 namespace lacuna {
 namespace {
 
-/// Visits where each stretch of a packed part lies in the caller's buffer and in the packed one, and its length; bytes.
+/// Calls visit(offset in the caller's buffer, offset in the packed buffer, length) for each stretch, all in bytes.
 template <class Visit>
 void each_stretch(const PartView& part, std::size_t width, Visit visit) {
   std::size_t packed = 0;

@@ -15,7 +15,7 @@ void Plan::clear(MeasureTable table) {
   stretches.clear();
   in_flight = 0;
   reports = draws = writes_state = false;
-  const bool has_none = table.empty() && measures.table().empty();  // as in each dense call
+  const bool has_none = table.empty() && measures.table().empty();  // as in every dense call
   if (!has_none) measures.begin(table);
 }
 
@@ -52,7 +52,7 @@ std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, st
   if (traits.lengths == Lengths::Agreed) {
     longest = longest_of(traits.input == Holds::Blocks ? call.input_blocks : call.output_blocks);
   }
-  if (longest * size_of(call.dtype) <= chunk_bytes) return 1;  // divisions are dear
+  if (longest * size_of(call.dtype) <= chunk_bytes) return 1;  // a division is slow
   const std::size_t pieces = traits.in_pieces ? static_cast<std::size_t>(size) : 1;
   const std::size_t piece_bytes = longest * size_of(call.dtype) / pieces;
   const std::size_t wanted = std::max<std::size_t>(piece_bytes / chunk_bytes, 1);

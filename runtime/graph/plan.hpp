@@ -12,27 +12,27 @@
 
 namespace lacuna {
 
-/// A stretch of a call's data, in elements.
+/// Consecutive elements of a call's data.
 struct Stretch {
-  std::size_t offset = 0;
-  std::size_t count = 0;
+  std::size_t offset = 0;  ///< in elements
+  std::size_t count = 0;   ///< in elements
 };
 
 struct Algorithm;
 
 /// One part of a run: a program on some of the call's data.
 struct PartPlan {
-  Stretch data{};                       ///< of the call's data; of a part with stretches only the length counts
-  Structure structure{};                ///< what its graph depends on; in_place is the call's to say
-  int outcome = 0;                      ///< into Method::outcomes, for the report; 0: dense
+  Stretch data{};                       ///< its stretch of the call's data; if it has several, only their length
+  Structure structure{};                ///< what its graph depends on; the call decides in_place
+  int outcome = 0;                      ///< an index into Method::outcomes, for the report; 0: dense
   const Algorithm* program = nullptr;   ///< builds its graph; null: the call's algorithm
   bool lossy = false;                   ///< it differs from the dense call, though its parameters do not show it
   bool beside = false;                  ///< it carries nothing of the result, and no report lists it
   bool waits = false;                   ///< it begins once all parts before it have ended
   Parameters arguments{};               ///< what its kernels and Method::scale are told, and no graph depends on
   std::uint32_t draw = 0;               ///< its number among the parts that carry the result; random draws use it
-  std::uint32_t share = 0, shares = 1;  ///< of each block with a table it takes this share, of so many even ones
-  std::uint32_t first_stretch = 0, stretches = 0;  ///< its data are these of Plan::stretches; 0: they lie in one place
+  std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block that has a table
+  std::uint32_t first_stretch = 0, stretches = 0;  ///< so many of Plan::stretches are its data; 0: `data` is
 
   bool is_dense() const { return !lossy && structure.parameters.are_defaults(); }
 };
@@ -40,7 +40,7 @@ struct PartPlan {
 /// A plan may ask for this many parts in flight.
 inline constexpr std::uint32_t most_parts_in_flight = 1 << 20;
 
-/// The parts of a run, in the order in which they begin. Each run makes its plan anew, in vectors that are used again.
+/// The parts of a run, in the order in which they begin. Each run makes its plan anew, in the memory of the last plan.
 struct Plan {
   std::vector<PartPlan> parts;
   std::vector<Stretch> stretches;
@@ -48,27 +48,28 @@ struct Plan {
   bool reports = false;         ///< its runs have a report
   bool draws = false;           ///< it makes random choices, for which it takes a draw of the sampler
   bool writes_state = false;    ///< its steps write arrays of the state, which serves one call at a time
-  MeasureValues measures{};     ///< those that are CountedBy::Plan, for the report
+  MeasureValues measures{};     ///< values of measures that are CountedBy::Plan, for the report
 
-  /// Removes all parts. Afterwards nothing has been told of the measures in this table.
+  /// Makes the plan empty. It will tell measures of this table, of which nothing has been told yet.
   void clear(MeasureTable table = {});
-  /// Every part is as it would be without a method.
+  /// Is every part as it would be without a method?
   bool is_dense() const;
   std::span<const Stretch> stretches_of(const PartPlan& part) const {
     return std::span(stretches).subspan(part.first_stretch, part.stretches);
   }
-  /// Stands for all of it that must be equal on all ranks.
+  /// Stands for everything in the plan that must be equal on all ranks.
   std::uint64_t digest() const;
 };
 
-/// Stands for all of one part that must be equal on all ranks.
+/// Stands for everything in one part that must be equal on all ranks.
 std::uint64_t digest_of(const PartPlan& part);
 
-/// How many parts a call of so many elements, otherwise like this one, is cut into: a power of two of at most 64, from
-/// values equal on all ranks, so that the pieces that travel come near to `chunk_bytes`.
+/// The number of parts into which a call like this one, but of so many elements, is cut. It is a power of two of at
+/// most 64, chosen so that the pieces that travel come near to `chunk_bytes`, and equal on all ranks.
 std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes);
 
-/// Adds the part, cut as a call of its own would be. A part that has stretches, or lies beside, is not cut.
+/// Adds the part `stretch`, cut into parts as a call of its own would be. A part that has stretches, or lies beside the
+/// others, is not cut.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);
 
 }  // namespace lacuna

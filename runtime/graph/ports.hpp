@@ -20,7 +20,8 @@ namespace port {
 
 enum class Access : std::uint8_t { Read, Write, Use, Define };
 
-/// A port of a region is a Region first and an Extent later; one of a value is a Value first and a number later.
+/// What the program gives to a port, and what the running kernel finds there: a Region and its Extent, or a Value and
+/// its number.
 template <Access access>
 struct Traits {
   using Given = Region;
@@ -38,7 +39,7 @@ struct Traits<Access::Define> : Traits<Access::Use> {
   using Found = std::uint64_t;
 };
 
-/// A port of one operand. Without one, it is empty.
+/// A port of one operand. If it is given none, it is empty.
 template <Access access>
 class One {
  public:
@@ -52,18 +53,18 @@ class One {
   explicit operator bool() const { return is_given_; }
   /// While the graph is built: what the program has given.
   const Given& given() const { return given_; }
-  /// While the kernel runs: what stands there. Not of an empty port.
+  /// While the kernel runs: the operand. The port must not be empty.
   Found& operator*() const { return *found_; }
   Found* operator->() const { return found_; }
 
-  /// Calls visit(given) if there is any.
+  /// Calls visit(given) if the port is not empty.
   template <class Visit>
   void each_given(const Visit& visit) const {
     if (is_given_) visit(given_);
   }
-  /// The program's region is not needed any longer.
+  /// Frees the memory of what the program has given, of which one operand has none.
   void forget_given() {}
-  /// Takes its operand from those of all ports, of which the first ones are taken already.
+  /// Takes its operand from the operands of all ports, and advances `next` behind it.
   void find(Found*& next) {
     if (is_given_) found_ = next++;
   }
@@ -86,7 +87,7 @@ class Many {
 
   /// While the graph is built: what the program has given.
   const std::vector<Given>& given() const { return given_; }
-  // While the kernel runs:
+  // The rest is for the running kernel.
   std::size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
   Found& operator[](std::size_t i) const { return found_[i]; }
@@ -122,7 +123,8 @@ concept Port = requires {
   AccessOf<Member>::value;
 };
 
-/// Calls visit(port, its access) for the ports of a kernel, in the order of its members and of theirs.
+/// Calls visit(port, its access) for the ports of a kernel, in the order of its members. A member that is a struct
+/// itself is visited in the same way.
 template <class Struct, class Visit>
 void each(Struct& kernel, const Visit& visit) {
   members::each(kernel, [&visit](auto& member) {

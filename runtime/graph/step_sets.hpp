@@ -13,7 +13,7 @@ class StepSets {
   explicit StepSets(std::size_t sets = 0) : sets_(sets) {}
 
   std::size_t size() const { return sets_.size(); }
-  /// Another set, which is empty.
+  /// Adds an empty set.
   void add_set() { sets_.emplace_back(); }
   bool has(StepId set, StepId step) const {
     const auto& words = sets_[set];
@@ -24,7 +24,7 @@ class StepSets {
     if (words.size() <= step / bits) words.resize(step / bits + 1);
     words[step / bits] |= std::uint64_t{1} << step % bits;
   }
-  /// All of another one.
+  /// Adds all steps of the set `other` to a set.
   void add_all(StepId set, StepId other) {
     auto& words = sets_[set];
     const auto& more = sets_[other];

@@ -25,8 +25,9 @@ Status check_names(const Walk& walk, Rank size) {
                                              step->index, (me + step->peer) % size)};
 }
 
-/// Where both buffers hold blocks, the sender's block for the receiver becomes the receiver's block of the sender.
-/// Where only two ranks know how long a block is, it goes straight from the one to the other; position 0 is the root.
+/// Do the two regions of a message fit? If both buffers hold blocks, the sender's block for the receiver must become
+/// the receiver's block of the sender. If only two ranks know how long a block is, it must go straight from one to the
+/// other. The root has position 0.
 bool fit(Collective collective, const Walk::Message& message, const Region& from, const Region& to) {
   const CollectiveTraits& traits = traits_of(collective);
   const auto is_block = [](const Region& region, Rank rank) {
@@ -41,16 +42,16 @@ bool fit(Collective collective, const Walk::Message& message, const Region& from
                                      : message.sender == 0 && is_block(from, message.receiver);
 }
 
-/// What both ends of a message call a length that the message does not tell.
+/// Identifies a length that both ends of a message know, so that the message does not tell it.
 struct LengthName {
   Origin origin = Origin::Agreed;
-  Rank from = 0, to = 0;  ///< Paired: the positions
+  Rank from = 0, to = 0;  ///< of a paired value: its positions
   std::uint32_t name = 0;
 
   friend bool operator==(const LengthName&, const LengthName&) = default;
 };
 
-/// One end of a message, as it lies there.
+/// One end of a message: a step of a position, and its region there.
 struct MessageEnd {
   Rank position;
   const Graph& graph;
@@ -72,7 +73,7 @@ struct MessageEnd {
     const Rank other = (position + info.peer) % graph.shape().size;
     return LengthName{info.origin, info.outgoing ? position : other, info.outgoing ? other : position, info.name};
   }
-  /// The kernel that says how long it is.
+  /// The kernel that defines the length.
   const Kernel* definer() const {
     for (const KernelStep& row : graph.tables().kernels) {
       for (Value value : row.defines) {
@@ -87,7 +88,7 @@ struct MessageEnd {
   }
 };
 
-/// Why two ends do not agree about the length of a message, or null.
+/// Says why two ends do not agree about the length of a message, or returns null.
 const char* length_flaw(const MessageEnd& from, const MessageEnd& to) {
   if (from.step.carries != to.step.carries) {
     return from.step.carries ? ": only the sender knows this length, and the receiver does not take it from the message"
@@ -141,7 +142,7 @@ Status check_cycles(const Walk& walk) {
                       walk.stuck()->position, walk.stuck()->id)};
 }
 
-/// Steps in an order that their edges allow.
+/// The steps in an order that their edges allow.
 std::vector<StepId> in_order(const Graph& graph) {
   std::vector<std::uint32_t> waits(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
   std::vector<StepId> order(graph.roots().begin(), graph.roots().end());
@@ -153,7 +154,7 @@ std::vector<StepId> in_order(const Graph& graph) {
   return order;
 }
 
-/// Of each step those that start after it has ended.
+/// For each step, the steps that start after it has ended.
 StepSets later_steps(const Graph& graph) {
   StepSets later(graph.steps().size());
   const std::vector<StepId> order = in_order(graph);
@@ -172,14 +173,14 @@ struct Access {
   bool write;
 };
 
-/// What the steps touch of each buffer, in the order of the steps.
+/// The accesses to each buffer, in the order of the steps.
 std::vector<std::vector<Access>> accesses_of(const Graph& graph) {
   std::vector<std::vector<Access>> by_buffer(graph.tables().buffers.size());
   for (StepId id = 0; id < graph.steps().size(); ++id) {
     graph.each_access(graph.steps()[id], [&](const Region& region, bool write) {
       const Region there = in_memory(graph.shape(), region);
       const auto buffer = static_cast<std::size_t>(there.buffer);
-      if (buffer >= by_buffer.size()) by_buffer.resize(buffer + 1);  // a row that lacks is not this check's to find
+      if (buffer >= by_buffer.size()) by_buffer.resize(buffer + 1);  // another check reports a missing row
       by_buffer[buffer].push_back({id, there, write});
     });
   }
@@ -209,7 +210,7 @@ Status check_accesses(const Graph& graph, const StepSets& later) {
                                                           : "")};
 }
 
-/// What a step combines or copies is as long as where it goes, and of the same elements.
+/// Checks that the source of a copy or a reduction has the length and the element type of its target.
 Status check_lengths(const Graph& graph) {
   for (StepId id = 0; id < graph.steps().size(); ++id) {
     const Step& step = graph.steps()[id];
@@ -220,7 +221,7 @@ Status check_lengths(const Graph& graph) {
                              : same_elements(step.from, step.to) && from.capacity == to.capacity;
     if (as_long && from.element == to.element) continue;
     return {Code::InvalidArgument,
-            fmt::format("position {} step {}: reads {}, writes {}: they differ in length or elements",
+            fmt::format("position {} step {}: reads {}, writes {}: they differ in length or element type",
                         graph.shape().position, id, interval(step.from), interval(step.to))};
   }
   return {};
@@ -238,7 +239,8 @@ std::vector<std::optional<StepId>> definitions_of(const Graph& graph) {
   return all;
 }
 
-/// Is the region one of those that the program has declared disjoint? Only these are compared when they run.
+/// If the region counts as disjoint from others, has the program declared it? A running part compares only such
+/// regions.
 bool is_declared(const Graph& graph, const Region& region) {
   const auto& all = graph.tables().disjoint;
   if (region.apart == 0) return true;
@@ -265,7 +267,7 @@ Status check_values(const Graph& graph, const StepSets& later) {
       check(region.length());
       if (status && !is_declared(graph, region)) {
         status = {Code::InvalidArgument,
-                  fmt::format("position {} step {}: a region is taken for disjoint from others and is not among them",
+                  fmt::format("position {} step {}: a region is used as disjoint from others, but is not declared so",
                               graph.shape().position, id)};
       }
     });
@@ -284,7 +286,7 @@ Status check_values(const Graph& graph, const StepSets& later) {
   return status;
 }
 
-/// All positions choose what follows from the same values.
+/// Checks that all positions choose the part that follows from the same values.
 Status check_decisions(std::span<const Graph* const> graphs) {
   const auto names_of = [](const Graph& graph) {
     std::vector<std::uint32_t> names;

@@ -5,7 +5,7 @@
 
 namespace lacuna {
 
-/// A step's part in a message.
+/// One end of a message: it has the send or the receive, which is the step `number`.
 struct Walk::End {
   Message message;
   std::size_t number;
@@ -19,7 +19,8 @@ Walk::Walk(std::span<const Graph* const> graphs) : graphs_(graphs) {
       stops_.push_back({&graphs[me]->steps()[id], static_cast<Rank>(me), id, stops_.size()});
     }
   }
-  std::vector<std::size_t> others(stops_.size(), nobody);  // by number: the other end's; of other steps their own
+  // By number: the other end of the step's message, or the step itself if it has no message.
+  std::vector<std::size_t> others(stops_.size(), nobody);
   match(others);
   arrange(others);
 }
@@ -46,7 +47,7 @@ void Walk::match(std::vector<std::size_t>& others) {
   for (const Stop& stop : stops_) {
     if (!stop.step->sends() && !stop.step->receives()) others[stop.number] = stop.number;
   }
-  const End* first = nullptr;  // of the last message's ends
+  const End* first = nullptr;  // the first end of the last message
   const std::vector<End> all = ends();
   for (const End& end : all) {
     if (!first || first->channel() != end.channel()) {
@@ -66,7 +67,8 @@ void Walk::match(std::vector<std::size_t>& others) {
   }
 }
 
-/// Both ends of a message happen once both can: what they wait for is counted together, with the send.
+/// Both ends of a message happen once both can. So the steps that either of them waits for are counted together, at the
+/// send.
 void Walk::arrange(const std::vector<std::size_t>& others) {
   const auto counted_with = [&](std::size_t number) {
     return stops_[number].step->receives() && others[number] != nobody ? others[number] : number;
@@ -74,7 +76,7 @@ void Walk::arrange(const std::vector<std::size_t>& others) {
   std::vector<std::size_t> waits(stops_.size(), 0), ready;
   for (const Stop& stop : stops_) {
     const std::size_t earlier = graph(stop.position).predecessor_counts()[stop.id];
-    waits[counted_with(stop.number)] += earlier + (others[stop.number] == nobody);  // for what never comes
+    waits[counted_with(stop.number)] += earlier + (others[stop.number] == nobody);  // a missing end never comes
   }
   for (const Stop& stop : stops_) {
     if (counted_with(stop.number) == stop.number && waits[stop.number] == 0) ready.push_back(stop.number);

@@ -10,17 +10,17 @@
 
 namespace lacuna {
 
-/// The graphs of all positions as one: which receive meets which send, and an order in which all steps can happen.
-/// What a value becomes on its way is a loop over that order (rounds_of, contributions_of).
+/// The graphs of all positions together: it knows which receive meets which send, and an order in which all steps can
+/// happen. Code that follows data through the graphs loops over that order (rounds_of, contributions_of).
 class Walk {
  public:
-  /// Named by two positions and a number. Where the graphs do not fit together, one end may be missing.
+  /// A message, which two positions and its number identify. If the graphs do not fit together, one end may be missing.
   struct Message {
     Rank sender = 0, receiver = 0;
     std::uint32_t index = 0;
     std::optional<StepId> send, receive;
   };
-  /// A step of the graph at a position.
+  /// A step at one position.
   struct Stop {
     const Step* step = nullptr;
     Rank position = 0;
@@ -28,25 +28,26 @@ class Walk {
     std::size_t number = 0;  ///< 0 .. steps()-1, by position and id
   };
 
-  /// graphs[position]; or a symmetric graph alone, where all happens at position 0 that happens at each: its messages
-  /// are those that position 0 sends, and it receives them in place of their receivers. They outlive the walk.
+  /// `graphs` has the graph of each position, or one symmetric graph. In the latter case the walk sees position 0 only:
+  /// the messages are those that it sends, and it receives them in place of their receivers. The graphs must outlive
+  /// the walk.
   explicit Walk(std::span<const Graph* const> graphs);
 
-  /// By sender, receiver and index.
+  /// All messages, sorted by sender, receiver and index.
   std::span<const Message> messages() const { return messages_; }
-  /// A step that sends or receives a message that another of its position sends or receives, if there is one.
+  /// A step that sends or receives the same message as another step of its position. Nothing: there is none.
   const std::optional<Stop>& twice() const { return twice_; }
 
-  /// The steps of all positions, each behind those that it waits for, a receive right behind its send; so they can also
-  /// happen where a send ends only once its receive has started. Steps on a cycle, those whose message lacks an end,
-  /// and what waits for one of them are not there.
+  /// The steps of all positions. Each stands behind the steps that it waits for, and a receive stands right behind its
+  /// send. So they can happen in this order even if a send ends only once its receive has started. The order lacks the
+  /// steps on a cycle, the steps whose message lacks an end, and the steps that wait for one of these.
   std::span<const Stop> order() const { return order_; }
-  /// The step with the lowest number that order() lacks.
+  /// The step with the lowest number that order() lacks. Nothing: it has all steps.
   const std::optional<Stop>& stuck() const { return stuck_; }
 
-  /// Number of steps of all graphs.
+  /// The number of steps of all graphs.
   std::size_t steps() const { return stops_.size(); }
-  /// Calls visit(number) of each step that waits for this one to end, without its receive.
+  /// Calls visit(number) for each step of the same position that waits for this one to end.
   template <class Visit>
   void each_later(const Stop& at, Visit visit) const {
     for (StepId next : graph(at.position).successors(at.id)) visit(at.number - at.id + next);

@@ -141,10 +141,10 @@ TEST(RegisteredAlgorithms, ThoseByHostsAreVerifiedOnSeveralHosts) {
 TEST(RegisteredAlgorithms, OneThatLooksAtHostsWithoutSayingSoIsRefused) {
   Algorithm silent = by_leaders;
   silent.by_hosts = false;
-  EXPECT_NE(refusal(silent).find("hosts() in a program whose algorithm is not by_hosts"), std::string::npos);
+  EXPECT_NE(refusal(silent).find("hosts() is called by a program whose algorithm is not by_hosts"), std::string::npos);
   Algorithm symmetric = by_leaders;
   symmetric.symmetric = true;
-  EXPECT_NE(refusal(symmetric).find("hosts() in a symmetric program"), std::string::npos);
+  EXPECT_NE(refusal(symmetric).find("hosts() is called by a symmetric program"), std::string::npos);
 }
 
 TEST(RegisteredAlgorithms, ATakenNameIsRefused) {
@@ -167,14 +167,15 @@ TEST(RegisteredAlgorithms, OneWhoseGraphsDoNotFitIsRefusedWithTheFirstNumberOfRa
 }
 
 TEST(RegisteredAlgorithms, AProgramThatAsksForWhatCannotBeIsRefused) {
-  EXPECT_EQ(refusal(named("unfinished", [](GraphBuilder& g) { g.finish(g.output()); })),
-            "allreduce unfinished on 1 rank: position 0: finish() of what no reduction or copy wrote");
+  EXPECT_EQ(
+      refusal(named("unfinished", [](GraphBuilder& g) { g.finish(g.output()); })),
+      "allreduce unfinished on 1 rank: position 0: finish() is called for a region that no reduction or copy wrote");
   EXPECT_EQ(refusal(named("outside", [](GraphBuilder& g) { g.copy(g.output(1, 3, 2), g.input(0, 2, 2)); })),
-            "allreduce outside on 1 rank: position 0: pieces 1 .. 3 of 2 are no range");
+            "allreduce outside on 1 rank: position 0: pieces 1 .. 3 of 2 are no region");
   EXPECT_EQ(refusal(named("slots", [](GraphBuilder& g) { g.copy(g.scratch(256, g.input()), g.input()); })),
-            "allreduce slots on 1 rank: position 0: scratch slot 256, must be 0 .. 255");
+            "allreduce slots on 1 rank: position 0: scratch() is called for block 256, must be 0 .. 255");
   EXPECT_EQ(refusal(named("later", [](GraphBuilder& g) { g.after(g.copy(g.output(), g.input()), 7); })),
-            "allreduce later on 1 rank: position 0: after() of another step than the newest");
+            "allreduce later on 1 rank: position 0: after() is called for a step that is not the newest");
 }
 
 TEST(RegisteredAlgorithms, AProgramThatTakesSeveralBlocksAtOnceIsRefused) {
@@ -185,19 +186,20 @@ TEST(RegisteredAlgorithms, AProgramThatTakesSeveralBlocksAtOnceIsRefused) {
     g.send(g.output(low, low + 2, 4), g.position() ^ 2);
   });
   halves.collective = Collective::Allgather;
-  EXPECT_EQ(refusal(halves),
-            "allgather halves on 4 ranks: position 0: allgather has blocks: a region is one of 4, not [0, 2) of 4");
+  EXPECT_EQ(
+      refusal(halves),
+      "allgather halves on 4 ranks: position 0: allgather has blocks: a region must be one of 4, not [0, 2) of 4");
   Algorithm all = named("all", [](GraphBuilder& g) { g.copy(g.output(), g.input()); });
   all.collective = Collective::Alltoall;
   EXPECT_EQ(refusal(all),
-            "alltoall all on 2 ranks: position 0: alltoall has blocks: a region is one of 2, not [0, 1) of 1");
+            "alltoall all on 2 ranks: position 0: alltoall has blocks: a region must be one of 2, not [0, 1) of 1");
 }
 
 TEST(RegisteredAlgorithms, AProgramThatWritesSeveralBlocksAtOnceIsRefused) {
   Algorithm wide = named("wide", [](GraphBuilder& g) { g.copy(g.output(), g.input(g.position())); });
   wide.collective = Collective::Alltoall;
   EXPECT_EQ(refusal(wide),
-            "alltoall wide on 2 ranks: position 0: alltoall has blocks: a region is one of 2, not [0, 1) of 1");
+            "alltoall wide on 2 ranks: position 0: alltoall has blocks: a region must be one of 2, not [0, 1) of 1");
 }
 
 TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {

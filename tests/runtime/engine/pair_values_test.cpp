@@ -263,12 +263,11 @@ TEST(DisjointRegions, VerifyRejectsOneThatIsNotAmongThoseDeclared) {
   const Graph changed(graph.shape(), false, {graph.steps().begin(), graph.steps().end()}, edges, tables);
   const Graph* graphs[] = {&changed};
   EXPECT_EQ(verify(graphs).message(),
-            "position 0 step 2: a region is taken for disjoint from others and is not among them");
+            "position 0 step 2: a region is used as disjoint from others, but is not declared so");
 }
 
 TEST(DisjointRegions, ABuilderRefusesWhatIsNotCountedOrIsOfTwoBuffers) {
-  const char* says =
-      "position 0: regions are declared disjoint that are not counted, not of one buffer, or declared twice";
+  const char* says = "position 0: disjoint regions must be counted, lie in one buffer and be declared once";
   GraphBuilder even({.size = 1}, false), two({.size = 1}, false), twice({.size = 1}, false);
   even.disjoint({even.output(), even.input()});
   EXPECT_EQ(even.status().message(), says);

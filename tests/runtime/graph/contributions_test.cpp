@@ -122,7 +122,7 @@ const Algorithm curious = {
 TEST(Graphs, OfAProgramThatAsksForWhatCannotBeHadAreAnErrorAndCostNothing) {
   const Status status = graphs_of(curious, 3).status();
   EXPECT_EQ(status.code(), Code::InvalidArgument);
-  EXPECT_EQ(status.message(), "position 0: hosts() in a program whose algorithm is not by_hosts");
+  EXPECT_EQ(status.message(), "position 0: hosts() is called by a program whose algorithm is not by_hosts");
   runtime::CostCache costs;
   const runtime::PartCost& cost = costs.get(curious, {.size = 3}).of(2, 100);
   EXPECT_EQ(cost.rounds, 0);

@@ -145,7 +145,7 @@ TEST(VerifyValues, RejectsACopyToWhatIsShorterOrOfOtherElements) {
   longer.change(0, [](auto& steps, auto&, auto&) {
     steps[first(steps, StepKind::Reduce)].from = GraphBuilder::all_of(Buffer::Input);
   });
-  longer.expect_rejected("they differ in length or elements");
+  longer.expect_rejected("they differ in length or element type");
   other.change(0, [](auto& steps, auto&, GraphTables& tables) {
     const Region from = steps[first(steps, StepKind::Reduce)].from;
     tables.buffers[static_cast<std::size_t>(from.buffer)].element = Dtype::U8;
@@ -247,8 +247,7 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
   };
   EXPECT_EQ(said([](GraphBuilder& g) { g.send(GraphBuilder::counted(g.input(), g.value()), 1); }),
             "position 0: value 0 is read before it is defined");
-  EXPECT_EQ(said([](GraphBuilder& g) { g.decide({g.value()}); }),
-            "position 0: what follows a part is chosen from agreed values");
+  EXPECT_EQ(said([](GraphBuilder& g) { g.decide({g.value()}); }), "position 0: decide() must be given agreed values");
   EXPECT_EQ(said([](GraphBuilder& g) {
               const Value value = g.value();
               g.kernel(DefineTwo{.one = value, .other = value});
@@ -258,26 +257,26 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
             "position 0: a message that lands needs a capacity: the most that may come");
   EXPECT_EQ(
       said([](GraphBuilder& g) { g.copy(GraphBuilder::all_of(g.scratch(0, g.input(0, 1, 2)).buffer), g.input()); }),
-      "position 0: [0, 1) of 1 in a scratch block for 1 of 2 at most");
+      "position 0: [0, 1) of 1 is too long for a scratch block that holds 1 of 2");
   EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.role = Role::Landed}); }),
-            "position 0: a buffer in which nothing lands: receive_landed() makes those");
+            "position 0: buffer() is called for a message that lands: receive_landed() makes its buffer");
   EXPECT_EQ(
       said([](GraphBuilder& g) { g.scratch(0, g.buffer({.capacity = [](const PartView&) { return size_t{9}; }})); }),
-      "position 0: scratch like what is no range of the data: make a buffer of its own");
+      "position 0: scratch() is called for what is no region of the data: buffer() makes memory for that");
   EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.memory = MemoryKind::Cuda}); }),
-            "position 0: a buffer in memory of a device, which nothing serves yet");
+            "position 0: a buffer is to lie in memory of a device, which is not supported yet");
   static constexpr auto nine = [](const PartView&) { return std::size_t{9}; };
   for (const BufferInfo& info :
        {BufferInfo{.role = Role::Run, .capacity = nine}, BufferInfo{.role = Role::Run, .name = "a"}}) {
     GraphBuilder g({.size = 2}, false);
     g.buffer(info);
-    EXPECT_EQ(g.status().message(), "position 0: the run's memory has a name and a capacity");
+    EXPECT_EQ(g.status().message(), "position 0: a buffer in the run's memory must have a name and a capacity");
   }
   EXPECT_EQ(said([](GraphBuilder& g) {
               g.buffer({.role = Role::Run, .capacity = nine, .name = "a"});
               g.buffer({.role = Role::Run, .element = Dtype::I32, .capacity = nine, .name = "a"});
             }),
-            "position 0: the run's memory a in two ways");
+            "position 0: the run's memory a is declared in two ways");
 }
 
 }  // namespace
