@@ -11,7 +11,8 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Compares distances and no end addresses, which may lie beyond the last address.
+/// Do the two pieces of memory overlap? The function compares distances, because an end may lie beyond the last
+/// address.
 bool overlapping(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
   if (a_bytes == 0 || b_bytes == 0) return false;
@@ -109,7 +110,7 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   const std::size_t out = has.output ? width * (asked.places ? asked.room : output_length(call, size)) : 0;
   if (asked.places && !asked.count) {
     return {Code::InvalidArgument,
-            fmt::format("{}: entries of the output without a place for their count", traits.name)};
+            fmt::format("{}: the output holds entries, and nothing says where their number goes", traits.name)};
   }
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {

@@ -76,7 +76,7 @@ Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm)
   CollectiveRun* run = take_filled(call, algorithm);
   if (!run) return executor_.out_of_memory();
   reset(*run);
-  run->parts = 0;  // until it is started
+  run->parts = 0;  // a start sets it
   run->prepared = run->finished = true;
   run->section = kokkos_tools::no_section;
   return run;
@@ -93,16 +93,16 @@ Status Communicator::start(Run& run) {
     }
     CollectiveRun& call = as_collective(run);
     if (Status may = may_start(call.call, *call.algorithm); !may) return may;
-    const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored since
+    const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored meanwhile
     if (Status valid = check ? check(call.call, *call.algorithm, hosts()) : Status(); !valid) return valid;
-    run.finished = false;  // while the lock is free nobody else starts it
+    run.finished = false;  // so nobody else starts it while the lock is free
     if (Status started = try_to_start(call, lock); !started) {
       run.finished = true;
       return started;
     }
   }
   executor_.flush_deferred();
-  kokkos_tools::stop_section(run.section);  // of the last time
+  kokkos_tools::stop_section(run.section);  // the section of the last start
   show_to_tools(run);
   return {};
 }

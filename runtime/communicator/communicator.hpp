@@ -16,13 +16,14 @@
 
 namespace lacuna::runtime {
 
-/// The ranks that call collectives together: numbers the calls, keeps the runs and the graphs. Destruction fails the
-/// calls that have not ended; their memory must live until reclaimed() or the executor's close().
+/// The ranks that call collectives together. A communicator numbers the calls, and owns the runs and the graphs.
+/// Destruction fails the calls that have not ended. Their memory must live until reclaimed() or the executor's close().
 /// Thread rule: public functions lock the executor.
 class Communicator : public Client {
  public:
-  /// The group holds the executor's own process. `id`, `group`, `hosts` (by rank) and `key` are the same on all
-  /// members. Random calls that bring no sampler draw by `key`: jobs that are to repeat each other give the same one.
+  /// The group holds the executor's own process. `id`, `group`, `hosts` (the host of each rank) and `key` are the same
+  /// on all members. Random calls without a sampler draw by `key`. Jobs that are to repeat each other give the same
+  /// key.
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key);
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
       : Communicator(executor, id, std::move(group), std::move(hosts), id) {}
@@ -53,12 +54,13 @@ class Communicator : public Client {
   /// Makes progress, and returns how many bytes the message has that the next receive from this rank with this tag
   /// would take; nothing if none has come.
   Result<std::optional<std::size_t>> probe(Rank from, int tag);
-  /// What a run that has ended well has left out. The report is empty if the call has no method, or if its plan reports
-  /// nothing (Plan::reports).
+  /// What a run that ended without an error has left out. The report is empty if the call has no method, or if its plan
+  /// reports nothing (Plan::reports).
   Report report(const Run& run) const;
   /// How many bytes a finished receive has taken.
   std::size_t received(const Run& run) const;
 
+  /// Makes progress. Has the run ended?
   bool test(Run& run);
   /// Waits until the run ends, or for `timeout` at most: then it returns TimedOut, and the run goes on. After a failure
   /// it waits until the transport no longer uses the buffers, for reclaim_grace at most; if they are still in use then,
@@ -74,7 +76,7 @@ class Communicator : public Client {
   /// Poisons this communicator: every unfinished run ends with this status, and every later post returns it.
   void fail(const Status& verdict);
 
-  // For the executor, under its lock.
+  // The executor calls these under its lock.
 
   const std::shared_ptr<const Graph>& graph(const ActivePart& part) override;
   void report(const ActivePart& part) override;
@@ -106,7 +108,7 @@ class Communicator : public Client {
   void fill(MessageRun& run, const Message& message);
   void add_numbered(MessageRun& run);
   static void reset(Run& run);
-  /// What Kokkos' tools are to call the run; empty if there are none.
+  /// The name of the run for the tools of Kokkos. It is empty if there are no tools.
   static std::string name_for_tools(const Run& run);
   static void show_to_tools(Run& run);
   std::string text_of_message(const MessageRun& run) const;
@@ -116,7 +118,7 @@ class Communicator : public Client {
     std::uint64_t started = 0;
     std::uint64_t completed = 0;
     std::uint64_t failed = 0;
-    std::uint64_t ticks = 0;  ///< that they took together, from start to end
+    std::uint64_t ticks = 0;  ///< the time from start to end of each call, added up
   };
 
   Status check(const Call& call) const;
@@ -163,7 +165,7 @@ class Communicator : public Client {
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective
   CallTally sends_, receives_;
   std::vector<MethodCounters> methods_;
-  Sampler sampler_;  // for random calls that bring none
+  Sampler sampler_;  // for random calls without a sampler
 };
 
 }  // namespace lacuna::runtime

@@ -10,7 +10,7 @@ namespace lacuna::runtime {
 
 Result<Run*> Communicator::post(const Send& message) {
   return post_message({.kind = RunKind::Send,
-                       .data = const_cast<void*>(message.data),  // only read
+                       .data = const_cast<void*>(message.data),  // a send only reads it
                        .count = message.count,
                        .dtype = message.dtype,
                        .peer = message.to,

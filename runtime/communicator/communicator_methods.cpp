@@ -72,7 +72,7 @@ void Communicator::report(const ActivePart& part) {
   report.dense_rounds = std::max(report.dense_rounds, dense.rounds);
   report.dense_sent += dense.sent.bytes_of(run.call.dtype);
   report.dense_received += dense.received.bytes_of(run.call.dtype);
-  if (there.reduced > 0) {  // else only kernels know
+  if (there.reduced > 0) {  // if not, only kernels know the contributions
     report.contributions += there.contributions;
     report.dense_contributions += dense.contributions;
   }

@@ -3,9 +3,9 @@
 #include "runtime/communicator/communicator.hpp"
 #include "runtime/engine/tables.hpp"
 
-// How a run starts. First come its plan, and what that needs and may take long to make: graphs, and arrays of the
-// state. These are made while the lock is free, so that the other calls of this rank go on. Then comes all else that
-// needs memory, and at last what counts the run.
+// How a run starts. First come its plan, and the graphs and arrays of the state that the plan needs. These may take
+// long, so they are made while the lock is free, and the other calls of this rank go on. Then comes everything else
+// that needs memory. At last the run is counted.
 namespace lacuna::runtime {
 namespace {
 
@@ -83,7 +83,7 @@ void Communicator::make_part(CollectiveRun& run, std::uint32_t number, GraphCach
   make_arrays(part);
 }
 
-/// Makes what plan() has found to be lacking.
+/// Makes the graphs and arrays that plan() has not found.
 Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
   GraphCache made;
   Status status;
@@ -153,7 +153,7 @@ void Communicator::launch(CollectiveRun& run) {
   executor_.begin(run);
 }
 
-/// The run does not start, and is free to serve other calls. What it was to keep alive is the caller's alone again.
+/// Frees a run that does not start, so that it can serve other calls. It lets go of Options::keep_alive.
 void Communicator::give_back(Run& run) {
   run.call.options.keep_alive.reset();
   run.finished = true;
