@@ -33,7 +33,7 @@ Status unwritable(const fs::path& path, std::string_view why) {
 
 Status unwritable(const fs::path& path) { return unwritable(path, std::strerror(errno)); }
 
-/// The file under its other name, which goes with this object unless the file has taken its place.
+/// The file under its random name. The destructor removes it unless finish() has renamed it.
 class Unfinished {
  public:
   Unfinished(const fs::path& path, mode_t mode) : path_(path) {
@@ -71,7 +71,8 @@ class Unfinished {
 
 Status check_replaceable(const fs::path& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return Status::ok();  // nothing is there, or making the file says why not
+  if (::stat(path.c_str(), &info) != 0)
+    return Status::ok();  // there is no file, or making one fails for the same reason
   const std::string why = why_not_regular(info);
   return why.empty() ? Status::ok() : unwritable(path, why);
 }
@@ -124,7 +125,8 @@ Status remove_unfinished(const fs::path& path) {
 
 Status sync_folder(const fs::path& folder) {
   const Fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const bool synced = opened.is_open() && (::fsync(opened.get()) == 0 || errno == EINVAL);  // some can't be synced
+  // Some file systems can't sync a folder, which is EINVAL.
+  const bool synced = opened.is_open() && (::fsync(opened.get()) == 0 || errno == EINVAL);
   if (synced) return Status::ok();
   return {Code::Io, fmt::format("{} could not be brought to the disk: {}", folder.string(), std::strerror(errno))};
 }

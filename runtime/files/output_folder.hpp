@@ -12,36 +12,37 @@
 
 namespace lacuna {
 
-/// Makes the folder that a configuration variable names, unless it is there. An empty one is none, and ok.
+/// Makes the folder that a configuration variable names, unless it exists. An empty name stands for no folder: the
+/// result is ok. The error is Io if nothing can be written to the folder.
 Status prepare_folder(std::string_view variable, const std::string& folder);
 
-/// Ok, or why write_whole() can put no file there: for those who want to know it before long work. Makes a file beside
-/// it and removes that.
+/// Returns ok, or why write_whole() can't write this file, for callers that want to know it before long work. It makes
+/// a file in the same folder, and removes it.
 Status check_writable(const std::filesystem::path& path);
 
-/// What write_whole() makes.
+/// Options of write_whole().
 struct NewFile {
-  mode_t mode = 0666;    ///< its permissions, less those that the umask takes; those of the file before don't count
-  bool durable = false;  ///< it and its name are on the disk when write_whole() returns, in that order
+  mode_t mode = 0666;    ///< permissions of the file, less those that the umask takes, whatever a file before it had
+  bool durable = false;  ///< the file, and then its name, are on the disk when write_whole() returns
 };
 
-/// Writes a file so that nobody ever reads half of it: under another name first, one that nobody can foresee and that
-/// was not there. What was there is replaced, unless `write` returns an error or there is no room; a link is replaced,
-/// never followed. `write` uses put().
+/// Writes a file so that nobody ever reads half of it. It first writes a new file under a random name, and then renames
+/// it. This replaces a file or a link at `path`; a link is never followed. On an error, what is at `path` does not
+/// change. `write` writes by put().
 Status write_whole(const std::filesystem::path& path, const std::function<Status(std::FILE*)>& write,
                    const NewFile& made = {});
 
-/// What a file that is called so was to become: "x.json" for "x.json.0123456789abcdef.tmp". Nothing for names that
-/// write_whole() does not make.
+/// The name that a file of write_whole() would get at the end: "x.json" for "x.json.0123456789abcdef.tmp". Nothing for
+/// names that write_whole() does not make.
 std::optional<std::string_view> name_when_finished(std::string_view unfinished);
 
-/// Removes what killed writers of this file have left behind. Nobody may be writing it.
+/// Removes the unfinished files that killed writers of this file have left. Nobody may be writing the file.
 Status remove_unfinished(const std::filesystem::path& path);
 
-/// Makes names that were added to or removed from a folder durable.
+/// Brings the names that were added to a folder, or removed from it, to the disk.
 Status sync_folder(const std::filesystem::path& folder);
 
-/// Errors stay with the file.
+/// Writes the text. An error stays in the file's state, and write_whole() reports it.
 void put(std::FILE* file, std::string_view text);
 
 }  // namespace lacuna

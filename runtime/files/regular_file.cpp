@@ -52,7 +52,7 @@ Status check_regular(const std::filesystem::path& path, Links links) {
 }
 
 Result<runtime::Fd> open_regular(const std::filesystem::path& path, Links links) {
-  // What is no regular file is not opened at all where that can be seen before: opening a device may have effects.
+  // Opening a device may have effects, so it is looked at before. It may change meanwhile, so it is looked at again.
   struct stat info {};
   if (look(path, links, info) != 0) return unreadable(path, std::strerror(errno));
   if (const std::string why = why_not_regular(info); !why.empty()) return unreadable(path, why);

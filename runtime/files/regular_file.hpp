@@ -10,20 +10,22 @@
 
 namespace lacuna {
 
-/// Is a link taken for the file that it leads to?
+/// Whether a link stands for the file that it leads to.
 enum class Links : bool { Followed, Refused };
 
-/// "it is a pipe, not a regular file"; empty for a regular file. Of what stat(), lstat() or fstat() has filled.
+/// A text such as "it is a pipe, not a regular file", or an empty one for a regular file. stat(), lstat() or fstat()
+/// has filled `info`.
 std::string why_not_regular(const struct stat& info);
 
-/// Ok if a regular file is at the path, or nothing at all. Io names the path and says what is there instead.
+/// Returns ok if a regular file or nothing is at the path. If not, the error is Io, and names the path and what is
+/// there.
 Status check_regular(const std::filesystem::path& path, Links links);
 
-/// Opens a regular file for reading. Never waits, and never reads from anything else: Io names the path and says what
-/// is there instead.
+/// Opens a regular file for reading. It never waits, and opens nothing else: the error is Io, and names the path and
+/// what is there.
 Result<runtime::Fd> open_regular(const std::filesystem::path& path, Links links);
 
-/// The whole content of such a file.
+/// Returns the whole content of a regular file. The errors are those of open_regular().
 Result<std::string> read_regular(const std::filesystem::path& path, Links links);
 
 }  // namespace lacuna
