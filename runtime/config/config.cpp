@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view prefix = "LACUNA_";
 
-/// The names without their prefix.
+/// The names of the variables, without their prefix.
 constexpr std::array names = {
 #define LACUNA_VARIABLE(NAME, member, Type, fallback, help) std::string_view(#NAME),
 #include "runtime/config/config.def"
@@ -48,7 +48,7 @@ Status read(std::string_view name, typename Type::Value& value) {
   return Status::ok();
 }
 
-/// Once for each name: a process may read its variables several times.
+/// Is this the first time that this process asks for the name? A process may read its variables several times.
 bool is_first(std::string_view name) {
   static std::mutex mutex;
   static std::set<std::string, std::less<>> seen;
@@ -79,7 +79,7 @@ std::string machine_name() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-/// Of the machine's current boot and this process's network namespace.
+/// A number that stands for the current boot of the machine and for the network namespace of this process.
 std::uint64_t machine_number() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);

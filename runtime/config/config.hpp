@@ -10,19 +10,20 @@
 
 namespace lacuna::runtime {
 
-/// lacuna's configuration: one member per line of runtime/config.def, which says what each means. A plain value; a
-/// default-constructed one holds the defaults.
+/// The configuration of lacuna, a plain value. It has one member for each line of runtime/config/config.def, which says
+/// what the member means. A default-constructed one holds the defaults.
 struct Config {
 #define LACUNA_VARIABLE(NAME, member, Type, fallback, help) variable::Type::Value member = fallback;
 #include "runtime/config/config.def"
 #undef LACUNA_VARIABLE
-  /// Tells apart machines (and network namespaces of one) that have the same name; 0 where LACUNA_HOST gives the name.
+  /// Tells apart machines that have the same name, and network namespaces of one machine. It is 0 if LACUNA_HOST gives
+  /// the name.
   std::uint64_t machine = 0;
 
-  /// Reads the LACUNA_* variables. A variable that is unset or empty keeps its default; a value that is not allowed is
-  /// an InvalidArgument which names variable, value and what is allowed. An unknown LACUNA_* variable is logged as a
-  /// warning with the nearest known name. An empty `host` is replaced by the machine's name, with
-  /// `machine`.
+  /// Reads the LACUNA_* variables. A variable that is unset or empty has its default. If a value is not allowed, the
+  /// error is InvalidArgument and names the variable, the value and what is allowed. A warning in the log names an
+  /// unknown LACUNA_* variable and the nearest known name. If no host is given, `host` becomes the machine's name, and
+  /// `machine` is set.
   static Result<Config> from_environment();
 };
 
@@ -30,18 +31,18 @@ struct Config {
 struct Variable {
   enum class Source { Default, Environment };
 
-  std::string name;           ///< "LACUNA_DEADLINE"
-  std::string value;          ///< in effect; of the key only whether it is set
-  std::string default_value;  ///< "not set" where there is none
-  std::string allowed;        ///< "a number of seconds above 0 ..."
+  std::string name;           ///< such as "LACUNA_DEADLINE"
+  std::string value;          ///< the value in effect; for the key it says only whether it is set
+  std::string default_value;  ///< "not set" if there is none
+  std::string allowed;        ///< such as "a number of seconds above 0 ..."
   std::string_view help;
-  Source source = Source::Default;  ///< Environment: the environment names it and is not empty
+  Source source = Source::Default;  ///< Environment: the variable is set and not empty
 };
 
-/// All variables with the values of `config`, in the order of the manifest.
+/// All variables with the values of `config`, in the order of config.def.
 std::vector<Variable> variables(const Config& config);
 
-/// The manual's table of all variables, in Markdown: name, default, allowed values, help.
+/// The table of all variables for the manual, in Markdown: name, default, allowed values, help.
 std::string variables_as_markdown();
 
 }  // namespace lacuna::runtime

@@ -147,7 +147,7 @@ std::string AlgorithmNames::format(const Value& value) {
   return text.empty() ? "not set" : text;
 }
 std::string AlgorithmNames::allowed() {
-  return "collective=algorithm, several with commas between, each collective once; see `lacuna list`";
+  return "collective=algorithm, several separated by commas, each collective once; see `lacuna list`";
 }
 
 std::string Levels::allowed() {
@@ -155,8 +155,9 @@ std::string Levels::allowed() {
   for (Subsystem subsystem : all_subsystems) {
     subsystems += fmt::format("{}{}", subsystems.empty() ? "" : ", ", to_string(subsystem));
   }
-  return fmt::format("error, warning, info or debug, and with commas those of single subsystems ({}), such as {}",
-                     subsystems, "info,transport=debug");
+  return fmt::format(
+      "error, warning, info or debug, and levels of single subsystems ({}), separated by commas, such as {}",
+      subsystems, "info,transport=debug");
 }
 
 std::optional<std::string> KernelBackend::parse(std::string_view text) {

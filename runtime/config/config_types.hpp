@@ -13,19 +13,19 @@
 #include "runtime/values/progress.hpp"
 
 /// The types of configuration variables. Each has
-///   Value                 the C++ type of the member of Config,
-///   parse(text)           its value, or nothing for a text that is not allowed (the text is never empty),
-///   format(value)         the text shown to people, which parse() reads back where it stands for a value,
-///   allowed()             what may be given: the end of "..., allowed: ",
-/// and may have
-///   explain(text)         what of it is wrong, to be put behind that.
+///   Value                 the C++ type of the member of Config;
+///   parse(text)           returns the value, or nothing if the text is not allowed; the text is never empty;
+///   format(value)         returns the text shown to people, which parse() reads back if it stands for a value;
+///   allowed()             returns what may be given, for a text that ends with "allowed: ".
+/// A type may also have
+///   explain(text)         returns what is wrong with the text; it is added to the error.
 namespace lacuna::runtime::variable {
 
 inline constexpr std::size_t kibibyte = 1024;
 inline constexpr std::size_t mebibyte = 1024 * kibibyte;
 inline constexpr std::size_t gibibyte = 1024 * mebibyte;
 
-/// A count of ranks or a rank, from 0; may be left out.
+/// A number of ranks or a rank, from 0. It may be left out.
 struct OptionalInteger {
   using Value = std::optional<Rank>;
   static std::optional<Value> parse(std::string_view text);
@@ -40,7 +40,7 @@ struct Count {
   static std::string allowed();
 };
 
-/// "512", "64K", "1M", "2G" in powers of 1024.
+/// A number of bytes, such as "512", "64K", "1M" or "2G", with units that are powers of 1024.
 struct Bytes {
   using Value = std::size_t;
   static std::optional<Value> parse(std::string_view text);
@@ -55,7 +55,7 @@ struct PositiveBytes {
   static std::string allowed();
 };
 
-/// Decimal seconds, rounded up to milliseconds.
+/// A decimal number of seconds, rounded up to milliseconds.
 struct Seconds {
   using Value = std::chrono::milliseconds;
   static std::optional<Value> parse(std::string_view text);
@@ -70,7 +70,7 @@ struct Microseconds {
   static std::string allowed();
 };
 
-/// "node1:29500", "10.0.0.1:29500", "[::1]:29500"; empty if not given.
+/// A host and a port, such as "node1:29500", "10.0.0.1:29500" or "[::1]:29500". It is empty if none is given.
 struct HostPort {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);
@@ -78,7 +78,7 @@ struct HostPort {
   static std::string allowed();
 };
 
-/// Any text; format() tells only whether there is one.
+/// Any text. format() tells only whether there is one.
 struct Secret {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);
@@ -86,7 +86,7 @@ struct Secret {
   static std::string allowed();
 };
 
-/// A name without white space; empty stands for the machine's own.
+/// A name without white space. An empty one stands for the machine's name.
 struct HostName {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);
@@ -94,7 +94,7 @@ struct HostName {
   static std::string allowed();
 };
 
-/// A folder, made if there is none; empty if not given.
+/// The path of a folder. It is empty if none is given.
 struct Folder {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text) { return std::string(text); }
@@ -102,7 +102,7 @@ struct Folder {
   static std::string allowed() { return "a folder"; }
 };
 
-/// Algorithms by collective, "allreduce=ring,broadcast=tree".
+/// The algorithms of some collectives, such as "allreduce=ring,broadcast=tree".
 struct AlgorithmNames {
   using Value = std::vector<std::pair<Collective, std::string>>;
   static std::optional<Value> parse(std::string_view text);
@@ -110,7 +110,7 @@ struct AlgorithmNames {
   static std::string allowed();
 };
 
-/// A level for all, and those of single subsystems: "info,transport=debug".
+/// A log level for all subsystems, and levels of single ones, such as "info,transport=debug".
 struct Levels {
   using Value = LogLevels;
   static std::optional<Value> parse(std::string_view text) { return LogLevels::parse(text); }
@@ -119,7 +119,7 @@ struct Levels {
   static std::string allowed();
 };
 
-/// A name that kernels::serve_by() knows on one architecture at least.
+/// A name that kernels::serve_by() knows on at least one architecture.
 struct KernelBackend {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);

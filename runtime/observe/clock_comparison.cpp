@@ -26,7 +26,7 @@ std::optional<ClockRelation> ClockComparison::relation() const {
                          .offset = may_be_equal(*early_) ? Clock::duration(0) : early_->offset,
                          .error = early_->error};
   }
-  // A late sample that is less certain than what the clocks can have drifted apart by then says nothing.
+  // A late sample says nothing if its error is larger than what the clocks can have drifted apart since the early one.
   const Clock::duration drifted = early_->error + (late_->at - early_->at) / most_drift;
   const bool is_told = late_->error < drifted;
   ClockRelation relation{.at = early_->at, .error = is_told ? std::max(early_->error, late_->error) : drifted};

@@ -13,7 +13,7 @@ namespace lacuna {
 namespace {
 
 struct CallFigure {
-  const char* name;  // in JSON
+  const char* name;  // the name in JSON
   const char* metric;
   const char* help;
   double (*of)(const CallCounters&);
@@ -56,11 +56,12 @@ constexpr RankFigure rank_figures[] = {
      [](const JobCounters& rank) { return rank.wait_seconds; }},
     {"parked_messages", "parked_messages_total", "Messages that came before their step could take them.",
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_messages); }},
-    {"parked_bytes", "parked_bytes_total", "Bytes of such messages that were kept in memory.",
+    {"parked_bytes", "parked_bytes_total", "Bytes of parked messages that had to be stored.",
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_bytes); }},
     {"waiting_messages", "waiting_messages", "Messages that wait for their step now.",
      [](const JobCounters& rank) { return static_cast<double>(rank.waiting_messages); }, "gauge"},
-    {"duplicate_fragments", "duplicate_fragments_total", "Parts of messages that came a second time and were dropped.",
+    {"duplicate_fragments", "duplicate_fragments_total",
+     "Fragments of messages that came a second time and were dropped.",
      [](const JobCounters& rank) { return static_cast<double>(rank.duplicate_fragments); }},
     {"descriptor_messages", "descriptor_messages_total", "Messages sent that their receiver had to fetch.",
      [](const JobCounters& rank) { return static_cast<double>(rank.descriptor_messages); }},
@@ -75,13 +76,13 @@ struct MethodFigure {
 };
 constexpr MethodFigure method_figures[] = {
     {"calls", "method_calls_total", "Calls that have left anything out and have ended well.", &MethodCounters::calls},
-    {"rounds_saved", "method_rounds_saved_total", "Rounds that they took less than dense calls.",
+    {"rounds_saved", "method_rounds_saved_total", "Rounds that these calls had less than dense calls.",
      &MethodCounters::rounds_saved},
     {"sent", "method_sent_bytes_total", "Payload of this rank in these calls.", &MethodCounters::sent},
-    {"dense_sent", "method_dense_bytes_total", "What it would have been in dense calls in their place.",
+    {"dense_sent", "method_dense_bytes_total", "Payload of this rank that dense calls would have sent.",
      &MethodCounters::dense_sent},
-    {"left_out", "method_contributions_left_out_total", "Contributions that they left out, elements times ranks.",
-     &MethodCounters::left_out},
+    {"left_out", "method_contributions_left_out_total",
+     "Contributions that these calls left out, elements times ranks.", &MethodCounters::left_out},
     {"contributions", "method_contributions_total", "Contributions to the results of dense calls in their place.",
      &MethodCounters::contributions}};
 
@@ -117,7 +118,7 @@ std::string json_calls(const CommunicatorCounters& communicator) {
   return text;
 }
 
-/// By the measure's name.
+/// The members of a JSON object, one for each measure, with the measure's name.
 std::string json_measures(const MethodCounters& counted) {
   std::string text;
   for (const Measure* measure : counted.method->measures) {
@@ -128,7 +129,7 @@ std::string json_measures(const MethodCounters& counted) {
   return text;
 }
 
-/// By the method's name.
+/// The members of a JSON object, one for each method, with the method's name.
 std::string json_methods(const std::vector<MethodCounters>& methods) {
   std::string text;
   for (const MethodCounters& counted : methods) {
@@ -168,7 +169,7 @@ std::string json(const JobCounters& all) {
   return text + "\n  ]\n}\n";
 }
 
-/// The value of a label, with what Prometheus wants escaped.
+/// The value of a label. The characters that Prometheus wants escaped are escaped.
 std::string label(std::string_view text) {
   std::string escaped;
   for (char letter : text) {
@@ -207,7 +208,7 @@ std::string labels_of(const CommunicatorCounters& communicator, const MethodCoun
   return fmt::format(",communicator=\"{}\",method=\"{}\"", id_of(communicator), counted.method->name);
 }
 
-/// The lines of one metric: a figure of each measure that is shown in it.
+/// Adds the lines of one metric: a figure of each measure that the metric shows.
 template <class IsShown, class Figure>
 void add_lines(Exposition& out, const JobCounters& all, IsShown is_shown, Figure figure) {
   for (const CommunicatorCounters& one : all.communicators) {
@@ -222,7 +223,7 @@ void add_lines(Exposition& out, const JobCounters& all, IsShown is_shown, Figure
   }
 }
 
-/// A sum only grows, so it is a counter; what else measures add up to may fall.
+/// Adds the metrics of measures. A sum only grows, so it is a counter. All other measures may fall.
 void add_measures(Exposition& out, const JobCounters& all) {
   const auto value = [](const MeasureValues& values, const Measure& measure) { return values.value(measure); };
   const auto times = [](const MeasureValues& values, const Measure& measure) { return values.times(measure); };

@@ -6,7 +6,7 @@
 
 namespace lacuna {
 
-/// The counters of one rank as text; docs/observability.md lists the names.
+/// The counters of one rank as text. docs/observability.md lists the names.
 std::string counters_text(const JobCounters& counters, CountersFormat format);
 
 }  // namespace lacuna

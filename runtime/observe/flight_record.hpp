@@ -8,7 +8,7 @@
 
 namespace lacuna::runtime {
 
-/// What a rank did last: a ring of its newest events, always on. Written by the executor under its lock.
+/// What a rank did last: a ring of its newest events, which is always on. The executor writes it under its lock.
 class FlightRecord {
  public:
   enum class Kind : std::uint8_t { Posted, Started, Sent, Received, Finished, Failed };
@@ -25,16 +25,17 @@ class FlightRecord {
 
   explicit FlightRecord(const TimeSource& time) : time_(time) {}
 
-  /// Reads the clock. What one call or message sets off carries one time: reading it costs as much as a step.
+  /// Reads the clock. All events that one call or one message causes get the same time, because reading the clock costs
+  /// as much as a step.
   void tick() { ticks_ = time_.ticks_now(); }
-  /// The clock as it was read last.
+  /// The time that tick() has read last.
   std::uint64_t ticks() const { return ticks_; }
   void add(Event event) {
     event.ticks = ticks_;
     events_[count_++ % capacity] = event;
   }
 
-  /// The newest events, oldest first, one a line with the ticks since the oldest shown.
+  /// The newest events, the oldest of them first. Each has a line, with the ticks since the oldest event that is shown.
   std::string text(std::size_t newest = 32) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace lacuna {
 
-/// A JSON string, with its quotes.
+/// The text as a JSON string, with its quotes.
 inline std::string json_string(std::string_view text) {
   std::string quoted = "\"";
   for (char letter : text) {

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-// What Kokkos declares in impl/Kokkos_Profiling.hpp, the same from 3.4 to 5; null where the process has no Kokkos.
+// These are the declarations of impl/Kokkos_Profiling.hpp, equal from Kokkos 3.4 to 5. The functions are null if the
+// process has no Kokkos.
 namespace Kokkos::Tools {
 [[gnu::weak]] bool profileLibraryLoaded();
 [[gnu::weak]] void createProfileSection(const std::string& name, std::uint32_t* id);
@@ -18,7 +19,7 @@ namespace lacuna::runtime::kokkos_tools {
 bool are_loaded() { return Kokkos::Tools::profileLibraryLoaded && Kokkos::Tools::profileLibraryLoaded(); }
 
 Section start_section(const std::string& name) {
-  Section section = 0;  // stays so if the tool numbers no sections
+  Section section = 0;  // it stays 0 if the tool does not number sections
   Kokkos::Tools::createProfileSection(name, &section);
   Kokkos::Tools::startSection(section);
   return section;

@@ -55,20 +55,20 @@ void write(const Line& line) {
   }
 }
 
-/// Lives as long as the process, whose last thread may still write.
+/// The writer of this process. It is never destroyed, because the last thread of the process may still write.
 LogWriter& writer() {
   static auto* const one = new LogWriter();
   return *one;
 }
 
-/// Of a thread that holds no lock.
+/// Writes the line, or gives it to the writer. The calling thread holds no lock.
 void write_or_give(Line line) {
   const bool runs_callback = current_sink().callback != nullptr;
   if (!runs_callback || !is_thread_of_library) return write(line);
   writer().give([line = std::move(line)] { write(line); });
 }
 
-/// Lines that the calling thread keeps. The first ones may have been written already.
+/// The lines that the calling thread holds back. The first `written` ones have been written already.
 struct KeptLines {
   std::vector<Line> lines;
   std::size_t written = 0;
@@ -114,13 +114,13 @@ void log_line(Subsystem subsystem, LogLevel level, std::string_view message) {
   held_lines.any = true;
 }
 
-/// A callback may log or end another hold, so that this is entered once more: what is left is written there.
+/// A callback may log, or destroy another LogHold, and so call this function again. That call then writes what is left.
 void write_held_lines() {
   while (kept.written < kept.lines.size()) {
     try {
       write_or_give(std::move(kept.lines[kept.written++]));
     } catch (...) {
-      // There is no memory for this line.
+      // There is no memory for this line, so it is lost.
     }
   }
   kept.lines.clear();

@@ -12,38 +12,37 @@
 #include "runtime/observe/log_levels.hpp"
 #include "runtime/values/dtype.hpp"
 
-/// The log of this process. A sink belongs to the process and not to a communicator: lines are written before the first
-/// communicator is made and after the last one is gone, so this state is static, unlike everything else in lacuna.
-/// All functions may be called from any thread.
+/// The log of this process. Lines are written before the first communicator is made and after the last one is gone. So
+/// the state of the log is static, unlike everything else in lacuna. Thread rule: any thread may call all functions.
 ///
 /// A callback of the program may wait for a lock that another thread of the program holds, and that thread may wait for
-/// lacuna. So a callback never runs while a lock of lacuna is held (LogHold), and it runs on no thread on which others
-/// depend: what the library's own threads log is written by one that does nothing else.
+/// lacuna. So a callback never runs while a lock of lacuna is held (LogHold), and it runs on no thread for which others
+/// wait. A thread that does nothing else writes what the library's own threads log.
 namespace lacuna::runtime {
 
-/// Lines above their subsystem's level are dropped. Until the first line is logged the levels are unknown; then they
-/// come from LACUNA_LOG (warning if that is unset or not allowed).
+/// Sets the level of each subsystem. Lines above the level of their subsystem are dropped. If nobody sets the levels,
+/// the first line that is logged reads them from LACUNA_LOG. They are `warning` if that is unset or not allowed.
 void set_log_levels(const LogLevels& levels);
 
-/// The rank that lines on standard error carry: "lacuna [rank 3] warning: job: text".
+/// Sets the rank that lines on standard error show, as in "lacuna [rank 3] warning: job: text".
 void set_log_rank(Rank rank);
 
-/// Sends the lines that the level lets through to `callback` instead of standard error; null restores standard error.
-/// A call of the previous callback may still be running on another thread when this returns. A callback may log.
+/// From now on, `callback` gets the lines instead of standard error. Null restores standard error. When this returns, a
+/// call of the previous callback may still be running on another thread. A callback may log.
 void set_log_sink(LogCallback callback, void* user);
 
-/// Waits until what the library's own threads have logged is written, for a second at most: a callback may be waiting
-/// for the caller. False if something is not written yet.
+/// Waits until the lines that the library's own threads have logged are written, or for `longest`, because a callback
+/// may be waiting for the caller. Returns false if some are not written yet.
 bool finish_log_lines(std::chrono::milliseconds longest = std::chrono::seconds(1));
 
 namespace detail {
 
-/// What the calling thread must not write yet.
+/// Says whether the calling thread must not write its lines yet.
 struct HeldLines {
-  int holds = 0;  ///< LogHolds that stand
-  bool any = false;
+  int holds = 0;     ///< number of LogHolds of the thread
+  bool any = false;  ///< has it logged lines that are not written yet?
 };
-[[gnu::tls_model("initial-exec")]] inline constinit thread_local HeldLines held_lines;  // each call looks at it often
+[[gnu::tls_model("initial-exec")]] inline constinit thread_local HeldLines held_lines;  // calls read it often
 
 void write_held_lines();
 
@@ -56,13 +55,13 @@ inline std::array<LogThreshold, all_subsystems.size()> log_thresholds;
 
 bool log_level_admits(Subsystem subsystem, LogLevel level);
 void log_line(Subsystem subsystem, LogLevel level, std::string_view text);
-/// Writes an error to standard error if a callback takes the lines.
+/// Writes an error to standard error if a callback gets the lines.
 void repeat_on_standard_error(Subsystem subsystem, std::string_view text);
 
 }  // namespace detail
 
-/// While it stands, the lines that its thread logs are kept. When the thread's last one goes they are written, in the
-/// order in which they were logged. Whoever takes a lock that a callback might wait for declares one before it.
+/// While it lives, the lines that its thread logs are held back. They are written in order when the thread's last
+/// LogHold is destroyed. Code that takes a lock for which a callback might wait must declare one before the lock.
 class LogHold {
  public:
   LogHold() { ++detail::held_lines.holds; }
@@ -74,7 +73,7 @@ class LogHold {
   LogHold& operator=(const LogHold&) = delete;
 };
 
-/// True if a line of this level would be written: one relaxed load.
+/// Would a line of this level be written? The question costs one relaxed load.
 inline bool log_enabled(Subsystem subsystem, LogLevel level) {
   const int threshold =
       detail::log_thresholds[static_cast<std::size_t>(subsystem)].level.load(std::memory_order_relaxed);
@@ -82,7 +81,7 @@ inline bool log_enabled(Subsystem subsystem, LogLevel level) {
   return threshold != detail::log_level_unknown || detail::log_level_admits(subsystem, level);
 }
 
-/// Writes one line, formatted by fmt, if its level is let through; else the arguments are not formatted.
+/// Writes one line, formatted by fmt, if log_enabled(). If not, the arguments are not formatted.
 template <class... Args>
 void log_at(Subsystem subsystem, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   if (!log_enabled(subsystem, level)) return;
@@ -94,8 +93,8 @@ void log_error(Subsystem subsystem, fmt::format_string<Args...> format, Args&&..
   log_at(subsystem, LogLevel::Error, format, std::forward<Args>(args)...);
 }
 
-/// An error that nothing else will tell, as all calls have ended well: it stands on standard error also where a
-/// callback takes the lines, for whoever started the program.
+/// Writes an error that no call reports, because all calls have ended without an error. It is also written to standard
+/// error if a callback gets the lines, so that whoever started the program sees it.
 template <class... Args>
 void log_last_error(Subsystem subsystem, fmt::format_string<Args...> format, Args&&... args) {
   if (!log_enabled(subsystem, LogLevel::Error)) return;

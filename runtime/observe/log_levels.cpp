@@ -11,7 +11,7 @@ namespace lacuna::runtime {
 namespace {
 
 struct Entry {
-  std::optional<std::string_view> subsystem;  // none: all
+  std::optional<std::string_view> subsystem;  // none: the level is for all subsystems
   std::string_view level;
 };
 
@@ -45,7 +45,7 @@ std::string unknown(std::string_view what, std::string_view given, const All& al
 std::optional<LogLevels> LogLevels::parse(std::string_view text) {
   const std::vector<Entry> entries = entries_of(text);
   LogLevels levels;
-  for (const bool all : {true, false}) {  // single subsystems overrule, wherever they stand
+  for (const bool all : {true, false}) {  // levels of single subsystems come last, wherever they stand in the text
     for (const Entry& entry : entries) {
       if (entry.subsystem.has_value() == all) continue;
       const auto is_same = [&](const Entry& other) { return other.subsystem == entry.subsystem; };
@@ -75,11 +75,11 @@ std::string LogLevels::explain(std::string_view text) {
     }
     return unknown("level", entry.level, all_log_levels);
   }
-  return "; something stands twice";
+  return "; a level is given twice";
 }
 
 std::string LogLevels::to_string() const {
-  LogLevel most = levels_.front();  // the commonest level stands for all
+  LogLevel most = levels_.front();  // the most frequent level becomes the one for all
   const auto number_of = [&](LogLevel level) { return std::count(levels_.begin(), levels_.end(), level); };
   for (LogLevel level : levels_) {
     if (number_of(level) > number_of(most)) most = level;

@@ -9,7 +9,7 @@
 
 namespace lacuna::runtime {
 
-/// The level of each subsystem, by Subsystem.
+/// The level of each subsystem.
 class LogLevels {
  public:
   LogLevels(LogLevel everywhere = LogLevel::Warning) { levels_.fill(everywhere); }
@@ -17,13 +17,13 @@ class LogLevels {
   LogLevel of(Subsystem subsystem) const { return levels_[static_cast<std::size_t>(subsystem)]; }
   void set(Subsystem subsystem, LogLevel level) { levels_[static_cast<std::size_t>(subsystem)] = level; }
 
-  /// "info", "transport=debug", "info,transport=debug,job=error": a level for all and those of single subsystems, each
-  /// at most once, in any order. Nothing for any other text.
+  /// Reads a level for all subsystems and levels of single ones, each at most once and in any order, such as "info",
+  /// "transport=debug" or "info,transport=debug,job=error". Nothing for any other text.
   static std::optional<LogLevels> parse(std::string_view text);
-  /// What is wrong with a text that parse() does not take, with the name that was probably meant: "; there is no
+  /// Says what is wrong with a text that parse() does not accept, and which name was probably meant: "; there is no
   /// subsystem \"jobs\", did you mean \"job\"?"
   static std::string explain(std::string_view text);
-  /// What parse() reads back.
+  /// A text that parse() reads back.
   std::string to_string() const;
 
   friend bool operator==(const LogLevels&, const LogLevels&) = default;

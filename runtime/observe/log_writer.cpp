@@ -15,7 +15,7 @@ void LogWriter::give(Line line) {
     start_thread([this] { write_all(); }).detach();
     writes_ = true;
   } catch (const std::system_error&) {
-    // The system has no thread: the next line tries again, and finish() writes what is left.
+    // The system has no thread to give. The next line tries again, and finish() writes what is left.
   }
 }
 

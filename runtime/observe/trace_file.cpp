@@ -18,12 +18,12 @@ namespace {
 
 using runtime::RunKind;
 using runtime::Tracer;
-using Nanoseconds = std::int64_t;  // of rank 0's clock; whole ones, so that differences are exact
+using Nanoseconds = std::int64_t;  // on rank 0's clock; they are integers, so that differences are exact
 
 constexpr int calls_track = 1;
-constexpr int waits_track = 10;       // and following, one for each thread
-constexpr int steps_track = 1 << 20;  // and following, so many for each kind
-constexpr Nanoseconds shortest = 1;   // of a slice: arrows need something to hold on to
+constexpr int waits_track = 10;       // the first of these tracks, one for each thread
+constexpr int steps_track = 1 << 20;  // each kind of step has so many tracks
+constexpr Nanoseconds shortest = 1;   // the least length of a slice: an arrow can't end at an empty one
 
 double microseconds(Nanoseconds time) { return static_cast<double>(time) / 1000; }
 
@@ -31,7 +31,7 @@ int track_of(const StepSlice& slice) {
   return steps_track * (1 + static_cast<int>(slice.step.step_kind)) + static_cast<int>(slice.lane);
 }
 
-/// What both ends of a message compute alike.
+/// A number for a message. Both of its ends compute the same one.
 std::uint64_t message_id(const Tracer::Event& call, const Tracer::Event& step, Rank from, Rank to) {
   return Digest()
       .add(call.communicator)
@@ -41,7 +41,7 @@ std::uint64_t message_id(const Tracer::Event& call, const Tracer::Event& step, R
       .value();
 }
 
-/// Writes one trace, an event a line.
+/// Writes one trace, with an event on each line.
 class TraceWriter {
  public:
   TraceWriter(std::FILE* file, const Tracer& tracer, const TraceOrigin& origin)
@@ -68,7 +68,7 @@ class TraceWriter {
     return std::llround(origin_.clock.theirs(origin_.scale.nanoseconds_at(ticks)));
   }
 
-  /// The members of an event that all have, without the closing brace.
+  /// The beginning of an event: the members that all events have, without the closing brace.
   std::string begin(char phase, int track, Nanoseconds at) {
     std::string text = fmt::format("{}{{\"ph\": \"{}\", \"pid\": {}, \"tid\": {}, \"ts\": {:.3f}", separator_, phase,
                                    origin_.rank, track, microseconds(at));
@@ -110,7 +110,7 @@ class TraceWriter {
     if (call.call_kind == RunKind::Receive) return "receive message";
     return fmt::format("{} {}", to_string(static_cast<Collective>(call.step)), tracer_.names()[call.index]);
   }
-  /// What tells the call among others, for the arguments of its events.
+  /// The members that identify the call, for the arguments of its events.
   std::string call_arguments(const Tracer::Event& call) const {
     const std::string communicator = fmt::format("\"communicator\": \"{:016x}\"", call.communicator);
     if (call.call_kind != RunKind::Collective) {
@@ -132,7 +132,7 @@ class TraceWriter {
     calls_[slice.call.call] = slice.call;
   }
 
-  /// A kernel's own name, else that of the step's kind.
+  /// The name of the kernel, or else of the step's kind.
   std::string_view step_name(const Tracer::Event& step) const {
     return step.step_kind == StepKind::Kernel ? tracer_.names()[step.index] : traits_of(step.step_kind).name;
   }
@@ -160,7 +160,7 @@ class TraceWriter {
     }
   }
 
-  /// One end of a message's arrow, inside the step's slice.
+  /// Writes one end of a message's arrow, inside the step's slice.
   void write_arrow(char phase, const StepSlice& slice, Nanoseconds at, std::uint64_t id) {
     put(begin(phase, track_of(slice), at) +
         fmt::format(", \"cat\": \"message\", \"name\": \"message\", \"id\": \"{:#x}\"{}}}", id,
@@ -177,7 +177,7 @@ class TraceWriter {
   const Tracer& tracer_;
   const TraceOrigin& origin_;
   const TraceSlices slices_;
-  std::map<std::uint32_t, Tracer::Event> calls_;  // by their number in the trace
+  std::map<std::uint32_t, Tracer::Event> calls_;  // by the call's number in the trace
   const char* separator_ = "";
 };
 

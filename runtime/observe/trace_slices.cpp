@@ -12,7 +12,7 @@ using StepKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
 StepKey step_key(const Event& event) { return {event.call, event.part, event.step}; }
 
-/// Puts events together that belong to one call or step. Some may be missing at the end of a full trace.
+/// Puts the events together that belong to one call or step. Some of them may be missing if the trace was full.
 class Assembly {
  public:
   void add(const Event& event) {
@@ -76,7 +76,7 @@ class Assembly {
     steps_.erase(found);
   }
   void assign_lanes() {
-    std::map<StepKind, std::vector<std::uint64_t>> ends;  // of the last slice in each lane
+    std::map<StepKind, std::vector<std::uint64_t>> ends;  // the end of the last slice in each lane
     for (StepSlice& slice : slices_.steps) {
       auto& lanes = ends[slice.step.step_kind];
       while (slice.lane < lanes.size() && lanes[slice.lane] >= slice.begin) ++slice.lane;

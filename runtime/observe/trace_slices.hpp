@@ -7,29 +7,29 @@
 
 namespace lacuna {
 
-/// A step from its start to its end.
+/// A step, from its start to its end.
 struct StepSlice {
   runtime::Tracer::Event step;
   std::uint64_t begin = 0;  ///< in ticks
-  std::uint64_t end = 0;
-  std::uint64_t sent = 0;  ///< when its message was handed to the transport; 0: it has sent none
-  bool finished = false;   ///< else the trace, or its call, ended before it
-  std::size_t lane = 0;    ///< slices of one kind and lane neither overlap nor meet
+  std::uint64_t end = 0;    ///< in ticks
+  std::uint64_t sent = 0;   ///< the tick at which its message was handed to the transport; 0: it has sent none
+  bool finished = false;    ///< false: the trace, or the call, ended before the step
+  std::size_t lane = 0;     ///< slices of one kind and lane neither overlap nor meet
 };
 
-/// A call from its post to its end.
+/// A call, from its post to its end.
 struct CallSlice {
   runtime::Tracer::Event call;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  bool finished = false;
+  std::uint64_t begin = 0;  ///< in ticks
+  std::uint64_t end = 0;    ///< in ticks
+  bool finished = false;    ///< false: the trace ended before the call
   Code outcome = Code::Ok;
 };
 
-/// What the events of a trace add up to.
+/// The steps and calls of a trace, put together from its events.
 struct TraceSlices {
-  std::vector<StepSlice> steps;  ///< by begin
-  std::vector<CallSlice> calls;  ///< by begin
+  std::vector<StepSlice> steps;  ///< in the order of their begins
+  std::vector<CallSlice> calls;  ///< in the order of their begins
 };
 
 TraceSlices slices_of(const std::vector<runtime::Tracer::Event>& events);

@@ -5,7 +5,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Where `value` stands in `all`; put there if it is new.
+/// The index of `value` in `all`. A new value is added.
 template <class T, class Value>
 std::uint32_t place_of(std::vector<T>& all, const Value& value) {
   const auto found = std::find(all.begin(), all.end(), value);

@@ -154,7 +154,7 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_ALGORITHMS", "allreduce=", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce=ring,,scan=x", "collective=algorithm"},
       {"LACUNA_ALGORITHMS", "allreduce=ring,allreduce=torus",
-       "collective=algorithm, several with commas between, each collective once"},
+       "collective=algorithm, several separated by commas, each collective once"},
   };
   for (const Case& c : cases) {
     set(c.name, c.value);
@@ -172,7 +172,7 @@ TEST_F(ConfigTest, AWrongLogLevelOrSubsystemIsAnErrorWithTheNearestName) {
       {"job=debg", "; there is no level \"debg\", did you mean \"debug\"?"},
       {"transport", "; the subsystem \"transport\" needs a level, such as transport=debug"},
       {"qqqqqqqq", "; there is no level \"qqqqqqqq\""},
-      {"info,debug", "; something stands twice"}};
+      {"info,debug", "; a level is given twice"}};
   for (const auto& [value, end] : ends) {
     set("LACUNA_LOG", value);
     EXPECT_TRUE(error().ends_with(end)) << error();
