@@ -20,7 +20,7 @@ void send(Channel& channel, Say kind, const Encoder& body) {
 
 bool is(const Frame& frame, Say kind) { return frame.kind == static_cast<std::uint8_t>(kind); }
 
-/// Fixed-size fields travel as byte strings whose length is checked.
+/// Reads a field of fixed size. It travels as a byte string, whose length is checked.
 template <std::size_t Size>
 bool get(Decoder& decoder, std::array<std::byte, Size>& field) {
   const std::vector<std::byte> bytes = decoder.bytes(Size);

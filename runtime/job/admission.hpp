@@ -13,20 +13,20 @@
 #include "runtime/job/channel.hpp"
 #include "runtime/values/dtype.hpp"
 
-/// What is said at the door of a job, one frame each:
+/// What rank 0 and a rank r that joins the job tell each other. Each line is one frame.
 ///   rank 0: Hello    its nonce
 ///   rank r: Claim    version, rank, size, its nonce and a proof that it holds the key
 ///   rank 0: Admitted its own proof, or Refused with the reason
-///   rank r: Card     host, machine, time that it has left
-///   rank 0: Roster   everybody's host and machine, and whether all are on one host; or Refused
-///   rank r: Address  its own, made for what the roster says; or Refused with the reason why it has none
-///   rank 0: Table    everybody's address, or Refused
+///   rank r: Card     host, machine, and the time after which it gives up
+///   rank 0: Roster   host and machine of each rank, and whether all are on one host; or Refused
+///   rank r: Address  its address, which may depend on the roster; or Refused with the reason why it has none
+///   rank 0: Table    the address of each rank, or Refused
 /// A proof is the HMAC-SHA256, under the job's key, of who speaks, both nonces, version, rank and size. It keeps others
-/// out of the job; the connection is neither encrypted nor protected afterwards.
+/// out of the job. After that, the connection is neither encrypted nor protected.
 namespace lacuna::runtime::admission {
 
 inline constexpr std::uint32_t protocol_version = 3;
-inline constexpr std::size_t longest_greeting = 2048;  ///< of every frame before the Card
+inline constexpr std::size_t longest_greeting = 2048;  ///< bytes of every frame before the Card
 inline constexpr std::size_t longest_text = 1500;
 inline constexpr std::size_t longest_host = 255;
 inline constexpr std::size_t longest_address = 1 << 16;
@@ -37,7 +37,7 @@ enum class Say : std::uint8_t { Hello = 1, Claim, Admitted, Refused, Card, Roste
 using Nonce = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
 
-/// Random bytes fit for secrets; false if the system has none.
+/// Fills `bytes` with random bytes that are fit for secrets. Returns false if the system has none.
 bool fill_random(std::span<std::byte> bytes);
 
 struct Hello {
@@ -54,15 +54,16 @@ struct Claim {
 
 enum class Speaker : std::uint8_t { Store, Guest };
 
-/// The proof that `speaker` owes for a claim made to the store's nonce. Internal if the system's cryptography refuses.
+/// Computes the proof of `speaker` for a claim and the store's nonce. The error is Internal if the system's
+/// cryptography refuses.
 Result<Proof> prove(std::string_view key, Speaker speaker, const Nonce& store, const Claim& claim);
-/// Compares in constant time.
+/// Are the proofs equal? The comparison takes the same time whatever they are.
 bool matches(const Proof& a, const Proof& b);
 
 struct Card {
   std::string host;
   std::uint64_t machine = 0;
-  std::chrono::milliseconds left{0};  ///< until this rank gives up
+  std::chrono::milliseconds left{0};  ///< the time until this rank gives up
 };
 
 struct Roster {
@@ -87,13 +88,13 @@ void send(Channel& channel, const Proof& admitted);
 void send(Channel& channel, const Status& refused);
 void send(Channel& channel, const Card& card);
 void send(Channel& channel, const Address& address);
-/// These go to many.
+// These frames go to several ranks.
 SharedFrame share(const Roster& roster);
 SharedFrame share(const Table& table);
 
-/// The inverse of send(); nothing if the frame is of another kind or not well-formed.
+// Each is the inverse of a send() or share(). Nothing, if the frame is of another kind or not well-formed.
 std::optional<Hello> read_hello(const Frame& frame);
-/// Of a claim of another version only `version` is filled.
+/// If the claim has another version, only `version` is filled.
 std::optional<Claim> read_claim(const Frame& frame);
 std::optional<Proof> read_admitted(const Frame& frame);
 std::optional<Status> read_refused(const Frame& frame);
@@ -102,7 +103,7 @@ std::optional<Roster> read_roster(const Frame& frame, Rank size);
 std::optional<Address> read_address(const Frame& frame);
 std::optional<Table> read_table(const Frame& frame, Rank size);
 
-/// A code that came from the wire; Internal if it is none.
+/// The code with this number, which came from the wire, or Internal if there is no such code.
 Code code_from(std::int32_t number);
 
 }  // namespace lacuna::runtime::admission

@@ -11,9 +11,9 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::size_t most_lines = 8;  // communicators that the log names
+constexpr std::size_t most_lines = 8;  // so many communicators get a line in the log
 
-/// Ranks of which something is the same, in the order of their lowest ranks.
+/// Ranks that posted the same. Parties are ordered by their lowest ranks.
 struct Party {
   const Posted* posted = nullptr;
   std::vector<Rank> ranks;
@@ -43,7 +43,7 @@ struct Leaver {
   const Reach* reach = nullptr;
 };
 
-/// What those who left after different calls have to say of the first call that not all made.
+/// Describes the first call that not all ranks made before they left.
 std::string unequal_ends(std::uint32_t first_lacking, const std::vector<Leaver>& leavers, const std::string& call) {
   std::vector<Rank> without;
   std::vector<Statement> with;
@@ -106,7 +106,7 @@ std::optional<std::string> difference(std::uint32_t run, const std::vector<State
   for (std::size_t i = 0; i < parties.size(); ++i) {
     text += fmt::format("{} {}", i == 0 ? "" : i + 1 < parties.size() ? "," : " and", name_ranks(parties[i].ranks));
   }
-  return text + "; which one is forgotten";
+  return text + "; no rank remembers any more which one";
 }
 
 std::vector<std::string> disagreements(const std::vector<std::vector<Reach>>& reached) {

@@ -10,24 +10,25 @@
 
 namespace lacuna::runtime {
 
-/// What a rank says that it posted as one call, and before it.
+/// What a rank says about one call that it posted, and about the calls before it.
 struct Statement {
   Rank rank = 0;
   Posted posted;
 };
 
-/// Makes the name of a call: "call 17".
+/// Makes the name of a call, such as "call 17".
 using NameOfCall = std::function<std::string(std::uint32_t run)>;
 
-/// The first call up to `run` in which these ranks, in ascending order, differ, of those that they remember: "call 17
-/// differs: ranks 0, 2 posted ...; rank 1 posted ...". Nothing if they agree.
+/// Describes the first call up to `run` in which these ranks differ, of the calls that they remember: "call 17 differs:
+/// ranks 0, 2 posted ...; rank 1 posted ...". The ranks ascend. Nothing if they agree.
 std::optional<std::string> difference(std::uint32_t run, const std::vector<Statement>& statements,
                                       const NameOfCall& name);
 
-/// Where ranks that have left did not agree, a line for each communicator; `reached` by rank, empty where nothing was
-/// heard. Communicators that failed are left out: their calls have said why.
+/// Describes where ranks that have left did not agree, with a line for each communicator. `reached` has an entry for
+/// each rank, which is empty if its goodbye was not heard. Communicators that failed are left out: their calls have
+/// said why.
 std::vector<std::string> disagreements(const std::vector<std::vector<Reach>>& reached);
-/// The same, as errors on the log.
+/// Writes the lines of disagreements() to the log, as errors.
 void log_disagreements(const std::vector<std::vector<Reach>>& reached);
 
 }  // namespace lacuna::runtime

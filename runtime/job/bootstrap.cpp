@@ -32,7 +32,7 @@ Status check(const Job& job) {
   return Status::ok();
 }
 
-/// As the user's function, with what this module allows.
+/// The caller's function, with checks of its result.
 MakeAddress checked(const MakeAddress& make_address) {
   return [&make_address](bool on_one_host) -> Result<std::vector<std::byte>> {
     if (!make_address) return std::vector<std::byte>();
@@ -71,7 +71,7 @@ Result<Membership> alone(const Job& job, const MakeAddress& make_address) {
   return membership;
 }
 
-/// Where a job's ranks meet.
+/// The store, where the ranks of a job meet.
 struct Store {
   Endpoint endpoint;
   std::vector<SocketAddress> addresses;
@@ -101,7 +101,7 @@ class Visit {
   Visit(const Job& job, Fd socket, Clock::time_point deadline)
       : job_(job), channel_(std::move(socket), admission::longest_greeting), deadline_(deadline) {}
 
-  /// Busy: the connection ended before rank 0 had answered, so that another attempt may succeed.
+  /// The error is Busy if the connection ended before rank 0 had answered. Then another attempt may succeed.
   Result<Membership> run(const MakeAddress& make_address) {
     if (Status admitted = get_admitted(); !admitted) return admitted;
     const std::size_t entry = admission::longest_address + admission::longest_host + 24;
@@ -148,7 +148,7 @@ class Visit {
     return Status::ok();
   }
 
-  /// What rank 0 says once it has heard all ranks, if `read` understands it.
+  /// Waits for what rank 0 says once it has heard all ranks, and reads it by `read`.
   template <class Read, class Said = typename std::invoke_result_t<Read, const Frame&>::value_type>
   Result<Said> get_answer(const Read& read) {
     Result<Frame> frame = receive("the other ranks did not come in time");
@@ -244,7 +244,7 @@ Result<Membership> join(const Job& job, const MakeAddress& make_address) {
     addresses = resolve(*endpoint);
   }
   if (!addresses) return addresses.status();
-  // A resolver may be made to say anything of localhost.
+  // A resolver may give any address for localhost, so both the text and the addresses count.
   const bool on_loopback = is_on_loopback(*endpoint) && are_loopback(*addresses);
   if (Status keyed = check_key(job, on_loopback); !keyed) return keyed;
   const Store store{*endpoint, *std::move(addresses), on_loopback};

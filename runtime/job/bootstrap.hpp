@@ -17,47 +17,50 @@ namespace lacuna::runtime {
 struct Job {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;          ///< host:port where rank 0 listens; unused in a job of one rank
-  std::string key;            ///< shared by all ranks; may be empty only if the store's text names loopback
-  std::string host;           ///< this process's host name
-  std::uint64_t machine = 0;  ///< tells apart hosts of one name; 0: the name alone says which host it is
+  std::string store;          ///< the host:port where rank 0 listens; unused in a job of one rank
+  std::string key;            ///< equal on all ranks; it may be empty only if the store's text names loopback
+  std::string host;           ///< the host name that this process reports
+  std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};
-  std::chrono::milliseconds silence{10'000};  ///< for the watch; rank 0's value holds for all ranks
+  std::chrono::milliseconds silence{
+      10'000};  ///< after so long a rank counts as stopped; rank 0's value holds for all ranks
 };
 
-/// A job that has come together. Dropping it without handing it to a Watch closes all connections.
+/// A job that all ranks have joined. If it is destroyed before a Watch has taken it, all connections are closed.
 struct Membership {
   Rank rank = 0;
   Rank size = 1;
-  std::uint64_t nonce = 0;  ///< random, equal on all ranks, another one for each job
+  std::uint64_t nonce = 0;  ///< a random number, equal on all ranks and different for each job
   std::chrono::milliseconds silence{0};
-  bool on_one_host = false;                       ///< as rank 0 has judged: equal on all ranks
-  std::vector<std::string> hosts;                 ///< names by rank
-  std::vector<std::uint64_t> machines;            ///< by rank
-  std::vector<std::vector<std::byte>> addresses;  ///< by rank
-  std::vector<Channel> star;  ///< by rank; open are those to rank 0 and, on rank 0, those to all others
+  bool on_one_host = false;                       ///< what rank 0 has found: equal on all ranks
+  std::vector<std::string> hosts;                 ///< the host name of each rank
+  std::vector<std::uint64_t> machines;            ///< Job::machine of each rank
+  std::vector<std::vector<std::byte>> addresses;  ///< what each rank's MakeAddress has made
+  std::vector<Channel> star;  ///< by rank; rank 0 has one to each rank, the others only one to rank 0
 
-  /// Which ranks share a host: those of one name on one machine.
+  /// Says which ranks share a host: those with the same name and machine.
   Hosts grouping() const;
 };
 
-/// Makes what the others get to know about this rank, at most 64 KiB. Called once, by join() on its thread, when all
-/// ranks have come: they are on one host, where loopback serves, or may not be. No function stands for no bytes.
+/// Makes the bytes that the other ranks get from this rank, at most 64 KiB. join() calls it once, on its own thread,
+/// when all ranks have come. If `on_one_host`, all ranks are on one host, where loopback is enough; if not, they may be
+/// on several. Without a function the bytes are empty.
 using MakeAddress = std::function<Result<std::vector<std::byte>>(bool on_one_host)>;
 
-/// Joins the job: blocks until all ranks are there, at most `job.timeout` (and what the resolver of host names and
-/// `make_address` take).
+/// Joins the job. It blocks until all ranks have come, or for `job.timeout`; the resolver of host names and
+/// `make_address` may add to that.
 ///
-/// Rank 0 listens at the store: on loopback if the store's text names that, else on all addresses of its host. The
-/// others may come earlier. Only holders of the key are admitted. All ranks are on one host if rank 0 listens on
-/// loopback, or if all have the same host name and the same known machine. Errors reach every rank that is connected at
-/// the time:
-/// - InvalidArgument: what was given can't work; a wrong key (rank 0 goes on waiting for the right one);
-/// - Mismatch: two processes with one rank, differing sizes, differing protocols;
-/// - TimedOut: the store or some ranks, named, did not come in time; the text lists who was refused meanwhile;
-/// - PeerFailed: a rank died, or could not make its address; Transport: the store's address can't be used;
-/// - that of make_address, on the rank where it failed.
-/// Thread rule: may be called from several threads, also for several ranks of one job in one process.
+/// Rank 0 listens at the store: on loopback if the store's text names loopback, or else on all addresses of its host.
+/// Other ranks may come before rank 0. Only holders of the key are admitted. All ranks are on one host if rank 0
+/// listens on loopback, or if all have the same host name and the same known machine. Every rank that is connected at
+/// the time gets the error:
+/// - InvalidArgument: the arguments can't work, or the key is wrong; then rank 0 goes on to wait for the right one;
+/// - Mismatch: two processes have one rank, or sizes or protocols differ;
+/// - TimedOut: the store or some ranks did not come in time; the text names them, and who was refused meanwhile;
+/// - PeerFailed: a rank died, or could not make its address;
+/// - Transport: the store's address can't be used;
+/// - the error of make_address, on the rank where it failed.
+/// Thread rule: several threads may call it, also for several ranks of one job in one process.
 Result<Membership> join(const Job& job, const MakeAddress& make_address = {});
 
 }  // namespace lacuna::runtime

@@ -36,7 +36,7 @@ void Channel::send(SharedFrame frame) {
 }
 
 void Channel::flush() {
-  std::size_t done = 0;  // frames
+  std::size_t done = 0;  // frames sent whole
   while (is_open() && done < out_.size()) {
     const std::vector<std::byte>& frame = *out_[done];
     const ssize_t count = ::send(fd(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL);

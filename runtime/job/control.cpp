@@ -74,7 +74,8 @@ void Control::stop() {
 
 void Control::wake() const { ::eventfd_write(wake_.get(), 1); }
 
-/// Says nothing to anyone: the connections are the parent's. But peers are to see their end when that has died.
+/// Closes the connections in a child, without a word to the peers: they belong to the parent. If the child kept them
+/// open, peers would not see the death of the parent.
 void Control::close_in_child() const {
   for (const Member& one : members_) {
     if (one.channel.is_open()) ::close(one.channel.fd());
@@ -89,7 +90,7 @@ Control::Orders Control::take_orders() {
 void Control::run() {
   next_beat_ = now_ = Clock::now();
   for (Member& one : members_) one.heard = now_;
-  // What came with the last words of the bootstrap has been read already.
+  // Frames that came together with the last ones of the bootstrap have been read already.
   for (Rank rank = 0; rank < size(); ++rank) attend(rank);
   while (true) {
     sleep();
@@ -264,14 +265,14 @@ void Control::take_verdict(Rank from, const Frame& frame) {
   verdict->communicator ? poison(*verdict, from) : conclude(verdict->reason);
 }
 
-/// Nobody will tell any more who leaves, nor decide.
+/// Rank 0 leaves. From now on nobody tells this rank who leaves, and nobody else decides.
 void Control::hub_leaves() {
   help_until_ = Clock::time_point::max();
   for (const Fallback& one : std::exchange(fallbacks_, {})) decide_alone(one.trouble);
 }
 
-/// Once this process has stopped, rank 0 waits for the others and the others wait for rank 0; nobody waits for long.
-/// The verdict is rank 0's or about rank 0: there is no verdict on the job after its goodbye.
+/// Once this process has stopped, rank 0 waits for the others, and the others wait for rank 0. Nobody waits for long.
+/// Rank 0 is there: a verdict on the job comes from rank 0 or is about rank 0, and none comes after its goodbye.
 void Control::release_when_stopped() {
   if (!failed_ || released_ || !member(rank_).has_stopped) return;
   if (rank_ == 0 || size() == 2) {

@@ -16,37 +16,37 @@
 
 namespace lacuna::runtime {
 
-/// What the watch's thread does. submit(), leave() and stop() may be called from any thread; all else happens in run().
-/// run() waits for nothing but its connections: an attendant does what may take the process long.
+/// What the watch's thread does. It runs run(), which waits only for its connections. An attendant does what may take
+/// long. Thread rule: any thread may call submit(), leave(), stop(), compare_clocks() and clock().
 class Control {
  public:
-  /// `wake`: an eventfd that does not block. `poller`: an epoll.
+  /// `wake` is an eventfd that does not block, and `poller` an epoll.
   Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller);
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
-  /// Takes a report for run() to judge. Returns false if it is no news. A stalled message is no news while its peer is
-  /// there, because a peer may wait for messages as long as it likes.
+  /// Takes a report, which run() judges. Returns false if the report is not needed: if it was given shortly before, or
+  /// is about a stalled message whose peer has not left, because nobody has to send or receive a message soon.
   bool submit(Trouble trouble);
   void leave(std::vector<Reach> reached);
   void stop();
   void compare_clocks(std::chrono::milliseconds longest);
   std::optional<ClockRelation> clock() const;
 
-  /// Starts the attendant's thread, before run(). Throws std::system_error if the system has no thread.
+  /// Starts the attendant's thread, before run(). Throws std::system_error if the system has no thread to give.
   void start_attendant() { attendant_.start(); }
-  /// Serves until stop(). After leave() that is not the end of it before the goodbyes, nor before all have stopped if
-  /// the job has failed.
+  /// Serves until stop(). If leave() was called, it also waits for the goodbyes of others, and if the job has failed,
+  /// until all have stopped. Neither wait is long.
   void run();
 
  private:
-  /// A rank as seen from here. Connections exist between rank 0 and all others.
+  /// A rank, as this rank sees it. Connections exist only between rank 0 and each other rank.
   struct Member {
     std::string host;
     Channel channel;
-    std::uint32_t awaited = 0;  // what the poller is to wake us for
+    std::uint32_t awaited = 0;  // the events for which the poller wakes this thread
     Clock::time_point heard;
     bool has_left = false;     // it has said goodbye
-    bool has_stopped = false;  // it has heard the verdict on the job, or is gone
+    bool has_stopped = false;  // it moves no data any more, or its connection has ended
     std::vector<Reach> reached;
     Clock::time_point left_at{};
   };
@@ -62,9 +62,9 @@ class Control {
     std::vector<Trouble> troubles;
     std::optional<std::vector<Reach>> leave;
     bool stop = false;
-    bool has_stopped = false;  // this process moves no data any more
+    bool has_stopped = false;  // this process has stopped: it moves no data any more
     bool compare_clocks = false;
-    std::vector<watch_messages::Sent> sent{};  // by this rank
+    std::vector<watch_messages::Sent> sent{};  // how many messages this rank has sent, for rank 0
   };
   struct Fallback {
     Trouble trouble;
@@ -103,8 +103,8 @@ class Control {
   void tell_time(Member& to, const Frame& frame);
   void take_time(const Frame& frame);
 
-  /// A rank that is not heard until then has been silent for as long as was promised, and not less: it may have run for
-  /// a period after it was heard last.
+  /// The time at which a rank counts as stopped if nothing is heard of it before. Beats are half a period apart, so the
+  /// rank may have run for almost a period after it was heard last.
   Clock::time_point missed_at(const Member& one) const { return one.heard + period_ + silence_; }
 
   Member& member(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
@@ -124,7 +124,7 @@ class Control {
   void decide_alone(const Trouble& trouble);
   void poison(const watch_messages::Verdict& verdict, Rank teller);
 
-  // Links over which nothing arrives (control_links.cpp)
+  // Connections over which nothing arrives (control_links.cpp)
   void suspect_links(Rank reporter, const Trouble& stalled);
   void count_sent(Rank to);
   void tell_sent(const watch_messages::Sent& sent);
@@ -132,33 +132,33 @@ class Control {
 
   const Rank rank_;
   const std::chrono::milliseconds silence_;
-  const Clock::duration period_;  // in which a rank that runs is heard, which beats twice in it
+  const Clock::duration period_;  // a rank sends two beats in this time, so one is heard
   const WatchTimes times_;
   Watched& watched_;
   const Fd wake_, poller_;
 
-  mutable std::mutex mutex_;  // of the next six
+  mutable std::mutex mutex_;  // protects the next six members
   Orders orders_;
-  std::vector<bool> left_;  // by rank: it has said goodbye, as far as this rank knows
+  std::vector<bool> left_;  // by rank: has it said goodbye, as far as this rank knows?
   Throttle submitted_;
   ClockComparison clocks_;
   int clock_answers_ = 0;
   std::condition_variable clock_answered_;
 
   std::vector<Member> members_;
-  std::vector<Rank> ready_;  // whose connections are to be looked at in this round
-  Clock::time_point now_;    // read once in a round: a rank that is suspended in the midst of one blames nobody
+  std::vector<Rank> ready_;  // ranks whose connections have an event in this round
+  Clock::time_point now_;    // read once in a round, so that a rank that is suspended during a round blames nobody
   Clock::time_point next_beat_;
-  Clock::time_point help_until_;  // leavers to be heard
-  Clock::time_point stop_until_;  // after a verdict, others to stop
+  Clock::time_point help_until_;  // until then this rank makes progress for ranks that leave
+  Clock::time_point stop_until_;  // after a verdict on the job, how long to wait for others to stop
   bool failed_ = false, all_have_stopped_ = false, released_ = false, stopping_ = false;
   bool compares_clocks_ = false;
-  std::vector<Inquiry> inquiries_;  // on rank 0
+  std::vector<Inquiry> inquiries_;  // only on rank 0
   std::uint32_t next_inquiry_ = 0;
   Throttle looked_at_;
   SilentLinks silent_links_;
-  std::vector<Fallback> fallbacks_;      // elsewhere, one for each communicator
-  std::vector<std::uint64_t> poisoned_;  // communicators, the last ones
+  std::vector<Fallback> fallbacks_;      // only on other ranks: at most one for each communicator
+  std::vector<std::uint64_t> poisoned_;  // the last communicators that have had a verdict
   Attendant attendant_;
   const AtFork at_fork_{[this] { close_in_child(); }};
 };

@@ -5,7 +5,7 @@ namespace {
 
 using watch_messages::Say;
 
-constexpr int first_comparisons = 16;  // one after the other, so that some of them meet no other traffic
+constexpr int first_comparisons = 16;  // they follow each other, so that some of them meet no other traffic
 
 }  // namespace
 

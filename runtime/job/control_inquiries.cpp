@@ -10,8 +10,9 @@ namespace lacuna::runtime {
 
 namespace {
 
-constexpr std::ptrdiff_t most_inquiries = 16;  // open ones of another rank, of calls that stall and of others each
-constexpr std::size_t most_poisoned = 256;     // communicators that are known to have had their verdict
+// The most open inquiries that one rank has caused: so many about calls that stall, and so many about other troubles.
+constexpr std::ptrdiff_t most_inquiries = 16;
+constexpr std::size_t most_poisoned = 256;  // how many communicators with a verdict this rank remembers
 
 }  // namespace
 
@@ -20,7 +21,7 @@ void Control::raise(Trouble trouble) {
   if (rank_ == 0) return inquire(0, std::move(trouble));
   if (member(0).has_left) return decide_alone(trouble);
   const auto same = [&](const Fallback& one) { return one.trouble.communicator == trouble.communicator; };
-  if (std::any_of(fallbacks_.begin(), fallbacks_.end(), same)) return;  // its verdict is on the way
+  if (std::any_of(fallbacks_.begin(), fallbacks_.end(), same)) return;  // a verdict on this communicator is on the way
   watch_messages::send_report(member(0).channel, trouble);
   if (trouble.kind == Trouble::Kind::Stalled) return;
   fallbacks_.push_back({.trouble = std::move(trouble), .until = now_ + times_.fallback});
@@ -30,7 +31,7 @@ bool Control::is_poisoned(std::uint64_t communicator) const {
   return std::find(poisoned_.begin(), poisoned_.end(), communicator) != poisoned_.end();
 }
 
-/// Can a rank of this job have reported this, to this rank?
+/// Can another rank of this job have sent this report to this rank?
 bool Control::is_plausible(const Trouble& trouble) const {
   const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < size(); };
   return rank_ == 0 && std::ssize(trouble.members) <= size() && trouble.peer < size() &&
@@ -39,7 +40,7 @@ bool Control::is_plausible(const Trouble& trouble) const {
 
 void Control::inquire(Rank reporter, Trouble trouble) {
   if (failed_ || member(0).has_left || is_poisoned(trouble.communicator)) return;
-  if (trouble.kind == Trouble::Kind::Refused) {  // what others have posted changes nothing
+  if (trouble.kind == Trouble::Kind::Refused) {  // it does not matter what others have posted
     return poison({judge_alone(trouble, {}, ""), trouble.communicator, trouble.members}, rank_);
   }
   suspect_links(reporter, trouble);
@@ -63,7 +64,7 @@ void Control::inquire(Rank reporter, Trouble trouble) {
   if (std::count_if(inquiries_.begin(), inquiries_.end(), is_theirs) >= most_inquiries) {
     if (can_wait) return;
     const std::string why =
-        fmt::format("{} asks about {} others of its calls already", name_rank(0, member(0).host), most_inquiries);
+        fmt::format("{} is already asking about {} other calls", name_rank(0, member(0).host), most_inquiries);
     return poison({judge_alone(trouble, {}, why), trouble.communicator, trouble.members}, rank_);
   }
   if (can_wait && !looked_at_.admit(call, now_)) return;
@@ -80,7 +81,7 @@ void Control::inquire(Rank reporter, Trouble trouble) {
   inquiries_.push_back(std::move(inquiry));
 }
 
-/// Only its peer can be the reason, by having left; so nobody is asked.
+/// Judges a trouble with a message. Only the message's peer can be the reason, if it has left, so nobody is asked.
 void Control::judge_message(Rank reporter, const Trouble& trouble) {
   std::vector<Account> accounts(members_.size());
   const Member& peer = member(trouble.peer);
@@ -120,7 +121,7 @@ std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
   return accounts;
 }
 
-/// Who does not answer says nothing of links.
+/// Adds the connections over which nothing arrives, if a call has run out of time.
 Status Control::with_silent_links(const Status& reason, const Trouble& trouble) const {
   if (reason.code() != Code::TimedOut) return reason;
   return {reason.code(), std::string(reason.message()) + silent_links_.text_for(trouble.communicator)};
@@ -146,8 +147,8 @@ void Control::settle() {
   for (const auto& verdict : verdicts) poison(verdict, rank_);
 }
 
-/// Ends one communicator on its members. Elsewhere than on rank 0 a rank has decided alone, or has been told: rank 0
-/// passes it on to the members. `teller`: who knows already.
+/// Ends one communicator on its members. On rank 0, this tells the verdict to the members. On another rank, which has
+/// decided alone or got the verdict from rank 0, it tells rank 0, unless that is the `teller`, who knows already.
 void Control::poison(const watch_messages::Verdict& verdict, Rank teller) {
   const std::uint64_t id = *verdict.communicator;
   if (failed_ || is_poisoned(id)) return;
@@ -163,7 +164,7 @@ void Control::poison(const watch_messages::Verdict& verdict, Rank teller) {
   }
   if (!is_among(verdict.members, rank_)) return;
   attendant_.poison(id, verdict.reason);
-  help_until_ = std::max(help_until_, now_ + longest_leave);  // until the members have let go of each other's memory
+  help_until_ = std::max(help_until_, now_ + longest_leave);  // so that the members release each other's memory
 }
 
 void Control::decide_alone(const Trouble& trouble) {

@@ -4,11 +4,11 @@
 #include "runtime/job/names.hpp"
 #include "runtime/observe/log.hpp"
 
-// Links over which nothing arrives any more. Rank 0 asks the sender of what a stalled rank waits for.
+// Connections over which nothing arrives any more. Rank 0 asks the rank for whose messages a stalled rank waits.
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::chrono::milliseconds progress_after_question{1000};  // lets what was sent leave a busy rank
+constexpr std::chrono::milliseconds progress_after_question{1000};  // so that messages of a busy rank leave it
 
 }  // namespace
 
@@ -24,7 +24,8 @@ void Control::suspect_links(Rank reporter, const Trouble& stalled) {
   }
 }
 
-/// Of what this rank has sent to another. It makes progress first, so that nothing is left that it has not handed on.
+/// Counts the messages that this rank has sent to another one, for rank 0. Meanwhile it makes progress, so that none of
+/// them stays here.
 void Control::count_sent(Rank to) {
   if (to < 0 || to >= size()) return;
   help_until_ = std::max(help_until_, now_ + progress_after_question);

@@ -16,13 +16,13 @@ using watch_messages::Say;
 constexpr std::chrono::milliseconds longest_farewell{200};
 constexpr std::chrono::milliseconds help_interval{1};
 constexpr std::chrono::milliseconds slow_help_interval{10};
-constexpr std::size_t most_ready = 64;  // connections that one round serves; the next serves the others
+constexpr std::size_t most_ready = 64;  // connections that one round serves; the next round serves more
 
 short events_of(const Channel& channel) { return channel.has_unsent() ? POLLIN | POLLOUT : POLLIN; }
 
 }  // namespace
 
-/// Lets the poller wake us for what the connection now waits for.
+/// Tells the poller for which events of the connection it is to wake this thread.
 void Control::await(Rank rank) {
   Member& one = member(rank);
   if (!one.channel.is_open()) return;
@@ -39,7 +39,7 @@ void Control::forget(Member& one) {
   one.channel.close();
 }
 
-/// Until something is to be done; `ready_` are those whose connections may have something for us.
+/// Sleeps until something is to be done. Then `ready_` has the ranks whose connections have an event.
 void Control::sleep() {
   for (Rank rank = 0; rank < size(); ++rank) await(rank);
   const Clock::time_point until = next_duty();

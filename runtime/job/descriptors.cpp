@@ -10,7 +10,7 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::size_t of_a_rank = 24;  // UCX's, the watch's, the event loop's
+constexpr std::size_t of_a_rank = 24;  // those of UCX, the watch and the event loop
 
 std::size_t open_descriptors() {
   std::size_t count = 0;

@@ -5,9 +5,9 @@
 
 namespace lacuna::runtime {
 
-/// Ok if this process may open as many file descriptors as a rank of a job of this size needs, beside those that are
-/// open already; else InvalidArgument with the number, before UCX, which ends the process when it gets none. Warns if
-/// the limit suffices only while not all ranks talk to each other over TCP.
+/// Returns ok if this process may open as many more file descriptors as a rank of a job of this size needs. If not, the
+/// error is InvalidArgument and tells the number. It is called before UCX starts, because UCX ends the process when it
+/// gets no descriptor. A warning in the log says if the limit is too low for all ranks to talk to each other over TCP.
 Status check_descriptors(Rank rank, Rank size);
 
 }  // namespace lacuna::runtime

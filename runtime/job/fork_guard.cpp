@@ -12,11 +12,11 @@ namespace lacuna::runtime {
 
 unsigned Home::forks = 0;
 
-/// What is to be let go of, and what the system calls when this process forks.
+/// The AtFork objects of this process, and the functions that the system calls when it forks.
 struct ForkHandlers {
   ForkHandlers() { ::pthread_atfork(before, in_parent, in_child); }
 
-  /// Stays to the very end: statics may need it while they are destroyed.
+  /// The one object. It is never destroyed, because statics may need it while they are destroyed.
   static ForkHandlers& only() {
     static auto& handlers = *new ForkHandlers;
     return handlers;

@@ -8,14 +8,14 @@
 
 namespace lacuna::runtime {
 
-/// Remembers the process that made it: what a job consists of is that process's, and not that of a child that fork()
-/// copies from it, where its threads are missing, its locks may be held, and its connections are the parent's.
+/// Remembers the process that made it. A job belongs to that process, and not to a child made by fork(): there the
+/// threads are missing, locks may be held, and the connections are those of the parent.
 class Home {
  public:
   Home();
-  /// Cheap.
+  /// Is this the process that made it? The question is cheap.
   bool is_here() const { return forks_ == forks; }
-  /// Ok, or why a call is refused in this process.
+  /// Returns ok, or why a call is refused in this process.
   Status check() const { return is_here() ? Status() : refusal(); }
 
  private:
@@ -23,14 +23,14 @@ class Home {
 
   Status refusal() const;
 
-  static unsigned forks;  // between the first process that made a Home and this one
+  static unsigned forks;  // number of forks from the first process that made a Home to this one
 
   unsigned forks_;
   pid_t process_;
 };
 
-/// What every child that fork() makes lets go of at once, so that it does not hold it after its parent. `let_go` may be
-/// called in a child of the process that made this, in which nothing else runs: it may close descriptors, not more.
+/// Calls `let_go` at once in every child that fork() makes, so that the child does not hold what belongs to its parent.
+/// Nothing else runs in the child at that time. So `let_go` may only close descriptors.
 class AtFork {
  public:
   explicit AtFork(std::function<void()> let_go);

@@ -26,7 +26,7 @@ std::string has_or_have(const std::vector<Rank>& ranks) {
   return name_ranks(ranks) + (ranks.size() == 1 ? " has" : " have");
 }
 
-/// Who keeps the others waiting: "; rank 2 has not posted it; ranks 3, 4 did not answer".
+/// Names the ranks for which the others wait: "; rank 2 has not posted it; ranks 3, 4 did not answer".
 std::string who_is_late(const std::vector<Account>& accounts) {
   std::string text;
   const std::vector<Rank> late = ranks_in(accounts, State::NotPosted);
@@ -36,7 +36,7 @@ std::string who_is_late(const std::vector<Account>& accounts) {
   return text.empty() ? "; all ranks have posted it" : text;
 }
 
-/// "call 3", or "call 3 of ranks 0, 2" where these are not all.
+/// "call 3", or "call 3 of ranks 0, 2" if these are not all ranks of the job.
 std::string name_call(const Trouble& trouble, std::uint32_t run) {
   if (trouble.members.empty()) return fmt::format("call {}", run);
   std::vector<Rank> members = trouble.members;
@@ -44,7 +44,7 @@ std::string name_call(const Trouble& trouble, std::uint32_t run) {
   return fmt::format("call {} of {}", run, name_ranks(members));
 }
 
-/// The verdict where these ranks posted different calls.
+/// The verdict if ranks posted different calls. Nothing if they did not.
 std::optional<Status> difference_among(const Trouble& trouble, const std::vector<Account>& accounts) {
   std::vector<Statement> statements;
   for (Rank rank : ranks_in(accounts, State::Posted)) {
@@ -55,7 +55,7 @@ std::optional<Status> difference_among(const Trouble& trouble, const std::vector
   return Status(Code::Mismatch, *std::move(differs));
 }
 
-/// The verdict where one rank, which the trouble's text names, can't do what its caller asks for.
+/// The verdict if one rank, which the trouble's text names, can't do what its caller asks for.
 Status refusal(const Trouble& trouble) {
   return {Code::InvalidArgument, fmt::format("{} was refused: {}", name_of(trouble), trouble.text)};
 }

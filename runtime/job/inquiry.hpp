@@ -11,21 +11,22 @@
 
 namespace lacuna::runtime {
 
-/// A call, by communicator and run.
+/// Identifies a call: its communicator and the number of its run.
 using CallId = std::pair<std::uint64_t, std::uint32_t>;
 
-/// What a trouble is about, by a number that is nobody's call if it is about a message.
+/// Identifies what a trouble is about. For a message, the id belongs to no call.
 CallId call_of(const Trouble& trouble);
 
-/// What a verdict calls it: "call 3", "call 3 of ranks 0, 2" where these are not all, or the message's name.
+/// The name that a verdict gives to what a trouble is about: "call 3", or "call 3 of ranks 0, 2" if these are not all
+/// ranks of the job, or the name of the message.
 std::string name_of(const Trouble& trouble);
 
 /// What is known of one rank about the call in question.
 struct Account {
   enum class State : std::uint8_t {
     Unknown,     ///< it did not answer
-    NotPosted,   ///< it is there and has not posted the call
-    Posted,      ///< see `posted`
+    NotPosted,   ///< it has answered that it has not posted the call
+    Posted,      ///< `posted` says what it posted
     Left,        ///< it said goodbye after having posted the call
     LeftBefore,  ///< it said goodbye without having posted the call
     Stranger,    ///< it is no member of the communicator
@@ -34,21 +35,21 @@ struct Account {
   Posted posted;
 };
 
-/// The account of a rank that answered when asked for what it posted.
+/// The account of a rank that has answered what it posted.
 Account account_of(std::optional<Posted> posted);
-/// The account of a rank that said goodbye, and what it posted, this long before the trouble was raised. What it sent
-/// to a peer that is slow to take it may still be on its way for `longest_leave`: only then is a message that is
-/// missing not to come.
+/// The account of a rank that said goodbye `gone_for` before the trouble was raised. `reached` is from its goodbye.
+/// What it sent may be on its way for `longest_leave`, if the peer is slow to take it. Only after that a message that
+/// is missing can't come any more.
 Account account_of_leaver(const Trouble& trouble, const std::vector<Reach>& reached, Clock::duration gone_for);
 
-/// The verdict on a trouble, from one account per rank, of which those of strangers do not count; nothing if the job
-/// may go on.
+/// The verdict on a trouble, from the account of each rank. Accounts of ranks that are no members do not count. Nothing
+/// if the communicator may go on.
 std::optional<Status> judge(const Trouble& trouble, Rank reporter, std::vector<Account> accounts);
 
-/// The verdict of a rank that has to decide without rank 0, from what it knows of others; `reason` says why.
+/// The verdict of a rank that decides without asking others, from what it knows of them. `reason` says why it does.
 Status judge_alone(const Trouble& trouble, const std::vector<Account>& known, std::string_view reason);
 
-/// Lets something about a call through once in an interval, and no more calls in one than it remembers.
+/// Admits a call once in each interval, and at most `most_calls` calls in an interval.
 class Throttle {
  public:
   static constexpr std::size_t most_calls = 1024;

@@ -54,7 +54,8 @@ std::vector<std::byte> entry_of(const runtime::Config& config, const std::vector
   return {entry.bytes().begin(), entry.bytes().end()};
 }
 
-/// The addresses of all ranks, of their entries by rank; or a Mismatch, alike on all ranks.
+/// The addresses of all ranks, from the entry of each rank. If what must be equal differs, the error is Mismatch on all
+/// ranks.
 Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
   std::vector<std::vector<std::byte>> addresses;
   std::map<std::size_t, std::vector<Rank>> credits;
@@ -76,7 +77,7 @@ Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::
   return Status(Code::Mismatch, fmt::format("LACUNA_CREDITS differs: {}it must be the same on all ranks", text));
 }
 
-/// More ranks than cores on this host: polling would only take time from the others.
+/// Are there more ranks than cores on this host? Then polling would only take time from other ranks.
 bool crowded(const Hosts& hosts, Rank rank) {
   unsigned here = 0;
   for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);
@@ -99,7 +100,7 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .trace_events = config.trace.empty() ? 0 : config.trace_events};
 }
 
-/// Lets LACUNA_KERNELS compute from now on.
+/// From now on, the kernels of LACUNA_KERNELS compute.
 Status take_kernels(const runtime::Config& config) {
   Status served = kernels::serve_by(config.kernels);
   if (served) {
@@ -111,7 +112,7 @@ Status take_kernels(const runtime::Config& config) {
   return {served.code(), fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, served.message())};
 }
 
-/// Makes the folders, and lets the config name them whatever folder the program changes to.
+/// Makes the folders, and makes their paths absolute, because the program may change its folder.
 Status prepare_folders(runtime::Config& config) {
   for (auto [variable, folder] : {std::pair("LACUNA_METRICS", &config.metrics), {"LACUNA_TRACE", &config.trace}}) {
     if (Status writable = prepare_folder(variable, *folder); !writable) return writable;
@@ -148,7 +149,7 @@ Status check(const runtime::Config& config) {
   return {};
 }
 
-/// What LACUNA_ALGORITHMS says, if it can be had on so many ranks.
+/// Takes the algorithms of LACUNA_ALGORITHMS, if they serve a job of so many ranks.
 Status take_algorithms(const runtime::Config& config, Rank size, SelectAlgorithm select, JobState& job) {
   for (const auto& [collective, name] : config.algorithms) {
     Call call{.collective = collective};
@@ -171,7 +172,7 @@ JobState::~JobState() {
       watch ? watch->clock().value_or(runtime::ClockRelation()) : runtime::ClockRelation();
   watch.reset();
   if (!executor) return;
-  executor->set_reporter(nullptr);  // it may refer to the watch
+  executor->set_reporter(nullptr);  // the reporter may refer to the watch
   write_metrics();
   write_trace(clock);
 }

@@ -19,7 +19,7 @@ class LocalWatch;
 
 namespace lacuna {
 
-/// What the communicators of one rank of a job share, in the order in which it is made; torn down in reverse.
+/// What the communicators of one rank of a job share. The members are made in this order, and destroyed in reverse.
 struct JobState {
   explicit JobState(const runtime::Config& given) : config(given) {}
   JobState(const JobState&) = delete;
@@ -33,42 +33,43 @@ struct JobState {
 
   const runtime::Home home;
   runtime::Config config;
-  std::uint64_t id = 0;  ///< equal on all ranks, another one for each job
+  std::uint64_t id = 0;  ///< equal on all ranks, different for each job
   std::vector<std::string> host_names;
-  Hosts hosts;                                                 ///< of the processes
-  std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna's choice
+  Hosts hosts;                                                 ///< the host of each process
+  std::array<std::string, all_collectives.size()> algorithms;  ///< for calls that name none; empty: lacuna chooses
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
-  std::shared_ptr<runtime::LocalWatch> local_watch;  ///< of ranks in one process, in place of `watch`
+  std::shared_ptr<runtime::LocalWatch> local_watch;  ///< in place of `watch`, if all ranks are in one process
 
  private:
   void write_metrics() const;
   void write_trace(const runtime::ClockRelation& clock) const;
 };
 
-/// What stands for the communicator of all ranks in the draws of every job.
+/// The key of the communicator of all ranks, for random draws. It is the same in every job.
 inline constexpr std::uint64_t world_key = Digest().add("world").value();
 
 /// A communicator. The job ends with the last of its communicators.
 struct GroupState {
-  /// `place`: where in the job it was made, as key_of_part() tells; the same in jobs made alike, unlike `id`.
+  /// `place` says how it was made: world_key, or what key_of_part() returns. Unlike `id`, it is the same in jobs that
+  /// do the same.
   GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group)
       : job(std::move(whole)),
         key(place),
         communicator(*job->executor, id, group, job->hosts.of(group.members()), place) {}
 
-  /// Of the part that this split makes of a colour.
+  /// The key of the communicator that the next split makes for this colour.
   std::uint64_t key_of_part(int colour) const {
     return Digest().add(key).add(splits).add(static_cast<std::uint64_t>(colour)).value();
   }
 
   std::shared_ptr<JobState> job;
   const std::uint64_t key;
-  std::uint64_t splits = 0;  ///< made of it before
+  std::uint64_t splits = 0;  ///< number of splits of this communicator so far
   runtime::Communicator communicator;
 };
 
-/// In a child that fork() made nothing of it is ever destroyed: what it holds is the parent's.
+/// Makes a communicator. A child made by fork() never destroys it, because everything in it belongs to the parent.
 std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
                                        const Group& group);
 

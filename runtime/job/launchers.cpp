@@ -16,13 +16,13 @@ namespace {
 
 /// The variables by which a launcher tells a process its place.
 struct Launcher {
-  std::string_view command;  ///< for the example
+  std::string_view command;  ///< its command, for the example in the error
   std::string_view rank;
-  std::string_view size;  ///< empty if it tells none: then a rank above 0 announces others
+  std::string_view size;  ///< empty if it does not tell the size: then a rank above 0 announces other ranks
 };
 
-// The first that announces ranks gives the example: torchrun may itself be started by one of the others, and Open MPI's
-// mpirun sets the variables of PMIx too.
+// The first launcher that announces ranks gives the example. Their order matters, because other launchers may start
+// torchrun, and Open MPI's mpirun sets the variables of PMIx too.
 constexpr std::array launchers = {
     Launcher{"torchrun --no-python", "RANK", "WORLD_SIZE"},
     Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -40,7 +40,7 @@ std::string_view variable(std::string_view name) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-/// Without blanks around it. 0 if it is not set or no number.
+/// The number in a variable, which may have blanks around it. 0 if the variable is not set or no number.
 long number(std::string_view name) {
   constexpr std::string_view blanks = " \t\r\n";
   std::string_view text = variable(name);
@@ -55,12 +55,12 @@ bool announces_ranks(const Launcher& launcher) {
   return launcher.size.empty() ? number(launcher.rank) > 0 : number(launcher.size) > 1;
 }
 
-/// Does another one say how many ranks there are?
+/// Does any launcher say how many ranks there are?
 bool is_size_told() {
   return std::any_of(launchers.begin(), launchers.end(), [](const Launcher& one) { return number(one.size) > 0; });
 }
 
-/// Warns where a launcher may have announced ranks, but does not say clearly how many.
+/// Warns if a launcher may have announced ranks, but does not say clearly how many.
 void warn_of_unclear() {
   constexpr std::string_view alone =
       "this process works alone, as a job of one rank; if others were started with it, hand LACUNA_RANK and "

@@ -24,7 +24,7 @@ SocketAddress address_of(const T& sockaddr, int family) {
   return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
 }
 
-/// "0100007F:1F90": words of 32 bits as they lie in memory, and the port as a number.
+/// Reads an address such as "0100007F:1F90": words of 32 bits as they lie in memory, and the port as a number.
 SocketAddress parse(std::string_view text) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   std::uint16_t port = 0;
@@ -44,7 +44,7 @@ SocketAddress parse(std::string_view text) {
   return address_of(address, AF_INET6);
 }
 
-/// All sockets of the process's network that listen, by inode.
+/// The addresses of all listening sockets in the network namespace of the process, by inode.
 std::map<std::string, SocketAddress> listening_sockets(const std::filesystem::path& process) {
   std::map<std::string, SocketAddress> sockets;
   for (const char* table : {"net/tcp", "net/tcp6"}) {

@@ -8,7 +8,8 @@
 
 namespace lacuna::runtime {
 
-/// Where a process accepts TCP connections, in the order of its descriptors; nothing of a process that may not be read.
+/// The addresses where a process accepts TCP connections, in the order of its descriptors. The list is empty if this
+/// process may not look at it.
 std::vector<SocketAddress> listeners_of(pid_t process);
 
 }  // namespace lacuna::runtime

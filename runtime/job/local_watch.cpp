@@ -9,7 +9,7 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr int rounds_to_let_go = 4;  // to see a descriptor, to discard it, to hear of that
+constexpr int rounds_to_let_go = 4;  // a member sees a descriptor, discards it, and its sender hears of that
 
 }  // namespace
 

@@ -8,10 +8,9 @@
 
 namespace lacuna::runtime {
 
-/// Does for ranks of one process what the watch does for processes: compares what they posted, and lets the members of
-/// a communicator that it poisons let go of each other's memory. What ranks that did not agree called last goes to the
-/// log at its end.
-/// Thread rule: any thread may call; a rank may report while it helps.
+/// Does for the ranks of one process what the watch does for processes. It compares what they posted, and makes the
+/// members of a communicator that it poisons release each other's memory. Its destructor writes to the log where ranks
+/// did not agree. Thread rule: any thread may call. A rank may report from within Watched::help().
 class LocalWatch {
  public:
   explicit LocalWatch(Rank size) : ranks_(static_cast<std::size_t>(size)) {}
@@ -21,9 +20,9 @@ class LocalWatch {
 
   /// `watched` must live until this rank leaves.
   void join(Rank rank, Watched& watched);
-  /// Says goodbye, as Watch::leave().
+  /// Says goodbye, like Watch::leave().
   void leave(Rank rank, std::vector<Reach> reached);
-  /// Judges at once; a verdict has reached all members when this returns.
+  /// Judges at once. When this returns, all members have the verdict, if there is one.
   void report(Rank reporter, const Trouble& trouble);
 
  private:

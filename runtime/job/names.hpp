@@ -9,13 +9,13 @@
 
 namespace lacuna::runtime {
 
-/// "rank 2", "ranks 0, 1, 5-9": for messages; `ranks` ascend.
+/// A text such as "rank 2" or "ranks 0, 1, 5-9". `ranks` must ascend.
 std::string name_ranks(const std::vector<Rank>& ranks);
 
-/// "rank 2 (host alpha)"
+/// A text such as "rank 2 (host alpha)".
 std::string name_rank(Rank rank, std::string_view host);
 
-/// "10 s", "250 ms"
+/// A text such as "10 s" or "250 ms".
 std::string name_duration(std::chrono::milliseconds duration);
 
 }  // namespace lacuna::runtime

@@ -16,9 +16,9 @@ namespace lacuna::runtime {
 namespace {
 
 constexpr std::size_t most_notes = 8;
-constexpr std::size_t most_strangers = 128;  // connections that have proved nothing, beside one for each rank to come
+constexpr std::size_t most_strangers = 128;  // connections without a proof, on top of one for each missing rank
 
-/// A guest is told of the failure shortly before it would give up without knowing why.
+/// How long before a guest gives up it is told of the failure. Without this it would not know why.
 std::chrono::milliseconds margin(std::chrono::milliseconds left) {
   return std::clamp(left / 10, std::chrono::milliseconds(10), std::chrono::milliseconds(500));
 }
@@ -48,7 +48,8 @@ Result<Membership> Rendezvous::run(const MakeAddress& make_address, Clock::time_
   return conclude();
 }
 
-/// Machines that are not known are told apart by their names only, which the user may have chosen alike.
+/// Are all ranks on one host? A machine that is 0 is not known. Only its name, which the user may have given to several
+/// hosts, tells it from others, and so the answer is no.
 bool Rendezvous::are_all_on_one_machine() const {
   const auto is_equal_to = [](const auto& first) { return [&](const auto& one) { return one == first; }; };
   return job_.machine != 0 && std::ranges::all_of(roster_.machines, is_equal_to(job_.machine)) &&
@@ -122,7 +123,7 @@ std::size_t Rendezvous::admitted() const {
   return static_cast<std::size_t>(std::count_if(guests_.begin(), guests_.end(), is_admitted));
 }
 
-/// The oldest goes first. False if there is none.
+/// Drops the oldest guest that is not admitted. Returns false if there is none.
 bool Rendezvous::drop_stranger() {
   const auto oldest = std::find_if(guests_.begin(), guests_.end(), [](const Guest& one) { return one.rank == 0; });
   if (oldest == guests_.end()) return false;
@@ -200,7 +201,7 @@ bool Rendezvous::all(bool Guest::*have) const {
 }
 
 const Rendezvous::Guest* Rendezvous::find(Rank rank) const {
-  if (rank == 0) return nullptr;  // of guests, those that are not admitted
+  if (rank == 0) return nullptr;  // guests that are not admitted have rank 0
   const auto guest = std::find_if(guests_.begin(), guests_.end(), [&](const Guest& one) { return one.rank == rank; });
   return guest == guests_.end() ? nullptr : &*guest;
 }
@@ -236,7 +237,8 @@ Result<Membership> Rendezvous::conclude() {
   flush_all(std::max(deadline_, Clock::now() + std::chrono::seconds(1)));
   for (Guest& guest : guests_) {
     if (guest.channel.has_unsent()) {
-      return Status(Code::TimedOut, fmt::format("rank {} at {} takes nothing in", guest.rank, guest.name));
+      return Status(Code::TimedOut,
+                    fmt::format("rank {} at {} does not read what rank 0 sends", guest.rank, guest.name));
     }
     membership.star[static_cast<std::size_t>(guest.rank)] = std::move(guest.channel);
   }
@@ -250,7 +252,7 @@ Result<Membership> Rendezvous::conclude() {
   return membership;
 }
 
-/// Sends to all at once, until everybody has taken what is for them.
+/// Sends to all guests at the same time, until each has taken what is for it.
 void Rendezvous::flush_all(Clock::time_point deadline) {
   const Clock::duration interval = job_.silence / 8;
   Clock::time_point next_beat = Clock::now() + interval;
@@ -269,7 +271,8 @@ void Rendezvous::flush_all(Clock::time_point deadline) {
   }
 }
 
-/// To those that have the whole table, whose watches expect to hear rank 0 while the others are still being told.
+/// Sends a beat to the guests that have the whole table. Their watches expect to hear rank 0 while it still sends the
+/// table to others.
 void Rendezvous::beat() {
   for (Guest& guest : guests_) {
     if (!guest.channel.has_unsent()) watch_messages::send(guest.channel, watch_messages::Say::Beat);

@@ -9,13 +9,13 @@
 
 namespace lacuna::runtime {
 
-/// Rank 0's side of join(): admits the other ranks one by one and tells all of them about each other.
+/// Rank 0's side of join(). It admits the other ranks one by one, and tells all of them about each other.
 class Rendezvous {
  public:
-  /// `listener` listens at the job's store, on loopback only or not.
+  /// `listener` listens at the job's store. `on_loopback` says whether it listens on loopback only.
   Rendezvous(const Job& job, Fd listener, bool on_loopback);
 
-  /// Blocks until all ranks are there and have told their addresses, or the first of them has to give up.
+  /// Blocks until all ranks have come and told their addresses, or until the first of them is about to give up.
   Result<Membership> run(const MakeAddress& make_address, Clock::time_point deadline);
 
  private:
@@ -24,11 +24,11 @@ class Rendezvous {
     Channel channel;
     std::string name;
     admission::Nonce nonce{};
-    Rank rank = 0;  ///< once admitted: above 0
+    Rank rank = 0;  ///< 0: not admitted yet
     bool has_card = false, has_address = false;
   };
 
-  /// Serves guests until all have done this.
+  /// Serves guests until all ranks have sent this: their card or their address.
   Status serve_until_all(bool Guest::*have);
   bool are_all_on_one_machine() const;
   void tell_roster();
@@ -36,7 +36,7 @@ class Rendezvous {
   void accept_guests();
   std::size_t admitted() const;
   bool drop_stranger();
-  /// Deals with what a guest has sent; false if it has to go.
+  /// Takes what a guest has sent. Returns false if the guest must be dropped.
   bool attend(Guest& guest);
   bool take(Guest& guest, const Frame& frame);
   bool take_claim(Guest& guest, const Frame& frame);
@@ -44,7 +44,7 @@ class Rendezvous {
   bool take_address(Guest& guest, const Frame& frame);
   Status check(const Guest& guest, const admission::Claim& claim) const;
   bool refuse(Guest& guest, const Status& reason, std::string note);
-  /// Ends the job; the guest, who is not admitted, is told too.
+  /// Ends the job. The guest, which is not admitted, is told too.
   bool fail(Guest& guest, Status reason);
   void note(std::string text);
 
@@ -58,7 +58,7 @@ class Rendezvous {
 
   const Job& job_;
   Fd listener_;
-  std::list<Guest> guests_;  // oldest first
+  std::list<Guest> guests_;  // the oldest first
   Clock::time_point deadline_;
   admission::Roster roster_;
   admission::Table table_;

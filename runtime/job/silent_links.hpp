@@ -11,7 +11,7 @@
 
 namespace lacuna::runtime {
 
-/// From which rank to which messages are on their way.
+/// The way of messages from one rank to another.
 struct Way {
   Rank from = 0;
   Rank to = 0;
@@ -19,29 +19,30 @@ struct Way {
   friend bool operator==(const Way&, const Way&) = default;
 };
 
-/// Finds the pairs of ranks between which nothing arrives any more though both are there, as where the network between
-/// two hosts is cut: the one has sent more messages than the other has received, and that stays so. Other ranks that
-/// wait, because the two do, have received all that was sent to them. Rank 0 keeps it; times are the caller's.
+/// Finds pairs of ranks between which nothing arrives any more, though both answer: for instance, the network between
+/// two hosts may be cut. One of them has then sent more messages than the other has received, and that does not change.
+/// Ranks that only wait because these two wait have received all that was sent to them. Rank 0 has the only object. The
+/// caller gives the times.
 class SilentLinks {
  public:
-  /// `silence`: how long nothing may arrive before the link counts as cut.
+  /// If nothing arrives for `silence`, the connection counts as cut.
   explicit SilentLinks(std::chrono::milliseconds silence) : silence_(silence) {}
 
-  /// A rank whose call stalls waits for messages of a peer.
+  /// Records that the rank `to`, whose call stalls, waits for messages of a peer.
   void note_wait(Rank to, const Wait& wait, const Trouble& stalled, Clock::time_point now);
 
-  /// What is known of a link when its sender has told how many messages it has sent.
+  /// What is known of a connection when its sender has told how many messages it has sent.
   enum class State : std::uint8_t {
-    Busy,     ///< all has arrived, or some has since
-    Silent,   ///< this has become known just now
-    Unheard,  ///< this is known already
-    Cut,      ///< for as long as was allowed
+    Busy,     ///< everything has arrived, or something has arrived since the last question
+    Silent,   ///< nothing arrives, which was not known before
+    Unheard,  ///< nothing arrives, which was known already
+    Cut,      ///< nothing has arrived for as long as was allowed
   };
   State note_sent(const Way& way, std::uint64_t sent, Clock::time_point now);
 
-  /// The call that waits for this link, after Cut.
+  /// The trouble of the call that waits for messages on this way. Call it after State::Cut.
   const Trouble& trouble_of(const Way& way) const;
-  /// Of those that are silent and keep a call of this communicator waiting: "; nothing that rank 1 sends to rank 2
+  /// Names the silent connections for which a call of this communicator waits: "; nothing that rank 1 sends to rank 2
   /// arrives". Empty if there are none.
   std::string text_for(std::uint64_t communicator) const;
 

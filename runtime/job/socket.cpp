@@ -37,7 +37,8 @@ void send_small_messages_at_once(const Fd& socket) {
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/// Retrying connect() to a port of the ephemeral range may, once in a while, connect a socket to itself.
+/// Is the socket connected to itself? This may happen, rarely, if connect() is tried again and again with a port of the
+/// ephemeral range.
 bool is_connected_to_itself(const Fd& socket) {
   sockaddr_storage own{};
   sockaddr_storage other{};
@@ -54,7 +55,7 @@ SocketAddress address_of(const T& sockaddr, int family) {
   return {.family = family, .bytes = {bytes, bytes + sizeof(sockaddr)}};
 }
 
-/// `error`: the errno of a listener that is not open.
+/// Listens at one address. If the result is not open, `error` is the errno.
 Fd listen_one(const SocketAddress& address, int& error) {
   Fd fd = open_stream(address.family);
   const int on = 1, off = 0;
@@ -68,7 +69,7 @@ Fd listen_one(const SocketAddress& address, int& error) {
   return {};
 }
 
-/// The IPv4 address that stands in an IPv6 one, which a socket for both families shows; else the address itself.
+/// The IPv4 address inside an IPv6 address, which a socket for both families shows, or else the address itself.
 SocketAddress unmapped(const SocketAddress& address) {
   sockaddr_in6 six{};
   if (address.family != AF_INET6 || address.bytes.size() < sizeof(six)) return address;

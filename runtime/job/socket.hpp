@@ -14,17 +14,18 @@ struct addrinfo;
 
 namespace lacuna::runtime {
 
-/// A host and a port as the user writes them: "host:port", "127.0.0.1:29500", "[::1]:29500".
+/// A host and a port as the user writes them, such as "host:port", "127.0.0.1:29500" or "[::1]:29500".
 struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
 };
 
-/// Does the text itself say that the endpoint is on loopback: is its host localhost or a loopback address? Nothing is
-/// looked up: what other names stand for may differ between the hosts of a job.
+/// Does the text itself say that the endpoint is on loopback? It does if the host is localhost or a loopback address.
+/// Other names are not looked up, because they may mean different addresses on the hosts of a job.
 bool is_on_loopback(const Endpoint& endpoint);
 
-/// InvalidArgument, with what is allowed, if the text is not an endpoint or its port is 0.
+/// Reads an endpoint. If the text is no endpoint, or the port is 0, the error is InvalidArgument and says what is
+/// allowed.
 Result<Endpoint> parse_endpoint(std::string_view text);
 
 /// A resolved TCP address: a sockaddr of its family.
@@ -33,32 +34,37 @@ struct SocketAddress {
   std::vector<std::byte> bytes;
 
   bool is_loopback() const;
-  /// "127.0.0.1:4242", "[::1]:4242". An IPv4 address that a socket for both families shows is written as IPv4.
+  /// A text such as "127.0.0.1:4242" or "[::1]:4242". An IPv4 address that a socket for both families shows is written
+  /// as IPv4.
   std::string to_string() const;
 };
 
-/// The addresses of an endpoint, in the resolver's order; at least one. Blocks as long as the resolver does.
-/// TimedOut if the resolver asks to try again, else InvalidArgument.
+/// Returns the addresses of an endpoint in the resolver's order, at least one. It blocks as long as the resolver does.
+/// The error is TimedOut if the resolver asks to try again, or else InvalidArgument.
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
 
-/// All sockets do not block and are closed in programs that the process executes.
+// The sockets of all these functions do not block, and are closed in programs that the process executes.
+
 /// Listens at the first of the addresses that belongs to this host.
 Result<Fd> listen_at(const std::vector<SocketAddress>& addresses);
-/// Listens on all addresses of this host: of both families if it has both.
+/// Listens on all addresses of this host, IPv4 and IPv6 if it has both.
 Result<Fd> listen_everywhere(std::uint16_t port);
-/// Connects to the first of the addresses that answers before the deadline. Each has an equal share of the time that is
-/// left when its turn comes, so that one which never answers leaves some to the others.
+/// Connects to the first of the addresses that answers before the deadline. The addresses that are left share the time
+/// that is left, so that an address that never answers leaves time for the others.
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);
-/// The next connection that waits at a listening socket; not open, and errno says why, if there is none.
+/// Takes the next connection that waits at a listening socket. If there is none, the result is not open, and errno says
+/// why.
 Fd accept_from(const Fd& listener);
 
 /// The other end of a connection, as SocketAddress::to_string() writes it.
 std::string peer_name(const Fd& socket);
 
-/// Sleeps until one of `events` (see poll(2)) or an error is there, or until the deadline; false in the latter case.
+/// Sleeps until one of `events` (see poll(2)) or an error has come, or until the deadline. Returns false at the
+/// deadline.
 bool wait_for(int fd, short events, Clock::time_point deadline);
 
-/// What poll(2) should wait so as not to wake before `until`: milliseconds, rounded up; never negative.
+/// The time that poll(2) must wait so that it does not wake before `until`: in milliseconds, rounded up, never
+/// negative.
 int poll_timeout(Clock::time_point until);
 
 }  // namespace lacuna::runtime

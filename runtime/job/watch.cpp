@@ -16,7 +16,8 @@ Watch::Watch(std::unique_ptr<Control> control) : control_(std::move(control)) {}
 
 Result<std::unique_ptr<Watch>> Watch::start(Membership& membership, Watched& watched, const WatchTimes& times) {
   Fd wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), poller(::epoll_create1(EPOLL_CLOEXEC));
-  if (!wake.is_open() || !poller.is_open()) return Status(Code::Internal, "the watch gets no file descriptor");
+  if (!wake.is_open() || !poller.is_open())
+    return Status(Code::Internal, "the system has no file descriptor for the watch");
   std::unique_ptr<Watch> watch(
       new Watch(std::make_unique<Control>(membership, watched, times, std::move(wake), std::move(poller))));
   if (watch->control_->size() > 1) {
@@ -32,7 +33,7 @@ Status Watch::start_thread() {
     control_->start_attendant();
     thread_ = lacuna::start_thread([control = control_.get()] { control->run(); });
   } catch (const std::system_error& error) {
-    return {Code::Internal, fmt::format("the watch gets no thread: {}", error.what())};
+    return {Code::Internal, fmt::format("the system has no thread for the watch: {}", error.what())};
   }
   return {};
 }
@@ -41,7 +42,7 @@ Watch::~Watch() {
   control_->stop();
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) thread_.join();
-  control_.reset();  // whose other thread may log too
+  control_.reset();  // its attendant's thread may log too
   finish_log_lines();
 }
 

@@ -20,7 +20,7 @@ void put_ranks(Encoder& body, const std::vector<Rank>& ranks) {
   for (Rank rank : ranks) body.put(static_cast<std::uint32_t>(rank));
 }
 
-/// Nothing if there are too many.
+/// Reads a list of ranks. Nothing if there are too many.
 std::optional<std::vector<Rank>> take_ranks(Decoder& body) {
   const auto count = body.get<std::uint32_t>();
   if (count > most_members) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::vector<Rank>> take_ranks(Decoder& body) {
   return ranks;
 }
 
-/// The value, if the message was read to its end without a miss.
+/// Returns the value if the message had everything that was read, and nothing behind that.
 template <class T>
 std::optional<T> complete(const Decoder& body, T value) {
   if (!body.complete()) return std::nullopt;

@@ -8,27 +8,28 @@
 #include "runtime/job/inquiry.hpp"
 #include "runtime/job/watch.hpp"
 
-/// What the watches say to each other over the star, one frame each.
+/// The messages of the watches, over the connections between rank 0 and the other ranks. Each is one frame.
 namespace lacuna::runtime::watch_messages {
 
-inline constexpr std::size_t longest_text = 8192;  ///< longer ones are cut
+inline constexpr std::size_t longest_text = 8192;  ///< bytes; longer texts are cut
 inline constexpr std::size_t most_members = 65536;
-inline constexpr std::size_t longest_message = 1 << 19;  // a report with the members of a large communicator
+inline constexpr std::size_t longest_message = 1
+                                               << 19;  // bytes: a report with the members of a large communicator fits
 
 enum class Say : std::uint8_t {
-  Beat = 16,  ///< still there
-  Goodbye,    ///< this rank leaves; how far it came
+  Beat = 16,  ///< this rank is alive
+  Goodbye,    ///< this rank leaves, and has come so far
   Report,     ///< to rank 0: a trouble
   Ask,        ///< from rank 0: what did you post?
-  Answer,     ///< to rank 0
+  Answer,     ///< to rank 0: what this rank posted
   Verdict,    ///< the job, or a communicator, has failed
   Stopped,    ///< to rank 0: this rank has heard the verdict on the job and moves no data any more
   Released,   ///< from rank 0: all have stopped
-  Leaving,    ///< from rank 0: this rank has said goodbye, and waits until it has been heard
+  Leaving,    ///< from rank 0: the named rank has said goodbye, and waits until its peers have taken what it sent
   AskTime,    ///< to rank 0: what does your clock say?
-  Time,       ///< from rank 0
+  Time,       ///< from rank 0: its clock
   AskSent,    ///< from rank 0: how many messages have you sent to this rank?
-  Sent,       ///< to rank 0
+  Sent,       ///< to rank 0: how many messages this rank has sent to the other one
 };
 
 struct Ask {
@@ -50,17 +51,17 @@ struct Sent {
 /// What has failed, and why.
 struct Verdict {
   Status reason;
-  std::optional<std::uint64_t> communicator;  ///< nothing: the job
-  std::vector<Rank> members;                  ///< of the communicator; none: all ranks
+  std::optional<std::uint64_t> communicator;  ///< nothing: the job has failed
+  std::vector<Rank> members;                  ///< members of the communicator; empty: all ranks
 };
 
-/// Readings of two clocks; the answer repeats the question's.
+/// Readings of two clocks. An answer repeats `asked` of its question.
 struct Time {
   Clock::time_point asked;
   Clock::time_point theirs;
 };
 
-/// Any that says no more than its kind.
+/// Sends a message that has nothing but its kind.
 void send(Channel& channel, Say kind);
 void send_leaving(Channel& channel, Rank rank);
 void send_goodbye(Channel& channel, const std::vector<Reach>& reached);
@@ -72,7 +73,7 @@ void send_ask_sent(Channel& channel, Rank to);
 void send_sent(Channel& channel, const Sent& sent);
 void send_time(Channel& channel, Say kind, const Time& time);
 
-/// Nothing if the frame is not well-formed. The frame's kind is the caller's to look at.
+// Each reads the frame of one kind. Nothing if the frame is not well-formed. The caller has looked at the frame's kind.
 std::optional<Rank> read_leaving(const Frame& frame);
 std::optional<std::vector<Reach>> read_goodbye(const Frame& frame);
 std::optional<Trouble> read_report(const Frame& frame);

@@ -43,7 +43,7 @@ TEST(FewThreads, AWatchWithoutItsThreadsSaysSo) {
   });
   const std::string said = alone.line();
   if (said == "skipped") GTEST_SKIP() << "the number of threads can't be limited here";
-  EXPECT_EQ(said.rfind("internal error: the watch gets no thread: ", 0), 0u) << said;
+  EXPECT_EQ(said.rfind("internal error: the system has no thread for the watch: ", 0), 0u) << said;
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST(RunNumbers, HistoriesThatDifferInAForgottenCallAreSaidToDiffer) {
   other.last.history = 8;
   EXPECT_EQ(runtime::disagreements({{one}, {other}, {other}}),
             (std::vector<std::string>{"a call up to call 49 on communicator 0000000000000005 differed between rank 0 "
-                                      "and ranks 1, 2; which one is forgotten"}));
+                                      "and ranks 1, 2; no rank remembers any more which one"}));
 }
 
 TEST(RunNumbers, GoodbyesAreComparedOverTheWrap) {

@@ -145,7 +145,7 @@ TEST(WatchEnds, ATroubleThatRankZeroHasNoRoomForIsDecidedAtOnce) {
   EXPECT_EQ(verdicts.size(), 24u);
   for (const std::string& verdict : verdicts) {
     EXPECT_EQ(verdict,
-              "timed out: call 0 ran out of time: barrier; rank 0 (host h0) asks about 16 others of its calls already");
+              "timed out: call 0 ran out of time: barrier; rank 0 (host h0) is already asking about 16 other calls");
   }
   job.clients[2].answer(true);
 }
