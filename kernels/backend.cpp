@@ -31,8 +31,9 @@ namespace {
 constinit const SpaceBackend baseline;
 constinit std::atomic<const Backend*> serving = nullptr;
 
-/// Symbols of a library are its own: the application sees none of them. That of the Kokkos backend sees its Kokkos
-/// before any of the application's, but where sanitizers must see all symbols first.
+/// The mode in which a library is loaded. The application sees none of its symbols. The library of the Kokkos backend
+/// finds its own Kokkos before that of the application, except in a build with sanitizers, which must see all symbols
+/// first.
 int binding_of([[maybe_unused]] std::string_view name) {
 #ifdef LACUNA_SANITIZED
   return RTLD_NOW | RTLD_LOCAL;
@@ -45,8 +46,8 @@ std::string library_of(std::string_view name) {
   return name == kokkos_name ? "liblacuna_kokkos.so" : fmt::format("liblacuna_kernels_{}.so", name);
 }
 
-/// The library that lies beside the one that holds this function; empty if there is none. No other is taken: it would
-/// be of another lacuna.
+/// The path of the library, which must lie beside the one that holds this function. Empty if there is none. A library
+/// elsewhere would belong to another version of lacuna.
 std::filesystem::path path_of(std::string_view name) {
   Dl_info here{};
   if (::dladdr(&serving, &here) == 0) return {};
@@ -58,7 +59,7 @@ std::filesystem::path path_of(std::string_view name) {
   return {};
 }
 
-/// Why this processor, or this installation, has no such kernels; empty if it may have them.
+/// Says why this processor, or this installation, has no such kernels. Empty if it may have them.
 std::string problem_of(std::string_view name) {
   if (name == best_name || name == baseline_name) return {};
   if (name != kokkos_name && !runs(this_processor(), name)) return "this processor does not run them";
@@ -67,7 +68,8 @@ std::string problem_of(std::string_view name) {
                      name == kokkos_name ? " (it is built with LACUNA_KOKKOS=ON)" : "");
 }
 
-/// Asks each time, as what a library has may have gone: an application may end its Kokkos. The library stays loaded.
+/// Loads the library of these kernels, which stays loaded, and asks it for its backend. It asks each time, because an
+/// application may have ended its Kokkos meanwhile.
 Result<const Backend*> open(std::string_view name) {
   const auto missing = [&](std::string_view why) {
     std::vector<std::string> allowed;
@@ -84,7 +86,7 @@ Result<const Backend*> open(std::string_view name) {
     return missing(error != nullptr ? error : "their library can't be loaded");
   }
   const auto entry = reinterpret_cast<BackendEntry*>(::dlsym(library, backend_entry_name));
-  if (entry == nullptr) return missing(fmt::format("{} is of another lacuna", library_of(name)));
+  if (entry == nullptr) return missing(fmt::format("{} belongs to another version of lacuna", library_of(name)));
   const OpenedBackend opened = entry(LACUNA_VERSION, MemoryKind::Host);
   if (opened.backend == nullptr) return missing(fmt::format("{}: {}", library_of(name), opened.problem));
   return opened.backend;

@@ -8,7 +8,7 @@
 #include "kernels/elements.hpp"
 #include "kernels/entries.hpp"
 
-/// Bitmaps, of which 64 bits at a time are a word.
+/// Bitmaps. A word is 64 bits of a map.
 namespace lacuna::kernels {
 
 static_assert(std::endian::native == std::endian::little, "bit i of a map is bit i % 64 of its word i / 64");
@@ -24,16 +24,16 @@ KOKKOS_INLINE_FUNCTION std::uint32_t count_ones(std::uint64_t word) {
   return static_cast<std::uint32_t>(word * 0x0101010101010101u >> 56);
 }
 
-/// The lowest one of a word, alone.
+/// A word that has only the lowest one of this word.
 KOKKOS_INLINE_FUNCTION std::uint64_t lowest_one(std::uint64_t word) { return word & (~word + 1); }
 
-/// body(place) for each one of word `w` of a map, in order.
+/// Calls body(place) for each one in word `w` of a map, in order.
 template <class Body>
 KOKKOS_INLINE_FUNCTION void for_each_one(std::uint64_t word, std::size_t w, const Body& body) {
   for (; word != 0; word &= word - 1) body(w * word_bits + count_ones(lowest_one(word) - 1));
 }
 
-/// Word `w` of a map of so many bytes; 0 beyond its end.
+/// Word `w` of a map of so many bytes. Bits beyond its end are 0.
 KOKKOS_INLINE_FUNCTION std::uint64_t load_word(const std::byte* map, std::size_t bytes, std::size_t w) {
   const std::size_t first = w * sizeof(std::uint64_t);
   if (first + sizeof(std::uint64_t) <= bytes) return load<std::uint64_t>(map, w);
@@ -42,7 +42,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t load_word(const std::byte* map, std::size_t
   return word;
 }
 
-/// before[w] = the ones of the block's words in front of word w, all threads of the team together.
+/// before[w] = how many ones the words of the block before word w have. All threads of the team must call it.
 template <class Team, class WordAt>
 KOKKOS_INLINE_FUNCTION void count_words(const Team& team, const WordAt& word_at, std::uint32_t* before) {
   team.each(block_words, [&](std::size_t w) { before[w] = count_ones(word_at(w)); });

@@ -4,7 +4,7 @@
 namespace lacuna::kernels {
 namespace {
 
-/// What a stretch of the array adds to Met.
+/// Adds the elements of a stretch of the array to a Met.
 template <class T>
 struct CountKernel {
   using Bits = typename FloatBits<T>::Bits;
@@ -24,7 +24,7 @@ struct CountKernel {
   }
 };
 
-/// From Met to the number of those that are taken.
+/// Turns a Met into the number of elements that are taken.
 template <class T>
 struct TakenKernel {
   const Cut* cut;
@@ -33,7 +33,7 @@ struct TakenKernel {
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t) const { *taken = Met::taken(*taken, CutBits<T>(*cut).ties); }
 };
 
-/// Tells of the elements of a stretch, in order, which of them are taken and as which entry.
+/// Tells for the elements of a stretch, in order, which of them are taken and which entries they become.
 template <class T>
 struct Taking {
   using Bits = typename FloatBits<T>::Bits;
@@ -51,7 +51,7 @@ struct Taking {
   }
 };
 
-/// A stretch of Backend::compact. The first one meets what has been taken before.
+/// Backend::compact for a stretch. The first stretch also counts the entries that were taken before.
 template <class T>
 struct CompactKernel {
   using Bits = typename FloatBits<T>::Bits;
@@ -78,7 +78,7 @@ struct CompactKernel {
   }
 };
 
-/// A stretch of Backend::keep.
+/// Backend::keep for a stretch.
 template <class T>
 struct KeepKernel {
   using Bits = typename FloatBits<T>::Bits;

@@ -15,7 +15,7 @@ double load_number(Dtype dtype, const std::byte* array, std::size_t i) {
 
 double number_of_magnitude(Dtype dtype, std::uint64_t magnitude) {
   std::byte bits[sizeof(magnitude)];
-  std::memcpy(bits, &magnitude, sizeof(magnitude));  // the lower bytes come first
+  std::memcpy(bits, &magnitude, sizeof(magnitude));  // the lower bytes come first, so that the element is at the start
   return load_number(dtype, bits, 0);
 }
 

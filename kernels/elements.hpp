@@ -9,7 +9,7 @@
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/float16.hpp"
 
-/// What the elements of a buffer are: the type of each Dtype, and how its values are read, computed with and written.
+/// The type of the elements of each Dtype, and how elements are read, written and computed with.
 namespace lacuna::kernels {
 
 /// Element i of an array of T that may lie at any address.
@@ -28,7 +28,8 @@ KOKKOS_INLINE_FUNCTION void store(std::byte* array, std::size_t i, T value) {
 template <class T>
 inline constexpr bool is_integer_element = std::is_integral_v<T>;
 
-/// From an element to the type that is computed with: float, double, or for integers an unsigned type that wraps.
+/// Turns an element into the type in which it is computed: float, double, or for integers an unsigned type that wraps
+/// around.
 KOKKOS_INLINE_FUNCTION float widen(float value) { return value; }
 KOKKOS_INLINE_FUNCTION double widen(double value) { return value; }
 KOKKOS_INLINE_FUNCTION float widen(bf16 value) { return to_float(value); }
@@ -37,11 +38,11 @@ KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::int32_t value) { return static_c
 KOKKOS_INLINE_FUNCTION std::uint64_t widen(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 KOKKOS_INLINE_FUNCTION std::uint32_t widen(std::uint8_t value) { return value; }
 
-/// The type that elements of T are computed with.
+/// The type in which elements of T are computed.
 template <class T>
 using WideOf = decltype(widen(T()));
 
-/// Back to an element, rounded to nearest even; integers keep their low bits.
+/// Turns a computed value into an element. It is rounded to nearest, ties to even. Integers keep their low bits.
 template <class T, class Wide>
 KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
   if constexpr (std::is_same_v<T, bf16>) {
@@ -57,8 +58,8 @@ KOKKOS_INLINE_FUNCTION T narrow(Wide value) {
 template <class T>
 struct Element {};
 
-/// visit(Element<T>()), with the type T of this dtype's elements: float, double, bf16, f16 or an integer of its size;
-/// returns what that does. The only switch over dtypes: it stands outside of the loops, which are the visitor's.
+/// Returns visit(Element<T>()), with the type T of this dtype's elements: float, double, bf16, f16 or an integer of the
+/// same size. This is the only switch over dtypes. It stands outside of the loops, which the visitor has.
 ///
 ///     with_element(dtype, [&]<class T>(Element<T>) { dispatch(count, SomeKernel<T>{out, in}); });
 template <class Visit>
@@ -82,7 +83,8 @@ decltype(auto) with_element(Dtype dtype, const Visit& visit) {
   return visit(Element<std::uint8_t>());
 }
 
-/// The same for floating-point elements; for integers it does nothing, and `visit` need not compile with them.
+/// Calls visit(Element<T>()) if the elements are floating-point. For integers it does nothing, and `visit` need not
+/// compile with them.
 template <class Visit>
 void with_floating_element(Dtype dtype, const Visit& visit) {
   with_element(dtype, [&]<class T>(Element<T> element) {
@@ -90,12 +92,13 @@ void with_floating_element(Dtype dtype, const Visit& visit) {
   });
 }
 
-/// The largest magnitude of a floating-point element (kernels::Cut) that is no more than this number, which is not
-/// below 0; and the number that a magnitude stands for. On the host.
+/// The largest magnitude of a floating-point element (kernels::Cut) whose number is at most `number`, which must not be
+/// below 0. It runs on the host.
 std::uint64_t magnitude_of(Dtype dtype, double number);
+/// The number for which a magnitude stands. It runs on the host.
 double number_of_magnitude(Dtype dtype, std::uint64_t magnitude);
 
-/// Element i of an array, as a number. On the host.
+/// Element i of an array, as a number. It runs on the host.
 double load_number(Dtype dtype, const std::byte* array, std::size_t i);
 
 }  // namespace lacuna::kernels

@@ -14,7 +14,7 @@ Status wrong(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
   return {Code::Mismatch, fmt::format(text, std::forward<Arguments>(arguments)...)};
 }
 
-/// Numbers of formats and dtypes from a message may be none that there are.
+/// The name of a dtype from a message, which may be a number that no dtype has.
 std::string name_of(Dtype dtype) {
   return static_cast<std::size_t>(dtype) < all_dtypes.size() ? std::string(to_string(dtype))
                                                              : fmt::format("dtype {}", static_cast<int>(dtype));
@@ -22,11 +22,12 @@ std::string name_of(Dtype dtype) {
 
 Status check(const EntriesHeader& header, Dtype dtype, std::size_t segment, std::size_t length) {
   if (static_cast<std::size_t>(header.format) >= all_formats.size()) {
-    return wrong("entries in format {}, of {} that there are", static_cast<int>(header.format), all_formats.size());
+    return wrong("entries in format {}, but there are only {} formats", static_cast<int>(header.format),
+                 all_formats.size());
   }
   if (header.dtype != dtype) return wrong("entries of {} instead of {}", name_of(header.dtype), to_string(dtype));
   if (header.reserved != 0) return wrong("entries with {} where 0 is reserved", header.reserved);
-  if (header.segment != segment) return wrong("entries of segment {} instead of {}", header.segment, segment);
+  if (header.segment != segment) return wrong("entries of range {} instead of {}", header.segment, segment);
   if (header.length != length) return wrong("entries of {} instead of {}", count_of(header.length, "place"), length);
   if (header.entries > length) {
     return wrong("{} for {}", count_of(header.entries, "entry"), count_of(length, "place"));

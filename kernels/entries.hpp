@@ -7,40 +7,39 @@
 
 #include "runtime/values/dtype.hpp"
 
-/// Sparse arrays: in memory a list of places, strictly increasing, and as many values behind each other; in a message
-/// one of four formats, whichever is shortest.
+/// Sparse arrays. In memory, an array is a list of places, which strictly increase, and a list of as many values. A
+/// message has the shortest of four formats.
 namespace lacuna::kernels {
 
-/// How the places of a message's entries are written. The numbers travel.
+/// How the places of a message's entries are written. The numbers of the formats travel.
 enum class Format : std::uint8_t {
-  Coordinates = 0,  ///< a u32 for each
-  Local16 = 1,      ///< how many lie in each 65536 places, a u32 each, then a u16 for each entry
-  Bitmap = 2,       ///< a bit for each place of the segment
-  Dense = 3,        ///< none: a value for each place
+  Coordinates = 0,  ///< a u32 for each entry
+  Local16 = 1,      ///< a u32 for each 65536 places, which counts their entries; then a u16 for each entry
+  Bitmap = 2,       ///< a bit for each place of the range
+  Dense = 3,        ///< no places: each place of the range has a value
 };
 inline constexpr std::array all_formats = {Format::Coordinates, Format::Local16, Format::Bitmap, Format::Dense};
 inline constexpr std::array<std::string_view, 4> format_names = {"coordinates", "local16", "bitmap", "dense"};
 
-/// In front of each message, in the byte order of the machine. Behind it stand the places, then the values, both
-/// without a gap.
+/// The header of a message, in the byte order of the machine. Directly behind it stand the places, and then the values.
 struct EntriesHeader {
-  std::uint32_t entries = 0;  ///< of Dense: how many of its values are not zero
-  std::uint32_t length = 0;   ///< places of the segment
-  std::uint32_t segment = 0;  ///< which one it is
+  std::uint32_t entries = 0;  ///< number of entries; in the format Dense, of values that are not zero
+  std::uint32_t length = 0;   ///< number of places of the range
+  std::uint32_t segment = 0;  ///< the number of the range
   Format format = Format::Coordinates;
   Dtype dtype = Dtype::F32;
-  std::uint16_t reserved = 0;  ///< 0
+  std::uint16_t reserved = 0;  ///< must be 0
 };
 static_assert(sizeof(EntriesHeader) == 16);
 
-/// Places that one count of Local16 stands for.
+/// The number of places for which one count of Local16 stands.
 inline constexpr std::size_t local_places = 65536;
 constexpr std::size_t local_groups_of(std::size_t length) { return (length + local_places - 1) / local_places; }
-/// Places that are summed up together; messages are indexed by such blocks (Backend::index).
+/// The number of places of a block. Blocks are summed up one by one, and Backend::index() says where they begin.
 inline constexpr std::size_t block_places = 4096;
 constexpr std::size_t blocks_of(std::size_t length) { return (length + block_places - 1) / block_places; }
 
-/// Bytes of the places of so many entries.
+/// The bytes that the places of so many entries take, in a range of `length` places.
 constexpr std::size_t place_bytes(Format format, std::size_t entries, std::size_t length) {
   switch (format) {
     case Format::Coordinates:
@@ -55,13 +54,13 @@ constexpr std::size_t place_bytes(Format format, std::size_t entries, std::size_
   return 0;
 }
 
-/// Bytes of a message, with its header.
+/// The bytes of a message, with its header.
 constexpr std::size_t message_bytes(Format format, Dtype dtype, std::size_t entries, std::size_t length) {
   const std::size_t values = format == Format::Dense ? length : entries;
   return sizeof(EntriesHeader) + place_bytes(format, entries, length) + values * size_of(dtype);
 }
 
-/// The format of the shortest message; of equally short ones the first.
+/// The format of the shortest message, and of equally short ones the first.
 constexpr Format shortest_format(Dtype dtype, std::size_t entries, std::size_t length) {
   Format best = Format::Coordinates;
   for (Format format : all_formats) {
@@ -70,28 +69,29 @@ constexpr Format shortest_format(Dtype dtype, std::size_t entries, std::size_t l
   return best;
 }
 
-/// The most bytes that a message of at most so many entries has, in the shortest format.
+/// The most bytes that a message of at most so many entries can have in the shortest format.
 constexpr std::size_t longest_message(Dtype dtype, std::size_t entries, std::size_t length) {
   const std::size_t sparse = message_bytes(Format::Coordinates, dtype, entries, length);
   const std::size_t dense = message_bytes(Format::Dense, dtype, entries, length);
   return sparse < dense ? sparse : dense;
 }
 
-/// Entries where they are to be read: of a message, or a list in memory (Coordinates). Nothing is aligned.
+/// Entries to be read: those of a message, or a list in memory, which has the format Coordinates. The data may lie at
+/// any address.
 struct EntriesView {
   Format format = Format::Coordinates;
   std::uint32_t entries = 0;
-  std::uint32_t base = 0;             ///< what Coordinates count places from; 0 in a message
-  const std::byte* places = nullptr;  ///< as the format says
+  std::uint32_t base = 0;             ///< Coordinates count places from this one; 0 in a message
+  const std::byte* places = nullptr;  ///< the places, written in this format
   const std::byte* values = nullptr;
 };
 
-/// Entries where they are to be written.
+/// A list in memory to which entries are written.
 struct EntriesList {
   std::uint32_t* places = nullptr;
   std::byte* values = nullptr;
-  std::size_t room = 0;    ///< entries; further ones are counted and not written
-  std::uint32_t base = 0;  ///< what is added to their places
+  std::size_t room = 0;    ///< for so many entries; further ones are counted, but not written
+  std::uint32_t base = 0;  ///< is added to the place of each entry
 };
 
 }  // namespace lacuna::kernels

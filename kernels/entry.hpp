@@ -5,14 +5,15 @@
 
 namespace lacuna::kernels {
 
-/// A backend for the life of the process, or what is wrong; what both point to stays the library's.
+/// A backend, or what is wrong. The library owns what both point to, and keeps it until the process ends.
 struct OpenedBackend {
   const Backend* backend = nullptr;
-  const char* problem = nullptr;  ///< a few words, where there is no backend
+  const char* problem = nullptr;  ///< says in a few words why there is no backend
 };
 
-/// The one symbol that each library of kernels exports. The core of this version asks it for what computes on such
-/// memory. The library of the Kokkos backend initialises Kokkos if nobody has. Any thread.
+/// The one function that each library of kernels exports. The core asks it for the backend that computes on memory of
+/// this kind, and says which version the core has. The library of the Kokkos backend initialises Kokkos if nobody has
+/// done so. Thread rule: any thread.
 using BackendEntry = OpenedBackend(const char* core_version, MemoryKind memory);
 inline constexpr const char* backend_entry_name = "lacuna_kernels";
 

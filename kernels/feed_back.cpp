@@ -5,7 +5,8 @@
 namespace lacuna::kernels {
 namespace {
 
-/// Adds the scaled elements of a stretch, or their squares, in lanes that are added up at its end.
+/// Adds the scaled elements of a stretch, or their squares, in several lanes. At the end of the stretch the lanes are
+/// added up.
 template <class T, bool squared>
 struct PowersKernel {
   const std::byte* from;
@@ -32,7 +33,7 @@ struct PowersKernel {
   }
 };
 
-/// Element i of Backend::feed_back.
+/// Backend::feed_back for element i.
 template <class T, bool has_velocity>
 struct FeedBackKernel {
   using Wide = WideOf<T>;

@@ -7,31 +7,31 @@
 
 namespace lacuna::kernels {
 
-/// The threads that share a piece of work; on the host, the calling one.
+/// A team: threads that share some work. On the host it is the calling thread.
 class HostTeam {
  public:
   HostTeam(std::size_t number, std::byte* scratch) : number_(number), scratch_(scratch) {}
 
-  /// Which team it is.
+  /// The number of the team, from 0.
   std::size_t number() const { return number_; }
-  /// Memory of the team, for any type.
+  /// The memory of the team, as any type.
   template <class T>
   T* scratch() const {
     return reinterpret_cast<T*>(scratch_);
   }
-  /// body(i) for i in [0, count), shared out among the team's threads. The calls must not depend on one another.
+  /// Calls body(i) for i in [0, count), on all threads of the team. The calls must not depend on one another.
   template <class Body>
   void each(std::size_t count, const Body& body) const {
     for (std::size_t i = 0; i < count; ++i) body(i);
   }
-  /// All threads of the team have come here.
+  /// Waits until all threads of the team have come here.
   void barrier() const {}
-  /// body() on one of its threads.
+  /// Calls body() on one thread of the team.
   template <class Body>
   void once(const Body& body) const {
     body();
   }
-  /// *to += value, while others of the team, or of all teams, do so too.
+  /// *to += value. Other threads of this team and of other teams may do the same at the same time.
   template <class T>
   static void add(T* to, T value) {
     *to = static_cast<T>(*to + value);
@@ -42,22 +42,22 @@ class HostTeam {
   std::byte* scratch_;
 };
 
-/// Where functors run: lacuna's own loops, on the calling thread. They vectorise, allocate nothing and are safe on any
-/// number of threads. The functors of kernels/ are written once for this and for the execution spaces of Kokkos
-/// (kernels/kokkos/kokkos_space.hpp), which has the same members: what they are handed they may call in any order, on
+/// Runs functors by lacuna's own loops, on the calling thread. The loops vectorise, allocate nothing, and may run on
+/// any number of threads at the same time. The functors of kernels/ are written once, for this and for the execution
+/// spaces of Kokkos (kernels/kokkos/kokkos_space.hpp has the same members). A space may call a body in any order, on
 /// several threads and, in a scan, twice.
 struct HostSpace {
   using Team = HostTeam;
-  /// Bytes that the scratch of a team may have.
+  /// The most bytes that the scratch of a team may have.
   static constexpr std::size_t most_scratch = 32 * 1024;
-  /// Elements that one call of a body may well take, a multiple of 8 and at most 2048: many where the calls follow one
-  /// another, few where they run beside each other.
+  /// How many elements one call of a body should take: many if the calls follow one another, few if they run at the
+  /// same time. It is a multiple of 8 and at most 2048.
   static constexpr std::size_t stretch = 256;
 
-  /// Of arrays that one pass reads after another.
+  /// How many elements of an array fit into a cache, so that several passes over them are cheap.
   static constexpr std::size_t elements_in_cache = 32 * 1024;
 
-  /// body(i) for i in [0, count). What call i writes, no other call reads or writes.
+  /// Calls body(i) for i in [0, count). No other call may read or write what call i writes.
   template <class Body>
   static void for_each(std::size_t count, const Body& body) {
     const Body local = body;
@@ -69,7 +69,7 @@ struct HostSpace {
     for (std::size_t i = 0; i < count; ++i) local(i);
   }
 
-  /// *sum = what body(i, T& sum) adds for i in [0, count).
+  /// *sum = the sum of what body(i, T& sum) adds, for i in [0, count).
   template <class T, class Body>
   static void reduce(std::size_t count, const Body& body, T* sum) {
     T local{};
@@ -77,8 +77,9 @@ struct HostSpace {
     *sum = local;
   }
 
-  /// body(i, T& sum, bool final) adds to `sum`, which holds what all calls before i add; it writes results only where
-  /// `final`. Once all calls have ended *total = the sum of all: until then they may read what it holds.
+  /// Calls body(i, T& sum, bool final) for i in [0, count). `sum` holds what the calls before i have added, and the
+  /// call adds to it. It may write results only if `final`. Once all calls have ended, *total = the sum of all. Until
+  /// then the calls may read what *total holds.
   template <class T, class Body>
   static void scan(std::size_t count, const Body& body, T* total) {
     T sum{};
@@ -86,14 +87,14 @@ struct HostSpace {
     *total = sum;
   }
 
-  /// body(Team&) for teams 0 .. count-1, each with so much scratch, whose content is not defined.
+  /// Calls body(Team&) for the teams 0 .. count-1. Each has so many bytes of scratch, with undefined content.
   template <class Body>
   static void for_teams(std::size_t count, std::size_t /*scratch_bytes*/, const Body& body) {
     alignas(64) std::byte scratch[most_scratch];
     for (std::size_t i = 0; i < count; ++i) body(HostTeam(i, scratch));
   }
 
-  /// Copies so many bytes, which may overlap. Neither address is null.
+  /// Copies so many bytes. The two places may overlap. No address is null.
   static void move(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }
 };
 

@@ -16,7 +16,7 @@ struct FindBlocks {
   }
 };
 
-/// How often a number is not above the one before it.
+/// Counts how often a number is not above the one before it.
 template <class Numbers>
 struct CountDescents {
   Numbers numbers;
@@ -44,7 +44,7 @@ void index_list(const PlaceList& places, std::size_t length, std::uint32_t* befo
   Space::for_each(1, JudgeList{places, length, sound});
 }
 
-/// The lower halves of places, and how many there are in each group of local_places.
+/// The places of a Local16 message: their lower halves, and how many lie in each group of local_places.
 struct LocalPlaces {
   const std::byte* counts;
   const std::byte* halves;
@@ -54,7 +54,7 @@ struct LocalPlaces {
   KOKKOS_INLINE_FUNCTION std::uint16_t operator[](std::size_t i) const { return load<std::uint16_t>(halves, i); }
 };
 
-/// Where groups begin is noted at their first blocks; never more than there are entries, whatever the counts say.
+/// Writes where each group begins, at its first block. This is at most the number of entries, whatever the counts say.
 struct FindGroups {
   LocalPlaces places;
   std::uint32_t* before;
@@ -65,7 +65,7 @@ struct FindGroups {
   }
 };
 
-/// The end of the last group is the number of entries if the counts add up to it, else another number.
+/// Writes the end of the last group: the number of entries if the counts add up to it, or else another number.
 struct JudgeCounts {
   std::size_t count;
   std::uint32_t* end;
@@ -91,7 +91,7 @@ struct FindLocalBlocks {
   }
 };
 
-/// Where a group begins a number may be below the one before it.
+/// Subtracts the descents at the beginnings of groups, where a number may be below the one before it.
 struct AllowDescents {
   LocalPlaces places;
   const std::uint32_t* before;

@@ -5,7 +5,7 @@
 namespace lacuna::kernels {
 namespace {
 
-/// Bin i of Backend::histogram. The places are in order: two searches tell how many lie in it.
+/// Backend::histogram for bin i. The places are in order, so two searches tell how many lie in the bin.
 struct BinKernel {
   const std::uint32_t* places;
   std::size_t count;
@@ -22,12 +22,12 @@ struct BinKernel {
 
   KOKKOS_INLINE_FUNCTION std::size_t border(std::size_t i) const { return (i * length + number - 1) / number; }
 
-  /// Of a bin with the places from `begin` to `end`, which has the entries from `first` to `last`. The difference is
-  /// largest just before an entry or just behind one.
+  /// The skew of a bin with the places from `begin` to `end`, which has the entries from `first` to `last`. The
+  /// difference is largest just before an entry or just behind one.
   KOKKOS_INLINE_FUNCTION std::int64_t skew(std::size_t begin, std::size_t end, std::size_t first,
                                            std::size_t last) const {
     const auto width = static_cast<std::int64_t>(end - begin), all = static_cast<std::int64_t>(last - first);
-    std::int64_t most = 0;  // times the width
+    std::int64_t most = 0;  // the largest difference, times the width
     for (std::int64_t i = 0; i < all; ++i) {
       const auto at = static_cast<std::int64_t>(places[first + static_cast<std::size_t>(i)] - begin);
       const std::int64_t less = all * at - i * width, more = (i + 1) * width - all * (at + 1);
@@ -37,7 +37,7 @@ struct BinKernel {
     return most == 0 ? 0 : (most + width - 1) / width;
   }
 
-  /// How many places lie before this one.
+  /// How many places of the list are below this one.
   KOKKOS_INLINE_FUNCTION std::size_t before(std::size_t begin) const {
     std::size_t low = 0, high = count;
     while (low < high) {

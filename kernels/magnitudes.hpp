@@ -10,7 +10,7 @@
 #include "kernels/reduce.hpp"
 #include "kernels/space.hpp"
 
-/// What the kernels of selection share: magnitudes, as struct Cut explains them, and a quick way to the few elements
+/// What the kernels of selection share: magnitudes, which struct Cut explains, and a quick way to find the few elements
 /// that matter.
 namespace lacuna::kernels {
 
@@ -26,7 +26,7 @@ struct Magnitudes {
   KOKKOS_INLINE_FUNCTION Bits operator[](std::size_t i) const { return static_cast<Bits>(load<Bits>(data, i) & most); }
 };
 
-/// A Cut, in the bits of T.
+/// A Cut in the bits of T.
 template <class T>
 struct CutBits {
   using Bits = typename FloatBits<T>::Bits;
@@ -39,37 +39,39 @@ struct CutBits {
       : above(cut.above > most ? most : static_cast<Bits>(cut.above)),
         ties(cut.above == 0 || cut.above > most ? 0 : cut.ties) {}
 
-  /// What is taken is above this, where so many ties have been seen.
+  /// Elements that are taken have a larger magnitude than this, once so many ties have been seen.
   KOKKOS_INLINE_FUNCTION Bits floor(std::uint64_t seen) const {
     return seen < ties ? static_cast<Bits>(above - 1) : above;
   }
 };
 
-/// How many elements a cut has met: those above it in the lower half of a number, its ties in the upper half. A plain
-/// number, so that any scan can carry it; hence arrays have fewer than 2^32 elements.
+/// How many elements a cut has met, in one number that any scan can carry: the lower half counts the elements above the
+/// cut, the upper half its ties. So arrays must have fewer than 2^32 elements.
 struct Met {
   static constexpr std::uint64_t one_above = 1, one_tie = std::uint64_t{1} << 32;
 
   KOKKOS_INLINE_FUNCTION static std::uint64_t above(std::uint64_t met) { return met & 0xffffffffu; }
   KOKKOS_INLINE_FUNCTION static std::uint64_t ties(std::uint64_t met) { return met >> 32; }
-  /// How many of them are taken, if so many ties are.
+  /// How many of these elements are taken, if the cut takes so many ties.
   KOKKOS_INLINE_FUNCTION static std::uint64_t taken(std::uint64_t met, std::uint64_t ties) {
     return above(met) + (Met::ties(met) < ties ? Met::ties(met) : ties);
   }
 };
 
-/// Elements that one call of a functor works through, and how many such stretches an array has.
+/// The number of elements of a stretch, which one call of a functor works through.
 inline constexpr std::size_t stretch = Space::stretch;
+/// How many stretches an array of so many elements has.
 KOKKOS_INLINE_FUNCTION constexpr std::size_t stretches_of(std::size_t count) { return (count + stretch - 1) / stretch; }
 KOKKOS_INLINE_FUNCTION std::size_t stretch_length(std::size_t first, std::size_t count) {
   return count - first < stretch ? count - first : stretch;
 }
 
-/// The few elements of a stretch that pass a test. All are tested in a loop that vectorises, into a byte each; then the
-/// words of eight such bytes that are not zero are listed without a branch, as nobody could foretell it.
+/// The few elements of a stretch that pass a test. A loop that vectorises tests all of them, and writes a byte for
+/// each. Eight bytes are a word. The words that are not zero are then listed without a branch, which no processor could
+/// predict.
 class Hits {
  public:
-  /// test(i) for i in [0, count), count being at most a stretch.
+  /// Calls test(i) for i in [0, count). `count` is at most a stretch.
   template <class Test>
   KOKKOS_INLINE_FUNCTION Hits(std::size_t count, const Test& test) {
     for (std::size_t i = 0; i < count; ++i) flags_[i] = static_cast<std::uint8_t>(test(i));
@@ -81,10 +83,10 @@ class Hits {
     }
   }
 
-  /// Of each eight elements in a row, whether there is a hit: for how many that is so.
+  /// How many words have a hit.
   KOKKOS_INLINE_FUNCTION std::size_t words() const { return words_; }
 
-  /// visit(i) for each hit, in order.
+  /// Calls visit(i) for each hit, in order.
   template <class Visit>
   KOKKOS_INLINE_FUNCTION void each(const Visit& visit) const {
     for (std::size_t at = 0; at < words_; ++at) {
@@ -102,7 +104,7 @@ class Hits {
     memcpy(&value, flags_ + 8 * word, sizeof(value));
     return value;
   }
-  /// The number of the lowest byte that is not zero: as many bytes are below it.
+  /// The number of the lowest byte that is not zero. As many bytes are below it.
   KOKKOS_INLINE_FUNCTION static std::size_t first_byte(std::uint64_t word) {
     const std::uint64_t below = (word & (~word + 1)) - 1;
     return static_cast<std::size_t>(((below & ones) * ones) >> 56);

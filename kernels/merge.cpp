@@ -5,18 +5,18 @@
 namespace lacuna::kernels {
 namespace {
 
-/// As many blocks as are summed up before what is not zero of them is appended. `ends` has one more than blocks.
+/// A window: the blocks that are summed up before their entries are appended. `ends` has one number more than blocks.
 struct Window {
-  std::uint64_t* ends;  ///< how many entries a block has, then how many those before it have
-  std::uint64_t* ones;  ///< which places have entries: block_words for each block
-  std::byte* sums;      ///< of the dtype
+  std::uint64_t* ends;  ///< how many entries each block has; later, how many the blocks before it have
+  std::uint64_t* ones;  ///< bits of the places that have entries, block_words for each block
+  std::byte* sums;      ///< the sums, of the dtype
 
   static constexpr std::size_t bytes_of(std::size_t element) {
     return sizeof(std::uint64_t) + block_bytes + block_places * element;
   }
 };
 
-/// What of the memory of `room` a window takes, which begins there at the first address that suits a u64.
+/// The window that fits into the memory of `room`. It begins there at the first address that suits a u64.
 struct WindowIn {
   Window window;
   std::size_t blocks;
@@ -32,8 +32,9 @@ struct WindowIn {
   }
 };
 
-/// Sums up a block of a window. A place has its one while its sum is not zero, and only then is there a sum in memory:
-/// what has no entries is not touched. Where entries are many it is cheaper to begin all sums with zero.
+/// Sums up a block of a window. A place has its bit while its sum is not zero, and only then is its sum in memory
+/// valid, so that places without entries are not touched. If entries are many, it is cheaper to begin all sums with
+/// zero.
 template <class T, class Views>
 struct MergeBlock {
   using Wide = WideOf<T>;
@@ -93,7 +94,7 @@ struct MergeBlock {
     });
   }
 
-  /// Writes the elements of a word of sums, and returns the ones of those that have not become zero.
+  /// Rounds and writes the sums of a word, and returns the bits of those that have not become zero.
   KOKKOS_INLINE_FUNCTION std::uint64_t rounded(std::uint64_t ones, std::size_t w, const std::byte* sums,
                                                std::byte* to) const {
     std::uint64_t kept = 0;

@@ -11,8 +11,8 @@
 
 namespace lacuna::kernels {
 
-/// The first i of [first, last) of which below(i) does not hold, or `last`: below() holds up to some i and then no
-/// more. If that is not so the result is still in [first, last], and below() is asked about nothing outside.
+/// The first i in [first, last) for which below(i) is false, or `last`. below() must be true up to some i, and false
+/// from there on. If it is not so, the result is still in [first, last], and below() is asked about nothing outside.
 template <class Below>
 KOKKOS_INLINE_FUNCTION std::size_t first_not(std::size_t first, std::size_t last, const Below& below) {
   std::size_t count = last - first;
@@ -34,15 +34,15 @@ struct PlaceList {
   std::uint32_t base;
 
   KOKKOS_INLINE_FUNCTION std::uint32_t operator[](std::size_t i) const { return load<std::uint32_t>(data, i) - base; }
-  /// How many lie below `place`.
+  /// How many places of the list are below `place`.
   KOKKOS_INLINE_FUNCTION std::size_t below(std::size_t place) const { return below(place, 0, count); }
-  /// The same, where it is known to be in [first, last].
+  /// How many places of the list are below `place`, if it is known that this number is in [first, last].
   KOKKOS_INLINE_FUNCTION std::size_t below(std::size_t place, std::size_t first, std::size_t last) const {
     return first_not(first, last, [&](std::size_t i) { return (*this)[i] < place; });
   }
 };
 
-/// Writes the bits of a block of a list's places.
+/// Writes the bits of a block of the map, for the places of a list.
 struct PackBits {
   PlaceList places;
   std::size_t length;

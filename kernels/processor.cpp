@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t bit(unsigned number) { return std::uint32_t{1} << number; }
 
-/// What each level adds to those below it. The numbers are those of Intel's manual, volume 2, CPUID.
+/// What each level adds to the levels below it. The numbers of bits are from Intel's manual, volume 2, CPUID.
 struct Level {
   std::string_view name;
   ProcessorFeatures needs;

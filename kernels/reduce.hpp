@@ -34,8 +34,8 @@ struct FloatBits<f16> {
   static constexpr Bits infinity = 0x7c00u, quiet = 0x0200u;
 };
 
-/// minimum (or, if `largest`, maximum) of two floating-point elements by comparing their bits as signed integers, whose
-/// negative half is turned round so that they order as numbers do, -0 before +0.
+/// The minimum of two floating-point elements, or if `largest` the maximum. Their bits are compared as signed integers.
+/// The order of the negative half is turned round, so that they order as numbers do, with -0 before +0.
 template <bool largest, class T>
 KOKKOS_INLINE_FUNCTION T extreme_float(T x, T y) {
   using Traits = FloatBits<T>;
@@ -53,7 +53,7 @@ KOKKOS_INLINE_FUNCTION T extreme_float(T x, T y) {
   return std::bit_cast<T>(result);
 }
 
-/// The operations. A selecting one picks one of two elements; the others compute in the wide type.
+// These are the operations. One that `selects` picks one of two elements. The others compute in the wide type.
 struct SumOf {
   static constexpr bool selects = false;
   template <class Wide>
@@ -86,8 +86,8 @@ struct ExtremeOf {
 using MinimumOf = ExtremeOf<false>;
 using MaximumOf = ExtremeOf<true>;
 
-/// Element i of out[i] = (a[i] op b[i]) * multiplier / divisor; see Backend::reduce. Without `scales` these two are not
-/// read.
+/// Backend::reduce for element i: out[i] = (a[i] op b[i]) * multiplier / divisor. Without `scales` it reads neither the
+/// multiplier nor the divisor.
 template <class T, class Operation, bool scales>
 struct ReduceKernel {
   using Wide = WideOf<T>;
@@ -113,7 +113,7 @@ struct ReduceKernel {
   }
 };
 
-/// Element i of out[i] = in[i] * multiplier / divisor.
+/// Backend::copy with a scale, for element i: out[i] = in[i] * multiplier / divisor.
 template <class T>
 struct ScaleKernel {
   using Wide = WideOf<T>;

@@ -6,23 +6,24 @@
 
 #include "kernels/magnitudes.hpp"
 
-/// The search for the k-th largest magnitude: a radix select, 11 bits a pass. A pass counts how many magnitudes lie in
-/// each of 2048 bins between two bounds; the bin that holds the k-th has the bounds of the next pass.
+/// The search for the k-th largest magnitude: a radix select, with 11 bits in each pass. A pass counts how many
+/// magnitudes lie in each of 2048 bins between two bounds. The bin that holds the k-th magnitude gives the bounds of
+/// the next pass.
 namespace lacuna::kernels {
 
 inline constexpr unsigned digit_bits = 11;
 inline constexpr std::size_t bins = std::size_t{1} << digit_bits;
-/// Behind the bins: what lies beyond the bounds. Many, so that few threads meet at one.
+/// Behind the bins stand counts of the magnitudes beyond the bounds. There are many, so that few threads meet at one.
 inline constexpr std::size_t beyond_bins = 32;
 inline constexpr std::size_t all_bins = bins + beyond_bins;
 
-/// Where the k-th magnitude is looked for.
+/// The state of a search: where the k-th magnitude is looked for.
 struct Search {
-  std::uint64_t low;     ///< it is at least this, which is not 0: a zero is never taken
-  std::uint64_t span;    ///< and less than low + span
-  std::uint64_t wanted;  ///< it is so manieth of these, from the largest on
+  std::uint64_t low;     ///< the k-th magnitude is at least this, which is above 0, as a zero is never taken
+  std::uint64_t span;    ///< the k-th magnitude is less than low + span
+  std::uint64_t wanted;  ///< its number among the magnitudes between the bounds, where the largest has number 1
   std::uint32_t shift;   ///< a bin has 2^shift magnitudes
-  bool guessed;          ///< only a guess, and `wanted` counts from the largest of all on
+  bool guessed;          ///< the bounds are a guess, and `wanted` is its number among all magnitudes
   bool done;             ///< `cut` is the result
   Cut cut;
 
@@ -40,7 +41,7 @@ struct Search {
   }
 };
 
-/// Passes after which a search among all magnitudes of T has ended.
+/// The number of passes after which a search among all magnitudes of T has ended.
 template <class T>
 inline constexpr unsigned passes = (8 * sizeof(T) - 1 + digit_bits - 1) / digit_bits;
 
@@ -59,12 +60,12 @@ struct BeginKernel {
   }
 };
 
-/// Begins a search between what two searches in a sample have found.
+/// Begins a search between the bounds that two searches in a sample have found.
 template <class T>
 struct GuessKernel {
   Search* search;
   const Search* lower;
-  const Search* upper;  ///< or null: no upper bound
+  const Search* upper;  ///< null: there is no upper bound
   std::uint64_t k;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t) const {
@@ -84,7 +85,7 @@ template <class T>
 struct PassKernel {
   using Bits = typename FloatBits<T>::Bits;
   using Team = Space::Team;
-  static constexpr std::size_t copies = 2;  // neighbours count in different ones: none waits for the other
+  static constexpr std::size_t copies = 2;  // of each bin; neighbours count in different ones, and need not wait
   static constexpr std::size_t unbinned = bins * copies;
   static constexpr std::size_t scratch_bytes = (unbinned + beyond_bins) * sizeof(std::uint32_t);
   static_assert(scratch_bytes <= Space::most_scratch);
@@ -93,7 +94,8 @@ struct PassKernel {
   const Search* search;
   std::uint32_t* counts;
 
-  /// Elements of a team: many, as it clears and adds up its bins, and of a large array 1/256.
+  /// The number of elements for one team. They are many, because a team clears its bins and adds them up. In a large
+  /// array they are 1/256 of it.
   KOKKOS_INLINE_FUNCTION static constexpr std::size_t share(std::size_t count) {
     const std::size_t least = 65536, even = (count + 255) / 256;
     return stretches_of(even < least ? least : even) * stretch;
@@ -144,7 +146,7 @@ struct PassKernel {
     Team::add(&local[unbinned + first / stretch % beyond_bins], static_cast<std::uint32_t>(beyond));
   }
 
-  /// Where most are between the bounds. The others add nothing.
+  /// Counts all elements of a stretch, for one in which most lie between the bounds. The others add nothing.
   KOKKOS_INLINE_FUNCTION void count_all(const Search& by, std::size_t first, std::size_t length,
                                         std::uint32_t* local) const {
     for (std::size_t j = 0; j < length; ++j) {
@@ -156,7 +158,7 @@ struct PassKernel {
   }
 };
 
-/// Ends a pass: finds the bin of the k-th magnitude, and clears all for the next. By one team.
+/// Ends a pass: finds the bin of the k-th magnitude, and clears all counts for the next pass. One team does this.
 template <class T>
 struct NarrowKernel {
   using Team = Space::Team;
@@ -190,7 +192,7 @@ struct NarrowKernel {
     std::uint64_t beyond = 0, between = 0;
     for (std::size_t bin = bins; search->guessed && bin < all_bins; ++bin) beyond += local[bin];
     for (std::size_t i = 0; i < chunks; ++i) between += local[all_bins + i];
-    if (search->low == 1 && beyond + between <= search->wanted) return search->end({});  // all that are not zero
+    if (search->low == 1 && beyond + between <= search->wanted) return search->end({});  // takes all that are not zero
     if (beyond >= search->wanted || beyond + between < search->wanted) {
       search->guessed = false;
       return search->bound(1, Magnitudes<T>::most, k);
@@ -204,8 +206,8 @@ struct NarrowKernel {
     enter(bin, wanted, local[bin]);
   }
 
-  /// The one that is looked for is the wanted one of `count` in this bin. The last bin ends with the bounds: what lies
-  /// behind them has been counted as beyond.
+  /// Goes on in this bin, which has `count` magnitudes, and where the k-th magnitude has the number `wanted`. The last
+  /// bin ends at the upper bound, because what lies behind that has been counted as beyond.
   KOKKOS_INLINE_FUNCTION void enter(std::uint64_t bin, std::uint64_t wanted, std::uint64_t count) const {
     const std::uint64_t low = search->low + (bin << search->shift);
     if (wanted == count) return search->end({.above = low - 1, .ties = 0});
@@ -215,13 +217,13 @@ struct NarrowKernel {
   }
 };
 
-/// A search in an array, kernel by kernel.
+/// Runs the kernels of a search in an array.
 template <class T>
 struct Selection {
   Magnitudes<T> from;
   std::uint64_t k;  ///< in [1, from.count]
   Search* search;
-  std::uint32_t* counts;  ///< all_bins
+  std::uint32_t* counts;  ///< all_bins counts
 
   void begin() const { Space::for_each(all_bins, BeginKernel<T>{search, counts, k}); }
   void pass() const {

@@ -7,7 +7,7 @@
 namespace lacuna::kernels {
 namespace {
 
-/// What lies in the workspace.
+/// The layout of the workspace.
 struct Workspace {
   Search search, lower, upper;
   std::uint32_t counts[all_bins];
@@ -19,7 +19,7 @@ struct Workspace {
 static_assert(sizeof(Workspace) <= Workspace::sample_offset);
 static_assert(Workspace::sample_offset + Workspace::sample_bytes <= Backend::workspace_bytes());
 
-/// Element i of an even sample: one of each `step` elements, somewhere among them.
+/// Takes element i of a sample: one of `step` consecutive elements, at a mixed place among them.
 template <class T>
 struct SampleKernel {
   const std::byte* from;
@@ -33,8 +33,8 @@ struct SampleKernel {
   }
 };
 
-/// Elements of a sample that a Sampler draws, `together` of them for each i: all their places are drawn before the
-/// first is read, so that the processor waits for their cache misses at once.
+/// Takes elements of a sample that a Sampler draws, `together` of them for each i. All their places are drawn before
+/// the first element is read, so that the processor waits for all their cache misses at once.
 template <class T>
 struct DrawKernel {
   static constexpr std::size_t together = 16;
@@ -55,7 +55,7 @@ struct DrawKernel {
   }
 };
 
-/// What a search has found, its ties standing for multiplier / divisor times as many.
+/// Writes what a search has found. Its ties stand for multiplier / divisor times as many.
 struct ResultKernel {
   const Search* search;
   std::uint64_t multiplier;
@@ -74,13 +74,13 @@ struct FixedKernel {
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t) const { *cut = value; }
 };
 
-/// A cut that takes nothing, or everything.
+/// Writes a cut that takes nothing, or everything.
 void fix(Cut value, Cut* cut) { Space::for_each(1, FixedKernel{value, cut}); }
 constexpr Cut nothing = {.above = ~std::uint64_t{0}, .ties = 0};
 constexpr Cut everything = {};
 
-/// Bounds for `selection` by a sample, which fail once in some ten thousand times: the magnitudes of about the k-th
-/// rank and four standard deviations off.
+/// Begins `selection` with bounds from a sample: the magnitudes four standard deviations above and below the rank in
+/// the sample that k stands for. The bounds are wrong once in some ten thousand times.
 template <class T>
 void guess(const Selection<T>& selection, Workspace* space) {
   constexpr std::size_t samples = Workspace::sample_bytes / sizeof(T);
@@ -98,7 +98,7 @@ void guess(const Selection<T>& selection, Workspace* space) {
       1, GuessKernel<T>{selection.search, &space->lower, upper_rank != 0 ? &space->upper : nullptr, selection.k});
 }
 
-/// Arrays of fewer samples than so many times what a guess looks at are searched without one.
+/// An array that is less than so many times as long as the sample is searched without a guess.
 constexpr std::size_t worth_a_guess = 64;
 
 }  // namespace

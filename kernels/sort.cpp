@@ -6,16 +6,17 @@
 #include "kernels/reduce.hpp"
 #include "kernels/space_backend.hpp"
 
-/// A radix sort from the lowest digit on. A pass cuts the entries into pieces, counts the digits of each, and so knows
-/// where each piece puts its entries of a digit: behind those of smaller digits and those of the pieces before it.
+/// A radix sort that begins with the lowest digit. A pass cuts the list into sections and counts the digits in each
+/// section. So it knows where each section puts its entries with a digit: behind all entries with smaller digits, and
+/// behind those with the same digit in the sections before it.
 namespace lacuna::kernels {
 namespace {
 
-/// Bits of a digit at most, and the numbers that it then has.
+/// The most bits of a digit, and how many different digits there are then.
 constexpr unsigned digit_bits = 8;
 constexpr std::size_t most_digits = std::size_t{1} << digit_bits;
 
-/// Entries in any order. Places that are not below `length` are all taken for `length`, and so come last.
+/// Entries in any order. All places that are not below `length` count as `length`, and so come last.
 struct Entries {
   PlaceList places;
   const std::byte* values;
@@ -27,7 +28,7 @@ struct Entries {
   }
 };
 
-/// How often a place is below the one before it.
+/// Counts how often a place is below the one before it.
 struct CountDescents {
   Entries from;
 
@@ -36,15 +37,15 @@ struct CountDescents {
   }
 };
 
-/// What a sort keeps in its workspace: behind this the starts of a pass.
+/// What lies at the start of the workspace. Behind it stand the starts of a pass.
 struct Cells {
-  std::uint64_t descents;  ///< where there are none all passes are left out
+  std::uint64_t descents;  ///< how often a place is below the one before it; if never, there are no passes
   std::uint64_t all;
 };
 
-/// The pieces of a list: one for each lane of each team.
+/// The sections of a list: one for each lane of each team.
 struct Pieces {
-  static constexpr std::size_t least = 128;  ///< entries that are worth a lane with counts of its own
+  static constexpr std::size_t least = 128;  ///< so many entries are worth a lane with counts of its own
   static constexpr std::size_t most_lanes = Space::most_scratch / (most_digits * sizeof(std::uint32_t));
   static constexpr std::size_t most_teams =
       (Backend::workspace_bytes() - sizeof(Cells)) / (most_digits * sizeof(std::uint32_t));
@@ -61,7 +62,7 @@ struct Pieces {
     length = (entries + lanes * teams - 1) / (lanes * teams);
   }
 
-  /// body(i) for the entries of a lane's piece, in order.
+  /// Calls body(i) for the entries of a lane's section, in order.
   template <class Body>
   KOKKOS_INLINE_FUNCTION void each(std::size_t team, std::size_t lane, const Body& body) const {
     const std::size_t first = (team * lanes + lane) * length, end = lesser(first + length, count);
@@ -69,14 +70,14 @@ struct Pieces {
   }
 };
 
-/// A pass. Its digits are below a power of two.
+/// A pass. `digits` is a power of two.
 struct Pass {
   Entries from;
   Pieces pieces;
   unsigned shift;
   std::size_t digits;
   const Cells* cells;
-  std::uint32_t* starts;  ///< for each digit and team: how many entries it has, then how many stand before these
+  std::uint32_t* starts;  ///< for each digit and team: how many entries have it; later, how many stand before these
 
   KOKKOS_INLINE_FUNCTION std::size_t digit(std::uint32_t place) const { return place >> shift & (digits - 1); }
   KOKKOS_INLINE_FUNCTION std::uint32_t& start(std::size_t digit, std::size_t team) const {
@@ -84,7 +85,7 @@ struct Pass {
   }
   std::size_t scratch_bytes() const { return pieces.lanes * digits * sizeof(std::uint32_t); }
 
-  /// counts[lane * digits + digit] for the lanes of a team.
+  /// Writes counts[lane * digits + digit] for the lanes of a team.
   KOKKOS_INLINE_FUNCTION void count(const Space::Team& team, std::uint32_t* counts) const {
     team.each(pieces.lanes * digits, [&](std::size_t i) { counts[i] = 0; });
     team.barrier();
@@ -110,7 +111,7 @@ struct CountDigits {
   }
 };
 
-/// From counts to starts.
+/// Turns counts into starts.
 struct FindStarts {
   Pass pass;
 
@@ -152,7 +153,7 @@ struct MoveEntries {
   }
 };
 
-/// The entries in order: those that were given, if they stood so, or else the sorted ones.
+/// The entries in order: the given ones if they were in order, or else the sorted ones.
 struct Ordered {
   Entries given;
   Entries sorted;
@@ -161,7 +162,7 @@ struct Ordered {
   KOKKOS_INLINE_FUNCTION const Entries& entries() const { return cells->descents == 0 ? given : sorted; }
 };
 
-/// The first entry of a place adds up all of them.
+/// Adds up the entries of each place. The first entry of a place does it for all of them.
 template <class T>
 struct AddEntries {
   Ordered ordered;
@@ -198,7 +199,7 @@ Entries entries_of(const EntriesList& list, const Entries& like) {
   return {{places, like.places.count, 0}, list.values, like.length};
 }
 
-/// Sorts into `to`, by way of `spare`.
+/// Sorts into `to`. The passes write to `to` and to `spare` in turn.
 template <class Bits>
 void sort_by_digits(Entries from, EntriesList to, EntriesList spare, Cells* cells) {
   const auto bits = static_cast<unsigned>(std::bit_width(from.length));

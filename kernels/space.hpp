@@ -1,7 +1,7 @@
 #pragma once
 
-/// Space: where this build of kernels/ runs its functors. The core's is the host's; the library of the Kokkos backend
-/// is made of the same sources.
+/// Space is where this build of kernels/ runs its functors. In the core it is HostSpace. The library of the Kokkos
+/// backend is made of the same sources.
 #ifdef LACUNA_KERNELS_BY_KOKKOS
 #include "kernels/kokkos/kokkos_space.hpp"
 namespace lacuna::kernels {

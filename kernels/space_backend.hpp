@@ -5,12 +5,12 @@
 
 namespace lacuna::kernels {
 #ifdef LACUNA_KERNELS_ON_DEVICE
-inline namespace on_device {  // the library of the Kokkos backend holds one for the host too
+inline namespace on_device {  // the library of the Kokkos backend also has one for the host
 #endif
 
-/// The kernels by the loops of Space. Each file that includes this defines a few of them, and nothing else that other
-/// files see. The core compiles these files, and so does each library of kernels, for an instruction set or for a space
-/// of its own. Each of them says what its own is called.
+/// The kernels, computed by the loops of Space. Each file that includes this defines a few of the functions, and
+/// nothing else that other files see. The core compiles these files, and so does each library of kernels, for an
+/// instruction set or a space of its own. Each of them defines name().
 class SpaceBackend final : public Backend {
  public:
   std::string_view name() const override;

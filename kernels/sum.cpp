@@ -6,7 +6,7 @@
 namespace lacuna::kernels {
 namespace {
 
-/// Sums up a block: in the output itself where that has the accumulation type.
+/// Sums up a block. If the output has the accumulation type, the sums are in the output itself.
 template <class T, class Views>
 struct SumBlock {
   using Wide = WideOf<T>;
@@ -40,7 +40,7 @@ struct SumBlock {
     team.each((count + word_bits - 1) / word_bits, [&](std::size_t w) { count_entries(to, w * word_bits, count); });
   }
 
-  /// Of a word of places.
+  /// Counts the entries in a word of places.
   KOKKOS_INLINE_FUNCTION void count_entries(const std::byte* to, std::size_t first, std::size_t count) const {
     const std::size_t end = lesser(first + word_bits, count);
     std::uint64_t found = 0;

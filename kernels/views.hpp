@@ -14,10 +14,10 @@
 #include "kernels/reduce.hpp"
 #include "kernels/space.hpp"
 
-/// What sum() and merge() have in common: the entries of several views, block by block.
+/// What sum() and merge() share: they go through the entries of several views, block by block.
 namespace lacuna::kernels {
 
-/// Views and their indexes; functors carry them along, since the caller's arrays are no memory of a device.
+/// Views and their indexes. Functors carry this table, because a device can't read the caller's arrays.
 template <std::size_t most>
 struct ViewTable {
   EntriesView views[most];
@@ -29,7 +29,7 @@ struct ViewTable {
     std::copy_n(indexes, count, before);
   }
 
-  /// Entries of a block, of all views.
+  /// The number of entries that all views together have in a block.
   KOKKOS_INLINE_FUNCTION std::size_t entries_of(std::size_t block) const {
     std::size_t sum = 0;
     for (std::size_t v = 0; v < count; ++v) sum += before[v][block + 1] - before[v][block];
@@ -37,22 +37,24 @@ struct ViewTable {
   }
 };
 
-/// visit(table) with a table that is just large enough: 64 views are no more than what CUDA hands a kernel at once.
+/// Calls visit(table) with the smaller table that is large enough. CUDA can hand a table of 64 views to a kernel at
+/// once.
 template <class Visit>
 void with_views(std::span<const EntriesView> views, const std::uint32_t* const* before, const Visit& visit) {
   if (views.size() <= 64) return visit(ViewTable<64>(views, before));
   visit(ViewTable<Backend::most_views>(views, before));
 }
 
-/// A block of places, and which entries of a view lie there.
+/// A block of places, and the entries of a view that lie there: from `first` to before `last`.
 struct BlockOfView {
   std::size_t block;
-  std::size_t length;  ///< places that it has
+  std::size_t length;  ///< number of places of the block
   std::size_t first;
   std::size_t last;
 };
 
-/// add(place in the block, value) for the entries of a Bitmap. `counts` has room for block_words.
+/// Calls add(place in the block, value) for the entries of a view in the format Bitmap. `counts` has room for
+/// block_words.
 template <class T, class Add>
 KOKKOS_INLINE_FUNCTION void add_bitmap(const Space::Team& team, const EntriesView& view, const BlockOfView& of,
                                        std::uint32_t* counts, const Add& add) {
@@ -66,7 +68,8 @@ KOKKOS_INLINE_FUNCTION void add_bitmap(const Space::Team& team, const EntriesVie
   });
 }
 
-/// add(place in the block, value) for each entry that a view has in it, by the threads of the team; no place twice.
+/// Calls add(place in the block, value) for each entry that a view has in the block, on the threads of the team. No
+/// place comes twice.
 template <class T, class Add>
 KOKKOS_INLINE_FUNCTION void add_view(const Space::Team& team, const EntriesView& view, const BlockOfView& of,
                                      std::uint32_t* counts, const Add& add) {
@@ -91,7 +94,7 @@ KOKKOS_INLINE_FUNCTION void add_view(const Space::Team& team, const EntriesView&
   }
 }
 
-/// The same for all views, in their order.
+/// Calls add_view for all views, in their order.
 template <class T, class Views, class Add>
 KOKKOS_INLINE_FUNCTION void add_views(const Space::Team& team, const Views& table, BlockOfView of,
                                       std::uint32_t* counts, const Add& add) {
@@ -110,7 +113,7 @@ KOKKOS_INLINE_FUNCTION bool is_zero(T value) {
   return static_cast<Bits>(std::bit_cast<Bits>(value) << 1) == 0;
 }
 
-/// From a sum in the accumulation type to an element.
+/// Scales a sum in the accumulation type and rounds it to an element.
 template <class T>
 struct Rounding {
   WideOf<T> multiplier;

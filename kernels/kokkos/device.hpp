@@ -4,7 +4,7 @@
 
 namespace lacuna::kernels {
 
-/// What computes on the memory of Kokkos' device, in a library that has one.
+/// The backend that computes on the memory of Kokkos' device, in a library that has one.
 const Backend& device_backend();
 
 }  // namespace lacuna::kernels

@@ -10,7 +10,7 @@
 #include "kernels/host_space.hpp"
 #include "kernels/kokkos/turn.hpp"
 
-/// Where functors run by Kokkos. The members are those of HostSpace (kernels/host_space.hpp), which says what they do.
+/// Runs functors by Kokkos. The members are those of HostSpace (kernels/host_space.hpp), which explains them.
 namespace lacuna::kernels {
 
 #ifdef KOKKOS_ENABLE_SERIAL
@@ -21,7 +21,7 @@ template <class Execution>
 inline constexpr bool is_serial = false;
 #endif
 
-/// It computes on memory of the host, and a call returns once it has ended. Elsewhere a call only enters a queue.
+/// Does it compute on memory of the host? Then a call returns once it has ended. If not, a call only enters a queue.
 template <class Execution>
 inline constexpr bool is_on_host = std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace>;
 
@@ -30,7 +30,7 @@ using RangeOf = Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>;
 template <class Execution>
 using TeamsOf = Kokkos::TeamPolicy<Execution>;
 
-/// A member of a team of Kokkos.
+/// A team of Kokkos, as one of its threads sees it.
 template <class Execution>
 class KokkosTeam {
  public:
@@ -71,7 +71,7 @@ class KokkosTeam {
   void* scratch_;
 };
 
-/// Functors as Kokkos wants them: it must see the type of a sum.
+/// A functor for Kokkos' reductions, which must know the type of the sum.
 template <class T, class Body>
 struct Summed {
   static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
@@ -80,7 +80,7 @@ struct Summed {
   KOKKOS_FUNCTION void operator()(std::size_t i, T& sum) const { body(i, sum); }
 };
 
-/// The last call tells the total, which so need not travel through the host.
+/// A functor for Kokkos' scans. Its last call writes the total, which so need not travel through the host.
 template <class T, class Body>
 struct ScannedOnDevice {
   static_assert(std::is_arithmetic_v<T>, "Kokkos adds numbers up, on any thread");
@@ -118,16 +118,17 @@ struct Zeroed {
 template <class Execution, class Body>
 struct Teamed {
   using Team = KokkosTeam<Execution>;
-  /// On the host a team is one thread, so that teams are many and their loops vectorise.
+  /// The threads of a team. On the host it has one, so that there are many teams, whose loops vectorise.
   static constexpr int size = is_on_host<Execution> ? 1 : 256;
-  /// Of scratch: a device's fast memory; on the host both levels are the same, of which the second may be larger.
+  /// The level of scratch: the fast memory of a device. On the host both levels are the same memory, but the second one
+  /// may be larger.
   static constexpr int level = is_on_host<Execution> ? 1 : 0;
   static constexpr std::size_t alignment = 64;
 
   Body body;
   std::size_t bytes;
   KOKKOS_FUNCTION void operator()(const typename Team::Member& member) const {
-    const int from = level;  // devices have no address of a constant
+    const int from = level;  // a copy, because devices have no address of a constant
     body(Team(member, member.team_scratch(from).get_shmem_aligned(bytes, alignment)));
   }
 };
@@ -135,11 +136,11 @@ struct Teamed {
 template <class Execution>
 struct KokkosSpaceOn {
   using Team = KokkosTeam<Execution>;
-  /// "kokkos 3.4.1, Serial"
+  /// A name such as "kokkos 3.4.1, Serial".
   static std::string_view name();
   static constexpr std::size_t most_scratch = HostSpace::most_scratch;
   static constexpr std::size_t stretch = is_on_host<Execution> ? HostSpace::stretch : 64;
-  /// One thread goes through a cache; many have each element only once.
+  /// A single thread gains from a cache. Of many threads, each reads an element only once.
   static constexpr std::size_t elements_in_cache =
       is_serial<Execution> ? HostSpace::elements_in_cache : ~std::size_t{0};
 
@@ -147,7 +148,7 @@ struct KokkosSpaceOn {
   static void for_each(std::size_t count, const Body& body) {
     const auto run = [&] { Kokkos::parallel_for(RangeOf<Execution>(0, count), body); };
     if constexpr (is_serial<Execution>) {
-      run();  // touches nothing that threads share, in any version
+      run();  // in no version does this touch what threads share
     } else {
       turn().run(run);
     }
@@ -166,7 +167,7 @@ struct KokkosSpaceOn {
       T sum{};
       turn().run([&] { Kokkos::parallel_scan(range, Scanned<T, Body>{body}, sum); });
       *total = sum;
-    } else {  // calls may still read what the total replaces
+    } else {  // calls may still read what the total will replace
       turn().run([&] { Kokkos::parallel_scan(range, ScannedOnDevice<T, Body>{body, cell<T>(), count - 1}); });
       for_each(1, Told<T>{cell<T>(), total});
     }
@@ -186,7 +187,7 @@ struct KokkosSpaceOn {
   static void move(std::byte* to, const std::byte* from, std::size_t bytes);
 
  private:
-  /// Memory of the device for a total; kernels use it one after another.
+  /// Memory of the device for a total. Kernels use it one after another.
   template <class T>
   static T* cell() {
     static void* const memory = [] {
@@ -197,7 +198,7 @@ struct KokkosSpaceOn {
     return static_cast<T*>(memory);
   }
 
-  /// Where a result is delivered, in the memory of what computes.
+  /// A view of a result, in the memory of the execution space.
   template <class Data>
   using ViewOf = Kokkos::View<Data, typename Execution::memory_space,
                               Kokkos::MemoryTraits<static_cast<unsigned>(Kokkos::Unmanaged)>>;
@@ -211,7 +212,7 @@ std::string_view KokkosSpaceOn<Execution>::name() {
   return text;
 }
 
-/// A device copies only what does not overlap: there the pieces are as long as the distance.
+/// A device can't copy between places that overlap. So it copies portions that are no longer than the distance.
 template <class Execution>
 void KokkosSpaceOn<Execution>::move(std::byte* to, const std::byte* from, std::size_t bytes) {
   if constexpr (is_on_host<Execution>) {

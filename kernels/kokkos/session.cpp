@@ -9,8 +9,9 @@
 namespace lacuna::kernels {
 namespace {
 
-/// Whether the Kokkos at hand runs kernels of the thread only that initialised it. OpenMP serves others since 4.2; but
-/// each of them would get threads of its own.
+/// Says which threads may use the host's execution space of this Kokkos. `has_threads`: it has threads of its own, so
+/// kernels run on the thread that initialised it. `serves_others`: other threads may use it too. OpenMP allows that
+/// since Kokkos 4.2, but each of them gets threads of its own.
 struct Host {
   std::string_view name = Kokkos::DefaultHostExecutionSpace::name();
   bool has_threads = name == "OpenMP" || name == "Threads";
@@ -39,7 +40,7 @@ Session::Session() : process_(::getpid()), ours_(!Kokkos::is_initialized()) {
 }
 
 Session::~Session() {
-  if (process_ != ::getpid()) {  // a fork has neither the thread nor Kokkos' own
+  if (process_ != ::getpid()) {  // a child made by fork() has neither this thread nor those of Kokkos
     static_cast<void>(thread_.release());
     return;
   }

@@ -9,8 +9,9 @@
 
 namespace lacuna::kernels {
 
-/// Kokkos for as long as this object lives: initialised if nobody has, and then finalised with it, by the process that
-/// made it and unless somebody else has. What the application initialised stays the application's.
+/// Makes sure that Kokkos is initialised while this object lives. If nobody had initialised Kokkos, the destructor
+/// finalises it, in the process that made the object, unless somebody else has done so. If the application initialised
+/// Kokkos, it also finalises it.
 class Session {
  public:
   Session();
@@ -18,14 +19,14 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session();
 
-  /// Why kernels can't run now; null if they can.
+  /// Says why kernels can't run now. Null if they can.
   const char* problem() const;
 
  private:
   pid_t process_;
   bool ours_;
   std::string failure_;
-  std::unique_ptr<OwnThread> thread_;  ///< of a Kokkos that belongs to the thread that initialised it
+  std::unique_ptr<OwnThread> thread_;  ///< runs kernels, if only the thread that initialised Kokkos may; else null
 };
 
 }  // namespace lacuna::kernels

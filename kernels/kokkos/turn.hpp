@@ -8,7 +8,7 @@
 
 namespace lacuna::kernels {
 
-/// A thread that does what others ask it for, one after another, while they wait.
+/// A thread that runs work for other threads, one after another, while they wait.
 class OwnThread {
  public:
   OwnThread() : thread_(start_thread([this] { serve(); })) {}
@@ -16,7 +16,7 @@ class OwnThread {
   OwnThread& operator=(const OwnThread&) = delete;
   ~OwnThread();
 
-  /// work(on) on the thread; returns once it has ended. Any other thread.
+  /// Runs work(on) on the thread, and returns once it has ended. Thread rule: any other thread.
   void run(void (*work)(void* on), void* on);
 
  private:
@@ -35,8 +35,8 @@ class OwnThread {
   std::thread thread_;
 };
 
-/// One at a time of what the Kokkos at hand can't do several times at once: on the calling thread, or all on one thread
-/// where Kokkos belongs to the thread that initialised it.
+/// Runs work that Kokkos can't do several times at once, one after another: on the calling thread, or on one thread if
+/// only the thread that initialised Kokkos may use it. Thread rule: any thread may call run().
 class Turn {
  public:
   template <class Work>
@@ -49,7 +49,7 @@ class Turn {
     }
   }
 
-  /// From now on all on this thread, or where it is null on the calling one. While nothing runs.
+  /// From now on, all work runs on this thread or, if it is null, on the calling thread. Call it while nothing runs.
   void set_thread(OwnThread* thread) { thread_ = thread; }
 
  private:

@@ -52,8 +52,8 @@ TEST(Damage, EachFieldOfAHeaderIsCheckedAndTheTextSaysWhatWasFoundAndExpected) {
   };
   EXPECT_EQ(text_after(3, 1), "16777367 entries for 131074 places");
   EXPECT_EQ(text_after(4, 3), "entries of 131075 places instead of 131074");
-  EXPECT_EQ(text_after(8, 4), "entries of segment 4 instead of 3");
-  EXPECT_EQ(text_after(12, 4), "entries in format 4, of 4 that there are");
+  EXPECT_EQ(text_after(8, 4), "entries of range 4 instead of 3");
+  EXPECT_EQ(text_after(12, 4), "entries in format 4, but there are only 4 formats");
   EXPECT_EQ(text_after(13, 2), "entries of bf16 instead of f32");
   EXPECT_EQ(text_after(13, 200), "entries of dtype 200 instead of f32");
   EXPECT_EQ(text_after(14, 1), "entries with 1 where 0 is reserved");

@@ -52,7 +52,8 @@ TEST_F(AloneCore, InfoSaysWhyKokkosCanNotServe) {
 
 TEST_F(AloneCore, ALibraryOfThatNameThatIsNoneOfLacunasIsRefused) {
   std::filesystem::copy_file(LACUNA_RECORDED_FILES, folder_ / "liblacuna_kokkos.so");
-  EXPECT_EQ(count(lacuna({"info"}).output, "\nkernels: no kernels by kokkos: liblacuna_kokkos.so is of another lacuna"),
+  EXPECT_EQ(count(lacuna({"info"}).output,
+                  "\nkernels: no kernels by kokkos: liblacuna_kokkos.so belongs to another version of lacuna"),
             1u);
 }
 
