@@ -44,7 +44,7 @@ class InprocTransport final : public Transport {
   Status close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) override;
   Access abandon() override {
     static_cast<void>(close(std::chrono::milliseconds(0)));
-    return Access::Nobody;  // the gate is closed
+    return Access::Nobody;  // the gate to its memory is closed
   }
 
  private:
@@ -69,8 +69,8 @@ class InprocTransport final : public Transport {
   const bool copies_;
   Receiver* receiver_ = nullptr;
   std::vector<Counters> counters_;
-  std::vector<Event*> pending_;   // collected, not yet happened
-  std::vector<Event*> finished_;  // to be given back to the mailbox
+  std::vector<Event*> pending_;   // events that have been collected and have not happened yet
+  std::vector<Event*> finished_;  // events to be given back to the mailbox
   std::uint64_t random_;
   bool closed_ = false;
 };
@@ -87,7 +87,7 @@ Status InprocTransport::connect(std::vector<std::vector<std::byte>> addresses, R
 
 Status InprocTransport::viable(const Memory& memory) const {
   if (memory.kind == MemoryKind::Host) return {};
-  return {Code::Unsupported, "device memory is not served; only host memory is"};
+  return {Code::Unsupported, "device memory is not supported; only host memory is"};
 }
 
 void write_header(InprocEvent& event, Peer from, std::span<const std::byte> header) {
@@ -135,7 +135,7 @@ Started InprocTransport::send_descriptor(Peer to, std::span<const std::byte> hea
   return Started::Pending;
 }
 
-/// Tells a sender that its memory is its own again.
+/// Tells a sender that its send has ended, so that its memory is its own again.
 void InprocTransport::complete(Peer to, Token token) {
   network_->mailboxes[to].post([&](Event& event) {
     event.kind = Event::Kind::Completion;
@@ -148,7 +148,7 @@ void InprocTransport::complete(Peer to, Token token) {
   });
 }
 
-/// Likewise, for an offer that the caller has ended.
+/// Tells the sender of an offer that it has ended, which the caller has made sure.
 void InprocTransport::complete(InprocOffer& offer, const Status& status, std::size_t moved) {
   network_->mailboxes[offer.sender].post([&](Event& event) {
     event.kind = Event::Kind::Completion;
@@ -161,7 +161,7 @@ void InprocTransport::complete(InprocOffer& offer, const Status& status, std::si
   });
 }
 
-/// False if the sender has closed.
+/// Copies the bytes of an offer. Returns false if the sender has closed.
 bool InprocTransport::copy(const InprocOffer& offer, std::byte* to) {
   InprocGate& gate = network_->mailboxes[offer.sender].gate;
   if (!gate.enter()) return false;
@@ -195,7 +195,7 @@ void InprocTransport::discard(Descriptor descriptor) {
   complete(offer, {}, 0);
 }
 
-/// Whether an event happens in this round: a coin, until it has waited long enough.
+/// Does an event happen in this round? A random number decides, until the event has waited long enough.
 bool InprocTransport::due(Event& event) {
   constexpr std::uint32_t patience = 16;
   return !seeded_ || ++event.age > patience || draw() % 3 == 0;
@@ -238,7 +238,7 @@ void InprocTransport::happen(Event& event) {
   }
 }
 
-/// A message whose bytes are read in place is lost if its sender has closed.
+/// Delivers a message. If its bytes are read in place and its sender has closed, it is lost.
 void InprocTransport::deliver(Event& event) {
   InprocGate& gate = network_->mailboxes[event.peer].gate;
   if (event.referenced && !gate.enter()) return;

@@ -10,19 +10,20 @@ namespace lacuna {
 
 /// How ranks inside one process exchange messages.
 struct InprocOptions {
-  /// Copied: an eager send is done at once. Referenced: its bytes are read in place at delivery and the send is pending
-  /// until then, as with zero copy.
+  /// Copied: an eager send is done at once. Referenced: the receiver reads the bytes in place at delivery, and the send
+  /// is pending until then, as with zero copy.
   enum class Sends : std::uint8_t { Copied, Referenced };
 
-  std::uint64_t seed = 0;  ///< 0: first in, first out; else order and delays of everything are drawn from it
+  std::uint64_t seed = 0;  ///< 0: what is sent first arrives first; else all orders and delays are drawn from this seed
   Sends sends = Sends::Copied;
   std::size_t eager_limit = 8192;  ///< a multiple of 64
 };
 
-/// Transports by rank that reach each other through memory. Each may be driven by a thread of its own, or all in turn
-/// by one; with equal seeds and equal calls from one thread, everything happens in the same order again. They may be
-/// closed and destroyed in any order, and close() never waits for a peer. An eager message to a closed rank vanishes;
-/// a descriptor that a closed rank has made or holds, or that is sent to it, ends at the other side with PeerFailed.
+/// Makes a transport for each rank. They reach each other through memory. Each may be used by a thread of its own, or
+/// all in turn by one thread. With equal seeds and equal calls from one thread, everything happens in the same order
+/// again. They may be closed and destroyed in any order, and close() never waits for a peer. An eager message to a
+/// closed rank vanishes. A descriptor that a closed rank has made or received, or that is sent to it, ends at the other
+/// side with PeerFailed.
 std::vector<std::unique_ptr<Transport>> make_inproc(Rank size, const InprocOptions& options);
 
 }  // namespace lacuna

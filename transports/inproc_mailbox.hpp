@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-/// Bytes that wait at their sender, in whose mailbox this lives until the sender has seen the completion.
+/// Bytes that wait at their sender. The offer lives in the sender's mailbox until the sender has seen the completion.
 struct InprocOffer {
   Peer sender = 0;
   Peer receiver = 0;
@@ -22,7 +22,7 @@ struct InprocOffer {
   std::size_t bytes = 0;
   Token token = nullptr;
   bool live = false;
-  std::atomic<bool> ended{false};  ///< whoever sets it tells the sender
+  std::atomic<bool> ended{false};  ///< the code that sets it must tell the sender
 };
 
 /// Something that a rank will see in a later progress().
@@ -43,10 +43,11 @@ struct InprocEvent {
   Status status;
 };
 
-/// Counts the ranks that read a rank's memory right now, so that it can be closed between their reads. Any thread.
+/// Counts the ranks that are reading a rank's memory, so that the rank can close between their reads. Thread rule: any
+/// thread.
 class InprocGate {
  public:
-  /// False if closed; otherwise to be followed by leave().
+  /// Returns false if the gate is closed. If not, leave() must follow.
   bool enter() {
     if ((state_.fetch_add(1) & closed) == 0) return true;
     leave();
@@ -55,7 +56,7 @@ class InprocGate {
   void leave() {
     if (state_.fetch_sub(1) == closed + 1) state_.notify_all();
   }
-  /// Returns when nobody is inside any more.
+  /// Closes the gate, and returns when nobody is inside any more.
   void close() {
     state_.fetch_or(closed);
     for (auto state = state_.load(); state != closed; state = state_.load()) state_.wait(state);
@@ -66,8 +67,9 @@ class InprocGate {
   std::atomic<std::uint32_t> state_{0};
 };
 
-/// What ranks touch of each other: the events for one rank, the offers that it made, and whether its memory may be
-/// read. Any thread may post and open the gate; the rest is its rank's. Nodes are kept and used again.
+/// What other ranks touch of a rank: the events for the rank, the offers that it made, and the gate to its memory.
+/// Events and offers are used again. Thread rule: any thread may call post() and end_offers_to() and use the gate. Only
+/// the rank itself may use the rest.
 class InprocMailbox {
  public:
   InprocMailbox();
@@ -75,7 +77,8 @@ class InprocMailbox {
   InprocMailbox(const InprocMailbox&) = delete;
   InprocMailbox& operator=(const InprocMailbox&) = delete;
 
-  /// Lets `fill` write a node and queues it. False if the rank has closed; nothing was queued then.
+  /// Lets `fill` write an event, and puts it into the queue. Returns false if the rank has closed; then nothing was put
+  /// there.
   template <class Fill>
   bool post(Fill fill) {
     {
@@ -88,18 +91,19 @@ class InprocMailbox {
   }
 
   bool empty() const { return waiting_.load() == 0; }
-  /// Appends what was posted to `pending` and takes back the nodes in `finished`.
+  /// Appends the events of the queue to `pending`, and takes back the events in `finished`.
   void collect(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
-  /// collect(), after which nothing can be posted.
+  /// Does what collect() does. Afterwards nothing can be posted.
   void close(std::vector<InprocEvent*>& pending, std::vector<InprocEvent*>& finished);
 
   InprocOffer* make_offer(Peer sender, Peer receiver, std::span<const std::byte> bytes, Token token);
   void recycle(InprocOffer& offer);
-  /// Ends all offers made to a rank that nobody has ended; their maker is then to be told. Any thread.
+  /// Ends all offers to a rank that nobody has ended yet, and returns them. The caller must tell their sender. Thread
+  /// rule: any thread.
   std::vector<InprocOffer*> end_offers_to(Peer receiver);
 
   int event_fd() const { return fd_; }
-  /// Asks post() to make event_fd() readable. False if something is there.
+  /// Asks post() to make event_fd() readable. Returns false if an event is in the queue already.
   bool arm();
 
   InprocGate gate;
@@ -121,7 +125,7 @@ class InprocMailbox {
   const int fd_;
 };
 
-/// The mailboxes of all ranks, by rank.
+/// The mailbox of each rank.
 struct InprocNetwork {
   InprocNetwork(Rank size, const InprocOptions& given) : options(given), mailboxes(static_cast<std::size_t>(size)) {}
 

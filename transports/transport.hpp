@@ -18,7 +18,7 @@ namespace lacuna {
 /// A process of the job, numbered by its rank in the world.
 using Peer = std::uint32_t;
 
-/// Longest header that a transport carries.
+/// The longest header that a transport carries.
 inline constexpr std::size_t max_header_bytes = 48;
 
 /// How the bytes of a message travel: with the header, or fetched by the receiver when it has a place for them.

@@ -61,9 +61,10 @@ Status UcxTransport::connect(std::vector<std::vector<std::byte>> addresses, Rece
 Status UcxTransport::viable(const Memory& memory) const {
   if (memory.kind == MemoryKind::Host) return {};
   return {Code::Unsupported,
-          fmt::format("the ucx transport serves host memory; {} memory of device {} would need UCX to be started with "
-                      "its CUDA transports, which this version does not do",
-                      to_string(memory.kind), memory.device)};
+          fmt::format(
+              "the ucx transport supports only host memory; {} memory of device {} would need UCX to be started with "
+              "its CUDA transports, which this version does not do",
+              to_string(memory.kind), memory.device)};
 }
 
 UcxOperation* UcxTransport::new_operation(Peer peer, UcxKind kind, Token token) {
@@ -159,7 +160,7 @@ Started UcxTransport::fetch(Descriptor descriptor, std::byte* to, Token token) {
   return started(operation);
 }
 
-/// What UCX's call that started the operation returned.
+/// Records what UCX's function that starts an operation has returned.
 void UcxTransport::note(UcxOperation* operation, void* result) {
   operation->returned = true;
   if (UCS_PTR_IS_PTR(result)) return;
@@ -167,7 +168,7 @@ void UcxTransport::note(UcxOperation* operation, void* result) {
   operation->status = UCS_PTR_STATUS(result);
 }
 
-/// What the start came to.
+/// Says whether an operation that was just started is done or pending.
 Started UcxTransport::started(UcxOperation* operation) {
   if (!operation->ended) return Started::Pending;
   if (operation->status != UCS_OK) return fail(operation, operation->status);

@@ -9,49 +9,52 @@
 
 namespace lacuna {
 
-/// What UCX takes, unless its variables say otherwise.
+/// Settings of UCX, where its variables do not say otherwise.
 struct UcxOptions {
-  /// Sizes of UCX's own buffers. The smaller of those in use bounds eager_limit().
+  /// The sizes of UCX's own buffers, in bytes. The smaller one of those in use bounds eager_limit().
   std::size_t shared_memory_segment = 32 << 10;
   std::size_t tcp_segment = 64 << 10;
-  /// All ranks are on this host: of its network devices UCX takes the loopback one only, and listens nowhere else.
+  /// All ranks are on this host. Of its network devices, UCX then uses only loopback, and listens nowhere else.
   bool on_one_host = false;
-  /// Of the job: what shared memory must suffice for if all are on this host.
+  /// The number of ranks of the job. If all are on this host, there must be enough shared memory for them.
   std::size_t ranks = 1;
 };
 
 /// A transport over UCX's active messages, for host memory. UCX chooses how bytes travel (shared memory inside a host,
 /// TCP or better between hosts) from its own variables: UCX_TLS, UCX_NET_DEVICES and so on remain the user's.
 ///
-/// These variables are put into the environment of the process where they are not set yet, because UCX offers no other
-/// way; a process that also reads its environment in another thread makes its transport first:
-/// - UCX_SYSV_ERROR_HANDLING=y, UCX_POSIX_ERROR_HANDLING=y: without them UCX takes TCP inside a host too, for endpoints
-///   that can fail without ending the process, as ours can;
+/// This sets the following variables in the environment of the process, unless they are set already, because UCX offers
+/// no other way. A process that reads its environment in another thread must make its transport before that.
+/// - UCX_SYSV_ERROR_HANDLING=y, UCX_POSIX_ERROR_HANDLING=y: without them UCX uses TCP inside a host too, because the
+///   endpoints of lacuna must be able to fail without ending the process;
 /// - UCX_SYSV_SEG_SIZE, UCX_POSIX_SEG_SIZE: options.shared_memory_segment; UCX_SYSV_RX_BUFS_GROW and
 ///   UCX_POSIX_RX_BUFS_GROW: 64, so that larger segments take no more shared memory than UCX's default;
-/// - UCX_SYSV_FIFO_SIZE and UCX_POSIX_FIFO_SIZE: 64, as in UCX 1.13; UCX 1.22 would take more than twice
-///   the memory, and crashes where there is less;
+/// - UCX_SYSV_FIFO_SIZE and UCX_POSIX_FIFO_SIZE: 64, as in UCX 1.13; UCX 1.22 would take more than twice the memory,
+///   and crashes if there is less;
 /// - UCX_TCP_TX_SEG_SIZE and UCX_TCP_RX_SEG_SIZE: options.tcp_segment, if neither is set;
 /// - UCX_TCP_CONN_NB=y: without it UCX 1.13 may abort a process that connects to a peer which has just died;
-/// - UCX_TLS=^posix, where /dev/shm cannot be written or has too little room for this rank, also if others take that
-///   room while UCX starts: SysV's shared memory serves then; UCX_POSIX_DIR, which nothing reads then, is removed;
-/// - UCX_SELF_SEG_SIZE: the larger of the two, so that the unused loopback device does not bound eager_limit().
-/// All ranks of a job must see the same values. UCX's listeners are not authenticated: what can reach one can end the
-/// process. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES says otherwise.
+/// - UCX_TLS=^posix, if /dev/shm can't be written or has too little room for this rank, even if others take that room
+///   while UCX starts; UCX then uses the shared memory of SysV, and UCX_POSIX_DIR, which nothing reads then, is
+///   removed;
+/// - UCX_SELF_SEG_SIZE: the larger one of the two sizes, so that the unused device for messages to itself does not
+/// bound
+///   eager_limit().
+/// All ranks of a job must see the same values. UCX's listeners are not authenticated: whoever can reach one can end
+/// the process. With options.on_one_host they are on loopback, unless UCX_NET_DEVICES says otherwise.
 ///
-/// Limits of UCX that show: eager_limit() follows the smallest fragment of any device that UCX has opened, whether it
-/// is used or not. A descriptor may reach the receiver with its bytes, when UCX chooses so; its sender is then
-/// completed before the fetch. The death of a peer that is reached by shared memory is not noticed. Messages of a
-/// process to itself stay inside the transport.
+/// Some limits of UCX show. eager_limit() follows the smallest fragment of any device that UCX has opened, whether it
+/// is used or not. UCX may choose to send the bytes of a descriptor with it; then its send completes before the fetch.
+/// The death of a peer that is reached by shared memory is not noticed. Messages of a process to itself stay inside the
+/// transport.
 ///
 /// close() tells all peers that were in contact, and waits until they have answered, which they do in progress() or in
-/// a close() of their own. A peer that has left so is no failure; sending to it is (PeerFailed). The result is TimedOut
-/// if somebody did not answer; UCX's own memory may then stay in use until the process ends.
+/// their own close(). A peer that has left in this way has not failed, but a send to it ends with PeerFailed. The
+/// result is TimedOut if a peer did not answer; then UCX's own memory may stay in use until the process ends.
 ///
-/// Transport if UCX refuses to start.
+/// The error is Transport if UCX refuses to start.
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
 
-/// Does UCX_TLS, as it is in the environment, let UCX try POSIX shared memory?
+/// Does UCX_TLS in the environment allow UCX to try POSIX shared memory?
 bool ucx_tries_posix();
 
 /// The version of the UCX library that is loaded, such as "1.13.1".

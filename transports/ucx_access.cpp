@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-/// By one of UCX's transports: how it reaches the other side's memory.
+/// Says who reaches the other side's memory by one of UCX's transports.
 Access access_by(std::string_view transport) {
   constexpr std::array<std::string_view, 4> copying = {"self", "tcp", "sysv", "posix"};
   constexpr std::array<std::string_view, 3> reaching_over = {"cma", "knem", "xpmem"};
@@ -53,7 +53,8 @@ Access ucx_access_in(std::string_view printed) {
   return any ? all : Access::Devices;
 }
 
-/// UCX 1.13 can say only in print which transports an endpoint uses. Where it has none yet, all that it may use count.
+/// UCX 1.13 can only print which transports an endpoint uses. Without an endpoint, all transports that it may use
+/// count.
 Access UcxTransport::access() const {
   Access all = Access::Nobody;
   for (const UcxLink& link : links_) {

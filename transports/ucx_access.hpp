@@ -6,8 +6,8 @@
 
 namespace lacuna {
 
-/// Who reaches memory over the lanes of an endpoint, or the resources of a context, that UCX has printed. What is not
-/// known counts as a device.
+/// Says who reaches memory over the lanes of an endpoint, or over the resources of a context, from what UCX has printed
+/// about them. A transport that is not known counts as a device.
 Access ucx_access_in(std::string_view printed);
 
 }  // namespace lacuna

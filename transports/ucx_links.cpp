@@ -10,8 +10,8 @@
 namespace lacuna {
 namespace {
 
-constexpr std::chrono::milliseconds settling{100};  // at most
-constexpr int idle_rounds = 100;                    // after which UCX is taken to have settled
+constexpr std::chrono::milliseconds settling{100};  // the longest time for UCX to settle
+constexpr int idle_rounds = 100;                    // after so many rounds without progress UCX has settled
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void UcxTransport::note_failure(UcxLink& link, int status) {
 
 void UcxTransport::note_no_memory(UcxLink& link) { note_failure(link, UCS_ERR_NO_MEMORY); }
 
-/// Leaves the failure in the link if there is one.
+/// Makes the endpoint of a link. If that fails, the failure is in the link.
 void UcxTransport::open_endpoint(UcxLink& link) {
   ucp_ep_params_t parameters{};
   parameters.field_mask =
@@ -60,9 +60,10 @@ void UcxTransport::open_endpoint(UcxLink& link) {
   if (!UCS_PTR_IS_PTR(request)) LinkCallbacks::connected(nullptr, UCS_PTR_STATUS(request), &link);
 }
 
-/// One side has made its connection. Nothing but a hello is sent before both have: UCX's own messages, by which it
-/// wires endpoints up before the first message that is not short, then never wait for a connection. Up to 1.13 UCX
-/// aborts the process when the peer dies while one waits (an assertion in ucp_request_send_state_ff()).
+/// Is called when one side has made its connection. Nothing but a hello is sent before both sides have made theirs. UCX
+/// sends messages of its own to wire up endpoints before the first message that is not short, and so these never wait
+/// for a connection. Up to 1.13, UCX aborts the process if the peer dies while one of them waits (an assertion in
+/// ucp_request_send_state_ff()).
 void UcxTransport::greet(UcxLink& link) {
   if (!link.endpoint && link.failure == UCS_OK && !link.departed) return open_endpoint(link);
   if (link.reaches && !std::exchange(link.greeted, true)) tell(link, UcxKind::Hello);
@@ -77,12 +78,12 @@ void UcxTransport::greet(UcxLink& link) {
   }
 }
 
-/// Sends that still waited for the link end with this status.
+/// Ends the sends that wait for the link, with this status.
 void UcxTransport::give_up(UcxLink& link, int status) {
   for (UcxOperation* operation : std::exchange(link.put_off, {})) static_cast<void>(fail(operation, status));
 }
 
-/// At once: what is still to be sent is lost, and its operations end.
+/// Closes the endpoint at once. What is not sent yet is lost, and its operations end.
 void UcxTransport::close_endpoint(UcxLink& link) {
   if (!link.endpoint) return;
   ucp_request_param_t parameters{};
@@ -122,7 +123,7 @@ UcxTransport::Waited UcxTransport::progress_until(Clock::time_point until, const
   return Waited::Done;
 }
 
-/// Nothing is left to be said to this peer.
+/// Is there nothing left to tell this peer, and nothing to hear from it?
 bool UcxTransport::is_through(const UcxLink& link) {
   if (!link.met || link.failure != UCS_OK) return true;
   return link.pending == 0 && (link.departed ? !link.owed : link.heard);
@@ -130,7 +131,7 @@ bool UcxTransport::is_through(const UcxLink& link) {
 
 Status UcxTransport::close(std::chrono::milliseconds deadline, const std::function<bool()>& pause, Ending ending) {
   if (!ucx_.worker) return {};
-  if (!receiver_) {  // never connected: UCX makes no progress, as what peers have sent already would meet no handler
+  if (!receiver_) {  // never connected, so UCX must make no progress: messages of peers would find no handler
     release_ucx();
     return {};
   }
@@ -139,7 +140,8 @@ Status UcxTransport::close(std::chrono::milliseconds deadline, const std::functi
   let_go_of_everything();
   Status status;
   if (deadline.count() > 0) {
-    // A peer may have begun to connect for a call that has failed: who is met by now is waited for.
+    // A peer may be connecting for a call that has failed. Until `met`, such peers can show themselves, and get a
+    // goodbye.
     const auto met = ending == Ending::Leave ? std::min(until - deadline / 8, Clock::now() + settling) : Clock::now();
     if (progress_until(met, pause, [] { return false; }) == Waited::Paused) return status;
     for (UcxLink& link : links_) {
@@ -179,7 +181,7 @@ void UcxTransport::let_go_of_everything() {
   own_.clear();
 }
 
-/// Until TCP has taken what endpoints still hold for it.
+/// Makes progress until TCP has taken all that the endpoints have for it.
 UcxTransport::Waited UcxTransport::flush_endpoints(Clock::time_point until, const std::function<bool()>& pause) {
   ucp_request_param_t parameters{};
   void* request = ucp_worker_flush_nbx(ucx_.worker.get(), &parameters);
@@ -190,7 +192,7 @@ UcxTransport::Waited UcxTransport::flush_endpoints(Clock::time_point until, cons
   return waited;
 }
 
-/// UCX tears endpoints down, and ends their operations, while it makes progress.
+/// Makes progress, in which UCX tears down its closed endpoints and ends their operations.
 void UcxTransport::settle() {
   const auto until = Clock::now() + settling;
   for (int idle = 0; idle < idle_rounds && Clock::now() < until; ++idle) {
@@ -199,9 +201,10 @@ void UcxTransport::settle() {
   report_ended();
 }
 
-/// Leaves UCX to the end of the process. What still waits for a silent peer can't be ended, and UCX 1.22 damages the
-/// heap when it is destroyed with that. Nor may UCX look at its sockets once peers have gone: up to 1.13 it aborts the
-/// process when a peer that had asked to be connected is gone before it is answered (openucx/ucx commit 9ccaf31bb6).
+/// Leaves UCX as it is until the process ends. Operations that wait for a silent peer can't be ended, and UCX 1.22
+/// damages the heap if it is destroyed with such operations. Also, UCX must not look at its sockets once peers are
+/// gone: up to 1.13 it aborts the process if a peer has asked for a connection and is gone before the answer
+/// (openucx/ucx commit 9ccaf31bb6).
 Access UcxTransport::abandon() {
   const Access left = access();
   static_cast<void>(ucx_.worker.release());

@@ -45,7 +45,8 @@ int UcxTransport::set_handlers() {
   return UCS_OK;
 }
 
-/// True if UCX has to keep its descriptor. What no transport of ours can have sent is dropped.
+/// Takes a message from UCX. Returns true if UCX must keep its descriptor. A message that no transport of lacuna sends
+/// is dropped.
 bool UcxTransport::arrived(UcxLink& link, UcxKind kind, const UcxArrival& message) {
   if (!link.reached) {
     link.met = link.reached = true;

@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-/// The class behind make_ucx(); see there.
+/// The transport that make_ucx() makes and explains.
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(UcxWorker ucx) : ucx_(std::move(ucx)) {}
@@ -41,11 +41,12 @@ class UcxTransport final : public Transport {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct SendCallbacks;  // what UCX calls
+  // UCX calls the functions of these.
+  struct SendCallbacks;
   struct ReceiveCallbacks;
   struct LinkCallbacks;
 
-  // ucx.cpp: sends and fetches
+  // Sends and fetches (ucx.cpp)
   Started post(UcxLink& link, UcxOperation* operation, std::span<const std::byte> header,
                std::span<const std::byte> bytes);
   void submit(UcxLink& link, UcxOperation* operation);
@@ -59,7 +60,7 @@ class UcxTransport final : public Transport {
   void report(UcxOperation* operation);
   bool report_ended();
 
-  // ucx_receive.cpp: messages and descriptors
+  // Messages and descriptors that arrive (ucx_receive.cpp)
   int set_handlers();
   bool arrived(UcxLink& link, UcxKind kind, const UcxArrival& message);
   void control_arrived(UcxLink& link, UcxKind kind);
@@ -67,10 +68,11 @@ class UcxTransport final : public Transport {
   void let_go(UcxWaiting* waiting);
   bool deliver_own();
 
-  // ucx_links.cpp: endpoints, failures, goodbyes
+  // Endpoints, failures and goodbyes (ucx_links.cpp)
   void note_failure(UcxLink& link, int status);
   void note_no_memory(UcxLink& link);
-  /// Calls `body` for UCX, through whose frames nothing may be thrown: without memory the link is given up instead.
+  /// Calls `body` in a callback of UCX, through which nothing may be thrown. If memory runs out, the link fails
+  /// instead.
   template <class Body>
   void shielded(UcxLink& link, const Body& body) noexcept {
     try {
@@ -104,19 +106,19 @@ class UcxTransport final : public Transport {
   UcxPool<UcxWaiting> waiting_;
   Receiver* receiver_ = nullptr;
   Peer rank_ = 0;
-  bool calling_ = false;      // UCX, from send() or fetch(): nothing may be reported
-  bool progressing_ = false;  // UCX may still look at the descriptor that it has just shown
+  bool calling_ = false;      // send() or fetch() is calling UCX, so nothing may be reported
+  bool progressing_ = false;  // UCX is making progress, and may still look at a descriptor that it has just shown
   bool closing_ = false;
-  std::vector<UcxOperation*> ended_;  // to be reported by the next progress()
+  std::vector<UcxOperation*> ended_;  // the next progress() reports these
   std::vector<UcxOwnMessage> own_;
-  std::vector<UcxWaiting*> discarded_;  // while progressing
-  std::vector<UcxLink*> failures_;      // endpoints that UCX gave up
-  std::vector<UcxLink*> goodbyes_;      // to be answered
-  std::vector<UcxLink*> connections_;   // made by either side
-  UcxWorker ucx_;                       // goes first: it may refer to operations
+  std::vector<UcxWaiting*> discarded_;  // descriptors discarded while UCX makes progress
+  std::vector<UcxLink*> failures_;      // links that have just failed
+  std::vector<UcxLink*> goodbyes_;      // links whose goodbye is to be answered
+  std::vector<UcxLink*> connections_;   // links over which a side has just made its connection
+  UcxWorker ucx_;                       // is destroyed first, because it may refer to operations
 };
 
-/// PeerFailed or Transport, with UCX's text. `status` is a ucs_status_t.
+/// An error with the text of UCX and the code PeerFailed or Transport. `status` is a ucs_status_t.
 Status ucx_error(int status);
 
 }  // namespace lacuna

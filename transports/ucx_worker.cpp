@@ -26,8 +26,8 @@ namespace {
 
 void set_default(const std::string& name, const std::string& value) { ::setenv(name.c_str(), value.c_str(), 0); }
 
-/// Does UCX_TLS let UCX take this device? UCX warns of variables that no device in use reads, and can't be told not to
-/// once it is loaded.
+/// Does UCX_TLS allow UCX to use this device? UCX warns about variables that no device in use reads, and once it is
+/// loaded nobody can stop that.
 bool is_allowed(std::string_view device, std::initializer_list<std::string_view> families) {
   const char* variable = std::getenv("UCX_TLS");
   std::string_view list = variable ? variable : "all";
@@ -43,28 +43,32 @@ bool is_allowed(std::string_view device, std::initializer_list<std::string_view>
   return listed_are_out;
 }
 
-constexpr std::size_t posix_queue = 64;    // UCX_POSIX_FIFO_SIZE: a buffer for each place is taken, and one more
-constexpr std::size_t posix_buffers = 64;  // UCX_POSIX_RX_BUFS_GROW: that are made at once, so twice
-/// UCX 1.22 makes no segment where less is free (UCX_POSIX_SHM_MIN_SIZE), and crashes if that happens between two.
+/// UCX_POSIX_FIFO_SIZE. UCX takes a buffer for each place of the queue, and one more.
+constexpr std::size_t posix_queue = 64;
+/// UCX_POSIX_RX_BUFS_GROW. UCX makes so many buffers at a time, and here it does so twice.
+constexpr std::size_t posix_buffers = 64;
+/// UCX 1.22 makes no segment if less than this is free (UCX_POSIX_SHM_MIN_SIZE). It crashes if that happens after it
+/// has made one.
 constexpr std::size_t posix_reserve = 16 << 20;
 const std::string posix_folder = "/dev/shm";
 
-/// What POSIX shared memory takes of /dev/shm for each rank.
+/// The bytes that POSIX shared memory takes of /dev/shm for each rank.
 std::size_t posix_need(const UcxOptions& options) {
   return 2 * posix_buffers * options.shared_memory_segment + (64 << 10);
 }
 
-/// Takes the place of POSIX shared memory where that cannot be had, unless the user has chosen: SysV's needs no folder.
+/// Leaves POSIX shared memory out, unless the user has chosen transports. UCX then uses the shared memory of SysV,
+/// which needs no folder.
 void leave_posix_out() {
   if (std::getenv("UCX_TLS")) return;
   set_default("UCX_TLS", "^posix");
-  ::unsetenv("UCX_POSIX_DIR");  // UCX warns of it where nothing reads it
+  ::unsetenv("UCX_POSIX_DIR");  // UCX would warn that nothing reads it
 }
 
-/// Where POSIX shared memory lies.
+/// The folder where POSIX shared memory lies.
 struct PosixFolder {
   std::size_t free = 0, size = 0;  ///< bytes
-  int unwritable = 0;              ///< why nothing can be written there, as errno says it; 0: it can
+  int unwritable = 0;              ///< the errno that says why nothing can be written there; 0: it can
 
   static std::optional<PosixFolder> look() {
     struct statvfs found {};
@@ -78,15 +82,15 @@ struct PosixFolder {
   }
 };
 
-/// Too small a /dev/shm, as containers have it, or one that is read-only, keeps UCX from starting.
+/// Leaves POSIX shared memory out if /dev/shm is too small, as in containers, or read-only. Then UCX would not start.
 void avoid_small_folder(const UcxOptions& options) {
   const auto folder = PosixFolder::look();
   if (folder && (folder->unwritable != 0 || folder->free < posix_need(options) + posix_reserve)) leave_posix_out();
 }
 
-/// Where /dev/shm has little room, ranks that start at the same time take turns, also those of other jobs. So the room
-/// that a rank finds free is still free when UCX takes it. A rank waits a limited time for its turn, then starts
-/// anyway.
+/// If /dev/shm has little room, ranks that start at the same time take turns, even ranks of other jobs. So the room
+/// that a rank finds free is still free when UCX takes it. A rank waits for its turn for a limited time, and then
+/// starts anyway.
 class StartTurn {
  public:
   explicit StartTurn(const UcxOptions& options) {
@@ -111,7 +115,7 @@ class StartTurn {
   int folder_ = -1;
 };
 
-/// For the error of a UCX that did not start.
+/// Says what may be wrong with shared memory, for the error if UCX did not start.
 std::string shared_memory_hint(const UcxOptions& options) {
   const auto folder = PosixFolder::look();
   if (!ucx_tries_posix() || !folder || folder->suffices(options)) return {};
@@ -185,8 +189,8 @@ Status start_worker(UcxWorker& ucx, const UcxOptions& options) {
   return status == UCS_OK ? Status() : error("making an event descriptor", status);
 }
 
-// UCX's longest header is what one fragment of every device takes beside UCX's own headers; so a header and a payload
-// that are together no longer than that are never cut.
+// UCX's longest header is what one fragment of every device takes beside UCX's own headers. So a header and a payload
+// are never cut if together they are no longer than that.
 Status read_attributes(UcxWorker& ucx, const UcxOptions&) {
   ucp_worker_attr_t attributes{};
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
@@ -221,7 +225,7 @@ void ReleaseUcx::operator()(ucp_worker* worker) const { ucp_worker_destroy(worke
 Result<UcxWorker> start_ucx(const UcxOptions& options) {
   const StartTurn turn(options);
   set_defaults(options);
-  const SignalsBlocked blocked;  // also in the thread that UCX starts
+  const SignalsBlocked blocked;  // the thread that UCX starts takes this over
   Result<UcxWorker> ucx = start(options);
   if (ucx || std::getenv("UCX_TLS")) return ucx;
   // Programs that take no turns may have taken the room in /dev/shm that was free a moment ago.

@@ -17,12 +17,12 @@ struct ReleaseUcx {
   void operator()(ucp_worker* worker) const;
 };
 
-/// UCX, started: what lives as long as the transport.
+/// UCX after its start, for as long as the transport lives.
 struct UcxWorker {
   std::unique_ptr<ucp_context, ReleaseUcx> context;
   std::unique_ptr<ucp_worker, ReleaseUcx> worker;
   std::vector<std::byte> address;
-  std::size_t largest_fragment = 0;  ///< header and payload that surely travel in one piece
+  std::size_t largest_fragment = 0;  ///< bytes; a header and a payload of so many bytes together are never cut
   int event_fd = -1;
 };
 

@@ -24,8 +24,8 @@ class Control {
   Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller);
 
   Rank size() const { return static_cast<Rank>(members_.size()); }
-  /// Takes a report, which run() judges. Returns false if the report is not needed: if it was given shortly before, or
-  /// is about a stalled message whose peer has not left, because nobody has to send or receive a message soon.
+  /// Takes a report, which run() judges. Returns false if it needs no judgement: if the same stall was reported shortly
+  /// before, or if a message stalls whose peer has not left, because that peer may take its time.
   bool submit(Trouble trouble);
   void leave(std::vector<Reach> reached);
   void stop();
