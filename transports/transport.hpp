@@ -30,7 +30,7 @@ struct Descriptor {
   std::size_t bytes = 0;
 };
 
-/// What the caller knows a pending operation by. The transport gives it back when the operation has ended.
+/// Identifies a pending operation for the caller. The transport gives it back when the operation has ended.
 using Token = void*;
 
 /// What a transport tells its owner. It does so inside progress() only, never inside send() or fetch().

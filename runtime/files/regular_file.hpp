@@ -10,7 +10,7 @@
 
 namespace lacuna {
 
-/// Whether a link stands for the file that it leads to.
+/// Says whether a link stands for the file that it leads to.
 enum class Links : bool { Followed, Refused };
 
 /// A text such as "it is a pipe, not a regular file", or an empty one for a regular file. stat(), lstat() or fstat()

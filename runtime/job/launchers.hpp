@@ -4,7 +4,7 @@
 
 namespace lacuna::runtime {
 
-/// For a process that was not told its rank and size, and would work alone. Returns ok if no variables of a launcher
+/// Checks a process that was not told its rank and size, and would work alone. Returns ok if no variables of a launcher
 /// (mpirun, srun, torchrun and others) announce more than one rank. If some do, the error is InvalidArgument. It names
 /// the variables and says how to hand on their numbers. Nothing is announced to the shell of an sbatch script, or to an
 /// MPI program that was started without a launcher. If it is unclear whether there are other ranks (a size is no

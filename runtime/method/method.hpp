@@ -25,7 +25,7 @@ struct MethodAlgorithm {
   std::string_view summary;  ///< one line, like Algorithm::summary, of the algorithm with the method
   /// The algorithm whose dense call reports are compared with. Null: this algorithm's own dense call.
   const Algorithm* dense = nullptr;
-  /// The number of messages in the longest chain of which each waits for the one before, in one part of so many ranks.
+  /// The number of messages in the longest chain in which each waits for the one before, in a part of so many ranks.
   /// A report then needs no graph but the rank's own, so a program whose kernels do all reductions must state it. Null:
   /// reports and predictions find it, and whose contributions arrive, in the graphs of all positions.
   int (*rounds)(const PartPlan& part, Rank size) = nullptr;
@@ -117,7 +117,7 @@ inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
 inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
 inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
 
-/// What a sum of the terms of so many ranks, of all, is multiplied by when it gets its final value.
+/// What a sum that has the terms of all ranks is multiplied by when it gets its final value. `all` is their number.
 inline Scale scale_of_all(Reduction reduction, Rank all) {
   return reduction == Reduction::Avg ? Scale{.divisor = static_cast<double>(all)} : Scale{};
 }

@@ -30,7 +30,8 @@ inline std::chrono::nanoseconds coarse_lag() {
   return std::chrono::seconds(resolution.tv_sec) + std::chrono::nanoseconds(resolution.tv_nsec);
 }
 
-/// The time of the cheapest clock there is, in ticks, a unit of its own. It costs a third of Clock::now().
+/// The time of the cheapest clock that there is, in ticks, which have no fixed length. It costs a third of
+/// Clock::now().
 inline std::uint64_t ticks_now() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();  // <x86intrin.h> would declare thousands of functions beside it
