@@ -19,7 +19,7 @@ inline Call allreduce_call(const std::vector<float>& input, std::vector<float>& 
   return call;
 }
 
-/// In place.
+/// A broadcast in place.
 inline Call broadcast_call(std::vector<float>& data, Rank root) {
   Call call;
   call.collective = Collective::Broadcast;

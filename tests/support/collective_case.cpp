@@ -20,7 +20,7 @@ const CollectiveTraits& traits_of(const Case& what) { return lacuna::traits_of(w
 bool reads(const Case& what, Rank rank) { return reads_input(what.algorithm->collective, rank, what.root); }
 bool writes(const Case& what, Rank rank) { return writes_output(what.algorithm->collective, rank, what.root); }
 
-/// In place, if this rank has both buffers.
+/// Is the case in place on this rank? Only a rank with both buffers can be in place.
 bool shares_memory(const Case& what, Rank rank) {
   return what.in_place(rank) && reads(what, rank) && writes(what, rank);
 }
@@ -75,7 +75,7 @@ void write_skipped_block(const Case& what, Rank rank, const Oracle& oracle, std:
   }
 }
 
-/// Zeros where the block of `source` does not reach a rank.
+/// The block of `source`, or zeros if it does not reach this rank.
 void clear_skipped_block(const Case& what, Rank rank, Rank source, std::size_t chunk_bytes, std::byte* block) {
   const std::size_t width = size_of(what.dtype);
   for (const PartOfCase& part : parts_of(what, chunk_bytes)) {
@@ -89,7 +89,7 @@ void clear_skipped_block(const Case& what, Rank rank, Rank source, std::size_t c
 
 std::size_t Case::block(Rank from, Rank to) const {
   if (!has_tables()) return count;
-  // In place, what goes from i to j is as long as what comes back.
+  // In place, the block from i to j has the length of the block from j to i.
   const bool exchanges = algorithm->collective == Collective::Alltoallv;
   const Rank turned = placement == Placement::OutOfPlace ? 2 * to : to;
   const auto i = static_cast<std::size_t>((exchanges ? from + turned : from) % size);
@@ -247,7 +247,7 @@ Call RankBuffers::prepare(const Case& what, Rank rank, const Oracle& oracle, Sam
   return call_;
 }
 
-/// Into expected_: what the call does not write keeps what was there.
+/// Writes expected_. Elements that the call does not write keep their values.
 void RankBuffers::write_expected(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes) {
   const std::size_t width = size_of(what.dtype);
   expected_.assign(output_bytes(), pattern);

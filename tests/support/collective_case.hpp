@@ -12,15 +12,15 @@
 
 namespace lacuna::test {
 
-/// Where the input lies. Mixed: in place on every other rank.
+/// Where the input lies. Mixed means in place on every other rank.
 enum class Placement : std::uint8_t { OutOfPlace, InPlace, Mixed };
 
-/// Lengths of blocks where they differ: all sorts; all elements at one rank; none at every second rank. But for the
-/// packed one, there are gaps before and between the blocks.
+/// How blocks differ in length: in all ways; one rank has all elements; every second rank has none. There are free
+/// elements before and between the blocks, except in the packed layout.
 enum class Shape : std::uint8_t { Packed, Spread, OneRank, EverySecond };
 inline constexpr std::size_t shapes = 4;
 
-/// One call to test, the same on all ranks but for the buffers.
+/// One call to test. It is the same on all ranks, except for the buffers.
 struct Case {
   const Algorithm* algorithm = nullptr;
   Rank size = 1;
@@ -28,12 +28,12 @@ struct Case {
   Dtype dtype = Dtype::F32;
   Reduction reduction = Reduction::Sum;
   Placement placement = Placement::OutOfPlace;
-  std::size_t misalignment = 0;  ///< of both buffers, in bytes
+  std::size_t misalignment = 0;  ///< by how many bytes both buffers are misaligned
   int skip = 0;
   SkipMode mode = SkipMode::Static;
   Rank root = 0;
   Sampler sampler = {};
-  std::vector<Rank> hosts = {};  ///< by rank; empty: one for all
+  std::vector<Rank> hosts = {};  ///< the host of each rank; empty: all on one
   Shape shape = Shape::Packed;
   bool told = false;  ///< receivers of blocks leave their lengths to the senders
 
@@ -42,33 +42,35 @@ struct Case {
   }
   std::size_t bytes() const { return count * size_of(dtype); }
   bool has_tables() const { return lacuna::has_tables(algorithm->collective); }
-  /// Elements that `from` has for `to`; where the blocks are one rank's, of the block of `from`.
+  /// The number of elements that `from` has for `to`. If only one rank has blocks, it is the length of the block of
+  /// `from`.
   std::size_t block(Rank from, Rank to) const;
 };
 
 std::string to_string(const Case& what);
 
-/// What an Oracle must have for cases of at most `count`.
+/// How many elements an Oracle must have for cases of at most `count` elements.
 std::size_t oracle_elements(std::size_t count, Rank size);
 
-/// What it leaves out.
+/// What the case leaves out.
 MethodOptions method_of(const Case& what);
 
-/// Does the library offer this? Otherwise it must refuse.
+/// Does the library offer this case? If not, it must refuse the call.
 bool is_offered(const Case& what);
 
 /// Ways to put so many ranks on several hosts: evenly and not, side by side and interleaved.
 std::vector<std::vector<Rank>> host_layouts(Rank size);
 
-/// The nearest case that is offered: what means nothing to the algorithm, or is refused, gives way.
+/// The nearest case that is offered. Whatever means nothing to the algorithm, or is refused, is changed.
 Case offered(Case what);
 
-/// One rank's buffers between guard bytes, used again for each case.
+/// The buffers of one rank, between guard bytes. They are used again for each case.
 class RankBuffers {
  public:
-  /// Fills the buffers and returns the call. `sampler` belongs to the caller and starts as the case's.
+  /// Fills the buffers and returns the call. `sampler` belongs to the caller, and begins as the sampler of the case.
   Call prepare(const Case& what, Rank rank, const Oracle& oracle, Sampler& sampler);
-  /// What is wrong after the call of the last prepare(): the result, a guard or a changed input. Empty if nothing.
+  /// Says what is wrong after the call of the last prepare(): the result, a guard or a changed input. Empty if nothing
+  /// is.
   std::string check(const Case& what, Rank rank, const Oracle& oracle, std::size_t chunk_bytes);
 
  private:
@@ -81,7 +83,7 @@ class RankBuffers {
     bool guards_hold() const;
   };
 
-  /// In elements, by rank; what the call's tables point to where it has such.
+  /// In elements, by rank. The tables of the call point here, if it has tables.
   struct Table {
     std::vector<std::size_t> counts, offsets, received;
   };
@@ -104,8 +106,8 @@ struct Traffic {
   std::uint64_t messages = 0;
 };
 
-/// By formulas that know the algorithm's definition and not its code. Messages carry at most `message_bytes`. Nothing
-/// for an algorithm without a formula here.
+/// Computes what a rank sends, by formulas that know the definition of the algorithm and not its code. Messages carry
+/// at most `message_bytes`. Nothing, if there is no formula for the algorithm.
 std::optional<Traffic> expected_traffic(const Case& what, Rank rank, std::size_t chunk_bytes,
                                         std::size_t message_bytes);
 

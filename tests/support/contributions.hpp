@@ -7,8 +7,8 @@
 
 namespace lacuna::test {
 
-/// By rank, then by element of the output of rank `at`: is the rank's contribution there, as the mask tells it? Of an
-/// allgather, is the block there if it is that rank's.
+/// For each rank, and each element of the output of rank `at`: does the mask say that the rank's contribution is there?
+/// In an allgather: is the element in the block of the rank, and is the block there?
 inline std::vector<std::vector<bool>> contributions(const Gaps& mask, Rank at, Rank size, std::size_t elements) {
   std::vector<std::vector<bool>> there(static_cast<std::size_t>(size), std::vector<bool>(elements, true));
   for (const Gap& gap : mask.of(at)) {
@@ -18,7 +18,7 @@ inline std::vector<std::vector<bool>> contributions(const Gaps& mask, Rank at, R
   return there;
 }
 
-/// How many of them are there.
+/// How many contributions are there.
 inline Rank contributors(const std::vector<std::vector<bool>>& there, std::size_t element) {
   Rank count = 0;
   for (const auto& one : there) count += one[element];

@@ -29,7 +29,7 @@ class DelayedCompute final : public runtime::Compute {
   bool advance() override {
     const std::lock_guard lock(mutex_);
     if (waiting_.empty()) return false;
-    if (random_() % 2 == 0) return true;  // not yet
+    if (random_() % 2 == 0) return true;  // it ends later
     const auto one = waiting_.begin() + static_cast<std::ptrdiff_t>(random_() % waiting_.size());
     carry_out(**one);
     ended_.push_back(*one);

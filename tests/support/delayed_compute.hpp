@@ -6,7 +6,8 @@
 
 namespace lacuna::test {
 
-/// All compute steps end later than they start, in an order of their own: as on a device. For ExecutorOptions::compute.
+/// Makes every computation end later than it starts, in an order of its own, as on a device. It is for
+/// ExecutorOptions::compute.
 std::unique_ptr<runtime::Compute> delayed_compute();
 
 }  // namespace lacuna::test

@@ -8,14 +8,16 @@
 
 namespace lacuna::test {
 
-/// How many orders a test draws for each of its many cases. The sanitizers look at each step, not at statistics.
+/// How many orders a test draws for each of its many cases. With sanitizers there are fewer, because they look at each
+/// step and need no statistics.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::uint64_t drawn_orders = 1;
 #else
 inline constexpr std::uint64_t drawn_orders = 4;
 #endif
 
-/// Ranks whose messages come in an order that a seed draws, with limits that it draws too; with 0 in order.
+/// Options of ranks whose messages come in an order that is drawn from the seed. The limits are drawn too. With seed 0
+/// messages come in the order in which they were sent.
 inline RanksOptions drawn_options(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   RanksOptions options{.executor = quick_executor()};

@@ -10,7 +10,7 @@
 namespace lacuna::test {
 namespace {
 
-/// The bytes of the game, drawn one after the other; 0 after their end.
+/// The bytes of the game, which are taken one after the other. After their end there are zeros.
 class Draws {
  public:
   explicit Draws(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}

@@ -9,7 +9,7 @@
 
 namespace lacuna::test {
 
-/// A variable of this process's environment while this object lives; then it is as it was.
+/// Sets a variable in the environment of this process while this object lives. Afterwards it is as it was before.
 class Variable {
  public:
   Variable(std::string name, const std::string& value) : name_(std::move(name)) {
@@ -25,7 +25,7 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-/// Another current folder while this object lives.
+/// Makes another folder the current one while this object lives.
 class CurrentFolder {
  public:
   explicit CurrentFolder(const std::filesystem::path& folder) { std::filesystem::current_path(folder); }
@@ -37,7 +37,7 @@ class CurrentFolder {
   std::filesystem::path before_ = std::filesystem::current_path();
 };
 
-/// A folder of the test's own, removed with this object.
+/// A new folder for a test. The destructor removes it.
 class Folder {
  public:
   Folder() {
@@ -53,7 +53,7 @@ class Folder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  /// The text of a file in it; empty if there is none.
+  /// The text of a file in the folder. Empty if there is no such file.
   std::string read(const std::string& name) const {
     std::ifstream stream(path_ / name);
     return {std::istreambuf_iterator<char>(stream), {}};

@@ -14,13 +14,13 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::size_t most_in_flight = 200;  // of one thread
+constexpr std::size_t most_in_flight = 200;  // of each thread
 constexpr std::size_t most_elements = 20'000;
 constexpr std::chrono::seconds patience{5};
 
 using Ints = std::vector<std::int32_t>;
 
-/// What all ranks draw alike: an allreduce, or a message.
+/// An allreduce or a message. All ranks draw the same one.
 struct Draw {
   bool message = false;
   Rank from = 0, to = 0;
@@ -34,13 +34,13 @@ Draw draw(std::uint64_t thread, std::size_t number, Rank size) {
   return {random() % 2 == 0, rank(), rank(), random() % most};
 }
 
-/// What this rank posts for one draw; a message to itself has two sides.
+/// What this rank posts for one draw. A message to itself has two sides.
 struct Posted {
   Ints sent, received, expected;
-  std::vector<Request> requests;  // end before the buffers
+  std::vector<Request> requests;  // they end before the buffers do
 };
 
-/// A thread that posts on a communicator of its own, and notes it by its number.
+/// A thread that posts on a communicator of its own. Each post has a number as its token.
 class Poster {
  public:
   Poster(Communicator communicator, std::uint64_t thread, std::size_t posts)
@@ -60,7 +60,7 @@ class Poster {
     }
   }
   bool is_over() const { return ended == to_end_; }
-  /// After run().
+  /// Call it after run().
   Status outcome() {
     for (Posted& one : posted_) {
       for (Request& request : one.requests) {

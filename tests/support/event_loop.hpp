@@ -8,14 +8,14 @@
 
 namespace lacuna::test {
 
-/// A program's own loop, as the headers ask for it: it sleeps on the descriptor, and makes progress and takes
-/// completions only once that has become readable. Until `take` returns true for one; false if it comes to sleep for
-/// longer than `patience`, or has not ended after ten times as long.
+/// The loop of a program, as the headers ask for it: it sleeps on the descriptor, and makes progress and takes
+/// completions only once the descriptor has become readable. It returns true once `take` returns true for a completion,
+/// and false if it sleeps for longer than `patience`, or has not ended after ten times as long.
 bool serve(Communicator& communicator, std::chrono::milliseconds patience,
            const std::function<bool(const Completion&)>& take);
 
-/// Random collectives and messages, to itself too, that two threads post while this one is in serve(): `posts` of each
-/// thread. Called by all ranks; at least 2. Ok, or what went wrong.
+/// Two threads post random collectives and messages, some of them to the rank itself, while this thread is in serve().
+/// Each thread makes `posts`. All ranks call this; there must be at least 2. Returns ok, or what went wrong.
 Status post_into_a_loop(Communicator& world, std::size_t posts);
 
 }  // namespace lacuna::test

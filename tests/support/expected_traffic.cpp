@@ -15,7 +15,7 @@ class Sum {
  public:
   explicit Sum(std::size_t message_bytes) : message_bytes_(message_bytes) {}
 
-  /// `first`: the pair's first message of the call, which is sent even when it is empty.
+  /// `first` says whether it is the first message of the pair in the call, which is sent even if it is empty.
   void add(std::size_t bytes, bool first) {
     sum_.payload += bytes;
     sum_.messages += bytes > 0 ? (bytes - 1) / message_bytes_ + 1 : (first ? 1 : 0);
@@ -33,7 +33,7 @@ struct Part {
   std::size_t length;  ///< in elements
   bool first;
 
-  /// Of pieces begin .. end-1 of `of`.
+  /// The number of elements of the pieces begin .. end-1 of `of`.
   std::size_t bytes(Rank begin, Rank end, Rank of) const {
     const auto at = [&](Rank i) {
       return exact_boundary(static_cast<std::size_t>(i), length, static_cast<std::size_t>(of));
@@ -42,15 +42,17 @@ struct Part {
   }
 };
 
-/// A ring of some ranks over the pieces first_piece .. first_piece + size - 1 of `of`; what number `own` of it sends.
+/// A ring of some ranks over the pieces first_piece .. first_piece + size - 1 of `of`. It computes what the rank number
+/// `own` in the ring sends.
 struct RingOf {
   Rank size, own;
   Rank first_piece, of;
   int skip = 0;
 };
 
-/// Position i of a ring sends piece c on the way to its owner c if the piece has started before or at i, S + 1 or more
-/// positions after c; on the way from its owner unless the next position is that owner.
+/// What position i of a ring sends. On the way to its owner c, it sends piece c if the piece has started at i or
+/// before, which is S + 1 or more positions after c. On the way from the owner, it sends the piece unless the next
+/// position is the owner.
 void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
   bool first = part.first;
   const auto add = [&](Rank behind) {
@@ -61,8 +63,8 @@ void add_ring(const Part& part, const RingOf& ring, Sum& sum) {
   for (Rank behind = 0; behind < ring.size - 1; ++behind) add(behind);
 }
 
-/// Rank (row, column) of a grid: a ring along its row over a piece for each column, and along its column one over that
-/// column's piece, cut once more.
+/// What rank (row, column) of a grid sends: in a ring along its row, over a piece for each column; and in a ring along
+/// its column, over the piece of that column, which is cut once more.
 struct Place {
   Rank row, column;
 };
@@ -82,10 +84,11 @@ void add_torus(const Part& part, Rank rank, Sum& sum) {
   add_grid(part, {rows, columns, in_rows, part.what.skip - in_rows}, {rank / columns, rank % columns}, sum);
 }
 
-/// Even hosts are rows of a grid. Otherwise all but the leaders send the data to those above them in a binomial tree on
-/// the host, all send it to those below them, and the leaders stand in a ring.
+/// If all hosts have the same number of ranks, they are the rows of a grid. If not, each host has a binomial tree, and
+/// the leaders of the hosts stand in a ring. Every rank but the leader sends the data to the rank above it in the tree,
+/// and all send it to the ranks below them.
 void add_two_level(const Part& part, Rank rank, Sum& sum) {
-  std::vector<std::vector<Rank>> hosts;  // in the order of their first ranks
+  std::vector<std::vector<Rank>> hosts;  // the ranks of each host, in the order of their first ranks
   std::vector<Rank> names;
   Place own{0, 0};
   for (Rank other = 0; other < part.what.size; ++other) {
@@ -111,7 +114,8 @@ void add_two_level(const Part& part, Rank rank, Sum& sum) {
 int log2_floor(Rank p) { return p < 2 ? 0 : 1 + log2_floor(p / 2); }
 int log2_ceil(Rank p) { return p < 2 ? 0 : 1 + log2_ceil((p + 1) / 2); }
 
-/// How often a rank sends a whole part (a block where there are blocks): as a pair's first message, and as a later one.
+/// How often a rank sends a whole part, or a block if there are blocks: as the first message of a pair, and as a later
+/// one.
 struct WholeSends {
   int first = 0, later = 0;
 };
@@ -145,8 +149,8 @@ std::optional<WholeSends> whole_sends(const Case& what, Rank rank) {
   return std::nullopt;
 }
 
-/// Around the ring goes every block but one: reduce_scatterv's never starts at its owner, allgatherv's never comes back
-/// to it.
+/// Every block but one goes around the ring: that of reduce_scatterv never starts at its owner, and that of allgatherv
+/// never comes back to its owner.
 void add_ring_blocks(const Case& what, Rank rank, std::size_t chunk_bytes, Sum& sum) {
   const std::size_t width = size_of(what.dtype);
   std::size_t longest = 0;
@@ -163,7 +167,7 @@ void add_ring_blocks(const Case& what, Rank rank, std::size_t chunk_bytes, Sum& 
   }
 }
 
-/// Each block goes straight to where it belongs, and is sent even when it is empty.
+/// Each block goes straight to where it belongs, and is sent even if it is empty.
 void add_told_blocks(const Case& what, Rank rank, Sum& sum) {
   for (Rank other = 0; other < what.size; ++other) {
     if (other == rank) continue;
@@ -176,9 +180,10 @@ void add_told_blocks(const Case& what, Rank rank, Sum& sum) {
   }
 }
 
-/// Of 2^k first ranks, rank r sends in the round of distance d the half of its group of 2 d pieces in which it is not,
-/// and in the round back its own half. The others send all to a partner, which sends it all back. Without the S largest
-/// distances on the way there, only what a block of 2^k / 2^S pieces sums up is sent to a partner.
+/// The first 2^k ranks exchange halves. In the round with distance d, rank r sends the half of its group of 2 d pieces
+/// in which it does not lie, and in the round back it sends the half in which it lies. Each other rank sends everything
+/// to a partner, which sends everything back. If the S largest distances are left out on the way there, only what a
+/// block of 2^k / 2^S pieces sums up is sent to a partner.
 void add_halving_doubling(const Part& part, Rank rank, Sum& sum) {
   const Rank core = 1 << log2_floor(part.what.size), block = core >> part.what.skip;
   const auto bytes = [&](Rank begin, Rank end) { return part.bytes(begin, end, core); };
@@ -192,7 +197,7 @@ void add_halving_doubling(const Part& part, Rank rank, Sum& sum) {
   }
 }
 
-/// The search trees of `count` numbers behind `before`, and whom number `me` has above and below it.
+/// The search tree of `count` numbers behind `before`, and which numbers stand above and below number `me`.
 void add_tree_neighbours(Rank before, Rank count, Rank parent, Rank me, std::vector<Rank>& found) {
   if (count == 0) return;
   const Rank top = 1 << log2_floor(count), root = before + top;
@@ -202,8 +207,8 @@ void add_tree_neighbours(Rank before, Rank count, Rank parent, Rank me, std::vec
   add_tree_neighbours(root, count - top, root, me, found);
 }
 
-/// In each of two trees, a rank sends half the data to each neighbour; the second tree's numbers are turned by one.
-/// Those less than S levels above their lowest leaf send nothing up.
+/// In each of two trees, a rank sends half of the data to each neighbour. The numbers of the second tree are turned by
+/// one. Ranks less than S levels above their lowest leaf send nothing up.
 void add_double_tree(const Part& part, Rank rank, Sum& sum) {
   const Rank p = part.what.size;
   std::vector<Rank> met;
@@ -227,7 +232,7 @@ void add_whole_ring(const Part& part, Rank rank, Sum& sum) {
   add_ring(part, {part.what.size, rank, 0, part.what.size, part.what.skip}, sum);
 }
 
-/// What an allreduce sends for a part, from one position; null if there is no formula here.
+/// What one position sends for a part of an allreduce. Null if there is no formula.
 using Sends = void (*)(const Part&, Rank, Sum&);
 Sends sends_of(std::string_view name) {
   if (name == "ring") return add_whole_ring;

@@ -7,7 +7,7 @@
 
 namespace lacuna::test {
 
-/// A transport that does what another one does; tests change some of it.
+/// A transport that does what another one does. Tests override some of its functions.
 class ForwardingTransport : public Transport {
  public:
   explicit ForwardingTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}

@@ -11,11 +11,11 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::size_t alignment = 64;  // of a copy, up to which it lies as the original does
+constexpr std::size_t alignment = 64;  // a copy is aligned like its original, up to this
 
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
-/// Pages between two that nobody may touch.
+/// Pages of memory between two pages that nobody may touch.
 class Pages {
  public:
   explicit Pages(std::size_t bytes) {
@@ -56,7 +56,7 @@ struct Declared {
   std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
 };
 
-/// The memory that a step declares. Regions that share bytes are one, and so are those of one kind that touch.
+/// The memory that a step declares. Regions that share bytes become one, and so do regions of one kind that touch.
 std::vector<Declared> declared_by(const runtime::Work& work) {
   std::vector<Declared> all;
   for (const Extent& extent : work.reads) all.push_back({extent.data, extent.data + extent.bytes(), false});
@@ -76,7 +76,7 @@ std::vector<Declared> declared_by(const runtime::Work& work) {
   return joined;
 }
 
-/// Puts the copy as far to the end of its pages as the alignment of the original lets it.
+/// Puts the copy as near to the end of its pages as the alignment of the original allows.
 std::byte* place_in(const Pages& pages, const Declared& one) {
   const auto of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % alignment; };
   std::byte* copy = pages.end() - one.bytes();
@@ -124,7 +124,7 @@ class GuardedCompute final : public runtime::Compute {
   bool advance() override { return false; }
 
  private:
-  /// A kernel gets a call whose pointers lead to memory that nobody may touch.
+  /// The call that a kernel gets: its pointers lead to memory that nobody may touch.
   void carry_out_trapped(runtime::Work& work) {
     if (!work.part) return carry_out(work);
     const PartView part = *work.part;

@@ -6,13 +6,13 @@
 
 namespace lacuna::test {
 
-/// A clock that the test moves. It begins decades after the real one: who mixes both finds all deadlines passed, or
-/// none ever.
+/// A clock that the test moves. It begins decades after the real one. So code that mixes the two clocks finds that all
+/// deadlines have passed, or that none ever passes.
 class HandClock final : public runtime::VirtualClock {
  public:
   using Clock = runtime::Clock;
 
-  /// Every look moves it by `per_look`.
+  /// Every reading moves the clock by `per_look`.
   explicit HandClock(Clock::duration per_look = {}) : per_look_(per_look.count()) {}
 
   Clock::time_point now() const override { return Clock::time_point(Clock::duration(time_ += per_look_)); }

@@ -1,4 +1,4 @@
-// A tool of Kokkos that says when Kokkos begins and ends, and how many kernels it has run. The names are Kokkos'.
+// A tool of Kokkos that says when Kokkos begins and ends, and how many kernels it has run. Kokkos defines the names.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>

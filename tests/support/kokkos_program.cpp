@@ -1,4 +1,4 @@
-// An application that uses Kokkos and lacuna. Argument: when it initialises Kokkos (before, after, never).
+// An application that uses Kokkos and lacuna. Its argument says when it initialises Kokkos: before, after or never.
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 #include <string>

@@ -1,4 +1,4 @@
-// An application with a Kokkos of another version, of which it shows the symbols to all libraries.
+// An application that has Kokkos of another version, and shows its symbols to all libraries.
 #include <cstdio>
 #include <lacuna.hpp>
 #include <span>

@@ -1,4 +1,4 @@
-// A tool of Kokkos that prints what it hears of sections and regions. Kokkos loads it; the names are Kokkos'.
+// A tool of Kokkos that prints what Kokkos tells it about sections and regions. Kokkos loads it, and defines the names.
 #include <cstdint>
 #include <cstdio>
 

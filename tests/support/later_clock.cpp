@@ -1,4 +1,4 @@
-// Loaded into a process, it makes its monotonic clock that of a host which is up for longer.
+// A library that makes the monotonic clock of a process that of a host which has been up for longer.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -23,7 +23,7 @@ int clock_gettime(clockid_t clock, timespec* time) noexcept {
   return failed;
 }
 
-/// The kernel waits by the clock of this host.
+/// The kernel waits by the real clock of this host, so the time is turned back.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
   static const auto wait = reinterpret_cast<Wait>(::dlsym(RTLD_NEXT, "pthread_cond_clockwait"));

@@ -10,7 +10,7 @@
 
 namespace lacuna::test {
 
-/// Rank 0 of a job whose other ranks are the test: it writes what they send, as it likes.
+/// Rank 0 of a job. The test plays the other ranks, and decides what they send.
 class LoneRank {
  public:
   explicit LoneRank(Rank size = 2, const runtime::ExecutorOptions& options = quick_executor())
@@ -24,7 +24,7 @@ class LoneRank {
     return {
         .communicator = id, .bytes = bytes, .run = run, .digest = static_cast<std::uint32_t>(history ^ history >> 32)};
   }
-  /// That of message `number` in the stream of a tag.
+  /// The header of message `number` in the stream of a tag.
   static runtime::MessageHeader message(std::uint32_t tag, std::uint32_t number, std::size_t bytes,
                                         Dtype dtype = Dtype::F32) {
     return {.communicator = id,

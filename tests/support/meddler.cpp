@@ -28,7 +28,7 @@ void Meddler::on_descriptor(Peer from, std::span<const std::byte> header, Descri
 std::unique_ptr<Meddler::Message> Meddler::take(Descriptor descriptor) {
   const auto at =
       std::find_if(offers_.begin(), offers_.end(), [&](const auto& offer) { return offer.get() == descriptor.handle; });
-  if (at == offers_.end()) std::abort();  // a descriptor is ended once
+  if (at == offers_.end()) std::abort();  // a descriptor must be ended exactly once
   auto offer = std::move(*at);
   offers_.erase(at);
   return offer;

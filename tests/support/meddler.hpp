@@ -8,8 +8,8 @@
 
 namespace lacuna::test {
 
-/// Stands between a transport and its owner: what arrives is held until the test passes it on, in any order, also
-/// changed or more than once. What is sent goes through.
+/// Stands between a transport and its owner. It holds what arrives until the test passes it on: in any order, changed,
+/// or more than once. What is sent goes through.
 class Meddler final : public ForwardingTransport, private Receiver {
  public:
   struct Message {
@@ -20,9 +20,9 @@ class Meddler final : public ForwardingTransport, private Receiver {
 
   using ForwardingTransport::ForwardingTransport;
 
-  /// What has arrived and was not passed on, and what was.
+  /// What has arrived and was not passed on yet, and what was passed on.
   std::vector<Message> held, passed;
-  /// The owner sees it in the next progress().
+  /// Passes a message on. The owner sees it in the next progress().
   void show(Message message) { shown_.push_back(std::move(message)); }
   void pass(std::size_t index);
 
@@ -49,9 +49,9 @@ class Meddler final : public ForwardingTransport, private Receiver {
   std::unique_ptr<Message> take(Descriptor descriptor);
 
   Receiver* receiver_ = nullptr;
-  std::vector<Offered> offered_;  // to be fetched here
+  std::vector<Offered> offered_;  // descriptors whose bytes are fetched here
   std::vector<Message> shown_;
-  std::vector<std::unique_ptr<Message>> offers_;  // that the owner has not ended
+  std::vector<std::unique_ptr<Message>> offers_;  // descriptors that the owner has not ended
 };
 
 }  // namespace lacuna::test

@@ -31,7 +31,7 @@ struct Reader {
   }
 };
 
-/// The places of a message, as they stand there; nothing if there are not so many.
+/// The places of a message, as they stand there. Nothing if there are fewer than its header says.
 std::optional<std::vector<std::uint64_t>> read_places(Reader& from, Format format, std::uint64_t entries,
                                                       std::size_t length) {
   std::vector<std::uint64_t> places;

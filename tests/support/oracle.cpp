@@ -8,7 +8,7 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::int64_t small_limit = 4096;  // results of floating-point cases stay below
+constexpr std::int64_t small_limit = 4096;  // results of floating-point cases stay below this
 
 std::uint64_t hash(Rank rank, std::size_t element) {
   std::uint64_t word = static_cast<std::uint64_t>(rank + 1) * 0x9e3779b97f4a7c15u + element * 0xd1342543de82ef95u;
@@ -22,7 +22,7 @@ std::int64_t small_value(Reduction reduction, Rank rank, std::uint64_t random) {
     case Reduction::Min:
     case Reduction::Max:
       return static_cast<std::int64_t>(random % 241) - 120;
-    case Reduction::Prod: {  // few twos: the product of 16 ranks stays at 2^8
+    case Reduction::Prod: {  // only some are twos, so that the product of 16 ranks stays at 2^8
       const std::int64_t magnitude = rank % 2 == 0 && random % 4 == 0 ? 2 : 1;
       return random % 3 == 0 ? -magnitude : magnitude;
     }

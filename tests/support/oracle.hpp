@@ -10,18 +10,18 @@
 
 namespace lacuna::test {
 
-/// Inputs of all ranks and what their reduction should be, in plain arithmetic that shares nothing with the library.
-/// The inputs are integers so small, for floating-point types, that no partial result is ever rounded: whatever the
-/// order of the reduction, the result has exactly one right bit pattern. Integer types wrap.
+/// The inputs of all ranks and what their reduction should be, in plain arithmetic that shares nothing with the
+/// library. For floating-point types the inputs are integers so small that no partial result is ever rounded. So there
+/// is exactly one right bit pattern for the result, in whatever order the reduction goes. Integer types wrap around.
 class Oracle {
  public:
   Oracle(Rank size, Dtype dtype, Reduction reduction, std::size_t elements);
 
-  /// `elements` elements of one rank's input.
+  /// The first `elements` elements of one rank's input.
   const std::byte* input(Rank rank) const { return inputs_[static_cast<std::size_t>(rank)].data(); }
-  /// The reduction of all ranks' inputs, `elements` elements.
+  /// The first `elements` elements of the reduction of all ranks' inputs.
   const std::byte* reduced() const { return reduced_.data(); }
-  /// Element `i` of the sum (or average over all `size` ranks) without those ranks' terms.
+  /// Element `i` of the sum, or of the average over all `size` ranks, without the terms of some ranks.
   void write_sum_without(const std::vector<Rank>& left_out, std::size_t i, std::byte* to) const;
   /// Element `i` of the reduction of the inputs of ranks 0 .. ranks-1, of which there is at least one.
   void write_prefix(Rank ranks, std::size_t i, std::byte* to) const;
@@ -39,7 +39,7 @@ class Oracle {
   std::vector<std::uint64_t> results_;  // the bits of every small integer as a result
 };
 
-/// Oracles of one number of ranks, made at first use. Not for concurrent use.
+/// Oracles for one number of ranks, each made when it is first used. Thread rule: one thread at a time.
 class Oracles {
  public:
   Oracles(Rank size, std::size_t elements) : size_(size), elements_(elements) {}
@@ -54,8 +54,8 @@ class Oracles {
 /// Boundary i of n elements cut evenly into m.
 std::size_t exact_boundary(std::size_t i, std::size_t n, std::size_t m);
 
-/// How many parts a call is cut into: doubled while the pieces that travel stay at least `chunk_bytes` long; 64 at
-/// most.
+/// Into how many parts a call is cut. The number is doubled while the pieces that travel stay at least `chunk_bytes`
+/// long, and is 64 at most.
 std::size_t expected_parts(Collective collective, std::size_t bytes, Rank size, std::size_t chunk_bytes);
 
 }  // namespace lacuna::test

@@ -10,7 +10,7 @@
 namespace lacuna::test {
 
 OutputFile::OutputFile() : file_(::memfd_create("output", MFD_CLOEXEC)) {
-  // The position of a file in memory is not locked between processes, so that one line could overwrite another.
+  // Processes do not lock the position of a file in memory, so without appending one line could overwrite another.
   ::fcntl(file_.get(), F_SETFL, O_APPEND);
 }
 

@@ -6,7 +6,8 @@
 
 namespace lacuna::test {
 
-/// A file in memory that holds what processes print. Several processes may write at once: each write is appended.
+/// A file in memory that holds what processes print. Several processes may write at the same time: each write is
+/// appended.
 class OutputFile {
  public:
   OutputFile();

@@ -7,12 +7,12 @@
 
 namespace lacuna::test {
 
-/// The options of a method of tests, an allreduce of floats on two ranks. To its data a rank adds the first and the
-/// last elements of the other rank's data: two messages, of lengths that only the two ranks know, which arrive at
-/// disjoint places of one buffer.
+/// The options of a method for tests: an allreduce of floats on two ranks. A rank adds the first and the last elements
+/// of the other rank's data to its own. These come in two messages, whose lengths only the two ranks know, and which
+/// arrive at disjoint places of one buffer.
 struct PairedSum {
   struct Lengths {
-    std::uint64_t first = 0, last = 0;  ///< both together at most the call's count
+    std::uint64_t first = 0, last = 0;  ///< the sum of both is at most the call's count
   };
   Lengths of[2];  ///< what each rank sends
 };

@@ -13,7 +13,7 @@ Pair pair_of(std::size_t a, std::size_t a_value, std::size_t b, std::size_t b_va
   return a < b ? Pair{a, a_value, b, b_value} : Pair{b, b_value, a, a_value};
 }
 
-/// The value of a factor that meets most values set so far for the first time.
+/// The value of a factor that makes the most new pairs with the values set so far.
 std::size_t best_value(std::size_t factor, std::size_t values, const Row& row, const std::vector<bool>& set,
                        const std::set<Pair>& open) {
   std::size_t best = open.size() % values, most = 0;

@@ -7,17 +7,17 @@
 
 namespace lacuna::test {
 
-/// The options of a method of tests, whose allreduce on two ranks is cut into as many parts as a test wants.
+/// The options of a method for tests. Its allreduce on two ranks is cut into as many parts as a test wants.
 struct Parts {
   std::size_t parts = 1;
-  std::uint32_t in_flight = 0;  ///< see Plan
+  std::uint32_t in_flight = 0;  ///< Plan::in_flight
 };
 
 extern const Method parts_method;
-/// The algorithm that serves it: each rank sends its data to the other one, and adds what it gets.
+/// The algorithm that serves the method: each rank sends its data to the other one, and adds what it gets.
 extern const Algorithm parts_algorithm;
 
-/// For Options::method.
+/// The method with these options, for Options::method.
 MethodOptions parts_options(const Parts& options);
 
 }  // namespace lacuna::test

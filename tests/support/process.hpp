@@ -11,7 +11,7 @@
 
 namespace lacuna::test {
 
-/// A forked process that runs a function and says lines to the test. Killed at the latest with this object.
+/// A forked process that runs a function and sends lines to the test. If it still runs, the destructor kills it.
 class Process {
  public:
   using Say = std::function<void(const std::string& line)>;
@@ -25,9 +25,9 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  /// The next line that it said; "(nothing)" if none comes within the time or the process has ended.
+  /// The next line from the process, or "(nothing)" if none comes in time or if the process has ended.
   std::string line(std::chrono::milliseconds within = std::chrono::seconds(15));
-  /// Waits for the end: its exit code, or 128 + the signal that killed it.
+  /// Waits until the process ends. Returns its exit code, or 128 + the signal that killed it.
   int wait();
 
  private:
@@ -41,7 +41,7 @@ class ReservedPort {
  public:
   ReservedPort();
   std::uint16_t number() const { return number_; }
-  /// "127.0.0.1:4242"
+  /// A text such as "127.0.0.1:4242".
   std::string store() const { return "127.0.0.1:" + std::to_string(number_); }
 
  private:

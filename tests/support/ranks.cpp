@@ -12,9 +12,9 @@ namespace lacuna::test {
 namespace {
 
 constexpr std::uint64_t communicator_id = 7;
-constexpr int idle_sweeps = 64;  // more than a drawn delay can last
+constexpr int idle_sweeps = 64;  // no drawn delay lasts longer
 
-/// LACUNA_KERNELS computes here too, where no job is made.
+/// Makes the kernels of LACUNA_KERNELS compute. Here no job does it.
 void serve_as_configured() {
   static const Status served = [] {
     const char* name = std::getenv("LACUNA_KERNELS");

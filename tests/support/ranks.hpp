@@ -16,8 +16,8 @@ namespace lacuna::test {
 struct RanksOptions {
   InprocOptions network = {};
   runtime::ExecutorOptions executor = {};
-  std::vector<Rank> hosts = {};  ///< of which host each rank is; empty: all of one
-  /// What is to stand in the place of a rank's transport; nothing: itself.
+  std::vector<Rank> hosts = {};  ///< the host of each rank; empty: all on one
+  /// Makes what stands in the place of a rank's transport. Nothing: the transport itself stands there.
   std::function<std::unique_ptr<Transport>(Rank, std::unique_ptr<Transport>)> wrap = {};
 };
 
@@ -35,28 +35,29 @@ class Ranks {
   Rank size() const { return static_cast<Rank>(executors_.size()); }
   runtime::Executor& executor(Rank rank) { return *executors_[static_cast<std::size_t>(rank)]; }
   runtime::Communicator& communicator(Rank rank) { return *communicators_[static_cast<std::size_t>(rank)]; }
-  /// Traffic of one rank with all others.
+  /// The traffic of one rank with all others.
   Counters counters(Rank rank);
 
-  /// Posts a call by the algorithm that it names.
+  /// Posts a call with the algorithm that it names.
   Result<runtime::Run*> post(Rank rank, const Call& call);
 
-  /// One round of progress on every rank; true if anything moved.
+  /// Makes one round of progress on every rank. Returns true if anything moved.
   bool sweep();
-  /// Sweeps until `done`. False if it is not done and nothing can move any more.
+  /// Sweeps until `done`. Returns false if that does not happen and nothing can move any more.
   bool sweep_until(const std::function<bool()>& done);
-  /// Sweeps until `done` or until the time is over: for what waits for a deadline.
+  /// Sweeps until `done`, or until the time is over. It is for what waits for a deadline.
   bool sweep_for(std::chrono::milliseconds time, const std::function<bool()>& done);
 
-  /// One thread: posts calls[rank] on every rank, sweeps until all have ended and returns the outcome by rank. If they
-  /// can't end, all communicators are poisoned with a text that says what each rank waits for.
+  /// Posts calls[rank] on every rank, sweeps until all have ended, and returns the outcome of each rank. All this
+  /// happens in one thread. If the calls can't end, all communicators are poisoned with a text that says what each rank
+  /// waits for.
   std::vector<Status> run(const std::vector<Call>& calls);
-  /// Posts on one rank and waits for the end; for a thread per rank.
+  /// Posts on one rank and waits for the end. It is for tests with a thread for each rank.
   Status run_on(Rank rank, const Call& call);
-  /// Calls body(rank) on a thread per rank and joins them.
+  /// Calls body(rank) on a thread for each rank, and joins the threads.
   void each_in_thread(const std::function<void(Rank)>& body);
 
-  /// What every unfinished run waits for, a line each.
+  /// What every unfinished run waits for, with a line for each.
   std::string waiting_for(const std::vector<runtime::Run*>& by_rank);
 
  private:

@@ -19,15 +19,15 @@ using Floats = std::vector<float>;
 using runtime::MessageHeader;
 
 constexpr float untouched = -7;
-constexpr std::size_t spare = 40;  ///< elements of a receive beyond the message
+constexpr std::size_t spare = 40;  ///< so many elements has a receive beyond the message
 
-/// The bytes of the game, drawn one after the other; 0 after their end.
+/// The bytes of the game, which are taken one after the other. After their end there are zeros.
 class Draws {
  public:
   explicit Draws(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   bool any() const { return !bytes_.empty(); }
-  /// 0 .. below-1, for at most 2^16.
+  /// A number in 0 .. below-1. `below` is at most 2^16.
   std::size_t below(std::size_t below) {
     const std::size_t low = byte();
     return (below > 256 ? low << 8 | byte() : low) % below;
@@ -83,7 +83,7 @@ class Game {
     all.executor.eager_bytes = draws_.below(3) == 0 ? 0 : 1 << 30;
     all.executor.slots = 1 + static_cast<std::uint32_t>(draws_.below(3));
     all.executor.chunk_bytes = 1024;
-    all.executor.max_runs = 64;  // so that all doubles are known as such
+    all.executor.max_runs = 64;  // so that every doubled message is known as doubled
     all.wrap = [this](Rank rank, std::unique_ptr<Transport> transport) -> std::unique_ptr<Transport> {
       if (rank != 0) return transport;
       auto meddler = std::make_unique<Meddler>(std::move(transport));
@@ -144,7 +144,7 @@ class Game {
       return value(i, rank) + (comes ? value(i, 1 - rank) : 0);
     }
     if (deed.kind == Deed::Kind::Reduce) return value(i, 0) + value(i, 1);
-    return value(i, 1);  // that of rank 1 is the larger one
+    return value(i, 1);  // the value of rank 1 is the larger one
   }
 
   void post(int rank) {
@@ -222,7 +222,7 @@ class Game {
     ranks_.sweep();
   }
 
-  /// Any of a few lengths that are near to a right one, or far from all.
+  /// One of a few lengths that are near to a right one, or far from all right ones.
   std::uint64_t length_near(std::uint64_t right) {
     const std::uint64_t near[] = {0,         right + 64,       right - 64, right + 4,
                                   right - 4, right / 128 * 64, 1,          draws_.below(8000)};

@@ -1,5 +1,5 @@
-// Loaded into a process, it writes to the file that LACUNA_TEST_RECORD names what the process does to files to replace
-// them: a line each for those made, synced, renamed and removed, with the size that the kernel knows of then.
+// A library that records what a process does to replace files. It writes to the file that LACUNA_TEST_RECORD names: a
+// line for each file that is made, synced, renamed or removed, with the size that the kernel knows at that time.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>

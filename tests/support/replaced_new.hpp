@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <new>
 
-// Replaces the memory of `new` in a program of tests, of which one file includes this and defines may_allocate().
+// Replaces the memory of `new` in a program of tests. One file of the program includes this and defines may_allocate().
 namespace lacuna::test {
 
-/// Told before each allocation of any thread; false: there is no memory.
+/// Is called before each allocation of any thread. If it returns false, there is no memory.
 bool may_allocate(std::size_t bytes) noexcept;
 
 /// Null if there is no memory.
@@ -25,7 +25,7 @@ inline void* allocate(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace lacuna::test
 
-// Where g++ sees both inside it takes them for a pair that does not fit.
+// If g++ sees into both functions, it takes them for a pair that does not fit.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   return lacuna::test::allocate(bytes, alignof(std::max_align_t));
 }

@@ -28,7 +28,7 @@ Started ScriptedTransport::send(Peer to, std::span<const std::byte> header, std:
 
 std::unique_ptr<ScriptedTransport::Arrival> ScriptedTransport::take(Descriptor descriptor) {
   const auto at = offers_.find(descriptor.handle);
-  if (at == offers_.end()) std::abort();  // a descriptor is ended once
+  if (at == offers_.end()) std::abort();  // a descriptor must be ended exactly once
   auto offer = std::move(at->second);
   offers_.erase(at);
   offered = offers_.size();

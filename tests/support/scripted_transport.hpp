@@ -10,7 +10,7 @@
 
 namespace lacuna::test {
 
-/// A transport without peers: the test says what arrives, with any header and any bytes, and sees what is sent.
+/// A transport without peers. The test says what arrives, with any header and any bytes, and sees what is sent.
 class ScriptedTransport final : public Transport {
  public:
   struct Sent {
@@ -22,7 +22,7 @@ class ScriptedTransport final : public Transport {
 
   explicit ScriptedTransport(Rank size) : size_(size) {}
 
-  /// Arrives in the next progress().
+  /// Makes a message arrive in the next progress().
   void arrive(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes,
               Delivery delivery = Delivery::Eager);
   void arrive(Peer from, const runtime::MessageHeader& header, std::span<const std::byte> bytes,
@@ -30,12 +30,12 @@ class ScriptedTransport final : public Transport {
     arrive(from, std::as_bytes(std::span(&header, 1)), bytes, delivery);
   }
 
-  /// The connection breaks in the next progress().
+  /// Makes the connection break in the next progress().
   void lose(Peer peer) { lost_.push_back(peer); }
 
   std::vector<Sent> sent;
-  bool fetches_wait = false;        ///< until the next progress()
-  std::size_t fetched_at_once = 0;  ///< most bytes of fetches that waited together
+  bool fetches_wait = false;        ///< fetches are pending until the next progress()
+  std::size_t fetched_at_once = 0;  ///< the most bytes of fetches that were pending at the same time
   std::size_t offered = 0;          ///< descriptors that were neither fetched nor discarded
   std::size_t limit = 8192;         ///< eager_limit()
 

@@ -6,7 +6,7 @@
 
 namespace lacuna::test {
 
-/// What a call is to skip, to be changed: its options are made anew when the expression ends.
+/// The options of skipping of a call, which a test may change. They are made anew when the expression ends.
 class SkipIn {
  public:
   explicit SkipIn(Options& options) : options_(options) {
@@ -27,10 +27,10 @@ class SkipIn {
 inline SkipIn skip_in(Call& call) { return SkipIn(call.options); }
 inline SkipIn skip_in(Options& options) { return SkipIn(options); }
 
-/// The number of a report.
+/// The value of the measure `steps` in a report.
 inline int steps_of(const Report& report) { return static_cast<int>(report.measures.value(skip_measure::steps)); }
 
-/// What feedback has left, or nothing.
+/// The residual of a state. Nothing if it has none.
 inline std::vector<std::byte> residual_of(const MethodState& state) {
   const StateArray* array = state.find(residual_array);
   return array ? array->bytes : std::vector<std::byte>();

@@ -30,7 +30,7 @@ bool are_even(const std::vector<Rank>& hosts) {
                      [&](Rank host) { return std::count(hosts.begin(), hosts.end(), host) * h == p; });
 }
 
-/// Is `position` one of the `skip` that follow `owner` around `size`?
+/// Is `position` one of the `skip` positions that follow `owner`, modulo `size`?
 bool follows(Rank position, Rank owner, int skip, Rank size) {
   const Rank behind = (position - owner + size) % size;
   return behind >= 1 && behind <= skip;

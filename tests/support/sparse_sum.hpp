@@ -8,17 +8,17 @@
 
 namespace lacuna::test {
 
-/// The options of a method of tests, by which an allreduce of i64 sends its numbers that are not zero with their
-/// places. Where more than `most` of them came together, a part follows that adds the first ones of the result to it
-/// once more: as many as are not zero.
+/// The options of a method for tests. Its allreduce of i64 sends the numbers that are not zero, with their places. If
+/// more than `most` of them come together, a part follows. It adds the first numbers of the result to it once more, as
+/// many as are not zero.
 struct SparseSum {
   std::int64_t most = 1'000'000;
-  bool stays = false;  ///< this rank lets nothing follow: not equal on all ranks, as it must be
+  bool stays = false;  ///< on this rank no part follows; this is a fault, because it must be equal on all ranks
 };
 
-/// The parameters of its program.
+/// The parameters of the method's program.
 struct SparseSumForm {
-  bool second = false;  ///< of the part that follows
+  bool second = false;  ///< true in the part that follows
   friend bool operator==(const SparseSumForm&, const SparseSumForm&) = default;
 };
 inline constexpr Parameter sparse_sum_parameters[] = {
@@ -27,10 +27,10 @@ inline constexpr Parameter sparse_sum_parameters[] = {
 extern const Algorithm sparse_sum;
 extern const Method sparse_sum_method;
 
-/// In place of Options::method.
+/// The method with these options, for Options::method.
 MethodOptions sparse_sum_options(const SparseSum& options = {});
 
-/// What it makes of these inputs, part by part of the given number of parts.
+/// What the method must make of these inputs, in a call that is cut into the given number of parts.
 std::vector<std::int64_t> sparse_sum_of(const std::vector<std::vector<std::int64_t>>& inputs, std::int64_t most,
                                         std::size_t parts = 1);
 

@@ -6,7 +6,7 @@
 
 namespace lacuna::test {
 
-/// How many measures told_method has: more than any other.
+/// How many measures told_method has. This is more than any other method has.
 inline constexpr std::size_t told_measures = 16;
 
 /// A method whose calls tell what a test puts into their input: an allreduce of f64 that copies, part by part of
@@ -14,13 +14,13 @@ inline constexpr std::size_t told_measures = 16;
 /// tells the number of parts. The others add up as AddsUp says, in turn: the first is a sum, the next a largest value
 /// ...
 extern const Method told_method;
-/// The same without measures: what its kernels tell is dropped.
+/// The same method without measures: what its kernels tell is dropped.
 extern const Method untold_method;
 extern const std::array<Measure, told_measures> told_rows;
 
-/// For Options::method.
+/// The method, for Options::method.
 MethodOptions told_options(const Method& method = told_method);
-/// The name of the algorithm that serves both.
+/// The algorithm that serves both methods.
 extern const Algorithm told_algorithm;
 
 }  // namespace lacuna::test

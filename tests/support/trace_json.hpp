@@ -11,7 +11,7 @@
 
 namespace lacuna::test {
 
-/// A trace, looked at as a viewer does: by the Trace Event Format alone.
+/// A trace, which is read as a viewer reads it: by the Trace Event Format alone.
 class TraceJson {
  public:
   using Json = nlohmann::json;
@@ -25,7 +25,7 @@ class TraceJson {
   }
 
   const Json& other() const { return json_.at("otherData"); }
-  /// Events of a phase ('X', 's' ...) and a name.
+  /// The events with a phase ('X', 's' ...) and a name.
   std::vector<Json> events(char phase, const std::string& name) const {
     std::vector<Json> found;
     for (const Json& event : json_.at("traceEvents")) {
@@ -36,7 +36,7 @@ class TraceJson {
   std::size_t count(char phase, const std::string& name) const { return events(phase, name).size(); }
   std::size_t size() const { return json_.at("traceEvents").size(); }
 
-  /// Both ends of every arrow that has two: "sender>receiver", with their times in microseconds.
+  /// The arrows that have both ends: "sender>receiver", with the times of the ends in microseconds.
   struct Arrow {
     int from = 0, to = 0;
     double sent = 0, received = 0;
@@ -77,14 +77,14 @@ class TraceJson {
       expect_inside(event);
     }
   }
-  /// An arrow's end holds on to the slice that stands just before it.
+  /// Checks that each end of an arrow lies in the slice that stands just before it.
   void expect_inside(const Json& event) {
     const auto& [begin, length] = slices_[{event.at("pid"), event.at("tid")}].back();
     const double at = event.at("ts");
     EXPECT_GE(at, begin - rounding) << event;
     EXPECT_LE(at, begin + length + rounding) << event;
   }
-  /// On one track, of two slices that overlap one lies inside the other.
+  /// Checks that the slices of a track do not overlap.
   void expect_nesting() {
     for (auto& [track, slices] : slices_) {
       std::sort(slices.begin(), slices.end());
