@@ -38,7 +38,7 @@ TEST(Arrived, AnEmptyMessageComesOnce) {
   EXPECT_EQ(arrived.add(0, 0), Outcome::Known);
 }
 
-/// Against a table of bytes, under drawn fragments, until all have come.
+/// Compares with a table of bytes, after drawn fragments, until all bytes have come.
 TEST(Arrived, AgreesWithATableOfBytesUnderDrawnFragments) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto long_enough = 20s;  // for what must not wait
+constexpr auto long_enough = 20s;  // the time limit for what must not wait
 
-/// Where a thread of the test stops until it is let go on.
+/// A place where a thread of the test stops until the test lets it go on.
 struct Stop {
   std::latch reached{1}, may_go_on{1};
 
@@ -64,7 +64,7 @@ const Algorithm slow_to_make_an_array = {
         },
 };
 
-/// A rank that posts a call on a thread of its own, which stops where the call's algorithm does.
+/// A rank that posts a call on a thread of its own. The thread stops where the algorithm of the call stops.
 struct SlowPost {
   explicit SlowPost(const Algorithm& algorithm) {
     stop = std::make_unique<Stop>();
@@ -163,7 +163,7 @@ TEST(BusyExecutor, ACallWithoutMemoryForAnArrayIsRefusedAndMayBeRepeated) {
   EXPECT_TRUE(ranks.communicator(0).finish(**run));
 }
 
-/// Two ranks with watches over real connections; the test keeps rank 1's executor busy.
+/// Two ranks with watches over real connections. The test keeps the executor of rank 1 busy.
 TEST(BusyExecutor, IsNotTakenForDeadAndItsWatchTellsWhatItHasPosted) {
   constexpr auto silence = 400ms;
   Ranks ranks(2);
@@ -182,7 +182,7 @@ TEST(BusyExecutor, IsNotTakenForDeadAndItsWatchTellsWhatItHasPosted) {
     watches[0]->report({.kind = runtime::Trouble::Kind::Expired, .communicator = id, .run = 0, .text = "barrier"});
     const auto until = runtime::Clock::now() + long_enough;
     while (ranks.communicator(0).status() && runtime::Clock::now() < until) std::this_thread::sleep_for(1ms);
-    std::this_thread::sleep_for(3 * silence);  // now rank 1's poison waits for the lock as well
+    std::this_thread::sleep_for(3 * silence);  // now the verdict on rank 1 waits for the lock as well
   }
   for (const Rank rank : {0, 1}) {
     ranks.sweep_for(long_enough, [&] { return !ranks.communicator(rank).status(); });

@@ -15,7 +15,7 @@ using Ints = std::vector<std::int32_t>;
 using runtime::MessageHeader;
 using runtime::MessageKind;
 
-/// Rank 1 receives what rank 0 sends; what it sends back is counted.
+/// Rank 1 receives what rank 0 sends. The test counts what rank 1 sends back.
 struct OneWay {
   explicit OneWay(std::uint64_t credit_bytes) : ranks(2, options(credit_bytes)) {}
 
@@ -38,7 +38,7 @@ struct OneWay {
     return **ranks.communicator(1).post(
         Receive{.data = data.data(), .count = data.size(), .dtype = Dtype::I32, .from = 0, .tag = 0});
   }
-  /// Until nothing moves any more; false if that never comes.
+  /// Sweeps until nothing moves any more. Returns false if that never comes.
   bool settle() {
     for (int round = 0; round < 100'000; ++round) {
       while (!meddler->held.empty()) meddler->pass(0);
@@ -46,7 +46,7 @@ struct OneWay {
     }
     return false;
   }
-  /// Messages of rank 1 that returned credit and nothing else.
+  /// The number of messages of rank 1 that returned credit and nothing else.
   std::uint64_t credit_messages() const {
     return static_cast<std::uint64_t>(
         std::count_if(meddler->passed.begin(), meddler->passed.end(), [](const Meddler::Message& message) {
@@ -74,7 +74,7 @@ TEST(Credits, AreReturnedAsSoonAsTheirThresholdIsReached) {
   }
 }
 
-/// At most one credit message for as many eager bytes as credit_threshold() says.
+/// There may be at most one credit message for as many eager bytes as credit_threshold() says.
 TEST(Credits, AThousandMessagesUnderAnyCreditArriveAndNeverTakeMoreCreditMessagesThanTheThresholdAllows) {
   for (const std::uint64_t credit : {1, 2, 255, 256, 257, 511, 512, 4096}) {
     for (const std::size_t count : {0, 1, 50, 500}) {

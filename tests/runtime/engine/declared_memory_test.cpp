@@ -4,7 +4,7 @@
 #include "tests/support/guarded_compute.hpp"
 #include "tests/support/ranks.hpp"
 
-// What guarded_compute() finds: a step that touches what it does not declare.
+// guarded_compute() finds steps that touch what they do not declare.
 namespace lacuna::test {
 namespace {
 
@@ -12,7 +12,7 @@ using Numbers = std::vector<std::int64_t>;
 
 enum class Fault { None, ReadsTheCallersInput, WritesTheCallersOutput, ReadsBeyond, ReadsBefore, WritesWhatItReads };
 
-/// A copy, which may do more.
+/// A copy that can also do more than it declares.
 struct Meddle {
   static constexpr std::string_view name = "meddle";
   Read from;
@@ -41,7 +41,7 @@ const Algorithm meddling = {
     .build = [](GraphBuilder& g) { g.kernel(Meddle{.from = g.input(), .to = g.output(), .fault = planted}); },
 };
 
-/// The first element of the result.
+/// Returns the first element of the result.
 std::int64_t run_with(Fault fault) {
   planted = fault;
   RanksOptions options{.executor = quick_executor()};

@@ -14,7 +14,7 @@ using Floats = std::vector<float>;
 
 const Status verdict(Code::PeerFailed, "planted");
 
-/// A transport whose memory others are said to reach after its end.
+/// A transport that says who can reach its memory after its end.
 class Reached final : public ForwardingTransport {
  public:
   Reached(std::unique_ptr<Transport> inner, Access access) : ForwardingTransport(std::move(inner)), access_(access) {}
@@ -29,14 +29,14 @@ class Reached final : public ForwardingTransport {
     return access_;
   }
 
-  static inline std::optional<Ending> closed;  ///< how one of them was closed last
+  static inline std::optional<Ending> closed;  ///< how the last of them was closed
   static inline std::chrono::milliseconds longest;
 
  private:
   Access access_;
 };
 
-/// A rank whose send waits for its peer, who never asks for the bytes.
+/// A rank whose send waits for its peer, which never asks for the bytes.
 class ExecutorEnds : public testing::Test {
  protected:
   runtime::Run& start(Access access, bool progress_thread = false, const runtime::TimeSource& time = {}) {
@@ -93,7 +93,7 @@ TEST_F(ExecutorEnds, WhatPeersCanTouchStaysInUseIfSomeHaveNotStopped) {
 TEST_F(ExecutorEnds, WhatDevicesCanTouchStaysInUseToTheEndOfTheProcess) {
   runtime::Run& run = start(Access::Devices);
   executor->fail(verdict);
-  EXPECT_EQ(waited(run), in_use);  // and nothing is waited for
+  EXPECT_EQ(waited(run), in_use);  // and it waits for nothing
   executor->release(true);
   EXPECT_FALSE(communicator->reclaimed(run));
   communicator.reset();
@@ -133,7 +133,7 @@ TEST_F(ExecutorEnds, ABlockingCallThatFailedReturnsOnceItsBuffersAreReclaimed) {
 
 TEST_F(ExecutorEnds, ABlockingCallWaitsForItsBuffersNoLongerThanAWhile) {
   runtime::Run& run = start(Access::Nobody, false, runtime::TimeSource(clock));
-  communicator->fail(verdict);  // the peer neither hears of it nor takes the message
+  communicator->fail(verdict);  // the peer does not hear of it, and does not take the message
   const auto begin = clock.now();
   EXPECT_EQ(waited(run), in_use);
   EXPECT_GE(clock.now() - begin, runtime::reclaim_grace);
@@ -152,7 +152,7 @@ TEST(ExecutorPoison, LeavesTheTransportAsItIsThoughNoCallHasFailedHere) {
   }
 }
 
-// A peer behind a network that is cut answers no goodbye.
+// A peer behind a cut network does not answer a goodbye.
 TEST(ExecutorPoison, AfterAPeerDidNotAnswerItClosesWithinASecond) {
   for (const Code code : {Code::PeerFailed, Code::TimedOut, Code::Transport, Code::Mismatch}) {
     auto transport = std::make_unique<Reached>(std::move(make_inproc(1, {})[0]), Access::Nobody);
@@ -175,7 +175,7 @@ TEST(ExecutorPoison, WhoWaitsForItsBuffersIsWokenWhenThePeerHasTakenThem) {
   runtime::Communicator& sender = ranks.communicator(0);
   auto run = sender.post(Send{.data = sent.data(), .count = 100, .dtype = Dtype::F32, .to = 1});
   ASSERT_TRUE(run);
-  std::this_thread::sleep_for(50ms);  // the receiver has been asked
+  std::this_thread::sleep_for(50ms);  // by now the receiver has been asked
   sender.fail(verdict);
   std::thread receiver([&] {
     std::this_thread::sleep_for(100ms);
@@ -195,7 +195,7 @@ TEST(ExecutorPoison, EndsOneCommunicatorAndNothingElse) {
   Floats data(10), more[] = {Floats(10, 7), Floats(10)};
   const runtime::Run& run = must_post(ranks, 0, broadcast_call(data, 1));
   ranks.executor(0).poison(ranks.communicator(0).id(), verdict);
-  ranks.executor(0).poison(12345, verdict);  // there is none
+  ranks.executor(0).poison(12345, verdict);  // there is no such communicator
   EXPECT_EQ(run.status.to_string(), verdict.to_string());
   EXPECT_TRUE(others[0].status());
   std::vector<runtime::Run*> runs;
@@ -219,7 +219,7 @@ TEST(ExecutorRecords, ACallIsToldAfterTheEndOfItsCommunicator) {
   EXPECT_EQ(after->text, "broadcast tree f32 count 10 root 0");
   EXPECT_FALSE(ranks.executor(0).posted(99, 1));
   for (std::uint64_t id = 100; id < 200; ++id) runtime::Communicator(ranks.executor(0), id);
-  ASSERT_TRUE(ranks.executor(0).posted(99, 0));  // that it was posted is known, what it was is forgotten
+  ASSERT_TRUE(ranks.executor(0).posted(99, 0));  // it is known that the call was posted, but not what it was
   EXPECT_EQ(ranks.executor(0).posted(99, 0)->digest, 0u);
 }
 

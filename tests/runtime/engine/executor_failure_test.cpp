@@ -22,7 +22,7 @@ RanksOptions synchronous(std::uint32_t slots = 16) {
   return options;
 }
 
-/// Allreduces on all ranks at once, as long as their deadlines let them.
+/// Makes allreduces on all ranks at once, as long as their deadlines allow.
 std::vector<Status> run_to_the_end(Ranks& ranks, std::chrono::milliseconds deadline) {
   const Floats input(100, 1);
   std::vector<Floats> outputs(static_cast<std::size_t>(ranks.size()), Floats(100));
@@ -146,7 +146,7 @@ TEST(ExecutorFailure, LateMessagesForAPoisonedCommunicatorAreDroppedAndTheirCred
     ranks.sweep_until([] { return false; });
     ASSERT_TRUE(run.finished && run.status);
   }
-  EXPECT_EQ(ranks.counters(1).payload_sent, 100u * 256);  // eager to the last: never short of credit
+  EXPECT_EQ(ranks.counters(1).payload_sent, 100u * 256);  // all bytes went eagerly, so there was always credit
   EXPECT_EQ(ranks.counters(0).payload_sent, 0u);
   EXPECT_GT(ranks.counters(0).messages_sent, 0u);
 }
@@ -198,7 +198,7 @@ TEST(ExecutorFailure, AFailedCallKeepsItsMemoryUntilTheTransportHasLetGo) {
   const runtime::Run& run = must_post(ranks, 0, call);
   call.options.keep_alive.reset();
   ranks.communicator(0).fail({Code::PeerFailed, "planted"});
-  ranks.sweep_until([] { return false; });  // its descriptor waits on rank 1 for a call that does not come
+  ranks.sweep_until([] { return false; });  // the descriptor waits on rank 1 for a call that does not come
   EXPECT_TRUE(run.finished);
   EXPECT_FALSE(ranks.communicator(0).reclaimed(run));
   EXPECT_FALSE(watched.expired());
@@ -224,7 +224,7 @@ TEST(ExecutorFailure, AfterAVerdictOnTheJobNothingMovesAndWhatNobodyCanTouchIsRe
   ranks.executor(0).fail(verdict);
   EXPECT_TRUE(run.finished);
   EXPECT_TRUE(ranks.communicator(0).reclaimed(run));
-  EXPECT_FALSE(watched.expired());  // that is code of the caller's, which the watch does not run
+  EXPECT_FALSE(watched.expired());  // releasing it may run code of the caller, which the watch must not run
   for (const runtime::Communicator* one : {&ranks.communicator(0), &other}) {
     EXPECT_EQ(one->status().to_string(), verdict.to_string());
   }

@@ -125,8 +125,8 @@ TEST(Executor, TheDescriptorIsReadableWhileTokensWait) {
   EXPECT_FALSE(readable());
 }
 
-/// What an application's own loop does: progress, and a sleep on the descriptor when there is none to make. False if it
-/// slept too long.
+/// Does what the loop of an application does: it makes progress, and sleeps on the descriptor if there is none to make.
+/// Returns false if it slept too long.
 bool poll_until_finished(runtime::Executor& executor) {
   while (!executor.next_finished()) {
     if (executor.progress() || !executor.arm()) continue;
@@ -187,7 +187,8 @@ TEST(Executor, TheCreditOfMessagesThatWaitedForTheirCallsIsReturned) {
   }
 }
 
-/// Posts ten low calls and then a small one; at which place does the small one end on the sending rank?
+/// Posts ten calls of low priority and then a small one. Returns the place at which the small one ends on the sending
+/// rank.
 int place_of_small_call(Priority priority) {
   Ranks ranks(2, options_with([](RanksOptions& options) {
                 options.network.sends = InprocOptions::Sends::Referenced;
@@ -212,12 +213,12 @@ int place_of_small_call(Priority priority) {
 }
 
 TEST(Executor, ASmallCallOfHighPriorityOvertakesLowOnes) {
-  EXPECT_EQ(place_of_small_call(Priority::High), 1);  // behind the one that was on the wire
+  EXPECT_EQ(place_of_small_call(Priority::High), 1);  // behind the call that was on the wire
   EXPECT_EQ(place_of_small_call(Priority::Normal), 1);
   EXPECT_EQ(place_of_small_call(Priority::Low), 10);
 }
 
-/// Two threads per rank, each with calls on a communicator of its own over the rank's one executor.
+/// Two threads for each rank. Each thread has calls on a communicator of its own, over the rank's one executor.
 void expect_threads_share_an_executor(bool progress_thread) {
   RanksOptions options{.network = {}, .executor = quick_executor()};
   options.executor.progress_thread = progress_thread;

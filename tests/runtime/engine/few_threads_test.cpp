@@ -10,9 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// From now on this process gets no further thread. False if that can't be had here.
+/// From now on this process gets no further thread. Returns false if that is not possible here.
 bool allow_no_thread() {
-  constexpr uid_t nobody = 65534;  // the limit does not bind root
+  constexpr uid_t nobody = 65534;  // root ignores the limit
   const rlimit none{0, 0};
   return (::geteuid() != 0 || ::setuid(nobody) == 0) && ::setrlimit(RLIMIT_NPROC, &none) == 0;
 }

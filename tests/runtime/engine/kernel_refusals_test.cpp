@@ -10,13 +10,13 @@
 #include "tests/support/lone_rank.hpp"
 #include "tests/support/sparse_sum.hpp"
 
-/// Kernels that end their call: they find something wrong, or they would go beyond what there is.
+/// Kernels that end their call, because they find something wrong, or because they would go beyond their memory.
 namespace lacuna::test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// Rank 0, and what rank 1 sends it for sparse_sum.
+/// Rank 0, and the messages that rank 1 sends to it for sparse_sum.
 struct Deceived {
   explicit Deceived(std::size_t count) : input(count, 1), output(count) {
     call.collective = Collective::Allreduce;
@@ -66,7 +66,7 @@ TEST(Kernels, WhatAKernelFindsWrongEndsTheCallWithItsText) {
   EXPECT_EQ(rank.run->status.message(), "rank 0: add: a place beyond the data");
 }
 
-/// One rank alone that runs an algorithm on ones.
+/// A job of one rank that runs an algorithm on an input of ones.
 struct Alone {
   explicit Alone(std::size_t count) : input(count, 1), output(count) {}
 
@@ -87,7 +87,7 @@ struct Alone {
   Numbers input, output;
 };
 
-/// Defines a number, or that of the part's elements.
+/// Defines a given number, or the number of elements of the part.
 struct Boast {
   static constexpr std::string_view name = "boast";
   Define much;
@@ -106,7 +106,7 @@ struct ReadOnly {
   Status operator()(const KernelCall&) const { return {}; }
 };
 
-/// Its kernel says that there is more than its buffer holds.
+/// The kernel of this program says that there are more elements than its buffer holds.
 const Algorithm boaster = {
     .collective = Collective::Allreduce,
     .name = "boaster",
@@ -125,7 +125,8 @@ TEST(Kernels, AValueBeyondItsBufferEndsTheCall) {
   EXPECT_NE(said.find("5 elements from 0 on in a buffer that holds 3"), std::string::npos) << said;
 }
 
-/// Its second kernel is to read what the first says, which is more than there is; in a scratch block for half of it.
+/// The second kernel of this program is to read as many elements as the first one says, which is more than there are.
+/// The scratch block holds half of the data.
 const Algorithm greedy = {
     .collective = Collective::Allreduce,
     .name = "greedy",
@@ -170,7 +171,7 @@ TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
   EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
 }
 
-/// Refuses a part that begins with a number below 0, which its caller must not give. Else it is a copy.
+/// A copy that refuses a part if it begins with a number below 0, which its caller must not give.
 struct Choose {
   static constexpr std::string_view name = "choose";
   Read from;
@@ -184,7 +185,7 @@ struct Choose {
   }
 };
 
-/// Each rank shows its own copy to the next.
+/// Each rank sends its own copy to the next rank.
 const Algorithm choosy = {
     .collective = Collective::Allreduce,
     .name = "choosy",
@@ -219,7 +220,7 @@ TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldW
   const std::vector<Numbers> inputs = {{1, 2}, {-5, 2}, {3, 4}};
   std::vector<Numbers> outputs(3, Numbers(2));
   std::vector<runtime::Run*> runs(3);
-  for (std::size_t rank : {0, 2, 1}) {  // the last one refuses at once
+  for (std::size_t rank : {0, 2, 1}) {  // rank 1 posts last, and refuses at once
     runtime::Communicator& communicator = ranks.communicator(static_cast<Rank>(rank));
     runs[rank] = *communicator.post(choosy_call(inputs[rank], outputs[rank]), choosy);
   }
@@ -233,7 +234,7 @@ TEST(Kernels, WhatTheCallerOfOneRankMayNotGiveIsInvalidThereAndTheOthersAreToldW
   }
 }
 
-/// A communicator of one rank: of a job of one, or of the last rank of a larger job, in which others would be told.
+/// A communicator of one rank: of a job of one, or of the last rank of a larger job, whose watch would tell others.
 struct LoneChoice {
   LoneChoice(Rank processes, const RanksOptions& options)
       : ranks(processes, options), own(ranks.executor(processes - 1), 99, Group({processes - 1}, processes), Hosts(1)) {
@@ -251,7 +252,7 @@ struct LoneChoice {
   runtime::Communicator own;
 };
 
-/// So that many parts are in flight, all of which refuse; at once or later. In jobs of so many processes.
+/// One part, many parts in flight, or many that end later, in jobs of so many processes. All parts refuse.
 std::vector<std::pair<Rank, RanksOptions>> lone_options() {
   RanksOptions one_part{.executor = quick_executor()}, many_parts = one_part, later_parts = one_part;
   many_parts.executor.chunk_bytes = later_parts.executor.chunk_bytes = 64;

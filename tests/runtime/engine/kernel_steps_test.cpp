@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// Of each rank: few of its numbers are not zero, none on every third rank.
+/// The inputs of all ranks: few of the numbers are not zero, and on every third rank none.
 std::vector<Numbers> sparse_inputs(Rank size, std::size_t count, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<Numbers> inputs;

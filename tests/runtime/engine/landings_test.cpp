@@ -17,7 +17,7 @@ using runtime::MessageKind;
 
 constexpr std::size_t credit = 4096;
 
-/// Where process 0 of a job of three lets messages wait.
+/// The landings of process 0 of a job of three, where messages wait.
 struct Waiting {
   runtime::Links links{3, credit};
   runtime::BlockPool blocks;
@@ -89,7 +89,7 @@ runtime::MessageRun receive_of_stream() {
   return receive;
 }
 
-/// Receives messages of one stream of process 1, as they come.
+/// Receives messages of one stream of process 1, in the order in which they come.
 struct Stream {
   Waiting here;
   Group group{3};

@@ -13,9 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 using Floats = std::vector<float>;
 
-constexpr auto long_enough = 20s;  // for what must not wait
+constexpr auto long_enough = 20s;  // the time limit for what must not wait
 
-/// A logger of a program, which needs a lock that another thread of the program may hold. Only its first line waits.
+/// A logger of a program. It needs a lock that another thread of the program may hold. Only its first line waits for
+/// it.
 class Logger {
  public:
   Logger() {
@@ -55,7 +56,7 @@ class Logger {
   std::atomic<bool> waits_{false}, gave_up_{false};
 };
 
-/// Two ranks with or without a thread that makes progress. Their stalled calls are logged.
+/// Two ranks, with or without a thread that makes progress. Their stalled calls are logged.
 class LogCallback : public testing::TestWithParam<bool> {
  protected:
   static RanksOptions options() {
@@ -75,7 +76,8 @@ TEST_P(LogCallback, MayWaitForALockThatAnotherThreadHoldsWhileItStartsTestsAndWa
   std::unique_lock held(logger_.mutex);
   runtime::Communicator& mine = ranks_.communicator(0);
   runtime::Run& stalled = must_post(mine, allreduce_call(input, outputs[0]));
-  std::thread waits_too([&] { static_cast<void>(mine.wait(stalled, long_enough)); });  // it may be the one that logs
+  // This thread may be the one that logs.
+  std::thread waits_too([&] { static_cast<void>(mine.wait(stalled, long_enough)); });
   EXPECT_TRUE(logger_.waits_soon());
   runtime::Run& second = must_post(mine, allreduce_call(input, outputs[1]));
   EXPECT_FALSE(mine.test(second));

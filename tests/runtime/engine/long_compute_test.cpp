@@ -11,11 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 using Floats = std::vector<float>;
 
-constexpr std::size_t long_count = 1 << 20;  // elements: so much data that a step on it counts as long
+constexpr std::size_t long_count = 1 << 20;  // elements: a step on so much data counts as long
 
 std::atomic<bool> started{false}, may_end{false};
 
-/// A kernel that runs until the test lets it end, for ten seconds at most.
+/// A kernel that runs until the test lets it end, or for ten seconds.
 struct Linger {
   static constexpr std::string_view name = "linger";
   Read from;
@@ -37,7 +37,7 @@ const Algorithm lingering = {
     .build = [](GraphBuilder& g) { g.kernel(Linger{.from = g.input(), .to = g.output()}); },
 };
 
-/// Two ranks, the first of which has a long call under way, made progress by a thread of its own or of the test's.
+/// Two ranks. The first one has a long call under way, for which a thread of lacuna or of the test makes progress.
 struct Lingering {
   explicit Lingering(bool progress_thread) : ranks(2, options(progress_thread)), input(long_count), output(long_count) {
     started = may_end = false;
@@ -56,7 +56,7 @@ struct Lingering {
   static RanksOptions options(bool progress_thread) {
     RanksOptions options{.executor = quick_executor()};
     options.executor.progress_thread = progress_thread;
-    options.executor.chunk_bytes = std::size_t{1} << 30;  // one part
+    options.executor.chunk_bytes = std::size_t{1} << 30;  // so the call has one part
     return options;
   }
   Status ended() {
@@ -127,7 +127,7 @@ TEST_P(LongCompute, AfterTheJobHasFailedAStepStillEndsAndItsBuffersAreTheCallers
 TEST(LongComputeBesideAThread, AStepThatAPostHasBegunEndsThoughTheJobFailsBeforeTheThreadHasSeenIt) {
   Ranks ranks(2, Lingering::options(true));
   started = may_end = false;
-  std::this_thread::sleep_for(50ms);  // the thread sleeps
+  std::this_thread::sleep_for(50ms);  // now the thread sleeps
   const Floats input(long_count);
   Floats output(long_count);
   Call call{.collective = Collective::Allreduce, .input = input.data(), .output = output.data(), .count = long_count};

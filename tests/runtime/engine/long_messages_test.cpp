@@ -14,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts the ranges that wait at the sender, as descriptors. It may give none of them to the other rank.
+/// Counts the descriptors whose bytes wait at the sender. It can keep them from the other rank.
 class CountingTransport final : public ForwardingTransport, private Receiver {
  public:
   struct Tally {
     bool delivers = true;
     std::set<Token> waiting{};
-    std::size_t most = 0;  ///< that waited at a time
+    std::size_t most = 0;  ///< the most descriptors that waited at the same time
   };
 
   CountingTransport(std::unique_ptr<Transport> inner, Tally& tally)
@@ -57,7 +57,7 @@ class CountingTransport final : public ForwardingTransport, private Receiver {
   Receiver* receiver_ = nullptr;
 };
 
-/// Two ranks, of which rank 0 sends through a CountingTransport.
+/// Two ranks. Rank 0 sends through a CountingTransport.
 RanksOptions counted(CountingTransport::Tally& tally) {
   RanksOptions options{.executor = quick_executor()};
   options.wrap = [&](Rank rank, std::unique_ptr<Transport> transport) -> std::unique_ptr<Transport> {
@@ -123,7 +123,7 @@ constexpr Length lengths[] = {{most, true},
                               {most + 1, false},
                               {static_cast<std::size_t>(-1), false},
                               {static_cast<std::size_t>(-5), false},
-                              {std::size_t{1} << 62, false},  // so many elements have 0 bytes, counted in a size_t
+                              {std::size_t{1} << 62, false},  // the bytes of so many elements are 0 in a size_t
                               {(std::size_t{1} << 62) + 1, false}};
 
 TEST(LongMessages, ThatNoMemoryHoldsAreRefusedWithWhatIsAllowed) {

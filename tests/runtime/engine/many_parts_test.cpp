@@ -8,7 +8,7 @@
 #include "tests/support/parts_method.hpp"
 #include "tests/support/ranks.hpp"
 
-// Plans with as many parts as a method wants.
+// These plans have as many parts as a method wants.
 namespace lacuna::test {
 namespace {
 
@@ -59,7 +59,7 @@ TEST(ManyParts, ThePlanSaysHowManyAreInFlightAndElseTheConfiguration) {
     Job job(10);
     const Parts parts{.parts = 10, .in_flight = asked};
     const runtime::Run& first = **job.post(ranks, 0, parts);
-    ranks.sweep_until([] { return false; });  // until rank 0 waits for rank 1
+    ranks.sweep_until([] { return false; });  // now rank 0 waits for rank 1
     EXPECT_EQ(first.active.size(), in_flight) << asked;
     const runtime::Run& second = **job.post(ranks, 1, parts);
     EXPECT_TRUE(ranks.sweep_until([&] { return first.finished && second.finished; }));
@@ -69,7 +69,7 @@ TEST(ManyParts, ThePlanSaysHowManyAreInFlightAndElseTheConfiguration) {
 
 TEST(ManyParts, ACallThatIsStartedAgainHasAsManyInFlightAsItsNewPlanSays) {
   Ranks ranks(2);
-  for (const std::uint32_t in_flight : {5u, 0u}) {  // the second call takes the memory of the first
+  for (const std::uint32_t in_flight : {5u, 0u}) {  // the second call uses the memory of the first one again
     Job job(10);
     runtime::Run* runs[] = {*job.post(ranks, 0, {.parts = 10, .in_flight = in_flight}), nullptr};
     EXPECT_EQ(runs[0]->active.size(), in_flight > 0 ? in_flight : quick_executor().parts_in_flight);

@@ -15,9 +15,9 @@ using runtime::Place;
 constexpr std::uint32_t tag = 5;
 constexpr std::size_t credit = 1024;
 
-/// What matches for process 0 of a job of two.
+/// The Matching of process 0 of a job of two.
 struct Matcher {
-  /// Process 1 sends message `number` of its stream, eagerly.
+  /// Process 1 sends message `number` of its stream eagerly.
   Place message(std::uint32_t number, std::uint64_t bytes = 64) {
     const MessageHeader header{.bytes = bytes, .run = tag, .digest = number, .kind = MessageKind::Message};
     return matching.place({.from = 1, .header = header, .bytes = static_cast<std::size_t>(bytes), .eager = true});

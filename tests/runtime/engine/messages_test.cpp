@@ -225,7 +225,8 @@ TEST(Messages, MoreThanTheLimitInFlightAnswersBusyAndNothingIsLost) {
   EXPECT_EQ(got, (std::vector<Ints>{{0}, {1}, {2}, {0}}));
 }
 
-/// Messages between all pairs with drawn lengths, tags and orders; each pair's messages of one tag stay in order.
+/// Sends messages between all pairs, with drawn lengths, tags and orders. The messages of one pair with one tag stay in
+/// order.
 std::string storm(std::uint64_t seed) {
   constexpr Rank size = 3;
   RanksOptions options{.network = {.seed = seed, .eager_limit = 64}, .executor = quick_executor()};
@@ -240,11 +241,11 @@ std::string storm(std::uint64_t seed) {
     Ints data;
     runtime::Run* run = nullptr;
   };
-  std::array<std::deque<Side*>, 2 * size> queues;  // by rank: sends, receives
+  std::array<std::deque<Side*>, 2 * size> queues;  // the sends and the receives of each rank
   std::vector<std::unique_ptr<Side>> sends, receives;
   for (int i = 0; i < 60; ++i) {
     const auto from = static_cast<Rank>(random() % size), to = static_cast<Rank>(random() % size);
-    const int tag = static_cast<int>(random() % 3) * 64;  // of one stream
+    const int tag = static_cast<int>(random() % 3) * 64;  // these tags share one stream
     sends.push_back(std::make_unique<Side>(Side{from, to, tag, numbers(random() % 80, i * 1000)}));
     receives.push_back(std::make_unique<Side>(Side{to, from, tag, Ints(80, -1)}));
     queues[static_cast<std::size_t>(from)].push_back(sends.back().get());
@@ -291,7 +292,7 @@ TEST(Messages, MemoryForUnexpectedOnesStaysUnderItsBoundWhenARankRunsTenThousand
   }
   ranks.sweep_until([] { return false; });
   EXPECT_LE(ranks.executor(1).job_counters().parked_bytes, options.executor.credit_bytes);
-  // Twice the credit (blocks are powers of two), and for every message that waits at its sender what both sides keep.
+  // This is twice the credit, because blocks are powers of two, and what both sides hold for a message that waits.
   const std::size_t bound = 2 * options.executor.credit_bytes + 10000 * 2048;
   EXPECT_LT(::mallinfo2().uordblks - before, bound);
   Ints got(4000);

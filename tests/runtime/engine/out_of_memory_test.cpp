@@ -15,7 +15,8 @@
 namespace lacuna::test {
 namespace {
 
-/// Which allocation of this thread fails: so many good ones later, counted from `smallest` bytes on.
+/// Which allocation of this thread fails: the one after so many good ones. Allocations below `smallest` bytes do not
+/// count.
 struct Shortage {
   std::size_t smallest = 0;
   std::size_t good = 0;
@@ -37,7 +38,7 @@ bool fails(std::size_t bytes) {
 
 using Floats = std::vector<float>;
 
-/// A transport in whose handlers memory runs short, after so many allocations in all of them.
+/// A transport in whose handlers an allocation fails, after so many in all handlers.
 class Shaky final : public ForwardingTransport, private Receiver {
  public:
   Shaky(std::unique_ptr<Transport> inner, std::size_t good) : ForwardingTransport(std::move(inner)), good_(good) {}
@@ -49,7 +50,7 @@ class Shaky final : public ForwardingTransport, private Receiver {
 
  private:
   template <class Body>
-  void in_shortage(Body body) noexcept {  // what leaves a handler ends the test, as it would end a process
+  void in_shortage(Body body) noexcept {  // an exception that leaves a handler ends the test, as it would end a process
     if (!over_) shortage = Shortage{.good = good_};
     body();
     if (over_) return;
@@ -75,7 +76,7 @@ class Shaky final : public ForwardingTransport, private Receiver {
   bool over_ = false;
 };
 
-/// Both ranks do some of everything; rank 1 as late as can be, or as early. Did any allocation fail?
+/// Both ranks do some of everything, rank 1 as late as possible or as early. Returns whether an allocation has failed.
 bool run_short(std::size_t good, bool late, bool asks) {
   was_short = false;
   RanksOptions options{.network = {.eager_limit = 256}, .executor = quick_executor()};
@@ -136,7 +137,7 @@ TEST(OutOfMemory, WhicheverAllocationFailsInAHandlerNothingIsThrownThroughTheTra
   }
 }
 
-/// `finish` makes a call once and returns its outcome. The second time needs no memory.
+/// `finish` makes a call once and returns its outcome. The second time it must need no memory.
 template <class Finish>
 void expect_repeats_without_memory(const std::string& what, Finish finish) {
   for (const bool again : {false, true}) {
@@ -193,10 +194,10 @@ TEST(OutOfMemory, ARepeatedCallNeedsNone) {
   }
 }
 
-/// Rank 0 starts something, and one allocation of that fails: with each number of good ones before it, until none does.
+/// Rank 0 starts something, and one allocation fails, after 0, 1, 2 ... good ones, until none fails.
 class Starts {
  public:
-  /// What counts the starts of rank 0, and what must be as it was where a start is refused.
+  /// The counts of rank 0's starts, and whatever must not change if a start is refused.
   struct Before {
     std::uint64_t next_id;
     std::vector<std::byte> state;
@@ -207,7 +208,7 @@ class Starts {
 
   Starts() : ranks_(2) {}
 
-  /// What the caller's call keeps alive.
+  /// Options::keep_alive of the call.
   std::shared_ptr<int> kept = std::make_shared<int>(0);
   MethodState states[2];
 
@@ -218,10 +219,10 @@ class Starts {
   Ranks ranks_;
 };
 
-/// What a start does once an allocation has failed.
+/// What a start does if an allocation fails.
 enum class Outcome { Good, Refused, Failed };
 
-/// `start` gives Ok where it has started. A start that is refused has changed nothing.
+/// `start` returns Ok if it has started. A start that is refused must have changed nothing.
 template <class Start>
 Outcome start_short(Starts& starts, std::size_t good, Start start) {
   const Starts::Before before = starts.before();
@@ -243,7 +244,7 @@ struct ShortCall {
   const char* algorithm;
 };
 
-/// The calls of both ranks, with a state each.
+/// The calls of both ranks, each with a state.
 struct ShortCalls : Starts {
   explicit ShortCalls(const ShortCall& asked) {
     for (std::size_t rank = 0; rank < 2; ++rank) {
@@ -257,7 +258,7 @@ struct ShortCalls : Starts {
   Result<runtime::Run*> post(Rank rank) {
     return ranks().communicator(rank).post(calls[static_cast<std::size_t>(rank)], *algorithm);
   }
-  /// All of both ranks' runs; then nothing of them is kept.
+  /// Sweeps until the runs of both ranks have ended, and returns their outcome.
   Status ends_of(const std::vector<runtime::Run*>& runs) {
     ranks().sweep_until([&] { return runs[0]->finished && runs[1]->finished; });
     return runs[0]->status ? runs[1]->status : runs[0]->status;
@@ -347,7 +348,7 @@ TEST(OutOfMemory, ACallWhoseOwnMemoryCanNotBeHadFailsAndAnotherCommunicatorGoesO
   Floats large[2] = {Floats(1 << 20, 1), Floats(1 << 20, 1)}, sums[2] = {Floats(1 << 20), Floats(1 << 20)};
   must_post(ranks, 1, allreduce_call(large[1], sums[1]));
   shortage = Shortage{.smallest = 1 << 17, .forever = true};
-  ranks.sweep_until([] { return false; });  // what comes for a call of its own can't be kept
+  ranks.sweep_until([] { return false; });  // there is no memory for what rank 1 sends
   shortage.reset();
   const Status status = ranks.communicator(0).status();
   EXPECT_EQ(status.to_string(), "internal error: rank 0 is out of memory");

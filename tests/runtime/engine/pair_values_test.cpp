@@ -12,17 +12,17 @@
 #include "tests/support/hand_clock.hpp"
 #include "tests/support/ranks.hpp"
 
-// Lengths that only the two ends of a message know, and counted regions that are declared disjoint.
+// These tests have lengths that only the two ends of a message know, and counted regions that are declared disjoint.
 namespace lacuna::test {
 namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-/// The options of a method of tests: an allreduce on two ranks, in parts. To its data a rank adds the first elements of
-/// the other rank's data.
+/// The options of a method for tests: an allreduce on two ranks, in parts. A rank adds the first elements of the other
+/// rank's data to its own.
 struct Prefixes {
   std::uint64_t of[2] = {0, 0};  ///< how many elements each rank sends, as this rank believes
-  std::uint64_t apart = 1;       ///< as far behind the first half of the result its second half begins
+  std::uint64_t apart = 1;       ///< how far behind the first half of the result its second half begins
   std::uint32_t parts = 1;
 };
 
@@ -54,7 +54,10 @@ void plan(const PlanRequest& request, Plan& plan) {
   const auto& asked = request.call.options.method.as<Prefixes>();
   const std::size_t length = request.call.count / asked.parts;
   for (std::uint32_t i = 0; i < asked.parts; ++i) {
-    plan.parts.push_back({.data = {i * length, length}, .outcome = 1, .lossy = true, .draw = i + 1});  // none greets
+    plan.parts.push_back({.data = {i * length, length},
+                          .outcome = 1,
+                          .lossy = true,
+                          .draw = i + 1});  // so no part sends an empty first message
   }
 }
 
@@ -74,7 +77,7 @@ const Algorithm prefixes = {
     .collective = Collective::Allreduce, .name = "prefixes", .summary = "a test's", .symmetric = true, .build = build};
 const MethodAlgorithm algorithms[] = {{&prefixes, "prefixes", "a test's"}};
 
-constexpr std::size_t length = 4;  // of each part
+constexpr std::size_t length = 4;  // elements of each part
 
 /// A call on two ranks.
 struct Job {
@@ -136,7 +139,7 @@ TEST(PairedValues, ALengthOfZeroSendsNothingAndNobodyWaits) {
   EXPECT_EQ(job.outputs[1], job.expected(1, 2));
 }
 
-/// Rank 1 sends three elements, of which rank 0 expects another number.
+/// Rank 1 sends three elements, but rank 0 expects another number.
 void expect_mismatch(std::size_t first_to_post, std::uint64_t expected, const char* says) {
   for (const std::uint32_t parts : {1u, 3u}) {
     for (const std::size_t eager : {std::size_t{0}, std::size_t{1} << 30}) {
@@ -185,7 +188,7 @@ TEST(PairedValues, AMessageThatItsSenderTookForEmptyIsMissedAtTheDeadline) {
       << waits.status.to_string();
 }
 
-/// Two kernels fill two ranges of the output, whose places a kernel tells.
+/// Two kernels fill two counted regions of the output. Another kernel says where these lie.
 struct TellHalves {
   static constexpr std::string_view name = "halves";
   Define begin, count, behind, rest;
@@ -217,7 +220,7 @@ void build_halves(GraphBuilder& g) {
   if (declared) halves = g.disjoint(halves);
   g.kernel(Fill{.half = halves[0], .value = 1});
   g.kernel(Fill{.half = halves[1], .value = 2});
-  g.kernel(Fill{.half = halves[0], .value = 3});  // after the first one
+  g.kernel(Fill{.half = halves[0], .value = 3});  // follows the first kernel
 }
 
 Graph graph_of(void (*build)(GraphBuilder&)) {

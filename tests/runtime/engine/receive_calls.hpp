@@ -36,7 +36,7 @@ inline runtime::Run& must_receive(LoneRank& rank, Floats& data, int tag = 0) {
   return **posted;
 }
 
-/// The communicator ended since rank 1 sent what can not be, as the text says.
+/// Checks that the communicator has ended because rank 1 has sent something impossible, as the text says.
 inline void expect_refused(LoneRank& rank, const std::string& text) {
   const Status status = rank.communicator.status();
   EXPECT_EQ(status.code(), Code::Mismatch) << status.to_string();
@@ -44,7 +44,7 @@ inline void expect_refused(LoneRank& rank, const std::string& text) {
   EXPECT_TRUE(says(status, text)) << status.to_string() << "\nlacks: " << text;
 }
 
-/// How the message of 1200 bytes meets its receive: before the call is posted, or after; eagerly or as descriptors.
+/// How the message of 1200 bytes meets its receive: before or after the call is posted, eagerly or as descriptors.
 struct Way {
   bool early = false;
   Delivery delivery = Delivery::Eager;
@@ -60,7 +60,7 @@ struct Reduction300 {
       post();
       return;
     }
-    LoneRank other;  // what the call's digest will be
+    LoneRank other;  // it tells what the digest of the call will be
     Floats unused(300);
     must_post(other.communicator, reduce_call(input, unused));
     header = other.header_of(0, 1200);

@@ -2,7 +2,7 @@
 
 #include "tests/support/lone_rank.hpp"
 
-// What comes from ranks, for calls and for communicators that this rank does not have, or no longer has.
+// Ranks send messages for calls and communicators that this rank does not have, or no longer has.
 namespace lacuna::test {
 namespace {
 
@@ -27,7 +27,7 @@ TEST(ReceiveForgotten, AMessageOfARankThatIsNoMemberIsAViolation) {
 TEST(ReceiveForgotten, AMessageOfACallThatNobodyRemembersIsAViolation) {
   runtime::ExecutorOptions options = quick_executor();
   options.max_runs = 4;
-  for (const std::uint32_t calls : {4, 5}) {  // of four calls it is known what they were
+  for (const std::uint32_t calls : {4, 5}) {  // it is known what the last four calls were
     LoneRank rank(2, options);
     Floats data(16, 1);
     MessageHeader header;
@@ -76,7 +76,7 @@ TEST(ReceiveForgotten, AnEarlyMessageOfAnotherCallIsAMismatchAtOnceThoughItsPart
 
 TEST(ReceiveForgotten, WhatWaitedForACommunicatorThatIsGoneNoLongerCountsAgainstItsSender) {
   runtime::ExecutorOptions options = quick_executor();
-  options.max_runs = options.max_messages = 1;  // the least bound, of a million descriptors
+  options.max_runs = options.max_messages = 1;  // this gives the least bound, a million descriptors
   LoneRank rank(2, options);
   const std::vector<std::byte> range(64);
   for (std::uint64_t id = 100; id < 125; ++id) {

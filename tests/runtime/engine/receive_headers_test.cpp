@@ -7,7 +7,7 @@
 #include "runtime/values/count_of.hpp"
 #include "tests/runtime/engine/receive_calls.hpp"
 
-// What a header says, and what waits here for a call, is believed only within bounds.
+// What a header says, and what waits here for a call, is accepted only within bounds.
 namespace lacuna::test {
 namespace {
 
@@ -121,8 +121,8 @@ TEST(ReceiveTrust, AnEarlyMessageOfAnotherTypeAndEqualBytesIsAMismatchWhenItsCal
   EXPECT_EQ(received, Floats(10));
 }
 
-// One element on three ranks: of the ring's pieces two are empty, and only the first message of a call is sent all the
-// same.
+// One element on three ranks: two of the ring's pieces are empty. Only the first message of a call is sent although it
+// is empty.
 TEST(ReceiveTrust, AnEmptyMessageForAStepThatWaitsForNoneIsAViolation) {
   for (const Delivery delivery : {Delivery::Eager, Delivery::Descriptor}) {
     LoneRank rank(3);

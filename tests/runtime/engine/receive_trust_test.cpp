@@ -23,7 +23,7 @@ TEST(ReceiveTrust, AFragmentThatComesTwiceIsDroppedAndCountedAndTheSumIsRight) {
     EXPECT_TRUE(sum.run->finished && sum.run->status) << sum.run->status.to_string();
     EXPECT_EQ(sum.output, Floats(300, 11));
     EXPECT_EQ(sum.rank.duplicates(), 2u);
-    sum.arrive(1024, 1200);  // its call has ended
+    sum.arrive(1024, 1200);  // the call of this message has ended
     EXPECT_TRUE(sum.rank.communicator.status()) << sum.rank.communicator.status().to_string();
     EXPECT_EQ(sum.rank.duplicates(), 3u);
     EXPECT_EQ(sum.rank.wire.offered, 0u);
@@ -121,7 +121,7 @@ TEST(ReceiveTrust, APointToPointFragmentThatComesTwiceIsDroppedAndCounted) {
     rank.arrive(zero, theirs, 512, 1200, way.delivery);
     EXPECT_TRUE(receive->finished && receive->status);
     EXPECT_EQ(first, theirs);
-    rank.arrive(zero, theirs, 512, 1200, way.delivery);  // of a message that has ended
+    rank.arrive(zero, theirs, 512, 1200, way.delivery);  // this belongs to a message that has ended
     EXPECT_EQ(rank.duplicates(), 3u);
     runtime::Run& next = must_receive(rank, second);
     rank.progress();

@@ -7,14 +7,14 @@
 namespace lacuna::test {
 namespace {
 
-/// Two ranks on a communicator of their own, of the same executors as those before it.
+/// Two ranks on a new communicator, over the same executors as the communicators before it.
 struct Pair {
   Pair(Ranks& on, std::uint64_t id) : ranks(on) {
     for (Rank rank : {0, 1}) {
       communicators.push_back(std::make_unique<runtime::Communicator>(ranks.executor(rank), id));
     }
   }
-  /// An allreduce of so many ones and of as many twos; how it ends on each rank.
+  /// Makes an allreduce of so many ones and as many twos. Returns how it ends on each rank.
   std::vector<Status> reduce(std::size_t on_first, std::size_t on_second) {
     inputs = {std::vector<float>(on_first, 1), std::vector<float>(on_second, 2)};
     outputs = {std::vector<float>(on_first), std::vector<float>(on_second)};

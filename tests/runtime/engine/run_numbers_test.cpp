@@ -42,7 +42,7 @@ TEST(RunNumbers, ThreeHundredCallsGoOverTheWrap) {
   EXPECT_EQ(ranks.executor(1).reached()[0].next_run, 200u);
 }
 
-/// Rank 0 is ahead of the others by as many calls as it may have.
+/// Rank 0 is ahead of the others by as many calls as are allowed.
 TEST(RunNumbers, MessagesOfCallsToComeWaitOverTheWrap) {
   Ranks ranks(2, from_start(1024));
   std::vector<Floats> sent(300), got(300, Floats(10));
@@ -82,7 +82,7 @@ TEST(RunNumbers, TheLimitOfCallsIsKeptAndTheOldestIsNamedOverTheWrap) {
     Floats other(10);
     for (const Status& status : ranks.run({broadcast_call(data, 0), broadcast_call(other, 0)})) ASSERT_TRUE(status);
   }
-  must_post(ranks, 0, broadcast_call(late, 1));  // call 2^32 - 2, and does not end
+  must_post(ranks, 0, broadcast_call(late, 1));  // call 2^32 - 2, which does not end
   for (int i = 0; i < 3; ++i) must_post(ranks, 0, broadcast_call(data, 0));
   const Status busy = ranks.post(0, broadcast_call(data, 0)).status();
   EXPECT_EQ(busy.code(), Code::Busy);
@@ -179,7 +179,7 @@ TEST(RunNumbers, ACommunicatorThatIsGoneTellsOfItsCallsOverTheWrap) {
   EXPECT_EQ(reached[1].next_run, 50u);
 }
 
-/// A goodbye with so many calls after the start of the numbers, the last of which has this digest.
+/// A goodbye after so many calls from the start of the numbers. The last call has this digest.
 runtime::Reach reach(std::uint32_t calls, std::uint64_t digest) {
   runtime::Reach one{.communicator = 5, .next_run = start + calls};
   one.last = {.digest = digest, .text = "text " + std::to_string(digest), .history = digest};

@@ -5,13 +5,13 @@
 #include "tests/support/calls.hpp"
 #include "tests/support/hand_clock.hpp"
 
-// A call or message that has ended leaves its memory to the next one, and nothing else.
+// A call or message that has ended leaves its memory to the next one, but nothing else.
 namespace lacuna::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// How something is asked for, by a call or a message.
+/// Options of a call or a message.
 struct Asked {
   std::chrono::milliseconds deadline{0};
   std::optional<std::uint64_t> notify{};
@@ -26,7 +26,7 @@ struct Asked {
   }
 };
 
-/// Rank 0 starts something that rank 1 has to answer.
+/// Rank 0 starts something that rank 1 must answer.
 struct Deed {
   const char* name;
   Result<runtime::Run*> (*start)(Ranks&, const Asked&, std::vector<float>&);

@@ -18,7 +18,7 @@ RanksOptions traced(std::size_t events) {
   return options;
 }
 
-/// Bytes of the steps of one kind that have ended on a rank, in their order.
+/// The bytes of the steps of one kind that have ended on a rank, in their order.
 std::vector<std::uint64_t> bytes_of(Ranks& ranks, Rank rank, StepKind kind) {
   std::vector<std::uint64_t> bytes;
   for (const Tracer::Event& event : ranks.executor(rank).tracer()->events()) {
@@ -42,7 +42,7 @@ TEST(Tracer, ACopyHasTheBytesThatItCopies) {
   for (Rank rank : {0, 1}) EXPECT_EQ(bytes_of(ranks, rank, StepKind::Copy), std::vector<std::uint64_t>{12});
 }
 
-/// The other ranks that the events of a rank name, with the kinds of events.
+/// The other ranks that the events of a rank name, each with the kind of the event.
 std::set<std::pair<Tracer::Kind, Rank>> peers_of(Ranks& ranks, Rank rank) {
   std::set<std::pair<Tracer::Kind, Rank>> peers;
   for (const Tracer::Event& event : ranks.executor(rank).tracer()->events()) {
@@ -55,7 +55,7 @@ std::set<std::pair<Tracer::Kind, Rank>> peers_of(Ranks& ranks, Rank rank) {
   return peers;
 }
 
-// The two ends of a message's arrow find each other by the job's ranks, whatever the group.
+// The two ends of a message's arrow are matched by the ranks of the job, whatever the group is.
 TEST(Tracer, EventsOfAGroupNameTheRanksOfTheJob) {
   const Group group({3, 1}, 4);
   Ranks ranks(4, traced(1000));

@@ -8,12 +8,12 @@
 namespace lacuna {
 namespace {
 
-/// A range of so many pieces of the data.
+/// A region of so many pieces of the data.
 struct Range {
   Rank begin, end, of;
 };
 
-/// A part of an allreduce whose program uses one scratch block for some ranges; of memory that does not exist.
+/// A part of an allreduce whose program uses one scratch block for some regions. Its memory does not exist.
 struct Part {
   Part(std::span<const Range> ranges, Rank size, std::size_t count) {
     GraphBuilder g({.collective = Collective::Allreduce, .size = size, .position = 0}, false);

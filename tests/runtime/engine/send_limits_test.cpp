@@ -8,14 +8,14 @@ namespace {
 
 using runtime::fragment_charge;
 
-/// How rank 0 sends one message of so many bytes to rank 1, which has taken nothing yet.
+/// How rank 0 sends one message of so many bytes to rank 1, which has not taken anything yet.
 struct Sending {
   Sending(const runtime::ExecutorOptions& options, std::size_t bytes) : rank(2, options), data(bytes) {
     const auto posted =
         rank.communicator.post(Send{.data = data.data(), .count = bytes, .dtype = Dtype::U8, .to = 1, .tag = 0});
     EXPECT_TRUE(posted) << posted.status().to_string();
   }
-  /// Empty if nothing was sent.
+  /// It is empty if nothing was sent.
   std::string way() const {
     if (rank.wire.sent.empty()) return "";
     return rank.wire.sent[0].delivery == Delivery::Eager ? "eager" : "descriptor";

@@ -7,7 +7,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// Position 0 adds what all others send, each to a piece of its own, in whatever order it comes.
+/// Position 0 adds what all others send, each to another piece, in whatever order the messages come.
 const Algorithm collecting = {
     .collective = Collective::Allreduce,
     .name = "collecting",

@@ -3,11 +3,11 @@
 #include "runtime/engine/posted.hpp"
 #include "tests/support/ranks.hpp"
 
-// What the members of a communicator tell each other where rank 0 of the job has left.
+// After rank 0 of the job has left, the members of a communicator tell each other what they have posted.
 namespace lacuna::test {
 namespace {
 
-/// Ranks whose troubles are kept.
+/// Ranks whose troubles are recorded.
 struct Told {
   explicit Told(Rank size) : ranks(size), troubles(static_cast<std::size_t>(size)), data(troubles.size()) {
     for (Rank rank = 0; rank < size; ++rank) {
@@ -23,7 +23,7 @@ struct Told {
       }
     }
   }
-  /// A reduce, which does not end unless all ranks have this root.
+  /// A reduce, which ends only if all ranks have this root.
   void reduce(Rank rank, Rank root) {
     const auto i = static_cast<std::size_t>(rank);
     data[i].assign(20, 1);
@@ -34,13 +34,13 @@ struct Told {
                                  .dtype = Dtype::F32,
                                  .root = root});
   }
-  /// After what `rank` says of call 0 to the others, and what they answer.
+  /// Lets `rank` tell the others about call 0, and sweeps until they have answered.
   void tell(Rank rank) {
     ranks.executor(rank).tell_members(ranks.communicator(rank).id(), 0);
     while (ranks.sweep()) {
     }
   }
-  /// The rank that this one has heard, and what it posted.
+  /// The ranks that this rank has heard, and what they posted.
   std::vector<std::pair<Rank, std::string>> heard(Rank rank) const {
     std::vector<std::pair<Rank, std::string>> all;
     for (const runtime::Trouble& trouble : troubles[static_cast<std::size_t>(rank)]) {

@@ -77,7 +77,7 @@ TEST(UnmetDeadlines, AReceiveOfHalfAMessageEndsAtItsOwn) {
 
 TEST(UnmetDeadlines, OneLookEndsAllMessagesThatAreLateAndNoOthersWhicheverTheyAre) {
   constexpr unsigned messages = 5;
-  for (unsigned late = 0; late < 1u << messages; ++late) {  // bit i: of message i
+  for (unsigned late = 0; late < 1u << messages; ++late) {  // bit i is for message i
     HandClock clock;
     LoneRank rank(2, timed_by(clock));
     Floats data(10);
@@ -125,7 +125,7 @@ TEST(UnmetDeadlines, ACallWhoseVerdictNeverComesEndsAfterAWhile) {
     rank.progress();
     EXPECT_FALSE(run.finished);
   }
-  clock.move(10ms);  // so far duties are apart
+  clock.move(10ms);  // duties are so long apart
   rank.progress();
   EXPECT_EQ(run.status.code(), Code::TimedOut) << run.status.to_string();
 }
