@@ -11,7 +11,7 @@
 
 namespace lacuna::kernels {
 
-/// The names of all backends that this build has and this processor runs, by which each serves itself.
+/// The names of all backends that this build has and this processor runs. serve_by() takes them.
 inline std::vector<std::string> backend_names() {
   const std::vector<KernelsHere> all = kernels_here();
   std::vector<std::string> names;
@@ -22,7 +22,7 @@ inline std::vector<std::string> backend_names() {
   return names;
 }
 
-/// One of them. Ends the tests if it can't be had.
+/// The backend with this name. The tests end if it can't be used.
 inline const Backend& backend_to_test(std::string_view name) {
   const auto named = backend_named(name);
   if (!named) ADD_FAILURE() << named.status().to_string();

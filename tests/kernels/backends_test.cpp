@@ -20,7 +20,7 @@ constexpr bool has_levels = true;
 constexpr bool has_levels = false;
 #endif
 
-/// Kernels that are tested through backend() are those of LACUNA_KERNELS.
+/// The kernels that are tested through backend() are those of LACUNA_KERNELS.
 class Configured : public testing::Environment {
  public:
   void SetUp() override {
@@ -33,7 +33,7 @@ class Configured : public testing::Environment {
 
 const auto* const configured = testing::AddGlobalTestEnvironment(new Configured);
 
-/// What serves, put back afterwards.
+/// Remembers which backend computes. The destructor makes it compute again.
 class ServeBy : public testing::Test {
  protected:
   ~ServeBy() override { static_cast<void>(serve_by(before_)); }
@@ -93,7 +93,7 @@ TEST(Backends, KokkosIsRefusedWithTheWayToGetItWhereItsLibraryIsNot) {
   EXPECT_NE(kokkos.status().message().find("LACUNA_KOKKOS=ON"), std::string::npos) << kokkos.status().message();
 }
 
-/// The entry of the library that has these kernels; null where they are a part of the core.
+/// The entry function of the library that has these kernels. Null if they are a part of the core.
 BackendEntry* entry_of(const std::string& name) {
   Dl_info core{};
   EXPECT_NE(::dladdr(reinterpret_cast<void*>(&backend_named), &core), 0);
@@ -109,7 +109,7 @@ TEST(Backends, ALibraryServesTheCoreOfItsOwnVersionOnly) {
   const std::string says = "it belongs to lacuna ";
   std::size_t libraries = 0;
   for (const std::string& name : backend_names()) {
-    const Backend& served = backend_to_test(name);  // the core has loaded it
+    const Backend& served = backend_to_test(name);  // by this the core has loaded the library
     BackendEntry* const entry = entry_of(name);
     if (entry == nullptr) continue;
     ++libraries;
@@ -128,7 +128,7 @@ TEST(Backends, ALibraryServesTheCoreOfItsOwnVersionOnly) {
   EXPECT_EQ(libraries, backend_names().size() - 1) << "all but the baseline's are libraries";
 }
 
-/// What threads compute at the same time by one backend.
+/// Several threads compute by one backend at the same time.
 class Concurrent : public EachBackend {};
 
 TEST_P(Concurrent, ThreadsDoNotDisturbEachOther) {

@@ -15,7 +15,7 @@ using namespace lacuna::test;
 constexpr std::size_t lengths[] = {0, 1, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, 65537, 200000};
 constexpr double densities[] = {0, 0.001, 0.05, 0.5, 1};
 
-/// body(places, the bytes of their map) for maps of all lengths and densities.
+/// Calls body(places, the bytes of their map) for maps of all lengths and densities.
 template <class Body>
 void for_each_map(const Body& body) {
   std::mt19937_64 random(3);

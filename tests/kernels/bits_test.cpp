@@ -16,8 +16,8 @@
 #include "tests/kernels/selection.hpp"
 #include "tests/support/messages.hpp"
 
-/// Whatever a kernel is compiled for, it gives the bits of the baseline: those of NaNs excepted, of which the standard
-/// leaves open which one comes out.
+/// Whatever a kernel is compiled for, it gives the bits of the baseline. NaNs are an exception: the standard does not
+/// say which NaN comes out.
 namespace lacuna::kernels {
 namespace {
 
@@ -28,10 +28,10 @@ using test::drawn;
 using test::Elements;
 using test::elements_of;
 
-/// What kernels have computed, as bits, step by step.
+/// What kernels have computed, as bits, with a name for each step.
 using Results = std::vector<std::pair<std::string, Elements>>;
 
-/// One array of each kind of numbers that kernels treat in ways of their own, at an odd address.
+/// Makes arrays of one kind of numbers that kernels treat in a special way, at odd addresses.
 struct Given {
   Dtype dtype;
   std::size_t count;
@@ -46,7 +46,7 @@ struct Given {
   Block block(std::size_t seed) const { return block_of(dtype, elements(seed), 1 + seed); }
 };
 
-/// All NaNs as one.
+/// The bits of an array's elements, in which all NaNs are the same.
 Elements comparable(Dtype dtype, const std::byte* array, std::size_t count) {
   Elements elements = elements_of(dtype, array, count);
   if (is_integer(dtype)) return elements;
@@ -141,13 +141,14 @@ void place_all(const Backend& on, const Given& given, Results& results) {
   results.emplace_back("sorted values", comparable(given.dtype, sorted_values.data(), taken));
 }
 
-/// Messages of three arrays in each format, their sum and the entries of it.
+/// Makes messages of three arrays in each format, and adds the entries of their sum to the results.
 void add_messages(const Backend& on, const Given& given, Results& results) {
   std::vector<test::Indexed> messages;
   test::Random random(given.count);
   for (Format format : all_formats) {
     test::Sparse sparse = test::drawn_sparse(given.dtype, given.count, 0.3, random);
-    for (std::uint64_t& value : sparse.values) value = given.draw(given.dtype, 1, 2, random) | 1;  // not zero
+    for (std::uint64_t& value : sparse.values)
+      value = given.draw(given.dtype, 1, 2, random) | 1;  // odd bits are not zero
     const test::Bytes message = test::encoded(on, sparse, format, 0);
     results.emplace_back("message", elements_of(Dtype::U8, message.data(), message.size()));
     if (auto found = test::indexed(on, message, given.dtype, 0, given.count)) messages.push_back(*std::move(found));
@@ -163,7 +164,8 @@ void add_messages(const Backend& on, const Given& given, Results& results) {
   results.emplace_back("counted", Elements{sum.entries, entries.taken});
 }
 
-/// The instruction sets beside the baseline. Their loops are the same source; Kokkos may add in another order.
+/// The instruction sets other than the baseline. Their loops come from the same source. Kokkos is not among them,
+/// because it may add in another order.
 std::vector<std::string> further_sets() {
   std::vector<std::string> names = backend_names();
   std::erase(names, "kokkos");
@@ -187,7 +189,7 @@ void each_array(Dtype dtype, const Visit& visit) {
 
 class BitsOf : public EachBackend {
  protected:
-  /// Compares what `compute` makes of arrays of all kinds with what the baseline makes of them.
+  /// Compares what `compute` makes of all kinds of arrays with what the baseline makes of them.
   void expect_those_of_the_baseline(std::span<const Dtype> dtypes, Compute compute) const {
     for (Dtype dtype : dtypes) {
       each_array(dtype, [&](const Given& given, const std::string& name) {
@@ -216,11 +218,11 @@ TEST_P(BitsOf, MessagesAndTheirSumsAreThoseOfTheBaseline) {
   expect_those_of_the_baseline(test::float_dtypes, add_messages);
 }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BitsOf);  // some architectures have the baseline only
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BitsOf);  // some architectures have only the baseline
 INSTANTIATE_TEST_SUITE_P(, BitsOf, testing::ValuesIn(further_sets()), name_of_backend);
 
-/// A digest of what kernels compute of all arrays of a dtype. No process can compare two architectures: all of them
-/// must compute what one has.
+/// A digest of what kernels compute from all arrays of a dtype. No process can compare two architectures, so all of
+/// them must compute what one of them has computed.
 struct Known {
   std::string_view what;
   Compute compute;

@@ -8,10 +8,10 @@
 
 #include "runtime/values/dtype.hpp"
 
-/// Memory for the arrays of a kernel's test.
+/// Memory for the arrays in tests of kernels.
 namespace lacuna::test {
 
-/// `bytes` bytes at `offset` from an aligned address, with guards on both sides.
+/// Memory of `bytes` bytes at `offset` from an aligned address, with guards on both sides.
 class Block {
  public:
   Block(std::size_t bytes, std::size_t offset) : memory_(bytes + 3 * margin, untouched), bytes_(bytes) {
@@ -46,7 +46,7 @@ inline void set_element(Dtype dtype, std::byte* array, std::size_t i, std::uint6
   std::memcpy(array + i * size_of(dtype), &bits, size_of(dtype));
 }
 
-/// Elements, given as their bits, at this offset from an aligned address.
+/// Makes an array of elements, which are given as their bits, at this offset from an aligned address.
 inline Block block_of(Dtype dtype, std::span<const std::uint64_t> elements, std::size_t offset) {
   Block block(elements.size() * size_of(dtype), offset);
   for (std::size_t i = 0; i < elements.size(); ++i) set_element(dtype, block.data(), i, elements[i]);

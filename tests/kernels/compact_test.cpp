@@ -14,7 +14,7 @@ using kernels::Cut;
 using kernels::EntriesList;
 using kernels::EntriesView;
 
-/// Entries in memory: room for them, and what a kernel has said of their number.
+/// Room for entries in memory, and the number of entries that a kernel has counted.
 struct List {
   List(Dtype of, std::size_t room_for, std::size_t offset = 0)
       : dtype(of), room(room_for), places(room_for * 4, 0), values(room_for * size_of(of), offset) {}
@@ -35,7 +35,7 @@ class Compact : public ::testing::TestWithParam<Dtype> {
   Dtype dtype() const { return GetParam(); }
   std::uint64_t magnitude(double number) const { return oracle::encode(dtype(), number); }
 
-  /// Cuts that take few, ties in part, everything, nothing.
+  /// Cuts that take few elements, some of the ties, everything, or nothing.
   std::vector<Cut> cuts(const Elements& elements) const {
     const std::uint64_t some = elements.empty() ? 1 : elements[elements.size() / 2] & ~sign_of(dtype());
     return {{some, 0}, {some, 1}, {some, 3},           {some, 1'000'000},     {magnitude(0.9), 0},

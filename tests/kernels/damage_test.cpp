@@ -32,7 +32,7 @@ T& number_at(Bytes& message, std::size_t at) {
   return *reinterpret_cast<T*>(message.data() + at);
 }
 
-/// A message without damage, after change(its bytes).
+/// A good message, after change(its bytes).
 template <class Change>
 bool accepted_after(Format format, const Change& change) {
   Bytes message = written(some_sparse(), format, segment);

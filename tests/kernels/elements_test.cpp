@@ -48,8 +48,7 @@ TEST(Elements, WhatIsVisitedMayBeReturnedByReference) {
   EXPECT_EQ(&same, &number);
 }
 
-/// Of the magnitudes of a type, by their numbers: also of those that lie between two, below the least and above the
-/// largest.
+/// The numbers are those of magnitudes, those between two magnitudes, and those below the least and above the largest.
 TEST(Elements, AMagnitudeIsTheLargestThatIsNoMoreThanItsNumber) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (Dtype dtype : {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16}) {

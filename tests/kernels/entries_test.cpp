@@ -17,7 +17,7 @@ using namespace lacuna::test;
 constexpr std::size_t lengths[] = {0, 1, 7, 8, 9, 4095, 4096, 4097, 65535, 65536, 65537, 200000};
 constexpr double densities[] = {0, 0.0001, 0.01, 0.0625, 0.3, 0.97, 1};
 
-/// body(sparse) for arrays of all lengths, densities and dtypes; of long ones with many entries for one dtype.
+/// Calls body(sparse) for arrays of all lengths, densities and dtypes. Long ones with many entries have one dtype only.
 template <class Body>
 void for_each_sparse(const Body& body) {
   std::mt19937_64 random(1);

@@ -14,14 +14,14 @@ using test::element;
 class Extremes : public EachBackend {};
 INSTANTIATE_TEST_SUITE_P(, Extremes, testing::ValuesIn(backend_names()), name_of_backend);
 
-/// The bits of some elements of a type.
+/// The bits of some special elements of a type.
 struct Bits {
   Dtype dtype;
   std::uint64_t infinity, quiet, one, sign;
 
-  /// Quiet, with a payload.
+  /// A quiet NaN with a payload.
   std::uint64_t quiet_nan() const { return infinity | quiet | 5; }
-  /// Not quiet, with a payload.
+  /// A signalling NaN with a payload.
   std::uint64_t signalling_nan() const { return infinity | 5; }
   bool is_nan(std::uint64_t bits) const { return (bits & ~sign) > infinity; }
   bool is_quiet(std::uint64_t bits) const { return (bits & quiet) != 0; }
@@ -34,7 +34,7 @@ constexpr std::array all_bits = {
     Bits{Dtype::F16, 0x7c00, 0x0200, 0x3c00, 0x8000},
 };
 
-/// Many elements, so that also loops over several at a time are seen: a of them and b of them.
+/// Makes many elements of `a` and of `b`, so that loops over several elements at a time run too.
 std::uint64_t reduced(const Backend& on, Dtype dtype, Reduction reduction, std::uint64_t a, std::uint64_t b) {
   constexpr std::size_t count = 37;
   const std::vector<std::uint64_t> as(count, a), bs(count, b);

@@ -28,7 +28,7 @@ class FeedBack : public ::testing::TestWithParam<Dtype> {
     return oracle::scaled(dtype(), oracle::decode(dtype(), a), {.multiplier = factor});
   }
 
-  /// With the sums and products of the oracle, each rounded to the dtype: for factors whose products are exact.
+  /// Computes sums and products with the oracle, and rounds each to the dtype. The factors must have exact products.
   void expect(const kernels::FeedBack& by, Draw draw, bool has_velocity) {
     for (std::size_t count : counts) {
       for (std::size_t offset : {0u, 1u, 6u}) {
@@ -62,7 +62,7 @@ TEST_P(FeedBack, TheInputIsMultipliedByBothFactors) {
   expect({.factor = 0.5, .second = 0.25, .momentum = 1}, draw_small_integer, true);
 }
 
-/// Each product is held by the type, that of the factors is not.
+/// The type can hold each product with the input, but not the product of the factors.
 TEST_P(FeedBack, FactorsWhoseProductIsBelowAllNumbersScaleALargeInput) {
   const int exponent = dtype() == Dtype::F64 ? 600 : dtype() == Dtype::F16 ? 12 : 90;
   const double small = std::ldexp(1, -exponent);

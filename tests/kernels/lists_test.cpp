@@ -14,7 +14,7 @@ namespace {
 
 using Places = std::vector<std::uint32_t>;
 
-/// About one place in `step`, in order.
+/// About one of `step` places, in order.
 Places some_places(std::size_t length, std::size_t step) {
   Random random(length + step);
   Places places;
@@ -24,7 +24,8 @@ Places some_places(std::size_t length, std::size_t step) {
   return places;
 }
 
-/// How far the number of places in [begin, border) is at most from an even share of those in [begin, end), rounded up.
+/// The most by which the number of places in [begin, border) differs from an even share of those in [begin, end),
+/// rounded up.
 std::int64_t skew_of(const Places& places, std::size_t begin, std::size_t end) {
   const auto within = [&](std::size_t from, std::size_t to) {
     return std::count_if(places.begin(), places.end(), [&](std::size_t place) { return place >= from && place < to; });

@@ -15,7 +15,7 @@ namespace {
 
 using namespace lacuna::test;
 
-/// All elements of the sum: each operation rounded to the accumulation type, in the order of the arrays.
+/// All elements of the sum. Each operation is rounded to the accumulation type, in the order of the arrays.
 std::vector<std::uint64_t> plain_sum(const std::vector<Sparse>& from, Scale scale, Dtype dtype, std::size_t length) {
   std::vector<double> sums(length, 0.0);
   for (const Sparse& sparse : from) {
@@ -46,7 +46,8 @@ void expect_same(Dtype dtype, const std::vector<std::uint64_t>& actual, const st
   }
 }
 
-/// Messages of arrays, each in the next of so many formats: the last is Dense, and then a sum has many entries.
+/// The messages of some arrays, which take so many formats in turn. The last format is Dense; with it a sum has many
+/// entries.
 std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& from, std::size_t formats) {
   std::vector<Indexed> messages;
   for (const Sparse& sparse : from) {
@@ -58,7 +59,7 @@ std::vector<Indexed> messages_of(const Backend& on, const std::vector<Sparse>& f
   return messages;
 }
 
-/// sum() and merge() of these arrays are what the plain sum is, and both count its entries.
+/// Checks that sum() and merge() give the plain sum of these arrays, and that both count its entries.
 void check_sums(const Backend& on, const std::vector<Sparse>& from, Scale scale, Dtype dtype, std::size_t length) {
   const std::vector<std::uint64_t> expected = plain_sum(from, scale, dtype, length);
   const Sparse entries = not_zero_of(expected, dtype);
@@ -137,7 +138,7 @@ TEST(Merge, EachAdditionIsInTheAccumulationTypeInTheOrderOfTheMessagesAndRoundin
   }
 }
 
-/// Three arrays with all combinations of some values, at every place of so many.
+/// Three arrays with all combinations of some values, at each of so many places.
 std::vector<Sparse> special_values(Dtype dtype, std::uint32_t every) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double least[] = {0x1p-149, 0x1p-1074, 0x1p-133, 0x1p-24};

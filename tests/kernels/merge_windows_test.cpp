@@ -18,12 +18,13 @@ using test::Sparse;
 class MergeWindows : public EachBackend {};
 INSTANTIATE_TEST_SUITE_P(, MergeWindows, testing::ValuesIn(backend_names()), name_of_backend);
 
-/// Bytes of the room in which so many blocks are summed up at a time, where it begins at an address that suits a u64.
+/// The bytes of room in which so many blocks are summed up at a time, if it begins at an address that suits a u64.
 std::size_t bytes_for(std::size_t blocks, Dtype dtype) {
   return sizeof(std::uint64_t) + blocks * (sizeof(std::uint64_t) + block_bytes + block_places * size_of(dtype));
 }
 
-/// The sum of some messages in a room of so many elements, which begins so many bytes behind such an address.
+/// The sum of some messages, made in a room of so many elements. The room begins `offset` bytes behind an address that
+/// suits a u64.
 struct InRoom {
   InRoom(const Backend& on, const std::vector<Indexed>& from, Dtype dtype, std::size_t length, std::size_t elements,
          std::size_t offset) {
@@ -52,7 +53,7 @@ TEST_P(MergeWindows, ASumIsTheSameInWhateverRoomItIsMade) {
     std::vector<Indexed> messages;
     std::vector<Sparse> arrays;
     for (int i = 0; i < 3; ++i) {
-      // One has all elements, so that also the last place of a window is written to.
+      // One array has all elements, so that the last place of a window is written to.
       arrays.push_back(test::drawn_sparse(dtype, length, i == 1 ? 1 : 0.01, random));
       const auto format = i == 0 ? Format::Coordinates : i == 1 ? Format::Bitmap : Format::Local16;
       messages.push_back(*test::indexed(backend(), test::written(arrays.back(), format, 0), dtype, 0, length));
@@ -60,7 +61,7 @@ TEST_P(MergeWindows, ASumIsTheSameInWhateverRoomItIsMade) {
     const test::Merged whole = test::merged(backend(), messages, {}, dtype, length, length);
     for (const std::size_t blocks : {1u, 2u, 3u, 7u, 8u, 9u}) {
       for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{7}}) {
-        // Just as much as these blocks need behind the next address that suits them, and one element less.
+        // The room is just enough for these blocks behind the next address that suits a u64, or one element smaller.
         const std::size_t unaligned = (8 - offset % 8) % 8;
         const std::size_t enough = (bytes_for(blocks, dtype) + unaligned + width - 1) / width;
         for (const std::size_t elements : {enough, enough - (blocks > 1)}) {

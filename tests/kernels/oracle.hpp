@@ -10,11 +10,11 @@
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/scale.hpp"
 
-/// What the kernels should compute, element by element on bits, in arithmetic that shares nothing with theirs: decimal
-/// scaling by ldexp, rounding by nearbyint, wide integers.
+/// What the kernels should compute, element by element on bits. The arithmetic shares nothing with that of the kernels:
+/// decimal scaling by ldexp, rounding by nearbyint, wide integers.
 namespace lacuna::oracle {
 
-/// A 16-bit format: bits of the fraction, and the exponent of the least normal number.
+/// A 16-bit format: the number of bits of the fraction, and the exponent of the least normal number.
 struct Format {
   int fraction;
   int least_exponent;
@@ -37,7 +37,7 @@ inline double decode16(const Format& format, std::uint64_t bits) {
   return sign * std::ldexp(units, scale);
 }
 
-/// Rounds to nearest even; any NaN becomes infinity plus one.
+/// Rounds to the nearest number, and ties to even. Any NaN becomes infinity plus one.
 inline std::uint64_t encode16(const Format& format, double value) {
   const std::uint64_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return format.infinity + 1;
@@ -88,8 +88,8 @@ inline std::uint64_t encode(Dtype dtype, double value) {
   }
 }
 
-/// To the accumulation type. For one operation on floats, rounding through double equals rounding once: 53 bits are
-/// more than twice 24 plus 1.
+/// Rounds to the accumulation type. For one operation on floats, rounding through double equals rounding once, because
+/// 53 bits are more than twice 24 plus 1.
 inline double accumulated(Dtype dtype, double value) { return dtype == Dtype::F64 ? value : static_cast<float>(value); }
 
 inline double extreme(bool largest, double a, double b) {
@@ -131,7 +131,7 @@ inline std::uint64_t scaled(Dtype dtype, double value, Scale scale) {
   return encode(dtype, accumulated(dtype, multiplied / scale.divisor));
 }
 
-/// The bits of round((a op b) scaled), from and to bits of the dtype.
+/// The bits of round((a op b) scaled). `a` and `b` are bits of elements of the dtype.
 inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::uint64_t a, std::uint64_t b) {
   switch (dtype) {
     case Dtype::I32:
@@ -145,7 +145,7 @@ inline std::uint64_t reduce(Dtype dtype, Reduction reduction, Scale scale, std::
   }
 }
 
-/// Equal bits, or two NaNs.
+/// Are the bits equal, or are both NaNs?
 inline bool same(Dtype dtype, std::uint64_t a, std::uint64_t b) {
   return a == b || (!is_integer(dtype) && std::isnan(decode(dtype, a)) && std::isnan(decode(dtype, b)));
 }

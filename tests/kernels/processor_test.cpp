@@ -5,11 +5,11 @@
 namespace lacuna::kernels {
 namespace {
 
-/// What a processor of AMD's Zen 4 says under Linux.
+/// What a processor of AMD's Zen 4 says about itself under Linux.
 constexpr ProcessorFeatures zen_4 = {
     .leaf_1_ecx = 0xfffa3203u, .leaf_7_ebx = 0xf1bf07abu, .extended_ecx = 0x004003f3u, .saved = 0xe7};
 
-/// The features with one bit less.
+/// The features without one bit.
 ProcessorFeatures without(std::uint32_t ProcessorFeatures::*leaf, unsigned bit) {
   ProcessorFeatures features = zen_4;
   features.*leaf &= ~(std::uint32_t{1} << bit);

@@ -52,7 +52,7 @@ struct Case {
   Reduction reduction;
   Scale scale;
   std::size_t count;
-  std::array<std::size_t, 3> offsets;  // of out, a, b
+  std::array<std::size_t, 3> offsets;  // the misalignment of out, a and b
   Alias alias;
 };
 
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(All, Reduce,
 
 class ReduceFloats : public ::testing::TestWithParam<Dtype> {
  protected:
-  /// Bits of `a op b` from the kernel, for doubles that the dtype holds exactly.
+  /// The bits of `a op b` from the kernel. The dtype holds both numbers exactly.
   double apply(Reduction reduction, double a, double b) {
     std::array<std::byte, 8> x{}, y{}, out{};
     set_element(GetParam(), x.data(), 0, oracle::encode(GetParam(), a));
@@ -151,7 +151,7 @@ TEST_P(ReduceFloats, NegativeNansWinToo) {
 INSTANTIATE_TEST_SUITE_P(All, ReduceFloats, ::testing::Values(Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16));
 
 TEST(ReduceAverage, SixteenBitSumsAreRoundedOnlyAfterTheDivision) {
-  // bf16 has no 257: rounded to it before the division, the sum would be 256.
+  // bf16 has no 257. If the sum were rounded before the division, it would be 256.
   const bf16 a = to_bf16(256.0f), b = to_bf16(1.0f);
   bf16 out{};
   backend().reduce(Reduction::Avg, {.divisor = 257}, {Dtype::BF16, reinterpret_cast<std::byte*>(&out), 1},
@@ -166,7 +166,7 @@ TEST(ReduceAverage, SixteenBitSumsAreRoundedOnlyAfterTheDivision) {
 
 TEST(Copy, EqualsTheOracleForAllDtypesCountsAndAlignments) {
   for (Dtype dtype : all_dtypes) {
-    for (const Scale& scale : scales_of(Dtype::F32)) {  // integers are copied all the same
+    for (const Scale& scale : scales_of(Dtype::F32)) {  // integers are copied, whatever the scale
       for (std::size_t count : counts) {
         for (std::size_t offset : {0u, 1u, 5u}) {
           for (bool in_place : {false, true}) {

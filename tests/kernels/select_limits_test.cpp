@@ -24,7 +24,7 @@ class SelectLimits : public EachBackend {
 };
 INSTANTIATE_TEST_SUITE_P(, SelectLimits, testing::ValuesIn(backend_names()), name_of_backend);
 
-/// Which cut takes just the k largest of these magnitudes, of which none is zero.
+/// The cut that takes just the k largest of these magnitudes. None of them is zero.
 Cut plain_cut(std::vector<std::uint32_t> magnitudes, std::size_t k) {
   std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
   const std::uint32_t last = magnitudes[k - 1];
@@ -32,7 +32,7 @@ Cut plain_cut(std::vector<std::uint32_t> magnitudes, std::size_t k) {
   return {.above = last, .ties = k - static_cast<std::size_t>(first - magnitudes.begin())};
 }
 
-// The array is so large that bounds are guessed from a sample of it. Where each magnitude is followed by the next one,
+// The array is so large that bounds are guessed from a sample of it. If the magnitudes follow each other without gaps,
 // some elements lie at the guessed bounds, and some just beyond them.
 TEST_P(SelectLimits, TheBoundsOfAGuessHoldWhereMagnitudesFollowEachOther) {
   constexpr std::size_t count = 1'000'000;
@@ -77,7 +77,7 @@ TEST_P(SelectLimits, WhatIsTakenEndsAtTheLastTie) {
 TEST_P(SelectLimits, ASampleLargerThanTheDataIsOfTheDataOnly) {
   for (const std::size_t count : {2u, 5u, 100u, 1000u}) {
     constexpr std::size_t samples = 4096;
-    // Around the elements stand ones whose magnitudes are larger.
+    // In memory, elements with larger magnitudes stand before and behind the array.
     std::vector<float> memory(count + 2 * samples, 1e30f);
     for (std::size_t i = 0; i < count; ++i) memory[samples + i] = 1 + static_cast<float>(i);
     const Source from{Dtype::F32, reinterpret_cast<const std::byte*>(memory.data() + samples), count};

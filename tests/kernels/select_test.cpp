@@ -95,7 +95,7 @@ TEST_P(Select, AWorkspaceIsNotWrittenBeyondItsEnd) {
   EXPECT_TRUE(room.guards_hold());
 }
 
-/// A search that begins with bounds which do not hold the wanted magnitude.
+/// A search that begins with bounds between which the wanted magnitude does not lie.
 template <class T>
 Cut searched_from(const Source& from, std::uint64_t k, std::uint64_t low, std::uint64_t span) {
   kernels::Search search{};
@@ -154,7 +154,7 @@ TEST_P(Estimate, OfManySamplesTakesAboutAsManyAsAreWanted) {
   for (Draw draw : {draw_uniform, draw_normal, draw_clustered, draw_equal, draw_few_values}) {
     const Elements elements = drawn(draw, dtype(), count);
     const std::size_t taken = taken_places(dtype(), elements, estimate(elements, k, 20'000, {1, 2, 3})).size();
-    EXPECT_NEAR(static_cast<double>(taken), k, 0.12 * k);  // six standard deviations
+    EXPECT_NEAR(static_cast<double>(taken), k, 0.12 * k);  // the difference may be six standard deviations
   }
 }
 

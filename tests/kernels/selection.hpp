@@ -28,25 +28,26 @@ using Random = std::mt19937_64;
 
 inline std::uint64_t sign_of(Dtype dtype) { return std::uint64_t{1} << (8 * size_of(dtype) - 1); }
 
-/// Has the same bits on all machines where high - low is a power of two: the product is exact then, so that nothing
-/// changes if the compiler fuses it with the sum. Distributions of the standard library make no such promise.
+/// A random number that has the same bits on all machines if high - low is a power of two: then the product is exact,
+/// so that nothing changes if the compiler fuses it with the sum. The distributions of the standard library do not
+/// promise that.
 inline double between(double low, double high, Random& random) {
   return low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
 }
 
-/// How element i of `count` is drawn.
+/// Draws element i of `count`.
 using Draw = std::uint64_t (*)(Dtype dtype, std::size_t i, std::size_t count, Random& random);
 
 inline std::uint64_t draw_uniform(Dtype dtype, std::size_t, std::size_t, Random& random) {
   return oracle::encode(dtype, between(-1, 1, random));
 }
-/// Nearly normal: the sum of twelve has a deviation of 1.
+/// The distribution is nearly normal: the sum of twelve numbers has a deviation of 1.
 inline std::uint64_t draw_normal(Dtype dtype, std::size_t, std::size_t, Random& random) {
   double sum = 0;
   for (int i = 0; i < 12; ++i) sum += between(-0.5, 0.5, random);
   return oracle::encode(dtype, sum);
 }
-/// Large ones in a tenth of the array.
+/// There are large elements in a tenth of the array.
 inline std::uint64_t draw_clustered(Dtype dtype, std::size_t i, std::size_t count, Random& random) {
   const bool in_cluster = i >= count / 2 && i < count / 2 + count / 10;
   return oracle::encode(dtype, between(-1, 1, random) * (in_cluster ? 100 : 1));
@@ -54,7 +55,7 @@ inline std::uint64_t draw_clustered(Dtype dtype, std::size_t i, std::size_t coun
 inline std::uint64_t draw_equal(Dtype dtype, std::size_t, std::size_t, Random& random) {
   return oracle::encode(dtype, random() % 2 == 0 ? 1.5 : -1.5);
 }
-/// Many ties, and many zeros of either sign.
+/// There are many ties, and many zeros of either sign.
 inline std::uint64_t draw_few_values(Dtype dtype, std::size_t, std::size_t, Random& random) {
   return oracle::encode(dtype, static_cast<double>(random() % 4)) | (random() % 2 == 0 ? sign_of(dtype) : 0);
 }
@@ -65,7 +66,7 @@ inline std::uint64_t draw_denormal(Dtype dtype, std::size_t, std::size_t, Random
                                                             : 1u << 10;
   return random() % below_normal | (random() % 2 == 0 ? sign_of(dtype) : 0);
 }
-/// NaNs and infinities of either sign among all else: any bits are an element.
+/// There are NaNs and infinities of either sign among all others: any bits are an element.
 inline std::uint64_t draw_bits(Dtype dtype, std::size_t, std::size_t, Random& random) {
   const std::uint64_t sign = random() % 2 == 0 ? sign_of(dtype) : 0;
   const std::uint64_t infinity = oracle::encode(dtype, HUGE_VAL);
@@ -83,7 +84,7 @@ inline std::uint64_t draw_bits(Dtype dtype, std::size_t, std::size_t, Random& ra
 inline std::uint64_t draw_zero(Dtype dtype, std::size_t, std::size_t, Random& random) {
   return random() % 2 == 0 ? sign_of(dtype) : 0;
 }
-/// One in a thousand is not zero.
+/// One element in a thousand is not zero.
 inline std::uint64_t draw_sparse(Dtype dtype, std::size_t i, std::size_t count, Random& random) {
   return random() % 1000 == 0 ? draw_normal(dtype, i, count, random) : draw_zero(dtype, i, count, random);
 }
@@ -105,8 +106,8 @@ inline Elements drawn(Draw draw, Dtype dtype, std::size_t count) {
   return elements;
 }
 
-/// By which elements order: NaNs above all numbers and among each other by their bits, numbers by their absolute
-/// values.
+/// Elements are ordered by this: NaNs are above all numbers and ordered by their bits, and numbers are ordered by their
+/// absolute values.
 struct Rank {
   std::uint64_t nan = 0;
   double number = 0;
@@ -117,18 +118,18 @@ inline Rank rank_of(Dtype dtype, std::uint64_t element) {
   return std::isnan(number) ? Rank{element & ~sign_of(dtype), 0} : Rank{0, number};
 }
 
-/// By which of an array's elements others are judged to be the largest.
+/// The ranks of an array's elements, which tell which of them are the largest.
 class Ranked {
  public:
   Ranked(Dtype dtype, const Elements& elements) {
     for (std::uint64_t element : elements) ranks_.push_back(rank_of(dtype, element));
     nonzeros_ = ranks_.size() - static_cast<std::size_t>(std::count(ranks_.begin(), ranks_.end(), zero));
   }
-  /// Are these ascending places those of the k largest that are not zero, of equal ones the first?
+  /// Are these ascending places those of the k largest elements that are not zero, and of equal ones the first?
   bool are_largest(const std::vector<std::size_t>& places, std::uint64_t k) const {
     if (places.size() != std::min<std::uint64_t>(k, nonzeros_)) return false;
     if (places.empty()) return true;
-    std::size_t last = places.front();  // of the least that are taken
+    std::size_t last = places.front();  // the place of the least element that is taken
     for (std::size_t place : places) {
       if (ranks_[place] <= ranks_[last]) last = place;
     }
@@ -150,7 +151,7 @@ class Ranked {
   std::size_t nonzeros_ = 0;
 };
 
-/// The places of what a cut takes, as its documentation says.
+/// The places of the elements that a cut takes, by its documentation.
 inline std::vector<std::size_t> taken_places(Dtype dtype, const Elements& elements, const kernels::Cut& cut) {
   std::vector<std::size_t> places;
   std::uint64_t ties = 0;

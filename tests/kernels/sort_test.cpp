@@ -18,10 +18,10 @@ using namespace lacuna::test;
 using Places = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t longest = std::numeric_limits<std::uint32_t>::max();
-/// About the entries of a piece, of a team's pieces, and of all teams' when pieces begin to grow.
+/// About the number of entries of a section, of a team, and of all teams together when sections begin to grow.
 constexpr std::size_t piece = 128, team = 32 * piece, all_teams = 63 * team;
 
-/// A list in any order.
+/// A list of entries in any order.
 struct List {
   Dtype dtype;
   Places places;
@@ -31,7 +31,7 @@ struct List {
   std::uint32_t to_base = 0;
 };
 
-/// What a sort should tell.
+/// What a sort should give.
 struct Result {
   Places places;
   Elements values;
@@ -64,7 +64,7 @@ Places random_places(std::size_t count, std::uint64_t below) {
   return places;
 }
 
-/// Values of these places, of which each sum is rounded.
+/// A list of these places, with values whose sums are rounded.
 List list_of(Dtype dtype, Places places, std::size_t length) {
   Elements values = drawn(draw_normal, dtype, places.size());
   return {dtype, std::move(places), std::move(values), length};
@@ -137,7 +137,7 @@ TEST_P(Sort, TheOrderOfTheListDoesNotMatter) {
   }
 }
 
-/// Of this list another order of additions gives another sum.
+/// Another order of additions would give another sum for this list.
 void expect_order_to_matter(List list) {
   const Elements forward = plainly_sorted(list).values;
   std::reverse(list.places.begin(), list.places.end());

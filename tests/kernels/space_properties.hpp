@@ -11,7 +11,7 @@
 
 #include "kernels/host_space.hpp"
 
-/// What functors may expect of the space in which they run, for every space.
+/// What functors may expect of every space in which they run.
 namespace lacuna::kernels {
 
 inline constexpr std::array<std::size_t, 6> space_counts = {0, 1, 2, 17, 1000, 100003};
@@ -29,7 +29,7 @@ struct AddSquares {
   void operator()(std::size_t i, std::uint64_t& sum) const { sum += i * i; }
 };
 
-/// Numbers those that are not divisible by three, and says how often `final` was so.
+/// Numbers the integers that are not divisible by three, and counts how often `final` was true.
 struct NumberSome {
   std::uint64_t* before;
   int* finals;
@@ -58,7 +58,7 @@ struct TurnRound {
   }
 };
 
-/// Counts the residues of all numbers in a table that all teams share.
+/// Counts the residues of all integers in a table that all teams share.
 template <class Team>
 struct CountResidues {
   std::size_t each;

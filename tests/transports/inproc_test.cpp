@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Inproc, TransportConformance,
                                          inproc("referenced_seeded", {.seed = 4, .sends = Sends::Referenced})),
                          backend_name);
 
-/// What rank 0 saw, in order, when three ranks talked: keys of messages, and -1 for a completion.
+/// What rank 0 saw, in order, when three ranks sent messages: the keys of messages, and -1 for a completion.
 std::vector<int> history(std::uint64_t seed) {
   Fleet fleet(make_inproc(3, {.seed = seed}));
   std::vector<int> seen;
@@ -160,10 +160,10 @@ TEST_P(InprocClosing, DescriptorsForAClosedRankEndWithAnErrorWhereverTheyAre) {
   Fleet fleet(make_inproc(2, {.seed = GetParam()}));
   fleet[1].fetches = false;
   fleet[0].send(1, header_for(1), pattern(5000, 1), Delivery::Descriptor);
-  fleet.drive_until([&] { return fleet[1].waiting.size() == 1; });          // shown
-  fleet[0].send(1, header_for(2), pattern(5000, 2), Delivery::Descriptor);  // queued
+  fleet.drive_until([&] { return fleet[1].waiting.size() == 1; });          // the receiver has seen it
+  fleet[0].send(1, header_for(2), pattern(5000, 2), Delivery::Descriptor);  // it is in the receiver's queue
   ASSERT_TRUE(fleet[1].close(0ms));
-  fleet[0].send(1, header_for(3), pattern(5000, 3), Delivery::Descriptor);  // too late
+  fleet[0].send(1, header_for(3), pattern(5000, 3), Delivery::Descriptor);  // it comes too late
   fleet.drive_until([&] { return fleet[0].pending() == 0; });
   ASSERT_EQ(fleet[0].failures.size(), 3u);
   for (const Status& status : fleet[0].failures) EXPECT_EQ(status.code(), Code::PeerFailed);

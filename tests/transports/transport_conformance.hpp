@@ -23,7 +23,7 @@ namespace lacuna::test {
 ///   INSTANTIATE_TEST_SUITE_P(Ucx, TransportConformance, testing::Values(Backend{"tcp", make_ranks}), backend_name);
 struct Backend {
   std::string name;  ///< letters, digits and underscores
-  /// Transports of ranks 0 .. size - 1, not connected yet.
+  /// Makes the transports of ranks 0 .. size - 1, which are not connected yet.
   std::function<std::vector<std::unique_ptr<Transport>>(Rank size)> make;
 };
 
@@ -35,9 +35,9 @@ class TransportConformance : public testing::TestWithParam<Backend> {};
 using Bytes = std::vector<std::byte>;
 using namespace std::chrono_literals;
 
-inline constexpr auto patience = 30s;  // a sanitizer's time, on a busy machine
+inline constexpr auto patience = 30s;  // the time that a sanitizer may need on a busy machine
 
-/// Bytes that differ for each key.
+/// Bytes that are different for each key.
 inline Bytes pattern(std::size_t size, std::uint64_t key) {
   Bytes bytes(size);
   for (std::size_t start = 0; start < size; start += 8) {
@@ -65,8 +65,8 @@ inline bool readable(int fd, std::chrono::milliseconds within) {
   return ::poll(&watched, 1, static_cast<int>(within.count())) == 1;
 }
 
-/// One rank. It checks what holds for every use of a transport: callbacks come from progress() only, each pending
-/// operation is completed once and no other; it owns the memory of its operations, and spoils it once it may.
+/// One rank. It checks what must hold for every use of a transport: callbacks come only from progress(), and each
+/// pending operation completes once. It owns the memory of its operations, and spoils the memory as soon as it may.
 class Node final : public Receiver {
  public:
   struct Arrived {
@@ -109,7 +109,7 @@ class Node final : public Receiver {
     return armed;
   }
 
-  /// Fetches all that waits, after the transport's own progress, unless `fetches` is off.
+  /// Makes progress, and then fetches all descriptors that wait, unless `fetches` is false.
   bool progress() {
     inside_progress_ = true;
     bool moved = transport_->progress();
@@ -122,14 +122,14 @@ class Node final : public Receiver {
     return moved;
   }
 
-  /// Progresses only when the event descriptor asks for it, once armed.
+  /// Makes progress only when the event descriptor asks for it, once armed.
   void progress_when_woken() {
     if (asleep_ && !readable(transport_->event_fd(), 1ms)) return;
     asleep_ = !asleep_ && arm();
     if (!asleep_) progress();
   }
 
-  /// Once; again it does nothing.
+  /// Closes the transport. A second call does nothing.
   Status close(std::chrono::milliseconds deadline) {
     if (std::exchange(closed_, true)) return {};
     inside_progress_ = true;
@@ -171,12 +171,12 @@ class Node final : public Receiver {
     ADD_FAILURE() << "peer " << peer << " failed: " << status.to_string();
   }
 
-  std::vector<Arrived> arrived;  ///< eager messages and fetched ones
+  std::vector<Arrived> arrived;  ///< eager messages, and messages that were fetched
   std::vector<Waiting> waiting;  ///< descriptors that are neither fetched nor discarded
-  std::vector<Status> failures;  ///< of completions
+  std::vector<Status> failures;  ///< the errors of completions
   bool fetches = true;
-  bool discards_at_once = false;  ///< descriptors, inside the handler that they come to
-  std::size_t discarded = 0;      ///< in this way
+  bool discards_at_once = false;  ///< true: it discards descriptors inside the handler to which they come
+  std::size_t discarded = 0;      ///< number of descriptors discarded inside the handler
 
  private:
   struct Operation {
@@ -222,7 +222,8 @@ class Node final : public Receiver {
     EXPECT_FALSE(inside_call_) << "callback from a call that may not make any";
   }
 
-  std::unordered_map<Token, std::unique_ptr<Operation>> operations_;  // ended ones keep their addresses to themselves
+  // Operations that have ended stay here, so that nothing else gets their addresses.
+  std::unordered_map<Token, std::unique_ptr<Operation>> operations_;
   std::size_t pending_ = 0;
   bool inside_call_ = false;
   bool inside_progress_ = false;
@@ -231,7 +232,7 @@ class Node final : public Receiver {
   std::unique_ptr<Transport> transport_;
 };
 
-/// All ranks of a network, connected; driven in turn by the calling thread, or by a thread each.
+/// All ranks of a network, connected. The calling thread uses them in turn, or each has a thread.
 class Fleet {
  public:
   Fleet(const Backend& backend, Rank size) : Fleet(backend.make(size)) {}
@@ -250,7 +251,7 @@ class Fleet {
   std::size_t size() const { return nodes_.size(); }
   Node& operator[](std::size_t rank) { return *nodes_[rank]; }
 
-  /// Progresses all in turn until the condition holds; a failure if it never does.
+  /// Makes progress on all in turn until the condition holds. The test fails if it never does.
   void drive_until(const std::function<bool()>& condition) {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (!condition()) {
@@ -267,7 +268,7 @@ class Fleet {
     for (auto& thread : threads) thread.join();
   }
 
-  /// Closes all at the same time, since a transport may wait for its peers.
+  /// Closes all at the same time, because a transport may wait for its peers.
   void close(std::chrono::milliseconds deadline) {
     run_threads([deadline](std::size_t, Node& node) { static_cast<void>(node.close(deadline)); });
   }

@@ -12,7 +12,7 @@ std::uint64_t total(const std::vector<std::size_t>& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
 }
 
-/// Whether the bytes are those that belong to the header's key.
+/// Do the bytes belong to the key in the header?
 bool intact(const Node::Arrived& message, std::size_t size) {
   const auto key = key_of(message.header);
   return message.header == header_for(key, message.header.size()) && message.bytes == pattern(size, key);
@@ -54,7 +54,7 @@ TEST_P(TransportConformance, EagerMessagesOfAllSizesArriveIntact) {
   fleet.drive_until([&] { return fleet[0].pending() == 0; });
 }
 
-// What one message has used serves the next one, which may go in another way.
+// What one message has used serves the next one, which may travel in another way.
 TEST_P(TransportConformance, MessagesOfBothDeliveriesThatFollowEachOtherArriveOnceEachAndIntact) {
   constexpr std::size_t size = 48;
   constexpr auto eager = Delivery::Eager, offered = Delivery::Descriptor;
@@ -217,7 +217,7 @@ TEST_P(TransportConformance, ClosingLetsGoOfWhatIsPendingOnBothSides) {
   fleet[0].send(1, header_for(9), pattern(64, 9));
   fleet[0].send(1, header_for(10), pattern(200000, 10), Delivery::Descriptor);
   fleet[1].send(0, header_for(11), pattern(200000, 11), Delivery::Descriptor);
-  fleet.close(200ms);  // the nodes spoil and free their memory: a sanitizer sees who still reads it
+  fleet.close(200ms);  // the nodes spoil and free their memory, so a sanitizer sees who still reads it
 }
 
 }  // namespace

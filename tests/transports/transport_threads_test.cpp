@@ -3,11 +3,11 @@
 
 #include "tests/transports/transport_conformance.hpp"
 
-// All ranks with all, a thread each, and sleeping on the event descriptor.
+// In these tests all ranks send to all, each on a thread of its own, and sleep on the event descriptor.
 namespace lacuna::test {
 namespace {
 
-/// Sizes of what each rank sends to each, itself included; every other message is a descriptor.
+/// The sizes of the messages that each rank sends to each rank, itself included. Every second message is a descriptor.
 std::vector<std::size_t> exchange_sizes(Node& node) {
   const std::size_t limit = node.transport().eager_limit();
   return {0, 0, 1, 1, 64, 63, limit, limit + 1, limit / 2, 300000, 17, 12 * limit};
@@ -51,7 +51,8 @@ void check_exchange(std::size_t rank, std::size_t ranks, Node& node) {
   EXPECT_TRUE(node.failures.empty());
 }
 
-/// Progresses until all ranks have finished, since peers may need this one; a failure if that never happens.
+/// Makes progress until all ranks have finished, because peers may need this rank. The test fails if that never
+/// happens.
 void finish(std::atomic<std::size_t>& finished, std::size_t ranks, Node& node) {
   const auto end = std::chrono::steady_clock::now() + patience;
   ++finished;
@@ -87,7 +88,7 @@ TEST_P(TransportConformance, AllRanksReachAllFromAThreadEach) {
   }
 }
 
-/// Progresses until there is nothing to do and sleeps then. False if nothing woke it.
+/// Makes progress until there is nothing to do, and then sleeps. Returns false if nothing woke it.
 bool sleep_until(Node& node, const std::function<bool()>& condition) {
   while (!condition()) {
     if (node.progress()) continue;

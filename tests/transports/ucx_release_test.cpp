@@ -11,11 +11,11 @@
 
 namespace {
 
-thread_local int releases = 0;  // that this thread has asked UCX for
+thread_local int releases = 0;  // number of releases that this thread has asked UCX for
 
 }  // namespace
 
-/// Counts, and lets UCX do it. The library's calls come here first, as this one is the program's.
+/// Counts a release, and passes it on to UCX. The library calls this function first, because it belongs to the program.
 extern "C" void ucp_am_data_release(ucp_worker_h worker, void* data) {
   static const auto of_ucx =
       reinterpret_cast<decltype(&ucp_am_data_release)>(::dlsym(RTLD_NEXT, "ucp_am_data_release"));
@@ -26,7 +26,7 @@ extern "C" void ucp_am_data_release(ucp_worker_h worker, void* data) {
 namespace lacuna::test {
 namespace {
 
-/// Discards each descriptor at once, in the handler that it comes to.
+/// Discards each descriptor at once, in the handler to which it comes.
 class Discarder final : public Receiver {
  public:
   void on_message(Peer, std::span<const std::byte>, std::span<const std::byte>) override {}
@@ -39,11 +39,11 @@ class Discarder final : public Receiver {
   void on_peer_failure(Peer, const Status& status) override { ADD_FAILURE() << status.to_string(); }
 
   Transport* transport = nullptr;
-  int released = 0;  // before the handler
+  int released = 0;  // the number of releases before the handler
   int releases_in_handler = 0, discarded = 0, ended = 0;
 };
 
-// UCX is still looking at the message while its handler runs.
+// UCX still looks at the message while its handler runs.
 TEST(UcxRelease, WhatAHandlerDiscardsIsReleasedOnceItHasReturned) {
   std::array<std::unique_ptr<Transport>, 2> transports;
   std::vector<std::vector<std::byte>> addresses;

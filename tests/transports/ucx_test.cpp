@@ -15,7 +15,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-/// A value of UCX_TLS, for as long as transports are made.
+/// Sets UCX_TLS while transports are made.
 class Devices {
  public:
   explicit Devices(const std::string& names) {
@@ -57,7 +57,7 @@ TEST(Ucx, BeforeItIsConnectedThereIsNoTraffic) {
   EXPECT_EQ(transports[0]->counters(0).messages_sent, 0u);
 }
 
-/// Notes failures of peers and ends of operations instead of judging them.
+/// Records failures of peers and ends of operations, and does not judge them.
 class Witness final : public Receiver {
  public:
   void on_message(Peer, std::span<const std::byte>, std::span<const std::byte>) override { ++messages; }
@@ -73,7 +73,7 @@ class Witness final : public Receiver {
   std::map<Peer, Status> failed;
 };
 
-// In a process of its own, since what is abandoned stays until its end.
+// It runs in a new process, because what is abandoned stays until the process ends.
 TEST(Ucx, NobodyReachesTheMemoryOfWhatIsAbandonedOverTcpAndSharedMemory) {
   Process alone([](const Process::Say& say) {
     for (const std::string& devices : {tcp, shared_memory, std::string("all")}) {
@@ -96,7 +96,7 @@ TEST(Ucx, NobodyReachesTheMemoryOfWhatIsAbandonedOverTcpAndSharedMemory) {
   EXPECT_EQ(alone.line(60s), "well");
 }
 
-/// True if the condition held in time.
+/// Returns true if the condition holds in time.
 bool progress_until(Transport& transport, const std::function<bool()>& condition) {
   const auto end = Steady::now() + patience;
   while (!condition()) {
@@ -106,7 +106,7 @@ bool progress_until(Transport& transport, const std::function<bool()>& condition
   return true;
 }
 
-/// Two processes that exchange their addresses and then do what a function says.
+/// Two processes that exchange their addresses, and then do what a function says.
 class Pair {
  public:
   using Body = std::function<void(Rank rank, std::unique_ptr<Transport> transport, std::vector<Bytes> addresses,
@@ -166,11 +166,11 @@ TEST_P(UcxProcesses, APeerThatHasDiedBeforeTheFirstMessageIsAFailureAndNoAbort) 
   EXPECT_EQ(pair[0].wait(), 0);
 }
 
-/// What each rank sends to the other; negative: as a descriptor.
+/// The sizes of what each rank sends to the other. A negative size means a descriptor.
 std::vector<std::ptrdiff_t> sizes_around(std::ptrdiff_t limit) {
   std::vector<std::ptrdiff_t> sizes = {limit - 64, limit - 1,  limit,   -1,         -100,
                                        -limit,     -limit - 1, -300000, -(1 << 20), -(64 << 20)};
-  for (std::ptrdiff_t size = 0; size < 200; ++size) sizes.push_back(size);  // past the end of UCX's inline sends
+  for (std::ptrdiff_t size = 0; size < 200; ++size) sizes.push_back(size);  // some are longer than UCX's inline sends
   for (std::ptrdiff_t size = 4096; size < limit; size += 4001) sizes.push_back(size);
   return sizes;
 }
@@ -206,7 +206,7 @@ TEST_P(UcxProcesses, EverySizeArrivesIntactInBothDirectionsAtOnce) {
   EXPECT_EQ(pair[1].wait(), 0);
 }
 
-/// Rank 0 is left with messages under way to a peer that does nothing any more, and closes.
+/// Rank 0 has messages under way to a peer that does nothing any more, and closes.
 void close_beside(Rank rank, Transport& transport, const std::vector<Bytes>& addresses, const Process::Say& say) {
   Witness witness;
   EXPECT_TRUE(transport.connect(addresses, witness));
@@ -312,7 +312,7 @@ TEST(Ucx, AKilledPeerOverTcpIsReportedAndEndsWhatWasPending) {
   EXPECT_EQ(pair[0].wait(), 0);
 }
 
-// A rank that fails on its way to connect() ends its transport, while peers that came further have sent it messages.
+// A rank that fails before connect() ends its transport. Peers that came further have sent it messages.
 TEST(Ucx, WhatHasComeBeforeItIsConnectedDoesNotKeepItFromClosing) {
   for (const std::string& devices : {shared_memory, tcp}) {
     Process alone([&](const Process::Say& say) {

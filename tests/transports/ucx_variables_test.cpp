@@ -13,8 +13,8 @@ namespace {
 constexpr std::array variables = {"UCX_SYSV_ERROR_HANDLING", "UCX_POSIX_ERROR_HANDLING", "UCX_TCP_CONN_NB",
                                   "UCX_SELF_SEG_SIZE"};
 
-/// Which families of devices get variables where UCX_TLS is this, in a process of its own: what one transport has set
-/// would stay for the next.
+/// Says which families of devices get variables if UCX_TLS is this. It runs in a new process, because the variables
+/// that one transport sets would stay for the next one.
 std::string families_set_for(const std::string& devices) {
   Process alone([&](const Process::Say& say) {
     for (const char* name : variables) ::unsetenv(name);
@@ -47,7 +47,7 @@ TEST(UcxVariables, AreSetForTheDevicesThatUcxMayTakeAndForNoOthers) {
   for (const Case& one : cases) EXPECT_EQ(families_set_for(one.devices), one.families) << "UCX_TLS=" << one.devices;
 }
 
-/// How UCX starts on one host by TCP alone where UCX_NET_DEVICES is this, or not set.
+/// Says how UCX starts on one host by TCP alone, if UCX_NET_DEVICES is this or is not set.
 std::string started_over(const std::string& devices) {
   Process alone([&](const Process::Say& say) {
     ::setenv("UCX_TLS", "tcp", 1);

@@ -10,8 +10,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// All tests of this program run with a Kokkos that is initialised. For a session that is made then it is the
-// application's.
+// All tests of this program run with an initialised Kokkos. A session that is made then takes it for the application's.
 
 TEST(Session, LeavesTheKokkosOfTheApplicationAsItIs) {
   test::Process process([](const test::Process::Say& say) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int callers = 4, rounds = 500;
 
-/// From several threads, each of which sees its work done when it returns; how often it was not.
+/// Several threads give work to the turn. Returns how often work was not done when run() returned.
 template <class Work>
 int not_done(Turn& turn, const Work& work) {
   std::array<int, callers> missing{};
@@ -39,7 +39,8 @@ int not_done(Turn& turn, const Work& work) {
   return all;
 }
 
-/// What `body` returns; nothing where that takes too long. Then it goes on, so that it owns all that it refers to.
+/// Returns what `body` returns. Nothing if that takes too long; then `body` goes on, so it must own everything that it
+/// uses.
 template <class Body>
 std::optional<int> in_time(Body body) {
   std::packaged_task<int()> task(std::move(body));

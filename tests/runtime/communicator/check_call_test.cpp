@@ -13,7 +13,7 @@ using Sizes = std::vector<std::size_t>;
 
 constexpr std::uintptr_t here = 0x10'0000'0000;
 
-/// Addresses are only compared: there is no memory behind them.
+/// These addresses are only compared. There is no memory at them.
 void* at(std::uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 /// An alltoallv in one buffer, whose tables are given.

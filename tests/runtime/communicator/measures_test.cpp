@@ -9,13 +9,13 @@
 #include "tests/support/calls.hpp"
 #include "tests/support/told_method.hpp"
 
-// What measures of a method come to in reports, in counters and in the texts of calls.
+// These tests show how the measures of a method add up in reports, in counters and in the texts of calls.
 namespace lacuna::test {
 namespace {
 
 using Doubles = std::vector<double>;
 
-/// Values for two kernels: `base` + i in the first part's element i, 10 more in the second part's.
+/// The values for the kernels of two parts: `base` + i in element i of the first part, and 10 more in the second part.
 Doubles input_from(double base) {
   Doubles input(2 * told_measures);
   std::iota(input.begin(), input.begin() + told_measures, base);

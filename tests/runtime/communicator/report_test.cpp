@@ -19,7 +19,7 @@ struct SelectOne {
   }
 };
 
-/// Each rank sends one element to all others.
+/// Each rank sends one element to all other ranks.
 const Algorithm sending = {
     .collective = Collective::Allreduce,
     .name = "sending",

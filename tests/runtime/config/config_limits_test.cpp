@@ -9,7 +9,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// What is given, and whether it is allowed.
+/// A value, and whether it is allowed.
 using Cases = std::map<std::string, bool>;
 
 template <class Type>

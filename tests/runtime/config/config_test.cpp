@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Starts each test with an environment free of LACUNA_* variables, and puts back what was there.
+/// Begins each test in an environment without LACUNA_* variables, and restores the variables afterwards.
 class ConfigTest : public ::testing::Test {
  protected:
   ConfigTest() {

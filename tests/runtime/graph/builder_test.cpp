@@ -70,7 +70,7 @@ TEST(Builder, PiecesOverlapTheWholeAndCutsByTheirFractions) {
   GraphBuilder g = builder();
   g.receive({.buffer = Buffer::Output, .of = 2, .begin = 0, .end = 1}, 1);  // the first half
   g.receive(g.output(1), 1);                                                // the second quarter
-  g.receive(g.output(2), 1);                                                // the third
+  g.receive(g.output(2), 1);                                                // the third quarter
   g.send(g.output(), 2);
   EXPECT_EQ(edges_of(std::move(g)), (Edges{{0, 1}, {1, 3}, {2, 3}}));
 }
@@ -169,7 +169,7 @@ TEST(Builder, FinishMarksTheLastStepThatWroteTheRegion) {
   EXPECT_EQ(graph.steps()[2].contributors, 2);
 }
 
-/// Builds an algorithm that says it is symmetric once for position 0 and once for the position itself.
+/// Takes an algorithm that says it is symmetric. Builds it once for position 0, and once for the position itself.
 void expect_same_at(Rank position, const Algorithm& algorithm, GraphShape shape) {
   GraphBuilder once(shape, true);
   algorithm.build(once);

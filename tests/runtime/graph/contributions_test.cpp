@@ -8,7 +8,7 @@
 namespace lacuna {
 namespace {
 
-/// Position 1 sends its first half to 0 and gets the whole of position 2; 2 keeps its own.
+/// Position 1 sends its first half to position 0 and gets all of position 2, which keeps its own data.
 const Algorithm uneven = {
     .collective = Collective::Allreduce,
     .name = "uneven",
@@ -47,7 +47,7 @@ TEST(Contributions, TellWhoseValuesArriveInEachRange) {
   EXPECT_EQ(cells[2].arrived, (Arrived{zero, nobody, two}));
 }
 
-/// Each position gets the block of the one behind it, and clears those of the others.
+/// Each position gets the block of the position behind it, and clears the other blocks.
 const Algorithm neighbours = {
     .collective = Collective::Allgather,
     .name = "neighbours",
@@ -73,7 +73,7 @@ TEST(Contributions, TellWhereEachBlockArrives) {
   EXPECT_EQ(cells[2].arrived, (Arrived{two, nobody, two}));
 }
 
-/// Position 0 alone does anything.
+/// Only position 0 does anything.
 const Algorithm lonely = {
     .collective = Collective::Allgather,
     .name = "lonely",
@@ -110,7 +110,7 @@ TEST(Contributions, OfAReductionAreThoseOfBothSides) {
   EXPECT_EQ(cells[0].arrived, (Arrived{{1, 1}, {0, 0}}));
 }
 
-/// Asks for hosts, which it may not.
+/// A program that asks for hosts, although it may not.
 const Algorithm curious = {
     .collective = Collective::Allreduce,
     .name = "curious",

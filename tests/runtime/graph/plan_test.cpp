@@ -15,7 +15,7 @@
 namespace lacuna {
 namespace {
 
-/// What ranks may have planned otherwise, so that they must notice it.
+/// Ways in which the plans of two ranks may differ. The ranks must notice each.
 struct Change {
   std::string what;
   std::function<void(Plan&)> make;

@@ -21,7 +21,7 @@ struct List {
 
 std::vector<std::string> said;
 
-/// Every sort of port, some of which stand in groups, and numbers between them.
+/// A kernel with every kind of port, some of them in groups, and with numbers between them.
 struct All {
   static constexpr std::string_view name = "all";
   Write to;

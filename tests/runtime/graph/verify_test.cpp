@@ -18,7 +18,7 @@
 namespace lacuna {
 namespace {
 
-/// The graphs of all positions; those that are symmetric are built for each all the same.
+/// The graphs of all positions. A symmetric graph is built for each position too.
 class Positions {
  public:
   Positions(const Algorithm& algorithm, Rank size, const std::function<bool(Rank)>& in_place, int skip = 0) {
@@ -38,7 +38,7 @@ class Positions {
 
   using Steps = std::vector<Step>;
   using Edges = std::vector<Graph::Edge>;
-  /// Replaces the graph of one position by a changed one.
+  /// Replaces the graph of one position by a changed graph.
   void change(Rank position, const std::function<void(Steps&, Edges&)>& change) {
     auto& graph = graphs_[static_cast<std::size_t>(position)];
     Steps steps(graph->steps().begin(), graph->steps().end());
@@ -241,7 +241,7 @@ TEST(Verify, RejectsEdgesThatFormACycle) {
   expect_rejected(plan, {"position", "step", "a cycle"});
 }
 
-/// Each rank sends what it then overwrites with the sum of both: the receive cannot start before the send has ended.
+/// Each rank sends what it then overwrites with the sum of both. So its receive can't start before its send has ended.
 const Algorithm naive_exchange = {
     .collective = Collective::Allreduce,
     .name = "naive_exchange",
@@ -258,7 +258,7 @@ TEST(Verify, RejectsACycleThatOnlySynchronousSendsShow) {
   expect_rejected(Positions(naive_exchange, 2, everywhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
-/// Each rank sends only when it has received.
+/// Each rank sends only after it has received.
 const Algorithm after_you = {
     .collective = Collective::Allreduce,
     .name = "after_you",
@@ -275,7 +275,7 @@ TEST(Verify, RejectsACycleOfReceivesThatWaitForSends) {
   expect_rejected(Positions(after_you, 2, nowhere), {"position 0 step 0 can never end", "a cycle"});
 }
 
-/// Runs the naive exchange on two ranks: has it ended?
+/// Runs the naive exchange on two ranks. Returns whether it has ended.
 bool naive_exchange_ends(std::size_t eager_bytes) {
   test::RanksOptions options{.network = {}, .executor = test::quick_executor()};
   options.executor.eager_bytes = eager_bytes;

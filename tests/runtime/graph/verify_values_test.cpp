@@ -9,11 +9,12 @@
 #include "runtime/graph/verify.hpp"
 #include "tests/support/sparse_sum.hpp"
 
-// Buffers, values and kernels: the graphs of sparse_sum with one thing changed in one of them.
+// These tests take the graphs of sparse_sum and change one thing in one of them: a buffer, a value or a kernel.
 namespace lacuna {
 namespace {
 
-/// Its messages carry their lengths; with `second`, the part that follows, whose lengths are agreed.
+/// The graphs of sparse_sum, whose messages carry their lengths. With `second`, those of the part that follows, whose
+/// lengths are agreed.
 class Sparse {
  public:
   explicit Sparse(bool second = false, Rank size = 3) {
@@ -110,7 +111,7 @@ TEST(VerifyValues, RejectsAValueThatIsReadBeforeItIsDefined) {
   plan.change(0, [](auto& steps, auto& edges, auto&) {
     const StepId kernel = first(steps, StepKind::Kernel);
     std::erase_if(edges, [&](const auto& edge) { return edge.first == kernel; });
-    edges.emplace_back(kernel, first(steps, StepKind::Reduce));  // which writes what the kernel reads
+    edges.emplace_back(kernel, first(steps, StepKind::Reduce));  // this step writes what the kernel reads
   });
   plan.expect_rejected("value 0 is read before it is defined");
 }
@@ -120,7 +121,7 @@ TEST(VerifyValues, RejectsWhatHasLandedBeingReleasedTooEarly) {
   plan.change(0, [](auto& steps, auto& edges, auto&) {
     const StepId release = first(steps, StepKind::Release);
     std::erase_if(edges, [&](const auto& edge) { return edge.second == release; });
-    edges.emplace_back(first(steps, StepKind::Receive), release);  // but not behind the kernel that reads it
+    edges.emplace_back(first(steps, StepKind::Receive), release);  // none comes from the kernel that reads the memory
   });
   plan.expect_rejected("what has landed would be released too early");
 }
@@ -168,7 +169,7 @@ TEST(VerifyValues, WhereOnlyTwoRanksKnowALengthAReceiveOfAnAgreedOneStillTakesNo
   EXPECT_FALSE(steps[3].carries) << "a signal has no length";
 }
 
-/// Each of three positions sends to the next as much as both have worked out.
+/// Each of three positions sends as many elements to the next one as both have worked out.
 class Paired {
  public:
   explicit Paired(void (*change)(Rank position, GraphBuilder& g)) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr Region all{Buffer::Output, false, 0, 1, 0, 1};
 
-/// `to` and `from`: how many positions after the own one.
+/// `to` and `from` say how many positions after the own one the peer is.
 Step send(Rank to, std::uint32_t index = 0) {
   return {.kind = StepKind::Send, .peer = to, .index = index, .to = {}, .from = all};
 }
@@ -27,7 +27,7 @@ struct Program {
   std::vector<Graph::Edge> edges = {};
 };
 
-/// The graphs of programs that stand at positions 0, 1 ...
+/// The graphs of the programs at positions 0, 1 ...
 Graphs written(const std::vector<Program>& programs) {
   std::vector<Graph> graphs;
   const auto size = static_cast<Rank>(programs.size());
@@ -75,7 +75,7 @@ TEST(Walk, OfASymmetricGraphMatchesWhatPositionZeroSends) {
   EXPECT_EQ(messages_of(Walk(graphs.all())).size(), 8u);
 }
 
-/// By position, then by step: where in the order it stands.
+/// By position and then by step: the step's place in the order.
 std::vector<std::vector<std::size_t>> ranking(const Walk& walk, const Graphs& graphs) {
   std::vector<std::vector<std::size_t>> at;
   for (Rank position = 0; position < graphs.size(); ++position) at.emplace_back(graphs.at(position).steps().size(), 0);
@@ -164,12 +164,12 @@ TEST(Walk, EndsWhereReceivesStartAfterSendsThatWaitForThem) {
 }
 
 TEST(Walk, CarriesTheLongestChainOfMessagesAlong) {
-  // 0 sends to 1, which sends on to 2; what 2 sends to 0 waits for nothing.
+  // Position 0 sends to 1, which sends on to 2. What 2 sends to 0 waits for nothing.
   const Graphs chain = written({{{send(1), receive(2)}},  //
                                 {{receive(2), copy(), send(1)}, {{0, 1}, {1, 2}}},
                                 {{receive(2), send(1)}}});
   EXPECT_EQ(runtime::rounds_of(chain.all()), 2);
-  // 2 takes a message that has long been there, and answers.
+  // Position 2 takes a message that came long ago, and answers.
   const Graphs late = written({{{send(1), send(2), receive(2)}},
                                {{receive(2), send(1)}, {{0, 1}}},
                                {{receive(2), receive(1), send(1)}, {{0, 1}, {1, 2}}}});

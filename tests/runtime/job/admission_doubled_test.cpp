@@ -10,7 +10,7 @@ namespace {
 using test::Process;
 using test::ReservedPort;
 
-/// A rank of the test's own making, which has proved that it holds the key.
+/// A rank that the test plays. It has proved that it holds the key.
 struct Guest {
   Guest(const ReservedPort& port, Rank rank, Rank size) : channel(connect_raw(port)) {
     const auto hello = admission::read_hello(next_frame(channel));
@@ -30,7 +30,7 @@ admission::Card card(std::string host = "host1") {
   return {.host = std::move(host), .machine = 1, .left = std::chrono::seconds(10)};
 }
 
-/// Rank 0 and two guests that have given their cards; the first guest has got the roster.
+/// Rank 0, and two guests that have sent their cards. The first guest has got the roster.
 struct ThreeRanks {
   ThreeRanks() {
     EXPECT_TRUE(guest.admitted && other.admitted);

@@ -10,7 +10,7 @@
 
 namespace lacuna::runtime {
 
-/// A connection to the store without lacuna's client.
+/// A connection to the store, without the code of lacuna's client.
 inline Channel connect_raw(const test::ReservedPort& port) {
   const auto addresses = resolve(*parse_endpoint(port.store()));
   const auto deadline = Clock::now() + std::chrono::seconds(5);
@@ -34,7 +34,7 @@ inline std::string refusal(Channel& channel) {
   return refused ? refused->to_string() : "not refused";
 }
 
-/// Accepts one client the way a store of the test's own making does.
+/// Accepts one client, as a store that the test plays.
 inline Channel accept_raw(const Fd& listener) {
   wait_for(listener.get(), POLLIN, Clock::now() + std::chrono::seconds(5));
   return Channel(accept_from(listener), 4096);

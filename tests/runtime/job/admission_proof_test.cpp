@@ -17,14 +17,14 @@ using namespace std::chrono_literals;
 using test::Process;
 using test::ReservedPort;
 
-/// From here on this process's OpenSSL computes no HMAC; random numbers it still gives.
+/// From now on the OpenSSL of this process computes no HMAC, but it still gives random numbers.
 void refuse_hmac() {
   admission::Nonce nonce;
   ASSERT_TRUE(admission::fill_random(nonce));
   ASSERT_EQ(EVP_set_default_properties(nullptr, "provider=none"), 1);
 }
 
-/// start(), in a process whose OpenSSL computes no HMAC.
+/// Runs start() in a process whose OpenSSL computes no HMAC.
 Process start_without_hmac(const Job& job) {
   return Process([=](const Process::Say& say) {
     refuse_hmac();
@@ -37,7 +37,7 @@ TEST(AdmissionProof, RankZeroThatCannotProveAdmitsNobody) {
   Process first = start_without_hmac(job(0, 2, port.store()));
   Channel stranger = connect_raw(port);
   next_frame(stranger);
-  admission::send(stranger, admission::Claim{.rank = 1, .size = 2});  // with a proof of zeros
+  admission::send(stranger, admission::Claim{.rank = 1, .size = 2});  // the proof is all zeros
   expect_contains(refusal(stranger), "internal error: OpenSSL computes no HMAC-SHA256");
   expect_contains(first.line(), "internal error: OpenSSL computes no HMAC-SHA256");
 }
@@ -97,7 +97,7 @@ TEST(AdmissionProof, AProofIsOfKeySpeakerBothNoncesVersionRankAndSize) {
   for (std::size_t i = 0; i < others.size(); ++i) EXPECT_FALSE(admission::matches(right, others[i])) << "change " << i;
 }
 
-/// What send() puts on the wire.
+/// The bytes that send() puts on the wire.
 template <class Message>
 Frame sent(const Message& message) {
   int ends[2];
@@ -167,7 +167,7 @@ TEST(AdmissionProof, ASecondRankZeroIsToldApartFromTheFirst) {
   expect_contains(first.line(), text);
 }
 
-/// The warnings of rank 0 of a job of two with this key.
+/// The warnings of rank 0 in a job of two ranks with this key.
 std::vector<std::string> warnings_with_key(const std::string& key) {
   const ReservedPort port;
   std::vector<std::string> lines;

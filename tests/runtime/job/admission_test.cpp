@@ -41,7 +41,7 @@ TEST(Admission, StrangersThatTakeAllDescriptorsDoNotKeepARankOut) {
   Process first([&](const Process::Say& say) {
     rlimit descriptors{};
     ::getrlimit(RLIMIT_NOFILE, &descriptors);
-    descriptors.rlim_cur = 40;  // fewer than rank 0 would take for strangers
+    descriptors.rlim_cur = 40;  // so few that rank 0 can't take all strangers that it would allow
     ::setrlimit(RLIMIT_NOFILE, &descriptors);
     say(outcome(join(job(0, 2, port.store()), address_of(0))));
   });
@@ -52,7 +52,7 @@ TEST(Admission, StrangersThatTakeAllDescriptorsDoNotKeepARankOut) {
   expect_contains(first.line(), "ok ");
 }
 
-// As when all ranks of a large job start at once, and each takes its time to prove that it holds the key.
+// This is as if all ranks of a large job start at once, and each takes its time to prove that it holds the key.
 TEST(Admission, RanksThatComeTogetherAreAllKept) {
   const ReservedPort port;
   constexpr Rank size = 301;
@@ -74,7 +74,7 @@ TEST(Admission, RanksThatComeTogetherAreAllKept) {
   }
 }
 
-/// What a connection is told once it has been greeted, if anything; then it ends.
+/// What a connection is told after the greeting, if anything. Then the connection ends.
 std::string told_after_greeting(Channel& channel) {
   const Frame frame = next_frame(channel);
   if (frame.kind == 0) return "(nothing)";
@@ -151,7 +151,7 @@ TEST(Admission, AStoreThatDoesNotHoldTheKeyLearnsNoAddress) {
   admission::send(impostor, admission::Hello{});
   const auto claim = admission::read_claim(next_frame(impostor));
   ASSERT_TRUE(claim);
-  admission::send(impostor, claim->proof);  // echoing the guest's own proof must not do
+  admission::send(impostor, claim->proof);  // to send back the guest's own proof must not be enough
   expect_contains(victim.line(), "does not hold this job's key");
   EXPECT_EQ(next_frame(impostor).kind, 0);
 }

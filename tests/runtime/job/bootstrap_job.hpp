@@ -30,7 +30,7 @@ inline MakeAddress address_of(Rank rank) {
   return [rank](bool) { return bytes_of(rank); };
 }
 
-/// "ok 1234567 host0 host1 ..." if all is as address_of() says, or the error.
+/// A text such as "ok 1234567 host0 host1 ..." if everything is as address_of() says, or the error.
 inline std::string outcome(const Result<Membership>& membership) {
   if (!membership) return membership.status().to_string();
   for (Rank rank = 0; rank < membership->size; ++rank) {
@@ -43,7 +43,7 @@ inline std::string outcome(const Result<Membership>& membership) {
   return text;
 }
 
-/// A process that joins and says its outcome, then waits to be killed.
+/// A process that joins the job and says the outcome. Then it waits until it is killed.
 inline test::Process start(const Job& job, std::chrono::milliseconds delay = std::chrono::milliseconds(0)) {
   return test::Process([=](const test::Process::Say& say) {
     std::this_thread::sleep_for(delay);

@@ -62,7 +62,7 @@ TEST(Bootstrap, RanksOfOneNameOnOneMachineShareAHost) {
   for (const Hosts& hosts : seen) EXPECT_EQ(hosts, Hosts(std::vector<Rank>{0, 1, 2, 0, 2}));
 }
 
-/// Where the ranks of a job are, and what that makes of it.
+/// Where the ranks of a job are, and whether they then count as on one host.
 struct Places {
   std::string host_of_store;
   std::vector<std::pair<std::string, std::uint64_t>> places;

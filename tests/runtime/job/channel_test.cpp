@@ -16,7 +16,7 @@ TEST(Channel, WhatAnEndThatReadsNothingIsToldIsBoundedAndTheRestArrivesWhole) {
   for (; !from.is_stuffed() && sent < most_sent; ++sent) from.send(1, body);
   EXPECT_TRUE(from.is_stuffed());
   EXPECT_GT(sent * length, Channel::most_unsent);
-  from.send(1, body);  // dropped, as the one before
+  from.send(1, body);  // this frame is dropped, like the one before
   while (from.has_unsent()) {
     from.flush();
     ASSERT_TRUE(to.fill());

@@ -18,11 +18,11 @@ struct Case {
   Rank rank, size;
 };
 
-constexpr rlim_t too_few = 24;  // that a rank needs beside those to other ranks
+constexpr rlim_t too_few = 24;  // so many a rank needs beside those for other ranks
 constexpr Case cases[] = {{0, 2}, {1, 2}, {0, 100}, {1, 100}, {99, 100}};
 
-/// What check_descriptors() says to a rank that may have so many descriptors: its error, else its warning, or "ok". In
-/// a process of its own, in which the limit stays.
+/// What check_descriptors() says to a rank that may have so many descriptors: its error, or else its warning, or "ok".
+/// It runs in a new process, because the limit stays.
 std::string said_with(rlim_t limit, Case rank) {
   Process alone([&](const Process::Say& say) {
     rlimit allowed{};
@@ -37,7 +37,7 @@ std::string said_with(rlim_t limit, Case rank) {
   return alone.line();
 }
 
-/// The number that stands behind a word of a text.
+/// The number behind a word of a text.
 rlim_t number_behind(const std::string& text, const std::string& word) {
   const std::size_t at = text.find(word);
   EXPECT_NE(at, std::string::npos) << "'" << word << "' is not in '" << text << "'";

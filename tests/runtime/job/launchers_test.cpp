@@ -13,7 +13,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// What is said where a launcher has set these variables; empty if nothing.
+/// The error if a launcher has set these variables. Empty if there is none.
 std::string said_to(const std::map<std::string, std::string>& variables) {
   std::list<test::Variable> set;
   for (const auto& [name, value] : variables) set.emplace_back(name, value);
@@ -46,10 +46,10 @@ TEST(Launchers, ASizeAloneAnnouncesRanks) {
 TEST(Launchers, ARankAboveZeroAnnouncesOthersWhereNoSizeIsTold) {
   expect_contains(said_to({{"PMIX_RANK", "1"}}), "(PMIX_RANK=1)");
   expect_contains(said_to({{"PMIX_RANK", "1"}}), "LACUNA_RANK=$PMIX_RANK LACUNA_SIZE=N ");
-  EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // as MPI programs of one process see it
+  EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // MPI programs of one process see this
 }
 
-/// The lines that are logged meanwhile.
+/// The lines that are logged if a launcher has set these variables.
 std::string logged_for(const std::map<std::string, std::string>& variables) {
   std::string lines;
   set_log_sink([](LogLevel, std::string_view text, void* to) { static_cast<std::string*>(to)->append(text) += '\n'; },
@@ -80,7 +80,7 @@ TEST(Launchers, BlanksAroundANumberDoNotCount) {
 TEST(Launchers, OfSlurmTheStepCountsAndNotTheAllocation) {
   std::map<std::string, std::string> script = {{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
   EXPECT_EQ(said_to(script), "");
-  script["SLURM_STEP_ID"] = "4294967290";  // the shell of salloc
+  script["SLURM_STEP_ID"] = "4294967290";  // this is the shell of salloc
   script["SLURM_STEP_NUM_TASKS"] = "1";
   EXPECT_EQ(said_to(script), "");
   script["SLURM_STEP_NUM_TASKS"] = "4";

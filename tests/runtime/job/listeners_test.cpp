@@ -30,7 +30,7 @@ TEST(Listeners, AreThoseOfTheProcess) {
   });
   ASSERT_EQ(child.line(), "listening");
   const auto listeners = listeners_of(child.pid());
-  ASSERT_EQ(listeners.size(), 2u);  // ours, inherited, and its own
+  ASSERT_EQ(listeners.size(), 2u);  // the inherited listener of this process, and its own
   EXPECT_TRUE(listeners[0].is_loopback());
   EXPECT_FALSE(listeners[1].is_loopback());
 }
@@ -55,7 +55,7 @@ TEST(Endpoints, AreOnLoopbackIfTheirTextSaysSo) {
   }
 }
 
-// Debian's /etc/hosts gives the machine's own name the address 127.0.1.1, which no other machine reaches.
+// In Debian's /etc/hosts, the machine's own name has the address 127.0.1.1, which no other machine reaches.
 TEST(Listeners, OfAStoreThatIsNotOnLoopbackAreOnAllAddresses) {
   char name[256] = {};
   ASSERT_EQ(::gethostname(name, sizeof(name) - 1), 0);
@@ -79,7 +79,7 @@ TEST(Connections, AnAddressThatDoesNotAnswerLeavesTimeToTheNext) {
   const Result<Fd> mute = listen_at(*resolve(*parse_endpoint(first.store())));
   const Result<Fd> open = listen_at(*resolve(*parse_endpoint(second.store())));
   ASSERT_TRUE(mute && open);
-  ASSERT_EQ(::listen(mute->get(), 0), 0);  // whoever comes when its queue is full hears nothing
+  ASSERT_EQ(::listen(mute->get(), 0), 0);  // a client that comes when the queue is full hears nothing
   const auto silent = *resolve(*parse_endpoint(first.store()));
   std::vector<Fd> queue;
   for (bool full = false; !full;) {

@@ -38,7 +38,7 @@ TEST(SilentLinks, AreNotThoseOfWhichAllHasArrived) {
   const Clock::time_point begin = Clock::now();
   links.note_wait(2, {.peer = 1, .received = 5}, stalled(), begin);
   EXPECT_EQ(links.note_sent(way, 5, begin + silence), State::Busy);
-  EXPECT_EQ(links.note_sent(way, 6, begin + silence), State::Busy);  // nobody waits for it, as far as is known
+  EXPECT_EQ(links.note_sent(way, 6, begin + silence), State::Busy);  // nobody is known to wait for these messages
   EXPECT_EQ(links.text_for(1), "");
 }
 
@@ -60,7 +60,8 @@ TEST(SilentLinks, AreForgottenWhenNobodyHasWaitedForLong) {
   EXPECT_EQ(links.note_sent(way, 6, begin + 2 * silence + 1ns), State::Busy);
 }
 
-/// Rank 2 waits for what rank 1 has sent; rank 3 waits for rank 2, of which it has all, and so on around the ring.
+/// Rank 2 waits for what rank 1 has sent. Rank 3 waits for rank 2, but has got everything that rank 2 sent, and so on
+/// around the ring.
 TEST(SilentLinks, EndTheirCommunicatorAndNameThePairAndNoBystander) {
   for (const Rank from : {0, 1}) {  // rank 0 is asked too
     const Rank to = from + 1;
@@ -85,7 +86,7 @@ TEST(SilentLinks, EndTheirCommunicatorAndNameThePairAndNoBystander) {
   }
 }
 
-/// The warnings of all ranks, as they come.
+/// The warnings of all ranks, in the order in which they come.
 class Warnings {
  public:
   Warnings() {
@@ -97,7 +98,7 @@ class Warnings {
   }
   ~Warnings() { set_log_sink(nullptr, nullptr); }
 
-  /// The first one; "(none)" if there is none for long.
+  /// The first warning, or "(none)" if none comes for long.
   std::string first() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, 30s, [this] { return !lines_.empty(); });

@@ -70,7 +70,7 @@ TEST(WatchEnds, ABrokenConnectionIsTheTransportsAndNoDeadline) {
   }
 }
 
-// Rank 0 hears of a death, tells it, and says goodbye while the others have still to be released.
+// Rank 0 hears of a death, tells it, and says goodbye before the others are released.
 TEST(WatchEnds, AGoodbyeOfRankZeroAfterItsVerdictLetsTheOthersBeReleased) {
   Local job(4, {.stop = 100ms});
   job.clients[1].stop_after(300ms);
@@ -85,8 +85,8 @@ TEST(WatchEnds, AfterRankZeroLeftAVerdictMakesNoWatchSpin) {
   job.leave(0, 17);
   job.watches[1]->report(trouble(Kind::Expired, 16, "barrier"));
   EXPECT_NE(job.clients[1].verdict(), "(none)");
-  std::this_thread::sleep_for(3s);            // longer than a rank waits for the others to stop
-  const int before = job.clients[1].helps();  // once in each round of its watch
+  std::this_thread::sleep_for(3s);            // this is longer than a rank waits for the others to stop
+  const int before = job.clients[1].helps();  // it helps once in each round of its watch
   std::this_thread::sleep_for(1s);
   EXPECT_LT(job.clients[1].helps() - before, 1000);
 }
@@ -119,7 +119,7 @@ TEST(WatchEnds, AMessageLongerThanAnyOfTheWatchEndsTheJob) {
   }
 }
 
-// As when very many messages of a communicator expire at once: more than a connection may keep.
+// This is as if very many messages of a communicator expire at once: more than a connection may hold.
 TEST(WatchEnds, OneReportOfACommunicatorThatFailsIsEnough) {
   Local job(3);
   job.clients[2].answer(false);
@@ -150,7 +150,7 @@ TEST(WatchEnds, ATroubleThatRankZeroHasNoRoomForIsDecidedAtOnce) {
   job.clients[2].answer(true);
 }
 
-// Each inquiry that rank 0 keeps is one question to rank 2, which answers none of them for now.
+// Each open inquiry of rank 0 is one question to rank 2, which does not answer for now.
 TEST(WatchEnds, AFloodOfReportsKeepsFewInquiriesOpen) {
   for (Kind kind : {Kind::Stalled, Kind::Expired}) {
     Local job(4, {.gather = 60s, .fallback = 60s, .throttle = 1ms});
@@ -161,7 +161,7 @@ TEST(WatchEnds, AFloodOfReportsKeepsFewInquiriesOpen) {
     job.watches[1]->leave({});
     const auto until = Clock::now() + 30s;
     while (job.clients[3].helps() == 0 && Clock::now() < until) std::this_thread::sleep_for(1ms);
-    EXPECT_GT(job.clients[3].helps(), 0);  // rank 0 has read all that rank 1 said
+    EXPECT_GT(job.clients[3].helps(), 0);  // rank 0 has read everything that rank 1 said
     job.clients[2].answer(true);
     std::this_thread::sleep_for(200ms);
     EXPECT_GT(job.clients[2].questions(), 0);

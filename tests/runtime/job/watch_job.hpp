@@ -16,7 +16,7 @@
 
 namespace lacuna::runtime {
 
-/// A process's runtime as the watch sees it.
+/// A process, as its watch sees it.
 class WatchedProcess : public Watched {
  public:
   std::optional<Posted> posted(std::uint64_t, std::uint32_t run) override {
@@ -59,12 +59,12 @@ class WatchedProcess : public Watched {
     return sent_[peer];
   }
 
-  /// Says so from now on when asked what it has sent.
+  /// From now on, the process says that it has sent so many messages to this peer.
   void has_sent(Rank peer, std::uint64_t messages) {
     const std::lock_guard lock(mutex_);
     sent_[peer] = messages;
   }
-  /// How long fail() takes from now on.
+  /// From now on, fail() takes so long.
   void stop_after(std::chrono::milliseconds time) {
     const std::lock_guard lock(mutex_);
     stops_after_ = time;
@@ -73,7 +73,7 @@ class WatchedProcess : public Watched {
     const std::lock_guard lock(mutex_);
     posted_[run] = {digest, text};
   }
-  /// Whether questions are answered from now on; else they wait, and with them the watch's thread.
+  /// Says whether questions are answered from now on. If not, they wait, and the watch's thread waits with them.
   void answer(bool answers) {
     const std::lock_guard lock(mutex_);
     answers_ = answers;
@@ -83,7 +83,7 @@ class WatchedProcess : public Watched {
     const std::lock_guard lock(mutex_);
     return questions_;
   }
-  /// "(none)" if there is no verdict within the time.
+  /// The first verdict, or "(none)" if there is none within the time.
   std::string verdict(std::chrono::milliseconds within = std::chrono::seconds(10)) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, within, [&] { return !verdicts_.empty(); });
@@ -93,7 +93,7 @@ class WatchedProcess : public Watched {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, within, [&] { return released_; });
   }
-  /// Of the job, not only of a communicator.
+  /// Has the job failed, and not only a communicator?
   bool has_failed() const {
     const std::lock_guard lock(mutex_);
     return has_failed_;
@@ -106,7 +106,8 @@ class WatchedProcess : public Watched {
     const std::lock_guard lock(mutex_);
     return verdicts_;
   }
-  /// The first call of which the other members were to be told, by communicator and run; 0, 0 if there is none.
+  /// The communicator and the run of the first call about which the other members were to be told; 0, 0 if there is
+  /// none.
   std::pair<std::uint64_t, std::uint32_t> told_members(std::chrono::milliseconds within = std::chrono::seconds(10)) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, within, [&] { return !told_members_.empty(); });
@@ -148,7 +149,7 @@ inline Membership enter(Rank rank, Rank size, const std::string& store, std::chr
   return *std::move(membership);
 }
 
-/// Ranks that are threads of this process: watches connected by real sockets.
+/// The ranks are threads of this process. Real sockets connect their watches.
 class Local {
  public:
   explicit Local(Rank size, const WatchTimes& times = {}, std::chrono::milliseconds silence = std::chrono::seconds(10))

@@ -3,7 +3,7 @@
 #include "runtime/job/inquiry.hpp"
 #include "tests/runtime/job/watch_job.hpp"
 
-/// Ranks that leave the job: what that means for those that stay.
+/// These tests show what it means for other ranks if a rank leaves the job.
 namespace lacuna::runtime {
 namespace {
 

@@ -15,7 +15,7 @@ using test::Process;
 
 constexpr std::chrono::milliseconds silence = 800ms;
 
-/// Ranks in processes of their own, each of which says "ready" and then its verdict. One may report an expired call.
+/// Each rank is a process, which says "ready" and then its verdict. One of them may report an expired call.
 class Processes {
  public:
   explicit Processes(Rank size, Rank reporter = -1) {

@@ -98,7 +98,7 @@ TEST(WatchOfThreads, AnExpiryDuringAStallIsNotThrottled) {
   job.expect_verdict_everywhere("timed out: call 3 ran out of time on rank 1: barrier; ranks 0, 1 have not posted it");
 }
 
-// Rank 3 does not answer, so that rank 0 still asks about the stall when the deadline passes on another rank.
+// Rank 3 does not answer, so rank 0 is still asking about the stall when the deadline passes on another rank.
 TEST(WatchOfThreads, AnExpiryIsOfTheRankThatReportsItThoughAnotherOneHasReportedAStall) {
   for (const std::size_t stalled : {0u, 1u, 2u}) {
     for (const std::size_t expired : {0u, 1u, 2u}) {
@@ -149,7 +149,7 @@ TEST(WatchOfThreads, TheDeathOfRankZeroReleasesTheOthersAfterAWhile) {
   job.watches[0].reset();
   for (std::size_t rank : {1, 2}) {
     EXPECT_TRUE(job.clients[rank].released());
-    EXPECT_FALSE(job.clients[rank].all_have_stopped());  // nobody knows
+    EXPECT_FALSE(job.clients[rank].all_have_stopped());  // nobody can know
   }
 }
 
@@ -218,7 +218,8 @@ TEST(WatchOfThreads, AMessageThatStallsIsNobodysTroubleWhileItsPeerIsThere) {
   }
   job.watches[1]->report(trouble(Kind::Expired, 3, "barrier"));
   job.expect_verdict_everywhere("timed out: call 3 ran out of time on rank 1: barrier; ranks 0-3 have not posted it");
-  for (const WatchedProcess& client : job.clients) EXPECT_EQ(client.questions(), 1);  // about the call
+  for (const WatchedProcess& client : job.clients)
+    EXPECT_EQ(client.questions(), 1);  // each rank was asked about the call only
 }
 
 TEST(WatchOfThreads, NobodyIsAskedAboutAMessageThatExpires) {

@@ -14,7 +14,7 @@ using Nanoseconds = ClockRelation::Nanoseconds;
 
 double since_epoch(Clock::time_point time) { return Nanoseconds(time.time_since_epoch()).count(); }
 
-/// A clock that runs `drift` faster than ours and showed `ahead` more at our time 0.
+/// A clock that runs `drift` faster than the clock of this rank, and showed `ahead` more when that showed 0.
 struct OtherClock {
   double ahead = 0;
   double drift = 0;
@@ -25,7 +25,7 @@ struct OtherClock {
   }
 };
 
-/// Question and answer over a network with these delays, asked at `time`.
+/// A question and its answer over a network with these delays. The question is asked at `time`.
 void exchange(ClockComparison& comparison, const OtherClock& other, Clock::time_point time,
               std::pair<Clock::duration, Clock::duration> delays) {
   comparison.add(time, other.read(time + delays.first), time + delays.first + delays.second);

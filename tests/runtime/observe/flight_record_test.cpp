@@ -34,7 +34,7 @@ std::vector<Line> lines_of(const std::string& record) {
   return all;
 }
 
-/// Events of one rank, by a clock that the test moves: event i is that of call i.
+/// The events of one rank, by a clock that the test moves. Event i belongs to call i.
 struct Recorded {
   explicit Recorded(std::uint32_t events) {
     for (std::uint32_t run = 0; run < events; ++run) {

@@ -19,7 +19,7 @@ namespace {
 
 using Lines = std::vector<std::pair<LogLevel, std::string>>;
 
-/// Collects the lines of one test; standard error and the default level are back after it.
+/// Collects the log lines of one test. Afterwards it restores standard error and the default level.
 class LogTest : public ::testing::Test {
  protected:
   LogTest() {
@@ -143,7 +143,7 @@ TEST_F(LogTest, AThreadOfTheLibraryDoesNotWaitForTheCallbackAndItsLinesKeepTheir
     const std::lock_guard blocked(log.mutex);
     start_thread([] {
       for (int i = 0; i < 100; ++i) log_warning(Subsystem::Job, "{}", i);
-    }).join();  // although no line can be written
+    }).join();  // this works although no line can be written
     EXPECT_FALSE(finish_log_lines(std::chrono::milliseconds(0)));
   }
   EXPECT_TRUE(finish_log_lines(std::chrono::seconds(20)));
@@ -211,7 +211,7 @@ std::string levels_of(std::string_view text) {
   if (!levels) return "not allowed";
   std::string all;
   for (Subsystem subsystem : all_subsystems) all += to_string(levels->of(subsystem)).front();
-  return all;  // config, job, executor, transport, trace
+  return all;  // in the order config, job, executor, transport, trace
 }
 
 TEST(LogLevels, ALevelForAllAndThoseOfSingleSubsystemsAreReadInAnyOrder) {

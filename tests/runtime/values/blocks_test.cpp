@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
-/// The second of two blocks, behind one of a single element.
+/// The second one of two blocks. The first one has a single element.
 struct Place {
   std::size_t offset, count;
   bool allowed;

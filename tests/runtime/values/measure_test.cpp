@@ -22,7 +22,7 @@ MeasureValues values_of(std::initializer_list<double> told) {
   return values;
 }
 
-/// sum, largest, last, mean
+/// The measures add up in these ways: sum, largest, last, mean.
 using Four = std::array<double, 4>;
 Four four(const MeasureValues& values) {
   return {values.value(sum), values.value(largest), values.value(last), values.value(mean)};

@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-/// A saved state of one array, as it lies in memory.
+/// The saved bytes of a state with one array.
 struct Saved {
   Saved() {
     MethodState state;
@@ -24,7 +24,7 @@ struct Saved {
     std::memcpy(&found, bytes.data() + 8 * place, sizeof found);
     return found;
   }
-  /// Changes a word, and the digest of all that stands behind the header as who writes such bytes would.
+  /// Changes a word, and corrects the digest of everything behind the header, as an attacker would.
   void set(std::size_t place, std::uint64_t value) {
     std::memcpy(bytes.data() + 8 * place, &value, sizeof value);
     const std::uint64_t digest =

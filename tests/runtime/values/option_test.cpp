@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-/// A method of this test, with an option of each kind.
+/// A method of this test. It has an option of each kind.
 struct Given {
   bool flag = false;
   int whole = 3;

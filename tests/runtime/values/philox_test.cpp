@@ -42,7 +42,7 @@ TEST(BoundedDraw, IsUniform) {
   }
   double chi_squared = 0;
   for (int count : counts) chi_squared += std::pow(count - expected, 2) / expected;
-  EXPECT_LT(chi_squared, 22.46);  // 0.1 % of uniform samples exceed this with 6 degrees of freedom
+  EXPECT_LT(chi_squared, 22.46);  // with 6 degrees of freedom, 0.1 % of uniform samples exceed this
 }
 
 TEST(BoundedDraw, DependsOnSeedKeyDrawAndPart) {

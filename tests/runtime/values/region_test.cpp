@@ -43,7 +43,7 @@ TEST(Region, BoundariesAreExactForAnyCount) {
   }
 }
 
-/// A part of a call on memory that does not exist: only addresses are computed.
+/// A part of a call on memory that does not exist: the tests only compute addresses.
 struct Fake {
   Fake(Collective collective, Rank size, Rank position, std::size_t count, Dtype dtype) {
     run.call.collective = collective;
@@ -106,7 +106,7 @@ TEST(Resolve, ABlockIsTheRanksAndAPartTakesTheSameRangeOfEach) {
   Fake fake(Collective::ReduceScatter, 4, 1, count, Dtype::BF16);
   fake.take(3, 8);
   const std::size_t offset = test::exact_boundary(3, count, 8);
-  const auto block = fake.at(range(1, 2, 4, Buffer::Input));  // one after position 1: block 2
+  const auto block = fake.at(range(1, 2, 4, Buffer::Input));  // piece 1 after position 1 is block 2
   EXPECT_EQ(address(block), Fake::input + 2 * (2 * count + offset));
   EXPECT_EQ(block.count, test::exact_boundary(4, count, 8) - offset);
   EXPECT_EQ(address(fake.at(range(0, 1, 4))), Fake::output + 2 * offset);
@@ -116,7 +116,7 @@ TEST(Resolve, AllgatherHasItsBlocksInTheOutput) {
   constexpr std::size_t count = std::size_t{3} << 31;
   Fake fake(Collective::Allgather, 4, 2, count, Dtype::I64);
   fake.take(0, 1);
-  EXPECT_EQ(address(fake.at(range(3, 4, 4))), Fake::output + 8 * count);  // three after position 2: block 1
+  EXPECT_EQ(address(fake.at(range(3, 4, 4))), Fake::output + 8 * count);  // piece 3 after position 2 is block 1
   EXPECT_EQ(address(fake.at(range(0, 1, 4, Buffer::Input))), Fake::input);
 }
 
