@@ -90,7 +90,7 @@ struct EntriesView {
 struct EntriesList {
   std::uint32_t* places = nullptr;
   std::byte* values = nullptr;
-  std::size_t room = 0;    ///< for so many entries; further ones are counted, but not written
+  std::size_t room = 0;    ///< so many entries fit; further ones are counted, but not written
   std::uint32_t base = 0;  ///< is added to the place of each entry
 };
 

@@ -29,7 +29,7 @@ struct PartPlan {
   bool lossy = false;                   ///< it differs from the dense call, though its parameters do not show it
   bool beside = false;                  ///< it carries nothing of the result, and no report lists it
   bool waits = false;                   ///< it begins once all parts before it have ended
-  Parameters arguments{};               ///< what its kernels and Method::scale are told, and no graph depends on
+  Parameters arguments{};               ///< what its kernels and Method::scale are told; no graph depends on it
   std::uint32_t draw = 0;               ///< its number among the parts that carry the result; random draws use it
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block that has a table
   std::uint32_t first_stretch = 0, stretches = 0;  ///< so many of Plan::stretches are its data; 0: `data` is

@@ -28,8 +28,8 @@ struct CallSlice {
 
 /// The steps and calls of a trace, put together from its events.
 struct TraceSlices {
-  std::vector<StepSlice> steps;  ///< in the order of their begins
-  std::vector<CallSlice> calls;  ///< in the order of their begins
+  std::vector<StepSlice> steps;  ///< ordered by `begin`
+  std::vector<CallSlice> calls;  ///< ordered by `begin`
 };
 
 TraceSlices slices_of(const std::vector<runtime::Tracer::Event>& events);

@@ -51,7 +51,7 @@ struct CollectiveTraits {
   bool reduces = false;         ///< it adds up, or combines, elements as Call::reduction says
   bool averages = false;        ///< its reduction may be avg
   Lengths lengths = Lengths::Equal;
-  bool in_pieces = false;  ///< the ranks divide the data among themselves: a message carries one of as many pieces
+  bool in_pieces = false;  ///< the data are cut into a piece for each rank, and a message carries one piece
 };
 
 inline constexpr std::array collective_traits = {

@@ -84,7 +84,7 @@ struct JobCounters {
   Rank rank = 0;
   Rank size = 0;
   std::string host{};
-  std::vector<CommunicatorCounters> communicators{};  ///< first the sum of those that are gone
+  std::vector<CommunicatorCounters> communicators{};  ///< first those that are gone, added up
   std::vector<Counters> peers{};                      ///< traffic with each rank of the job
   double wait_seconds = 0;                            ///< time for which callers waited, added up over their threads
   std::uint64_t parked_messages = 0;                  ///< messages that came before their step could take them

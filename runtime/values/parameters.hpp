@@ -47,7 +47,7 @@ inline constexpr std::span<const Parameter> declared_parameters{};
 
 /// What is known of a struct of parameters. A struct may extend one other struct, which it then calls its Base.
 struct ParameterSet {
-  std::span<const Parameter> own;  ///< without those of the base
+  std::span<const Parameter> own;  ///< the parameters that the struct declares itself, without those of its base
   const ParameterSet* base;        ///< null: it extends none
   const void* defaults;            ///< an object of the struct in which all members have their defaults
   std::size_t size;                ///< bytes of the struct

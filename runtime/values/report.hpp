@@ -23,7 +23,7 @@ struct Gap {
 /// What became of one part of a call with a method. A part lies in one segment, in neighbouring segments that are
 /// treated alike, or anywhere in the data if there are no segments.
 struct PartReport {
-  std::size_t offset = 0;  ///< of its data, in elements; if small segments travel together, of the first one
+  std::size_t offset = 0;  ///< where its data begin, or the first of several small segments, in elements
   std::size_t count = 0;   ///< elements of its data; of each block, where there are blocks
   int outcome = 0;         ///< an index into Method::outcomes; 0: dense
   Rank fewest = 0;         ///< the least number of contributors to one of its elements; 0: nothing is reduced
