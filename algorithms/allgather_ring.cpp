@@ -12,21 +12,21 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// The second half of the ring allreduce: every block travels once around the ring.
-// P-1 steps; each rank sends (P-1)/P of the output.
+// This is the second half of the ring allreduce: every block travels once around the ring.
+// It takes P-1 rounds. Each rank sends (P-1)/P of the output.
 extern const Algorithm allgather_ring;
 constexpr Algorithm allgather_ring = {
     .collective = Collective::Allgather,
     .name = "ring",
-    .summary = "P-1 steps, (P-1)/P of the output per rank",
+    .summary = "P-1 rounds, (P-1)/P of the output per rank",
     .symmetric = true,
     .build = build,
     .parameters = &parameter_set<LeftOut>,
 };
 
-// The same with blocks of different lengths.
+// The same program serves blocks of different lengths.
 extern const Algorithm allgatherv_ring;
 constexpr Algorithm allgatherv_ring =
-    serving(Collective::Allgatherv, "P-1 steps; each rank sends all blocks but its successor's", allgather_ring);
+    serving(Collective::Allgatherv, "P-1 rounds; each rank sends all blocks but its successor's", allgather_ring);
 
 }  // namespace lacuna

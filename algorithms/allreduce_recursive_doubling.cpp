@@ -10,7 +10,8 @@ void build(GraphBuilder& g) {
   const auto outside = partner_outside(g, cube);
   const int rounds = cube.dimensions();
 
-  // value(k) is the sum after k rounds. It never lies where round k sends from: the peer may still be reading.
+  // value(k) is the sum after k rounds. It never lies where round k sends from, because the peer may still be reading
+  // there.
   const auto value = [&](int k) { return k == rounds ? g.output() : g.scratch(k % 2, g.output()); };
   Region sum = g.input();
   if (outside) {
@@ -32,14 +33,14 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// In round k each rank exchanges everything that it has summed with the rank at distance 2^k: along dimension k of a
-// hypercube, beyond which ranks are served by partners in it.
-// ceil(log2 P) steps (one more when P is no power of two); each rank sends log2 P times the data.
+// In round k each rank exchanges everything that it has summed with the rank at distance 2^k, which is its neighbour
+// along dimension k of a hypercube. Partners in the hypercube serve the ranks beyond it.
+// It takes ceil(log2 P) rounds, and one more when P is no power of two. Each rank sends log2 P times the data.
 extern const Algorithm allreduce_recursive_doubling;
 const Algorithm allreduce_recursive_doubling = {
     .collective = Collective::Allreduce,
     .name = "recursive_doubling",
-    .summary = "log2 P steps, log2 P times the data per rank; for small data",
+    .summary = "log2 P rounds, log2 P times the data per rank; for small data",
     .symmetric = false,
     .build = build,
 };

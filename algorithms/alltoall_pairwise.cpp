@@ -3,7 +3,7 @@
 namespace lacuna {
 namespace {
 
-constexpr int saved_blocks = 4;  // in place, so many exchanges are under way at a time
+constexpr int saved_blocks = 4;  // how many exchanges are under way at a time in place
 
 void build(GraphBuilder& g) {
   const Rank p = g.size(), me = g.position();
@@ -26,9 +26,10 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// In round k the ranks whose numbers add up to k (modulo P) exchange their blocks: each round is a set of disjoint
-// pairs, so that no rank is sent to by two. In place, a block is put aside before the peer's takes its place.
-// P rounds, in one of which (for odd P) or two of which a rank keeps its own block; each rank sends P-1 blocks.
+// In round k the ranks whose numbers add up to k (modulo P) exchange their blocks. Each round is a set of disjoint
+// pairs, so that no two ranks send to the same one. In place, a block is copied to scratch before the peer's block
+// overwrites it.
+// It takes P rounds, in one of which a rank copies its own block. Each rank sends P-1 blocks.
 extern const Algorithm alltoall_pairwise;
 constexpr Algorithm alltoall_pairwise = {
     .collective = Collective::Alltoall,
@@ -38,7 +39,7 @@ constexpr Algorithm alltoall_pairwise = {
     .build = build,
 };
 
-// The same with blocks of different lengths.
+// The same program serves blocks of different lengths.
 extern const Algorithm alltoallv_pairwise;
 constexpr Algorithm alltoallv_pairwise =
     serving(Collective::Alltoallv, "P rounds of disjoint pairs; each rank sends P-1 blocks", alltoall_pairwise);

@@ -2,13 +2,13 @@
 
 namespace lacuna {
 
-// In round k each rank signals the one 2^k further and waits for the one 2^k before (Hensgen, Finkel, Manber, 1988).
-// ceil(log2 P) steps, no payload.
+// In round k each rank signals the rank 2^k further and waits for the one 2^k before (Hensgen, Finkel, Manber, 1988).
+// It takes ceil(log2 P) rounds and sends no payload.
 extern const Algorithm barrier_dissemination;
 const Algorithm barrier_dissemination = {
     .collective = Collective::Barrier,
     .name = "dissemination",
-    .summary = "log2 P steps, no payload",
+    .summary = "log2 P rounds, no payload",
     .symmetric = true,
     .build =
         [](GraphBuilder& g) {
@@ -19,7 +19,7 @@ const Algorithm barrier_dissemination = {
             if (distance > 1) g.after(sent, received);
             const StepId before = received;
             received = g.receive(GraphBuilder::signal(), me - distance);
-            if (distance > 1) g.after(received, before);  // so that a signal stands for all rounds up to its own
+            if (distance > 1) g.after(received, before);  // then a signal stands for all rounds up to its own
           }
         },
 };

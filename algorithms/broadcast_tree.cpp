@@ -3,13 +3,13 @@
 
 namespace lacuna {
 
-// A binomial tree whose position 0 is the root: the parent of a position is the position without its lowest bit.
-// ceil(log2 P) steps; the root sends ceil(log2 P) times the data, all ranks together P-1 times.
+// Position 0 is the root of a binomial tree: the parent of a position is the position without its lowest bit.
+// It takes ceil(log2 P) rounds. The root sends ceil(log2 P) times the data, all ranks together P-1 times.
 extern const Algorithm broadcast_tree;
 const Algorithm broadcast_tree = {
     .collective = Collective::Broadcast,
     .name = "tree",
-    .summary = "binomial tree, log2 P steps; the root sends log2 P times the data",
+    .summary = "binomial tree, log2 P rounds; the root sends log2 P times the data",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {

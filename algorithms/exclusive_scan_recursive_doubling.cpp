@@ -3,13 +3,13 @@
 
 namespace lacuna {
 
-// Everyone passes its input to the next rank; all but rank 0 then scan what they got.
-// 1 + ceil(log2(P-1)) steps; rank r sends the data once more than in a scan of the P-1 last ranks.
+// Each rank passes its input to the next one. All ranks but rank 0 then scan what they received.
+// It takes 1 + ceil(log2(P-1)) rounds. Rank r < P-1 sends the data once more than in a scan of the P-1 last ranks.
 extern const Algorithm exclusive_scan_recursive_doubling;
 const Algorithm exclusive_scan_recursive_doubling = {
     .collective = Collective::ExclusiveScan,
     .name = "recursive_doubling",
-    .summary = "1 + log2 (P-1) steps, at most 1 + log2 (P-1) times the data per rank",
+    .summary = "1 + log2 (P-1) rounds, at most 1 + log2 (P-1) times the data per rank",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {

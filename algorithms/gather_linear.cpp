@@ -2,13 +2,13 @@
 
 namespace lacuna {
 
-// Every rank sends its block straight to the root, which takes them in the order in which they come.
-// 1 step; each rank but the root sends its block once.
+// Every rank sends its block straight to the root, which takes the blocks in the order in which they come.
+// It takes 1 round. Each rank but the root sends its block once.
 extern const Algorithm gather_linear;
 constexpr Algorithm gather_linear = {
     .collective = Collective::Gather,
     .name = "linear",
-    .summary = "1 step; each rank but the root sends its block once",
+    .summary = "1 round; each rank but the root sends its block once",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
@@ -23,9 +23,9 @@ constexpr Algorithm gather_linear = {
     .order = from_root,
 };
 
-// The same with blocks of different lengths.
+// The same program serves blocks of different lengths.
 extern const Algorithm gatherv_linear;
 constexpr Algorithm gatherv_linear =
-    serving(Collective::Gatherv, "1 step; each rank but the root sends its block once", gather_linear);
+    serving(Collective::Gatherv, "1 round; each rank but the root sends its block once", gather_linear);
 
 }  // namespace lacuna

@@ -1,6 +1,6 @@
 #pragma once
 
-// What programs may say to each method of methods.def beyond text.
+// Programs include this header for the C++ options, measures and states of all methods of methods.def.
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/skip/importance.hpp"
 #include "algorithms/skip/skip.hpp"

@@ -4,7 +4,7 @@
 namespace lacuna {
 namespace {
 
-/// The input stays as it is: sums on their way rest in two blocks in turn.
+/// The input stays as it is: sums on their way lie in two blocks of scratch in turn.
 void build(GraphBuilder& g) {
   const Line ring = whole_ring(g);
   const int left_out = g.parameters<LeftOut>().rounds;
@@ -18,21 +18,21 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// The first half of the ring allreduce.
-// P-1 steps; each rank sends (P-1)/P of the input.
+// This is the first half of the ring allreduce.
+// It takes P-1 rounds. Each rank sends (P-1)/P of the input.
 extern const Algorithm reduce_scatter_ring;
 constexpr Algorithm reduce_scatter_ring = {
     .collective = Collective::ReduceScatter,
     .name = "ring",
-    .summary = "P-1 steps, (P-1)/P of the input per rank",
+    .summary = "P-1 rounds, (P-1)/P of the input per rank",
     .symmetric = true,
     .build = build,
     .parameters = &parameter_set<LeftOut>,
 };
 
-// The same with blocks of different lengths.
+// The same program serves blocks of different lengths.
 extern const Algorithm reduce_scatterv_ring;
 constexpr Algorithm reduce_scatterv_ring =
-    serving(Collective::ReduceScatterv, "P-1 steps; each rank sends all blocks but its own", reduce_scatter_ring);
+    serving(Collective::ReduceScatterv, "P-1 rounds; each rank sends all blocks but its own", reduce_scatter_ring);
 
 }  // namespace lacuna

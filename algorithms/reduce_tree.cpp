@@ -3,14 +3,14 @@
 
 namespace lacuna {
 
-// The broadcast's binomial tree the other way: a position adds what its children have summed, then sends it to the
-// position without its lowest bit. Position 0 is the root.
-// ceil(log2 P) steps; each rank but the root sends the data once.
+// This is the broadcast's binomial tree in the opposite direction: a position adds what its children have summed, then
+// sends the sum to the position without its lowest bit. Position 0 is the root.
+// It takes ceil(log2 P) rounds. Each rank but the root sends the data once.
 extern const Algorithm reduce_tree;
 const Algorithm reduce_tree = {
     .collective = Collective::Reduce,
     .name = "tree",
-    .summary = "binomial tree, log2 P steps; each rank but the root sends the data once",
+    .summary = "binomial tree, log2 P rounds; each rank but the root sends the data once",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {

@@ -3,12 +3,12 @@
 namespace lacuna {
 
 // The root sends every rank its block.
-// 1 step; the root sends P-1 blocks, the others nothing.
+// It takes 1 round. The root sends P-1 blocks, the others nothing.
 extern const Algorithm scatter_linear;
 constexpr Algorithm scatter_linear = {
     .collective = Collective::Scatter,
     .name = "linear",
-    .summary = "1 step; the root sends P-1 blocks",
+    .summary = "1 round; the root sends P-1 blocks",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {
@@ -23,9 +23,9 @@ constexpr Algorithm scatter_linear = {
     .order = from_root,
 };
 
-// The same with blocks of different lengths.
+// The same program serves blocks of different lengths.
 extern const Algorithm scatterv_linear;
 constexpr Algorithm scatterv_linear =
-    serving(Collective::Scatterv, "1 step; the root sends P-1 blocks", scatter_linear);
+    serving(Collective::Scatterv, "1 round; the root sends P-1 blocks", scatter_linear);
 
 }  // namespace lacuna

@@ -9,17 +9,18 @@ struct GridRounds {
   int in_rows = 0, in_columns = 0;
 };
 
-/// Those along the rows come first: they carry more.
+/// The rounds along the rows are left out first, because they carry more.
 inline GridRounds rows_first(int rounds, Rank columns) {
   const int in_rows = std::min(rounds, columns - 1);
   return {in_rows, rounds - in_rows};
 }
 
-/// Allreduce on a grid of r rows and c columns: a reduce-scatter along the own row leaves each position a piece, whose
-/// sum an allreduce along its column completes; then the pieces are gathered along the row. All lines are rings.
-/// 2(c-1) + 2(r-1) steps; a position sends 2(c-1)/c of the data along its row and 2(r-1)/(rc) along its column. Without
-/// the first rounds of the reductions that `left_out` says, a piece has the terms of (c-in_rows)(r-in_columns)
-/// positions.
+/// Allreduce on a grid of r rows and c columns, whose lines are all rings. A reduce-scatter along the own row leaves
+/// each position a piece. An allreduce along its column completes the sum of this piece. Then the pieces are gathered
+/// along the row.
+/// It takes 2(c-1) + 2(r-1) rounds. A position sends 2(c-1)/c of the data along its row and 2(r-1)/(rc) along its
+/// column. Without the first rounds of the reductions, as many as `left_out` says, a piece has the terms of
+/// (c-in_rows)(r-in_columns) positions.
 /// Source: Mikami et al., Massively distributed SGD: ImageNet/ResNet-50 training in a flash (2018), 2D-torus
 /// all-reduce.
 inline void grid_allreduce(GraphBuilder& g, const Topology& grid, GridRounds left_out = {}) {

@@ -10,30 +10,32 @@
 
 namespace lacuna {
 
-/// Where the number of positions is no power of two, those beyond the largest hypercube hand their input to a partner
-/// in it and get the result last. Source: Rabenseifner, Traeff: More efficient reduction algorithms for
+/// Where the number of positions is no power of two, the positions beyond the largest hypercube hand their input to a
+/// partner in it and get the result last. Source: Rabenseifner, Traeff: More efficient reduction algorithms for
 /// non-power-of-two number of processors in message-passing parallel systems (2004).
 
 inline Topology largest_hypercube(const GraphBuilder& g) {
   return *Topology::hypercube(static_cast<Rank>(std::bit_floor(static_cast<unsigned>(g.size()))));
 }
 
-/// For a position in the cube: whom it serves beyond it.
+/// Returns the position beyond the cube that this position of the cube serves, if there is one.
 inline std::optional<Rank> partner_outside(const GraphBuilder& g, const Topology& cube) {
   const Rank partner = g.position() + cube.size();
   return partner < g.size() ? std::optional(partner) : std::nullopt;
 }
 
-/// For a position beyond the cube: all that it does. Its partner wants the `block` of size() pieces that it stands in.
+/// States all that a position beyond the cube does. Its partner wants the pieces of the block of positions in which it
+/// stands.
 inline void be_served(GraphBuilder& g, const Topology& cube, Rank block) {
   const Rank partner = g.position() - cube.size(), begin = partner & -block;
   g.send(g.input(begin, begin + block, cube.size()), partner);
   g.receive(g.output(), partner);
 }
 
-/// Allreduce by halving and doubling: in each round a pair splits what both still sum, and each takes over one half;
-/// then the pieces are gathered the way back. Without the first `skip` rounds each block of size() / 2^skip positions,
-/// with those beyond the cube that it serves, sums up its own share of the data alone.
+/// Allreduce by halving and doubling. In each round of halving the two positions of a pair sum the same pieces; each
+/// takes over one half of them. Then the pieces are gathered in the opposite order. Without the first `skip` rounds
+/// each block of size() / 2^skip positions, with the positions beyond the cube that it serves, sums up its own share of
+/// the data alone.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in MPICH (2005), section
 /// 4.5.
 inline void halving_doubling_allreduce(GraphBuilder& g, int skip = 0) {

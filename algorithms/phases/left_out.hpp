@@ -23,7 +23,8 @@ inline constexpr Parameter left_out_parameters[] = {
 template <>
 inline constexpr std::span<const Parameter> declared_parameters<LeftOut>{left_out_parameters};
 
-/// Returns how many of `all` rounds a phase leaves out. If these are more than all, the program has no such form.
+/// Returns how many of `all` rounds a phase leaves out. If `rounds` is more than `all`, the program refuses its
+/// parameters.
 int rounds_left_out(GraphBuilder& g, int rounds, int all);
 
 }  // namespace lacuna

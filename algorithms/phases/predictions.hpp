@@ -7,18 +7,18 @@
 
 namespace lacuna {
 
-/// A part whose messages are as long as the data decide, with what is expected of the data.
+/// A part whose messages have lengths that depend on the data, with what is expected of the data.
 struct ExpectedPart {
   const Call& call;
   const PartPlan& plan;
   Rank size;
   double places;   ///< how many elements of data each rank brings
-  double entries;  ///< how many of these each rank sends
-  /// s ranks together have s^growth times the entries of one. Without it, each rank's entries are taken to lie at
-  /// places of its own, drawn at random.
+  double entries;  ///< how many entries each rank sends
+  /// Null: each rank's entries are taken to lie at places of its own, drawn at random. Else s ranks together have
+  /// s^growth times as many entries as one.
   std::optional<double> growth{};
 
-  /// How many different places the entries of so many ranks have together: `places` at most.
+  /// How many different places the entries of `ranks` ranks have together: `places` at most.
   double entries_of(double ranks) const;
 };
 
@@ -26,14 +26,14 @@ struct ExpectedPart {
 struct Predictions {
   /// How many bytes of payload a rank sends, on average over the ranks.
   double (*bytes)(const ExpectedPart& part) = nullptr;
-  /// How many bytes the longest chain of messages carries one after another. Null: as many as `bytes` says.
+  /// How many bytes the longest chain of messages carries one after another. Null: as many as `bytes` returns.
   double (*path_bytes)(const ExpectedPart& part) = nullptr;
   /// How many entries of its own data a rank sends in this part at most. Null: as many as it has.
   std::uint64_t (*most_entries)(const PartPlan& part) = nullptr;
   /// How many entries the result has. Null: as many as the selections of all ranks have together.
   double (*result_entries)(const ExpectedPart& part) = nullptr;
-  /// The rounds of all parts of a usual run together. A method needs it where a usual run differs from the first run of
-  /// a state, of which predictions see the first part only. Null: MethodAlgorithm::rounds holds.
+  /// How many rounds all parts of a usual run have together. A method needs it where a usual run differs from the first
+  /// run of a state, because predictions see only the first part of that one. Null: MethodAlgorithm::rounds holds.
   int (*rounds)(const ExpectedPart& part) = nullptr;
 };
 

@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-/// The mean of the terms that are there, or that times the number of all.
+/// For avg, the mean of the terms that are there; for sum, this mean times the number of all ranks.
 Scale renormalised(const FinalSum& sum, const Replacement& replacement) {
   const bool averages = sum.reduction == Reduction::Avg;
   const double all = sum.all, there = sum.terms;

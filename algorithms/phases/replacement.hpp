@@ -14,12 +14,12 @@ struct FinalSum;
 
 /// What stands in a sum for the terms that are left out.
 enum class ReplacementRule : std::uint8_t {
-  ZeroFill = 0,  ///< zeros: avg divides by P all the same, which makes its results smaller
-  /// The mean of the others: avg divides by their number, sum is multiplied by P over it. Where hosts of different
-  /// numbers of ranks are turned, their number on average is taken instead, so that over all draws each rank weighs the
-  /// same.
+  ZeroFill = 0,  ///< zeros: avg still divides by P, which makes its results smaller
+  /// The mean of the other terms: avg divides by their number, and sum is multiplied by P over it. Where hosts of
+  /// different sizes are rotated, the average of their number is taken instead, so that over all draws each rank weighs
+  /// the same.
   Renormalised = 1,
-  Factor = 2,  ///< zeros; sum and avg are the sum of the others times a factor, where any are missing
+  Factor = 2,  ///< zeros; where terms are missing, sum and avg are the sum of the others times a factor
 };
 inline constexpr std::string_view replacement_rule_names[] = {"zero_fill", "renormalised", "factor"};
 constexpr std::string_view to_string(ReplacementRule rule) {
@@ -46,15 +46,15 @@ inline constexpr Parameter replacement_arguments[] = {
 template <>
 inline constexpr std::span<const Parameter> declared_parameters<Replacement>{replacement_arguments};
 
-/// In how many of how many draws the terms of a host are there.
+/// `there` of `of` draws have the terms of a host.
 struct Chance {
   Rank there = 0, of = 0;
 };
-/// For GraphBuilder::finish, where hosts of different numbers of ranks are turned: each is there equally often, but not
-/// among equally many ranks.
+/// Packs a chance for GraphBuilder::finish, where hosts of different sizes are rotated: each host is there equally
+/// often, but not among equally many ranks.
 std::uint64_t note_of(const Chance& chance);
 
-/// What a sum that lacks terms is multiplied by, as the Replacement of its part says. For Method::scale.
+/// What a sum that lacks terms is multiplied by, as the Replacement of its part says. It serves as Method::scale.
 Scale scale_replaced(const FinalSum& sum);
 
 }  // namespace lacuna

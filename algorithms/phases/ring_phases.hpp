@@ -7,13 +7,13 @@
 
 namespace lacuna {
 
-/// The two phases of a ring over pieces, along any line of positions: index i of the line owns piece i, and passes on
-/// to index i + 1. `input(piece)` and `output(piece)` say where a piece lies.
+/// The two phases of a ring over pieces, along any line of positions. Index i of the line owns piece i and sends to
+/// index i + 1. `input(piece)` and `output(piece)` say where a piece lies.
 /// Source: Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations (2009), section 3.
 
-/// Reduce-scatter: n-1-skip steps on a line of n, after which partial(n-2, own) holds the sum of the own piece over all
-/// but the `skip` that follow its owner. `partial(s, piece)` is where step s leaves what it has summed so far. A line
-/// of one copies.
+/// Reduce-scatter: it takes n-1-skip rounds on a line of n. After them partial(n-2, own) holds the sum of the own piece
+/// over all positions but the `skip` that follow its owner. `partial(s, piece)` is where round s leaves what it has
+/// summed so far. On a line of one position it copies.
 template <class Input, class Partial>
 void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial partial, int skip = 0) {
   const Rank n = line.size(), me = line.own;
@@ -27,8 +27,9 @@ void ring_reduce_scatter(GraphBuilder& g, const Line& line, Input input, Partial
   }
 }
 
-/// Allgather: n-1-skip steps after which output(i) holds what output(i) of index i held, but for the `skip` that follow
-/// the own one: these become zeros, or stay as they are.
+/// Allgather: it takes n-1-skip rounds. After them output(i) holds what output(i) of index i held. The outputs of the
+/// `skip` indices that follow the own one are left out: they become zeros, or stay as they are if LeftOut::keep says
+/// so.
 template <class Output>
 void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip = 0) {
   const Rank n = line.size(), me = line.own;
@@ -43,10 +44,10 @@ void ring_allgather(GraphBuilder& g, const Line& line, Output output, int skip =
   }
 }
 
-/// All positions of the builder, as they stand.
+/// All positions of the builder, in their order.
 inline Line whole_ring(const GraphBuilder& g) { return Topology::ring(g.size()).line(g.position()); }
 
-/// Both phases around all positions, piece by piece of the data; rounds may be left out of both.
+/// Both phases around all positions, for size() pieces of the data. Rounds may be left out of both.
 inline void ring_allreduce(GraphBuilder& g) {
   const LeftOut left_out = g.parameters<LeftOut>();
   const Line ring = whole_ring(g);

@@ -6,12 +6,13 @@
 
 namespace lacuna {
 
-/// Scan over the positions from `first` to the last: output = the reduction of what `own` is at first .. position. In
-/// round k each position passes the reduction of the 2^k positions up to itself to the one 2^k further.
-/// ceil(log2 n) rounds for n positions. Source: Hillis and Steele, Data parallel algorithms (1986).
+/// Scan over the positions from `first` to the last: the output becomes the reduction of the regions `own` of positions
+/// first .. position(). In round k each position sends the reduction of the 2^k positions up to itself to the position
+/// 2^k further.
+/// It takes ceil(log2 n) rounds for n positions. Source: Hillis and Steele, Data parallel algorithms (1986).
 inline void inclusive_scan(GraphBuilder& g, Region own, Rank first) {
   const Rank p = g.size(), me = g.position(), before = me - first;
-  const int rounds = std::bit_width(static_cast<unsigned>(before));  // in which something comes
+  const int rounds = std::bit_width(static_cast<unsigned>(before));  // of these rounds each brings something
   const auto value = [&](int k) { return k == rounds ? g.output() : g.scratch(k % 2, g.output()); };
   Region sum = own;
   if (rounds == 0) {

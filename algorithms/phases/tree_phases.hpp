@@ -9,10 +9,11 @@
 
 namespace lacuna {
 
-/// The two phases of a tree, or of several that share no position.
+/// The two phases of a tree, or of several trees that share no position.
 
-/// Every position adds what its children have summed to `own`, in `partial`, and sends it to its parent. Returns where
-/// the sum of its subtree lies: `own` at a leaf. Positions less than `skip` levels above their lowest leaf stay out.
+/// Every position adds what its children have summed to `own`, in `partial`, and sends the sum to its parent. Returns
+/// where the sum of the position's subtree lies, which is `own` at a leaf. Positions less than `skip` levels above
+/// their lowest leaf take no part.
 inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Region partial, int skip = 0) {
   const Rank me = g.position();
   const auto takes_part = [heights = skip > 0 ? tree.heights() : std::vector<int>(), skip](Rank position) {
@@ -28,7 +29,8 @@ inline Region tree_reduce(GraphBuilder& g, const Topology& tree, Region own, Reg
   return sum;
 }
 
-/// The root's `data` goes to all; those with most below them come first, which in a binomial tree are the last.
+/// The root's `data` goes to all positions. The children with the most positions below them get it first; in a binomial
+/// tree these are the last children.
 inline void tree_broadcast(GraphBuilder& g, const Topology& tree, Region data) {
   const Rank me = g.position();
   if (const auto parent = tree.parent(me)) g.receive(data, *parent);
@@ -42,7 +44,7 @@ inline Rank tree_contributors(const Topology& tree, int skip) {
   return static_cast<Rank>(std::count_if(heights.begin(), heights.end(), [&](int height) { return height >= skip; }));
 }
 
-/// The sum of `input` up the tree, and down again in `output`.
+/// The sum of `input` goes up the tree, and down again in `output`.
 inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, Region output, int skip = 0) {
   tree_reduce(g, tree, input, output, skip);
   if (!tree.parent(g.position())) {
@@ -53,7 +55,7 @@ inline void tree_allreduce(GraphBuilder& g, const Topology& tree, Region input, 
   tree_broadcast(g, tree, output);
 }
 
-/// How many levels lie below the root in both trees of a double tree.
+/// How many levels lie below the root in the lower of both trees of a double tree.
 inline int levels_of_double_tree(Rank size) {
   const auto height = [](const Topology& tree) {
     const std::vector<int> heights = tree.heights();
@@ -63,7 +65,7 @@ inline int levels_of_double_tree(Rank size) {
   return std::min(height(trees[0]), height(trees[1]));
 }
 
-/// Two trees, of which each position is a leaf in one at least, carry half of the data each.
+/// Two trees carry half of the data each. Each position is a leaf in at least one of them.
 inline void double_tree_allreduce(GraphBuilder& g, int skip = 0) {
   const auto trees = Topology::double_binary_tree(g.size());
   skip = rounds_left_out(g, skip, levels_of_double_tree(g.size()));

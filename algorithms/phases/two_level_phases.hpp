@@ -6,8 +6,9 @@
 
 namespace lacuna {
 
-/// The ring allreduce among the leaders, over what their hosts have summed, without the first `skip` steps of its
-/// reduction. Hosts differ in size: turned, each is there equally often, but not among equally many ranks.
+/// The ring allreduce among the leaders of hosts of different sizes, over what their hosts have summed, without the
+/// first `skip` rounds of its reduction. When hosts are rotated, each is there equally often, but not among equally
+/// many ranks.
 inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, int skip) {
   const Rank n = leaders.size();
   const auto output = [&](Rank i) { return g.output(i, i + 1, n); };
@@ -22,11 +23,11 @@ inline void ring_of_leaders(GraphBuilder& g, const Line& leaders, Region sum, in
   ring_allgather(g, leaders, output);
 }
 
-/// Allreduce inside each host, then between hosts, then inside again. With as many ranks on each host, a grid whose
-/// rows are the hosts (grid_allreduce). Otherwise a binomial tree on each host reduces to a leader, the leaders do a
-/// ring allreduce, and the trees broadcast its result. Without the first `skip` steps between hosts, the terms of so
-/// many hosts are missing. Source: Jia et al., Highly scalable deep learning training system with mixed-precision
-/// (2018).
+/// Allreduce inside each host, then between hosts, then inside each host again. If all hosts have the same number of
+/// ranks, it is a grid whose rows are the hosts (grid_allreduce). Otherwise a binomial tree on each host reduces to a
+/// leader, the leaders do a ring allreduce, and the trees broadcast its result. Without the first `skip` rounds between
+/// hosts, the terms of `skip` hosts are missing. Source: Jia et al., Highly scalable deep learning training system with
+/// mixed-precision (2018).
 inline void two_level_allreduce(GraphBuilder& g, int skip = 0) {
   const Topology hosts = Topology::two_level(g.hosts());
   if (g.hosts().ranks_on_each() > 0) return grid_allreduce(g, hosts, {.in_columns = skip});

@@ -32,16 +32,17 @@ void Gaps::follow(const Binding& binding, const Plan& plan) {
   };
   std::vector<Known> known;
   for (const PartPlan& planned : plan.parts) {
-    if (planned.beside || planned.is_dense()) continue;  // it carries nothing of the result, or it lacks nothing
+    if (planned.beside || planned.is_dense()) continue;  // it carries nothing of the result, or it lacks nothing of it
     Part part{.data = planned.data, .order = order_of(binding, planned), .cells = {}};
-    // By position all parts fare alike unless their parameters or the hosts differ, which go by the first one's.
+    // Two parts lack the same by position unless their parameters or the orders of their hosts differ. For the latter
+    // the rank at position 0 stands.
     const Rank first = algorithm.by_hosts ? part.order.rank_of(0) : 0;
     const Parameters& parameters = planned.structure.parameters;
     auto found = std::find_if(known.begin(), known.end(),
                               [&](const Known& one) { return one.parameters == parameters && one.first == first; });
     if (found == known.end()) {
       const GraphShape options{.structure = {.parameters = parameters}};
-      const Graphs graphs = *graphs_of(algorithm, part.order.placed(hosts), options);  // of a call that can be made
+      const Graphs graphs = *graphs_of(algorithm, part.order.placed(hosts), options);  // the call was accepted
       auto cells = std::make_shared<const std::vector<CellContributions>>(contributions_of(graphs.all()));
       found = known.insert(known.end(), {parameters, first, std::move(cells)});
     }

@@ -10,18 +10,18 @@
 
 namespace lacuna {
 
-/// Which ranks' values reach which elements of a call with a method, found by following the graphs of all positions. A
-/// plain value for checks and reports: what it costs grows with the cube of the number of ranks.
+/// Which ranks' values reach which elements of a call with a method, found by following the graphs of all positions. It
+/// is a plain value for checks and reports. Its cost grows with the cube of the number of ranks.
 class Gaps {
  public:
-  /// The call, its sampler and its state as they are before it is started.
+  /// `request` and `sampler` describe the call and its state as they are before the call starts.
   Gaps(const PlanRequest& request, const Sampler& sampler);
 
-  /// Of a run as it was last started.
+  /// Describes a run as it was last started.
   Gaps(const runtime::CollectiveRun& run, const Hosts& hosts);
 
-  /// What the output of rank `at` lacks, ascending by rank, then by offset. In one that gathers, an element lacks its
-  /// owner's value only.
+  /// Returns what the output of rank `at` lacks, ascending by rank, then by offset. In a collective that gathers, an
+  /// element lacks its owner's value only.
   std::vector<Gap> of(Rank at) const;
 
  private:
@@ -35,7 +35,7 @@ class Gaps {
   void follow(const Binding& binding, const Plan& plan);
 
   Rank size_;
-  bool has_blocks_, gathers_;  // of the collective; does its output hold them?
+  bool has_blocks_, gathers_;  // the collective has blocks; its output holds them
   std::size_t block_;          // elements
   std::vector<Part> parts_;
 };

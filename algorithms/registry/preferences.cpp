@@ -11,7 +11,8 @@ using Where = Preference::Where;
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
-// Measured on two ranks over shared memory and on emulated hosts with links of 1 Gbit/s (docs/performance.md).
+// The limits were measured on two ranks over shared memory and on emulated hosts with links of 1 Gbit/s
+// (docs/performance.md).
 constexpr std::array table = {
     Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
                "so little that the number of steps counts"},

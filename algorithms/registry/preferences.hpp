@@ -8,21 +8,21 @@
 
 namespace lacuna {
 
-/// A row of the table by which lacuna chooses an algorithm where the caller names none, nor a method. The first row
-/// that fits is taken; without one, the collective's first algorithm in manifest.def.
+/// A row of the table by which lacuna chooses an algorithm where the caller names neither an algorithm nor a method.
+/// The first row that fits counts. If none fits, the collective's first algorithm in manifest.def is taken.
 struct Preference {
   Collective collective;
   std::size_t up_to_bytes;  ///< count times element size
   enum class Where : std::uint8_t {
     Anywhere,
-    PowersOfTwo,  ///< such a number of ranks
-    EvenHosts,    ///< several, with the same number of ranks, more than one, on each
+    PowersOfTwo,  ///< the number of ranks is one
+    EvenHosts,    ///< several hosts have the same number of ranks, more than one
   } where;
   std::string_view algorithm;
   std::string_view reason;
 };
 
-/// Null if none fits, or if a method chooses.
+/// Returns the row that fits the call, or null if none does.
 const Preference* preference(const Call& call, const Hosts& hosts);
 
 }  // namespace lacuna

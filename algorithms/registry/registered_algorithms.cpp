@@ -14,12 +14,12 @@ namespace {
 constexpr Rank checked_at_once = 16;
 constexpr Rank most_checked = 64;  // the cost grows with the square of the steps
 
-/// What the graphs of this algorithm depend on.
+/// Returns what the graphs of this algorithm depend on.
 Hosts key_of(const Algorithm& algorithm, const Hosts& hosts) {
   return algorithm.by_hosts ? hosts : Hosts(hosts.size());
 }
 
-/// So many ranks on one host and, where the algorithm asks, on two and on as many as there are ranks.
+/// Returns `size` ranks on one host and, if the algorithm is by_hosts, also on two hosts and on as many hosts as ranks.
 std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
   std::vector<Hosts> all = {size};
   for (Rank on_each : {(size + 1) / 2, 1}) {

@@ -8,15 +8,15 @@
 
 namespace lacuna {
 
-/// The graphs of all positions, built and verified, in place and not. Errors name the numbers of ranks and hosts.
+/// Builds and verifies the graphs of all positions, in place and not. Errors name the numbers of ranks and hosts.
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts);
 
-/// Algorithms that the program has brought. Any thread may call.
+/// The algorithms that a program has registered. Any thread may call.
 class RegisteredAlgorithms {
  public:
-  /// Unless its graphs are wrong; its name must be new.
+  /// Adds the algorithm, which must have a new name. Refuses it if its graphs are wrong.
   Status add(const Algorithm& algorithm);
-  /// Null if there is none of that name.
+  /// Returns null if there is none of that name.
   const Algorithm* find(Collective collective, std::string_view name);
   /// Verifies the graphs that this call needs, unless that was done before.
   Status verified(const Algorithm& algorithm, const Hosts& hosts);

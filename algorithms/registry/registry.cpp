@@ -33,7 +33,7 @@ constexpr std::array methods = {
 };
 #undef LACUNA_METHOD
 
-/// The name of the algorithm to take; empty: the collective's first.
+/// Returns the name of the algorithm to take, or nothing for the collective's first one.
 std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
   if (!call.options.algorithm.empty()) return call.options.algorithm;
   const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
@@ -51,7 +51,7 @@ RegisteredAlgorithms& registered() {
   return all;
 }
 
-/// One of lacuna's, also by the name that it has when it serves a method.
+/// Finds one of lacuna's own algorithms, also by the name that it has when it serves a method.
 const Algorithm* find_ours(Collective collective, std::string_view name) {
   for (const Algorithm* one : algorithms) {
     if (one->collective == collective && (name.empty() || one->name == name)) return one;
@@ -73,7 +73,8 @@ Status does_not_serve(const Method& method, const Call& call, const Algorithm& a
                       serving.empty() ? "no algorithm of that collective does" : "there are: " + serving)};
 }
 
-/// Is it a method's own, which means nothing without it? Those of manifest.def and of programs stand alone.
+/// Returns the method that the algorithm belongs to and means nothing without. Algorithms of manifest.def and of
+/// programs stand alone: null.
 const Method* owner_of(const Algorithm& algorithm) {
   if (std::find(algorithms.begin(), algorithms.end(), &algorithm) != algorithms.end()) return nullptr;
   const auto owner =
@@ -90,7 +91,7 @@ Status takes_no_entries(const Call& call, const Algorithm& algorithm) {
                                              to_string(call.collective), algorithm.name, names)};
 }
 
-/// The algorithm, unless it refuses the call.
+/// Returns the algorithm, unless the call is refused.
 Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, const Hosts& hosts) {
   if (const Method* method = method_of(call, algorithm)) {
     if (Status valid = method->check ? method->check(call, algorithm, hosts) : Status(); !valid) return valid;

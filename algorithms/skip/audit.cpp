@@ -30,7 +30,7 @@ SkipAudit audit_of(const MethodState& state) {
 
 namespace {
 
-/// Distances and angles are over all samples.
+/// Returns the audit of all samples together: one relative error and one cosine.
 SkipAudit difference(const KernelCall& call, const Extent& sample, const Extent& output) {
   const auto stretches = call.part.plan.stretches_of(call.part.part);
   double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
@@ -54,7 +54,7 @@ SkipAudit difference(const KernelCall& call, const Extent& sample, const Extent&
 
 std::mutex last_audits;  // calls on one state may be under way together
 
-/// The state keeps the audit of its last run, whatever the order in which calls end.
+/// The audit of the latest run stays in the state, whatever the order in which calls end.
 struct CompareSamples {
   static constexpr std::string_view name = "compare samples";
   Read dense, output;

@@ -8,11 +8,11 @@
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/values/count_of.hpp"
 
-// What skipping refuses, of values that are equal on all ranks.
+// What skipping refuses. It looks only at values that are equal on all ranks.
 namespace lacuna {
 namespace {
 
-constexpr std::size_t most_stretches = 1000;  // each of 64 parts at most, which are planned in each run
+constexpr std::size_t most_stretches = 1000;  // each one is cut into at most 64 parts, which are planned in each run
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
@@ -74,7 +74,7 @@ Status check_segments(const Call& call) {
                   call.count));
 }
 
-/// What measures and adds needs the numbers that it is made for.
+/// Refuses reductions and element types that skipping, its scales or feedback cannot serve.
 Status check_scale(const Call& call) {
   const Skip& skip = skip_of(call);
   if (call.reduction != Reduction::Sum && call.reduction != Reduction::Avg) {
@@ -95,7 +95,7 @@ Status check_scale(const Call& call) {
                   to_string(skip.scale)));
 }
 
-/// Feedback, schedules and audits remember something.
+/// Feedback, schedules and audits need a state, because they remember something.
 Status check_state_needed(const Call& call) {
   const Skip& skip = skip_of(call);
   if (call.options.state) return {};

@@ -17,27 +17,27 @@ namespace {
 
 constexpr std::string_view importance_array = "importance";
 
-/// Magnitudes by exponent and the first two bits of the mantissa, ascending.
+/// Magnitudes are counted by exponent and the first two bits of the mantissa, in ascending order.
 constexpr std::size_t bins = 1024;
 using Histogram = std::array<std::uint32_t, bins>;
 
 std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
 
-/// A row of the array, of one segment.
+/// A row of the state's array describes one segment.
 struct Row {
   std::uint64_t segment = 0;   ///< its place in Skip::segments
   std::uint64_t begun = 0;     ///< the run of the state that was planned last to measure it; kernels do not touch it
-  std::uint64_t measured = 0;  ///< the run of the state that measured it last; 0: none
+  std::uint64_t measured = 0;  ///< the run of the state that measured it last; 0: none did
   std::uint64_t count = 0;     ///< elements
-  Histogram histogram{};       ///< of a sample of them
-  std::uint64_t decided = 0;   ///< the measurement from which the two below are; 0: none
+  Histogram histogram{};       ///< magnitudes of a sample of its elements
+  std::uint64_t decided = 0;   ///< the measurement from which share and important follow; 0: none
   double share = 0;
   std::uint64_t important = 0;
 };
 constexpr std::size_t words_of_row = sizeof(Row) / sizeof(std::uint64_t);
 static_assert(sizeof(Row) % sizeof(std::uint64_t) == 0);
 
-/// The rows of a state; none if it has no such array.
+/// Returns the rows of a state; none if it has no such array.
 std::span<const Row> rows_of(const MethodState& state) {
   const StateArray* array = state.find(importance_array);
   if (!array) return {};
@@ -50,20 +50,20 @@ std::size_t automatic_segments(const Skip& skip, Dtype dtype) {
       [&](const SkipSegment& segment) { return treatment_of(skip, dtype, segment) == Treatment::Automatic; }));
 }
 
-/// Calls visit(state) for all states whose segments are compared with those of this one.
+/// Calls visit(state) for all states whose segments are compared with those of `state`.
 template <class Visit>
 void each_of_model(const MethodState& state, Visit visit) {
   if (state.model.empty()) return visit(state);
   for (const MethodState* one : state.model) visit(*one);
 }
 
-/// Where the largest quarter of all elements measured begins.
+/// Where the largest quarter of all measured elements begins.
 struct Quarter {
-  std::size_t first = bins;  ///< the bin
-  double part = 0;           ///< of that bin's elements inside
+  std::size_t first = bins;  ///< the first bin that belongs to it
+  double part = 0;           ///< which share of the elements of that bin belong to it
 };
 
-/// How many elements of the segment each one of its sample stands for.
+/// Returns how many elements of the segment each element of its sample stands for.
 double weight_of(const Row& row) {
   const auto sampled = std::accumulate(row.histogram.begin(), row.histogram.end(), std::uint64_t{0});
   return sampled > 0 ? static_cast<double>(row.count) / static_cast<double>(sampled) : 0;
@@ -98,7 +98,7 @@ void decide(const Quarter& quarter, double threshold, Row& row) {
   row.decided = row.measured;
 }
 
-/// Has a run begun to measure this state, and not ended? A kernel may be writing the other members of its rows.
+/// Has a run begun to measure this state without having ended? A kernel may be writing the other members of its rows.
 bool is_being_measured(const MethodState& state) {
   const auto rows = rows_of(state);
   return state.in_use && std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row.begun == state.runs; });

@@ -38,7 +38,8 @@ constexpr std::string_view examples[] = {"steps=1",
                                          "steps=1,gather_steps=1,incomplete=1"};
 constexpr std::string_view outcomes[] = {"dense", "skipped", "protected", "measured"};
 
-/// A ratio means the same everywhere; steps are the ring's. Ranks keep their places on their hosts.
+/// A ratio means the same for all algorithms, but steps are rounds of the ring. two_level needs ranks in place on their
+/// hosts.
 std::string_view preferred(const Call& call, const Hosts& hosts) {
   const Skip& asked = skip_of(call);
   const bool by_steps = asked.ratio == 0 || asked.gather_steps > 0 || !asked.schedule.empty();

@@ -26,7 +26,7 @@ Order backwards(const Order& order) {
   return Order(std::move(ranks));
 }
 
-/// Random turns the hosts, whose order stays the same around.
+/// The mode random rotates the hosts, which stay in the same order around the ring.
 Order order_of_hosts(const Binding& binding, std::uint32_t part) {
   const Hosts& hosts = binding.hosts;
   if (skip_of(binding.call).mode == SkipMode::Static) return hosts.size();

@@ -9,13 +9,13 @@
 namespace lacuna {
 namespace {
 
-/// Is the next run of the call one of those that are dense to begin with?
+/// Is the next run of the call one of the first runs, which are dense?
 bool warms_up(const Call& call) {
   const Skip& skip = skip_of(call);
   return call.options.state && call.options.state->runs < skip.warm_up;
 }
 
-/// S where no schedule says otherwise.
+/// Returns S where no schedule says otherwise.
 int steps_asked_for(const Skip& skip, const Skipping& skipping, const Hosts& hosts) {
   int steps = skip.steps;
   if (skip.ratio == 0) return steps;
@@ -24,7 +24,7 @@ int steps_asked_for(const Skip& skip, const Skipping& skipping, const Hosts& hos
   return steps;
 }
 
-/// S of the next run: of the call, its ratio or its schedule; 0 on one rank, whatever these say.
+/// Returns S of the next run, from the call, its ratio or its schedule; 0 on one rank, whatever these say.
 int steps_of(const Call& call, const Skipping& skipping, const Hosts& hosts) {
   const Skip& skip = skip_of(call);
   if (warms_up(call)) return 0;
@@ -40,14 +40,15 @@ int gather_steps_of(const Call& call, const Skipping& skipping, const Hosts& hos
   return warms_up(call) ? 0 : std::min(skip_of(call).gather_steps, skipping.most(hosts));
 }
 
-/// The factor of another rule need not be equal on all ranks.
+/// A factor that the rule does not use becomes 1, because it may differ between ranks.
 Replacement replacement_of(const Skip& skip) {
   return {.rule = skip.scale,
           .drawn = skip.mode != SkipMode::Static,
           .factor = skip.scale == SkipScale::Factor ? skip.factor : 1};
 }
 
-/// What was left out earlier is added also where nothing is skipped.
+/// Does the next run add the residual? It does so also where nothing is skipped, if earlier runs have left out
+/// something.
 bool feeds_back(const Call& call, int steps) {
   return skip_of(call).feedback && (steps > 0 || call.options.state->find(residual_array) != nullptr);
 }
@@ -60,7 +61,7 @@ std::ptrdiff_t parts_of(const Plan& plan, SkipOutcome outcome) {
                        [outcome](const PartPlan& part) { return part.outcome == static_cast<int>(outcome); });
 }
 
-/// What holds of parts that are not dense.
+/// Returns what holds for all parts that are not dense.
 PartPlan skipped_part(const PlanRequest& request) {
   const Call& call = request.call;
   const Skip& skip = skip_of(call);
@@ -76,8 +77,8 @@ PartPlan skipped_part(const PlanRequest& request) {
   return part;
 }
 
-/// Neighbours that are treated alike whatever S is make one stretch, each stretch parts of its own, and the stretches
-/// that are always dense and shorter than Skip::small one part together. So the parts do not depend on S.
+/// Neighbours that are treated alike whatever S is make one stretch, and each stretch gets parts of its own. The
+/// stretches that are always dense and shorter than Skip::small share one part. So the parts do not depend on S.
 class Segments {
  public:
   Segments(const PlanRequest& request, const PartPlan& skipped, Plan& plan)
@@ -129,11 +130,11 @@ class Segments {
   const PlanRequest& request_;
   const PartPlan& skipped_;
   Plan& plan_;
-  std::size_t automatic_ = 0;  // of the segments so far
+  std::size_t automatic_ = 0;  // how many automatic segments have been added
 };
 
-/// A sample of the input, put aside before anything else, is reduced densely beside the other parts, and then compared
-/// with what they made of it.
+/// A sample of the input is copied before anything else, reduced densely beside the other parts, and then compared with
+/// their result.
 void add_audit(const Call& call, Plan& plan) {
   const std::size_t samples = samples_of(call);
   PartPlan part{.data = {0, samples}, .beside = true};

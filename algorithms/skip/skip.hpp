@@ -16,15 +16,15 @@
 
 namespace lacuna {
 
-/// Which ranks' contributions SkipReduce leaves out. P ranks.
+/// Which ranks' contributions SkipReduce leaves out. There are P ranks.
 enum class SkipMode : std::uint8_t {
   Static = 0,    ///< the same in every call
-  Random = 1,    ///< the ranks are turned by a draw for each part of each call: P patterns
-  Shuffled = 2,  ///< their order is drawn for each part of each call: P! orders
+  Random = 1,    ///< the ranks are rotated by a draw for each part of each call: P patterns
+  Shuffled = 2,  ///< the order of the ranks is drawn for each part of each call: P! orders
 };
 inline constexpr std::string_view skip_mode_names[] = {"static", "random", "shuffled"};
 
-/// What stands for the contributions that are left out. The factor is Skip::factor.
+/// What replaces the contributions that are left out. The factor is Skip::factor.
 using SkipScale = ReplacementRule;
 
 /// How a segment is treated.
@@ -43,8 +43,8 @@ inline constexpr std::span<const std::string_view> names_of<SkipMode>{skip_mode_
 template <>
 inline constexpr std::span<const std::string_view> names_of<SkipPolicy>{skip_policy_names};
 
-/// A stretch of the data of an allreduce. Segments ascend and cover all of it. What feedback kept of one that then
-/// becomes Never, or small, stays there until it is skipped again.
+/// A stretch of the data of an allreduce. Segments ascend and cover all of the data. If a segment becomes Never or
+/// small, its residual stays as it is until the segment is skipped again.
 struct SkipSegment {
   std::size_t offset = 0;  ///< elements
   std::size_t count = 0;
@@ -57,20 +57,20 @@ struct SkipStage {
   int steps = 0;
 };
 
-/// What a dense reduction of a sample has shown of a call's result, at the same places.
+/// What a dense reduction of a sample has shown of a call's result at the same places.
 struct SkipAudit {
-  std::uint64_t run = 0;      ///< of the state, the first is 1; 0: there was none yet
+  std::uint64_t run = 0;      ///< the run of the state, the first is 1; 0: there was no audit yet
   std::uint64_t samples = 0;  ///< elements
-  double relative_error = 0;  ///< L2 norm of result - dense result over that of the dense result; NaN: this is zero
-  double cosine = 0;          ///< of the angle between them; NaN: one of them is zero, and not the other
+  double relative_error = 0;  ///< L2 norm of result - dense, over that of dense; NaN: only the dense result is zero
+  double cosine = 0;          ///< cosine of the angle between result and dense result; NaN: exactly one of them is zero
 };
 
-/// The last one of a state.
+/// Returns the last audit of a state.
 SkipAudit audit_of(const MethodState& state);
 
-/// SkipReduce (Kasan, Abts, Choi, Kim, MICRO 2025): contributions that a call leaves out to save rounds. For sum and
-/// avg. options.def says what its members mean. Equal on all ranks, but for what the call does not use: the factor of
-/// another scale, say.
+/// SkipReduce (Kasan, Abts, Choi, Kim, MICRO 2025) leaves out contributions of a call to save rounds. It serves sum and
+/// avg. options.def says what the members mean. They must be equal on all ranks, except for those that the call does
+/// not use, such as the factor of another scale.
 struct Skip {
   static constexpr double most_steps = std::numeric_limits<int>::max();
   static constexpr double most_runs = 1e15;
@@ -79,26 +79,26 @@ struct Skip {
 #define LACUNA_OPTION(name, type, value, ...) type name = value;
 #include "algorithms/skip/options.def"
 #undef LACUNA_OPTION
-  std::vector<SkipSegment> segments{};  ///< of an allreduce; none: one that is skipped
+  std::vector<SkipSegment> segments{};  ///< for an allreduce; if there are none, all of the data are skipped
 
-  /// Does it ask for anything to be left out, in some run at least, or for what was left out?
+  /// Does any run leave something out, or add what was left out before?
   bool is_on() const { return steps != 0 || ratio != 0 || gather_steps != 0 || feedback || !schedule.empty(); }
 };
 
-/// For Options::method.
+/// Makes the value of Options::method.
 MethodOptions skip(Skip options);
 
 extern const Method skip_method;
 
-/// What becomes of a part of a call that may skip: PartReport::outcome.
+/// What becomes of a part of a call that may skip. It is PartReport::outcome.
 enum class SkipOutcome : int {
-  Dense = 0,  ///< as asked for: never skipped, small, or S was 0
+  Dense = 0,  ///< as asked for: its segments are never skipped or small, or S is 0
   Skipped = 1,
-  Protected = 2,  ///< dense: its segment is important
-  Measured = 3,   ///< dense, to see how important its segment is
+  Protected = 2,  ///< dense, because its segment is important
+  Measured = 3,   ///< dense, to measure how important its segment is
 };
 
-/// The measures of skip. Its reports have them beside what all reports have.
+/// The measures of skip. Its reports have these beside the numbers that all reports have.
 namespace skip_measure {
 inline constexpr Measure steps = {.name = "steps",
                                   .help = "S, the rounds left out of the reduction",

@@ -7,7 +7,8 @@ namespace lacuna {
 namespace {
 
 /// The parent of number i of 1 .. n in the search tree whose root is the largest power of two: the numbers with k zeros
-/// at their end stand at height k. 0: the root has none. Where the parent would be larger than n, its own parent is.
+/// at their end stand at height k. 0 means that i is the root. If the parent would be larger than n, the parent's own
+/// parent takes its place.
 Rank search_tree_parent(Rank i, Rank n) {
   if (i == static_cast<Rank>(std::bit_floor(static_cast<unsigned>(n)))) return 0;
   do {
@@ -62,7 +63,7 @@ Topology Topology::binary_tree(Rank size) {
   return tree;
 }
 
-/// In the first tree number i of 1 .. P is position i - 1, in the second i - 2 (around P): odd numbers are leaves.
+/// In the first tree number i of 1 .. P is position i - 1, in the second i - 2 (around P). Odd numbers are leaves.
 std::array<Topology, 2> Topology::double_binary_tree(Rank size) {
   std::array<Topology, 2> trees = {Topology(size), Topology(size)};
   for (Rank turn = 0; turn < 2; ++turn) {

@@ -1,4 +1,4 @@
-// The makers of a Topology that look at what they are given.
+// The makers of a Topology that check what they are given.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 Status refused(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
 
-/// Ok, or why this one can't stand in a list of a topology of `size` positions.
+/// Returns Ok, or why `member` can't stand in a list of `position` in a topology of `size` positions.
 Status check_member(const char* what, Rank position, Rank member, Rank size) {
   if (member >= 0 && member < size && member != position) return {};
   return refused(
