@@ -22,7 +22,7 @@ Status read_blocks(const lacuna_blocks* given, std::size_t ranks, lacuna::Blocks
   return {};
 }
 
-/// The tables of the buffers that this rank has.
+/// Reads the tables of the buffers that this rank has.
 Status read_tables(const lacuna::Communicator& communicator, const lacuna_call& given, lacuna::Call& call) {
   const lacuna::CollectiveTraits& traits = lacuna::traits_of(call.collective);
   if (!lacuna::has_tables(call.collective)) return {};
@@ -35,7 +35,7 @@ Status read_tables(const lacuna::Communicator& communicator, const lacuna_call& 
   return read_blocks(given.output_blocks, ranks, call.output_blocks);
 }
 
-/// Reads what a buffer of so many values says of its places. A list without entries is a list too.
+/// Reads what a buffer of so many values says about its places. A list without entries is a list too.
 Status read_places(const lacuna_entries* given, std::size_t values, lacuna_entries& entries) {
   static std::uint32_t none = 0;
   if (Status valid = read(given, entries); !valid) return valid;
@@ -44,7 +44,7 @@ Status read_places(const lacuna_entries* given, std::size_t values, lacuna_entri
   return {};
 }
 
-/// Lengths of the buffers are those of their data, and counts are those of entries, where a buffer holds entries.
+/// Where a buffer holds entries, its length becomes that of its data, and the number of its values that of its entries.
 Status read_entries(const lacuna_call& given, lacuna::TypedCall& typed) {
   lacuna_entries input = LACUNA_ENTRIES_INIT, output = LACUNA_ENTRIES_INIT;
   if (given.input_entries) {
@@ -58,7 +58,7 @@ Status read_entries(const lacuna_call& given, lacuna::TypedCall& typed) {
   return {};
 }
 
-/// Fills a call from its buffers; one that this rank does not have may be null.
+/// Fills a call from its buffers. A buffer that this rank does not have may be null.
 Status read_buffers(const lacuna::Communicator& communicator, const lacuna_call& given, lacuna::TypedCall& typed) {
   lacuna::Call& call = typed.call;
   const bool reads = lacuna::reads_input(call.collective, communicator.rank(), call.root);
@@ -94,13 +94,13 @@ Status read_call(const lacuna::Communicator& communicator, const lacuna_call* gi
   return read_buffers(communicator, value, typed);
 }
 
-/// The blocks of one buffer, as the functions of one line take them.
+/// The blocks of one buffer, as the functions of the single collectives take them.
 struct Division {
   const size_t* counts = nullptr;
   const size_t* offsets = nullptr;
 };
 
-/// What the functions of one line take. A collective without one of these leaves it as it is.
+/// The arguments of the function of a single collective. What a collective does not have stays as it is here.
 struct Line {
   const void* input = nullptr;
   void* output = nullptr;
@@ -138,7 +138,7 @@ Status read_divisions(const lacuna::Communicator& communicator, const Line& line
   return {};
 }
 
-/// Carries out a collective that is given in one line.
+/// Carries out a call of the function of a single collective.
 lacuna_status carry_out(lacuna_communicator* communicator, Collective collective, const Line& line) {
   return guarded([&]() -> Status {
     if (!communicator) return null_argument("communicator");

@@ -6,7 +6,7 @@ using lacuna::Status;
 
 namespace {
 
-/// Gives the caller a new communicator, or none where this rank has no part in it.
+/// Gives the caller a new communicator, or null if this rank is not in it.
 Status hand_over(lacuna::Result<std::optional<lacuna::Communicator>> made, lacuna_communicator** part) {
   if (!made) return made.status();
   *part = *made ? new lacuna_communicator{**std::move(made)} : nullptr;

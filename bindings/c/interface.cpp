@@ -12,7 +12,7 @@ namespace {
 
 thread_local std::string last_error_text;
 
-/// A state that was made for a method serves no other.
+/// Refuses a state that was made for another method.
 Status check_state(const lacuna_method& method, const lacuna_state& state) {
   const Method* made_for = state.method;
   const Method* asked = method.options.method();

@@ -13,7 +13,7 @@
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/job/fork_guard.hpp"
 
-// What the files of the C interface share: one file for each group of lacuna.h.
+// What the files of the C interface share. There is one file for each group of lacuna.h.
 
 struct lacuna_communicator {
   lacuna::Communicator communicator;
@@ -31,18 +31,18 @@ struct lacuna_method {
 
 struct lacuna_state {
   lacuna::MethodState state;
-  const lacuna::Method* method = nullptr;     ///< that it was made for; null: any
+  const lacuna::Method* method = nullptr;     ///< the method that the state was made for; null: any
   std::vector<lacuna::MethodState*> model{};  ///< what MethodState::model points to
 };
 
 namespace lacuna::c {
 
-/// The status as C knows it; its text becomes the thread's last error.
+/// Turns a status into that of C. The text of a failure becomes the thread's last error.
 lacuna_status done(const Status& status);
-/// The text of the last error of this thread.
+/// Returns the text of this thread's last error.
 const std::string& last_error();
 
-/// Nothing may fly out of the C interface, not even for lack of memory.
+/// Calls `body` and lets no exception leave the C interface, not even for lack of memory.
 template <class Body>
 lacuna_status guarded(Body body) noexcept {
   try {
@@ -54,7 +54,7 @@ lacuna_status guarded(Body body) noexcept {
   }
 }
 
-/// Copies what the caller's version of a structure has; members that it lacks keep their defaults.
+/// Copies the members that the caller's version of a structure has. The others keep their defaults.
 template <class T>
 Status read(const T* given, T& value) {
   if (!given) return {};
@@ -69,17 +69,17 @@ Status read(const T* given, T& value) {
 
 Status check_range(const char* what, std::int32_t value, std::int32_t most);
 Status null_argument(const char* what);
-/// Where the caller gives memory: it must have room for `needed`.
+/// Says that memory of the caller has `capacity` bytes or elements where `needed` are written.
 Status too_small(std::size_t capacity, std::size_t needed);
 
-/// Whole milliseconds, rounded up; what is longer than decades is cut to that.
+/// Rounds up to whole milliseconds. A time of more than decades becomes 1e9 seconds.
 Status read_seconds(const char* what, double seconds, std::chrono::milliseconds& value);
 Status read_options(const lacuna_options* given, Options& options);
-/// Is the call to be prepared? Options are valid here.
+/// Is the call to be prepared? The options have been checked before.
 bool prepares(const lacuna_options* given);
 Status read_buffer(const lacuna_buffer* given, const char* name, lacuna_buffer& value);
 Memory memory_of(const lacuna_buffer& buffer);
-/// Ok, or how the two buffers of a call differ in what must be equal.
+/// Returns Ok, or in what the two buffers of a call differ although they must not.
 Status check_alike(const lacuna_buffer& input, const lacuna_buffer& output);
 
 }  // namespace lacuna::c

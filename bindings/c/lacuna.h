@@ -18,19 +18,20 @@
  *
  * Which threads may use an object at the same time:
  *
- * | Object | Threads |
- * |---|---|
- * | lacuna_communicator | several, in any function; they start its collectives in one order, equal on all ranks |
- * | lacuna_request | one at a time; several may use different requests |
- * | completions | several; each completion goes to one of them |
- * | lacuna_world_options, lacuna_call, its structures, lacuna_options | several: the library only reads
- * them | | lacuna_counters and other results | the thread whose call fills them | | lacuna_method | several | |
- * lacuna_state | one call at a time: a call changes it from its start to its end | | lacuna_sampler | one call at a
- * time: a random call changes it when it starts | | memory of buffers, `received` and `places` | only the call, see
- * lacuna_reclaimed(); all may read the input | | lacuna_last_error() | each thread has its own | | log callback | any
- * thread sets it; it runs on any thread, also lacuna's own, and on several at a time | | lacuna_version(),
- * lacuna_status_text() | several | | the _free functions | one, once, when no other is in a call with this handle;
- * several may free different handles |
+ * - lacuna_communicator: several, in any function. They start its collectives in one order, which is equal on all
+ * ranks.
+ * - lacuna_request: one at a time. Several threads may use different requests.
+ * - completions: several. Each completion goes to one of them.
+ * - lacuna_world_options, lacuna_call and its structures, lacuna_options: several, because the library only reads them.
+ * - lacuna_counters and other results: the thread whose call fills them.
+ * - lacuna_method: several.
+ * - lacuna_state: one call at a time. A call changes it from its start to its end.
+ * - lacuna_sampler: one call at a time. A random call changes it when it starts.
+ * - memory of buffers, `received` and `places`: only the call; see lacuna_reclaimed(). All may read the input.
+ * - lacuna_last_error(): each thread has its own.
+ * - log callback: any thread sets it. It runs on any thread, also lacuna's own, and on several at a time.
+ * - lacuna_version(), lacuna_status_text(): several.
+ * - the _free functions: one, once, when no other is in a call with this handle. Several may free different handles.
  *
  * All handles belong to the process that joined. In a child that it makes by fork(), calls with them fail with
  * LACUNA_INVALID_ARGUMENT. Whatever the child frees, or leaves to exit(), changes nothing for the parent.
@@ -104,7 +105,7 @@ typedef enum lacuna_collective {
   LACUNA_SCATTER = 7,          /**< output = block `rank` of the root's input */
   LACUNA_ALLTOALL = 8,         /**< block i of output = block `rank` of rank i's input */
   LACUNA_SCAN = 9,             /**< output = reduction of the inputs of ranks 0 .. rank; LACUNA_AVG is refused */
-  LACUNA_EXCLUSIVE_SCAN = 10,  /**< the same of ranks 0 .. rank-1; rank 0's output stays as it is */
+  LACUNA_EXCLUSIVE_SCAN = 10,  /**< output = reduction of the inputs of ranks 0 .. rank-1; rank 0's stays as it is */
   LACUNA_REDUCE_SCATTERV = 11, /**< reduce_scatter with blocks of different lengths, equal on all ranks */
   LACUNA_ALLGATHERV = 12,      /**< allgather with blocks of different lengths, equal on all ranks */
   LACUNA_GATHERV = 13,         /**< gather with blocks of different lengths; only the root gives them */
@@ -287,7 +288,7 @@ typedef struct lacuna_counters {
 
 /**
  * @defgroup texts Texts and log
- * From any thread.
+ * Any thread may call these functions.
  * @{
  */
 /** Version of the library, for instance "0.1.0". @return static text */
@@ -320,7 +321,7 @@ LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* u
 
 /**
  * @defgroup communicators Communicators
- * From any thread; each thread may use each communicator.
+ * Any thread may call these functions, with any communicator.
  * @{
  */
 /**
@@ -656,14 +657,14 @@ LACUNA_EXPORT lacuna_status lacuna_state_restore(lacuna_state* state, const void
  */
 typedef struct lacuna_report {
   size_t struct_size;           /**< sizeof(lacuna_report) */
-  int32_t rounds;               /**< messages that wait for each other */
-  int32_t dense_rounds;         /**< of the dense call */
+  int32_t rounds;               /**< messages on the longest chain that wait for each other */
+  int32_t dense_rounds;         /**< rounds of the dense call */
   uint64_t sent;                /**< payload of this rank, bytes */
-  uint64_t dense_sent;          /**< of the dense call */
+  uint64_t dense_sent;          /**< payload of this rank in the dense call, bytes */
   uint64_t received;            /**< payload of this rank, bytes */
-  uint64_t dense_received;      /**< of the dense call */
+  uint64_t dense_received;      /**< payload of this rank in the dense call, bytes */
   uint64_t contributions;       /**< terms of all ranks in all elements that are reduced */
-  uint64_t dense_contributions; /**< of the dense call */
+  uint64_t dense_contributions; /**< terms of the dense call */
   uint64_t lacking;             /**< elements that other ranks have and this one does not get */
 } lacuna_report;
 /** Zeros. */
@@ -701,8 +702,8 @@ LACUNA_EXPORT lacuna_status lacuna_gaps(const lacuna_request* request, int32_t r
  * @defgroup lists Lists
  * What this library has, for bindings of other languages and for programs that show it. Each function gives one row of
  * a list. *count becomes the length of the list, and may be null. The row may be null too, for the length alone; else
- * its struct_size must be set and index is 0 .. count-1. All texts live until the process ends. From any thread, and
- * without a communicator.
+ * its struct_size must be set and index is 0 .. count-1. All texts live until the process ends. Any thread may call
+ * these functions. They need no communicator.
  * @{
  */
 /** What a buffer of a collective has. */
@@ -715,14 +716,14 @@ typedef enum lacuna_holds {
 /** How long the blocks of a collective are. */
 typedef enum lacuna_lengths {
   LACUNA_LENGTHS_EQUAL = 0,  /**< all blocks have `count` elements */
-  LACUNA_LENGTHS_AGREED = 1, /**< as a lacuna_blocks says that is equal on all ranks */
-  LACUNA_LENGTHS_OWN = 2     /**< as the lacuna_blocks of the rank says that has the buffer */
+  LACUNA_LENGTHS_AGREED = 1, /**< as a lacuna_blocks says, which is equal on all ranks */
+  LACUNA_LENGTHS_OWN = 2     /**< as the lacuna_blocks of the rank with the buffer says */
 } lacuna_lengths;
 
 /** A collective, and what its call needs. */
 typedef struct lacuna_collective_row {
   size_t struct_size;     /**< sizeof(lacuna_collective_row) */
-  const char* name;       /**< for instance "reduce_scatter"; its function of one line is lacuna_reduce_scatter() */
+  const char* name;       /**< for instance "reduce_scatter"; it then has the function lacuna_reduce_scatter() */
   int32_t collective;     /**< a lacuna_collective */
   int32_t input;          /**< a lacuna_holds */
   int32_t output;         /**< a lacuna_holds */
@@ -741,7 +742,7 @@ LACUNA_EXPORT lacuna_status lacuna_list_collectives(size_t index, lacuna_collect
 /** An algorithm of a collective, as options.algorithm names it. */
 typedef struct lacuna_algorithm_row {
   size_t struct_size;  /**< sizeof(lacuna_algorithm_row) */
-  const char* name;    /**< for instance "ring"; the same with a method has a name of its own */
+  const char* name;    /**< for instance "ring"; serving a method, an algorithm has a name of its own */
   int32_t collective;  /**< a lacuna_collective */
   const char* method;  /**< the method that it serves under this name; null: it is dense */
   const char* summary; /**< one line */
@@ -765,7 +766,7 @@ typedef struct lacuna_method_row {
 /** Lists the methods. */
 LACUNA_EXPORT lacuna_status lacuna_list_methods(size_t index, lacuna_method_row* row, size_t* count);
 
-/** Type of an option's value, as text says it. */
+/** How text gives the value of an option. */
 typedef enum lacuna_option_type {
   LACUNA_FLAG = 0,    /**< 0 or 1 */
   LACUNA_INTEGER = 1, /**< a whole number from least to most */
@@ -783,7 +784,7 @@ typedef struct lacuna_option_row {
   double least;        /**< the least number that is allowed */
   double most;         /**< the largest number that is allowed */
   const char* choices; /**< the names of a choice, with commas between them; empty: it is no choice */
-  const char* allowed; /**< what is allowed, in words; the same stands in errors */
+  const char* allowed; /**< what is allowed, in words, as errors say it */
   const char* help;    /**< one line */
 } lacuna_option_row;
 /** Zeros. */

@@ -14,8 +14,8 @@ using lacuna::Status;
 
 namespace {
 
-/// The text with a zero byte behind it, which lives until the process ends. Each text is stored once, so the memory is
-/// bounded by the tables.
+/// Returns the text with a zero byte at its end. It lives until the process ends. Each text is stored once, so the
+/// tables bound the memory.
 const char* lasting(std::string_view text) {
   static std::mutex mutex;
   static std::set<std::string, std::less<>> texts;
@@ -25,7 +25,7 @@ const char* lasting(std::string_view text) {
   return found->c_str();
 }
 
-/// Gives the length of a list and one row of it, which `fill` makes.
+/// Gives the length of a list, and one row of it, which `fill` makes.
 template <class Row, class Fill>
 Status give_row(std::size_t index, std::size_t length, Row* row, std::size_t* count, const Fill& fill) {
   Row value{};
@@ -44,7 +44,7 @@ Status give_row(std::size_t index, std::size_t length, Row* row, std::size_t* co
   return {};
 }
 
-/// The method of this name, without options.
+/// Finds the method of this name. The name must have no options.
 lacuna::Result<lacuna::MethodOptions> find_method(const char* name) {
   if (!name) return null_argument("method");
   if (std::string_view(name).find(':') != std::string_view::npos) {

@@ -6,7 +6,7 @@ using lacuna::Status;
 
 namespace {
 
-/// Both sides of a message; `Side` is lacuna::Send or lacuna::Receive, but for its peer.
+/// Reads what both sides of a message have. `Side` is lacuna::Send or lacuna::Receive, whose peer the caller sets.
 template <class Side>
 Status read_message(const lacuna_buffer* data, int32_t tag, const lacuna_options* given, Side& side) {
   lacuna_buffer buffer = LACUNA_BUFFER_INIT;

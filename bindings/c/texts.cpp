@@ -4,7 +4,7 @@
 
 namespace {
 
-/// Where log lines go; of the process, as lacuna's log itself is.
+/// Where log lines go. There is one target for the process, because lacuna's log is one for the process too.
 struct LogTarget {
   lacuna_log_callback callback = nullptr;
   void* user = nullptr;
@@ -24,7 +24,7 @@ void log_to_target(lacuna::LogLevel level, std::string_view text, void*) {
 }  // namespace
 
 void lacuna_set_log_callback(lacuna_log_callback callback, void* user) {
-  const std::lock_guard lock(log_setting_mutex);  // a line that is being logged needs the other one
+  const std::lock_guard lock(log_setting_mutex);  // not log_mutex, because a line that is being logged needs that one
   if (!callback) lacuna::set_log_callback(nullptr, nullptr);
   {
     const std::lock_guard target_lock(log_mutex);
