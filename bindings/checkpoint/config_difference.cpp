@@ -38,7 +38,8 @@ std::size_t common_end(Lines left, Lines right) {
   return same;
 }
 
-/// lengths[i * (right.size() + 1) + j]: lines of the longest common subsequence of left[i ..] and right[j ..].
+/// lengths[i * (right.size() + 1) + j] is how many lines the longest common subsequence of left[i ..] and right[j ..]
+/// has.
 std::vector<std::size_t> common_lengths(Lines left, Lines right) {
   const std::size_t width = right.size() + 1;
   std::vector<std::size_t> lengths((left.size() + 1) * width);

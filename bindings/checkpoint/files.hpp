@@ -10,13 +10,13 @@
 
 namespace lacuna::checkpoint {
 
-/// Replaces a file by these bytes so that, whatever happens, its name shows the old content or the new one:
-/// write_whole() of a durable file. Only owner and group may read it. The directory must be there.
+/// Replaces a file by these bytes, so that whatever happens, its name shows the old content or the new one
+/// (write_whole() of a durable file). Only owner and group may read it. The directory must be there.
 Status replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-/// Length and checksum of these bytes, under this name.
+/// Returns the length and checksum of these bytes, under this name.
 Result<FileSum> sum_of(std::string name, std::span<const std::byte> bytes);
-/// The same of a file's content, read piece by piece.
+/// Returns the length and checksum of a file's content, which it reads in pieces.
 Result<FileSum> sum_of_file(const std::filesystem::path& path);
 
 }  // namespace lacuna::checkpoint

@@ -9,18 +9,18 @@
 
 namespace lacuna::checkpoint {
 
-/// The group of all steps, and the dataset of their marks.
+/// The first name is that of the group of all steps, the second that of the dataset of their marks.
 inline constexpr const char* steps_name = "/steps";
 inline constexpr const char* recorded_name = "/recorded";
 
 std::string step_name(std::int64_t step);
 std::string rank_name(Rank rank);
 
-/// What an open file of gradients is to the functions of this library.
+/// What the functions of this library know about an open file of gradients.
 struct GradientFile::Body {
   struct Step {
     std::int64_t number = 0;
-    std::string name;  ///< of its group
+    std::string name;  ///< name of its group
     bool complete = true;
   };
 
@@ -33,19 +33,19 @@ struct GradientFile::Body {
   }
 
   Status load();
-  /// Null: there is no such step.
+  /// Returns null if there is no such step.
   const Step* find(std::int64_t step) const;
   Result<std::string> group_of(std::int64_t step, Rank rank) const;
-  /// The members of a group, by name.
+  /// Returns the members of a group, ordered by name.
   Result<std::vector<std::string>> names(const std::string& group) const;
-  /// Its shape and where its data lie have been checked.
+  /// Opens a dataset after checking its shape and where its data lie.
   Result<hdf5::Dataset> dataset(const std::string& object) const;
   Result<StateItem> describe(const std::string& group, const std::string& name) const;
   Status unexpected(const std::string& object, const std::string& what) const;
 
   std::filesystem::path path;
   hdf5::File file;
-  std::uint64_t bytes = 0;  ///< of the file
+  std::uint64_t bytes = 0;  ///< length of the file
   std::vector<Step> steps;  ///< ascending
 
  private:

@@ -15,9 +15,9 @@ namespace {
 
 using hdf5::failure;
 
-constexpr std::uint64_t most_compressed = 1100;  // what deflate makes of a byte at most, and some
+constexpr std::uint64_t most_compressed = 1100;  // at most about so many bytes come out of one byte of deflate
 
-/// IEEE 754's binary16, as it lies in memory.
+/// Returns the type of IEEE 754's binary16, as it lies in memory.
 hdf5::Type half_type() {
   hdf5::Type type(H5Tcopy(H5T_IEEE_F32LE));
   const bool made = H5Tset_fields(type.get(), 15, 10, 5, 0, 10) >= 0 && H5Tset_ebias(type.get(), 15) >= 0 &&
@@ -25,7 +25,7 @@ hdf5::Type half_type() {
   return made ? std::move(type) : hdf5::Type();
 }
 
-/// The dataset's attribute "dtype", if it is a text.
+/// Returns the dataset's attribute "dtype" if it is a text.
 std::string dtype_attribute(hid_t dataset) {
   const hdf5::AttributeHandle attribute(H5Aopen(dataset, "dtype", H5P_DEFAULT));
   const hdf5::Type type(attribute ? H5Aget_type(attribute.get()) : -1);
@@ -57,7 +57,7 @@ std::optional<Dtype> dtype_of(hid_t dataset, hid_t type) {
   return named == Dtype::BF16 || named == Dtype::F16 ? named : std::nullopt;
 }
 
-/// The number at the end of a name that begins so; nothing for any other name.
+/// Returns the number at the end of a name that begins with `prefix`, or nothing for any other name.
 std::optional<std::int64_t> number_in(std::string_view name, std::string_view prefix) {
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
@@ -69,7 +69,7 @@ std::optional<std::int64_t> number_in(std::string_view name, std::string_view pr
 
 struct Listing {
   std::vector<std::string> names;
-  std::string link;  ///< a name that leads elsewhere
+  std::string link;  ///< the name of a member that is no hard link
 };
 
 herr_t collect(hid_t, const char* name, const H5L_info_t* info, void* to) {

@@ -1,4 +1,4 @@
-// The writing of recorded gradients: HDF5 lays the file out once, then our own hands fill it.
+// Writes recorded gradients: HDF5 lays the file out once, then lacuna itself fills it.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -18,7 +18,7 @@
 
 namespace lacuna::checkpoint {
 
-/// The places of a recording's data.
+/// Finds and fills the places of a recording's data.
 class GradientRoom {
  public:
   static Result<GradientRoom> open(const std::filesystem::path& path) {
@@ -85,7 +85,7 @@ namespace {
 
 using hdf5::failure;
 
-constexpr std::uint64_t bytes_per_dataset = 1024;  // about what HDF5 adds
+constexpr std::uint64_t bytes_per_dataset = 1024;  // about what HDF5 adds to each
 
 std::uint64_t bytes_of(const GradientLayout& layout) {
   std::uint64_t each = 0;
@@ -93,7 +93,7 @@ std::uint64_t bytes_of(const GradientLayout& layout) {
   return each * layout.steps.size() * static_cast<std::uint64_t>(layout.ranks);
 }
 
-/// HDF5 does not survive a full disk.
+/// Checks the space before, because HDF5 does not survive a full disk.
 Status check_space(const std::filesystem::path& path, std::uint64_t bytes) {
   struct statvfs found {};
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";

@@ -6,7 +6,7 @@ namespace lacuna::checkpoint::hdf5 {
 
 namespace {
 
-/// One for the process, as HDF5's own state is.
+/// There is one mutex for the process, because HDF5's own state is one for the process too.
 std::recursive_mutex& turns() {
   static std::recursive_mutex mutex;
   return mutex;

@@ -14,7 +14,7 @@
 
 namespace lacuna::checkpoint::hdf5 {
 
-/// Owns one HDF5 identifier; a negative one, as failed calls return it, is empty.
+/// Owns one HDF5 identifier. A negative identifier, as failed calls return it, counts as none.
 template <herr_t (*close)(hid_t)>
 class Handle {
  public:
@@ -51,9 +51,9 @@ using Type = Handle<H5Tclose>;
 using AttributeHandle = Handle<H5Aclose>;
 using PropertyList = Handle<H5Pclose>;
 
-/// All that calls HDF5 does so while it has one of these, a local variable. Where the library was built without thread
-/// safety, only one thread of this process has its turn at a time; a thread may have several at once. HDF5 prints no
-/// errors in this thread meanwhile; the program's own setting returns with the end.
+/// Code that calls HDF5 holds one of these meanwhile, as a local variable. Where HDF5 was built without thread safety,
+/// only one thread of this process has its turn at a time; a thread may have several at once. Meanwhile HDF5 prints no
+/// errors of this thread. At the end the program's own setting returns.
 class Turn {
  public:
   Turn();
@@ -67,22 +67,22 @@ class Turn {
   void* data_ = nullptr;
 };
 
-/// Call it directly after a failed HDF5 call of this thread: an Io status of the path, what was attempted and the
-/// innermost text of HDF5's error stack.
+/// Returns an Io status with the path, what was attempted, and the innermost text of HDF5's error stack. Call it
+/// directly after a failed HDF5 call of this thread.
 Status failure(const std::filesystem::path& path, std::string_view attempt);
 
-/// How elements lie in a file. The 16-bit floats are stored as unsigned integers; an attribute names them.
+/// Returns how elements lie in a file. The 16-bit floats are stored as unsigned integers, and an attribute names them.
 hid_t file_type(Dtype dtype);
-/// How they lie in memory.
+/// Returns how elements lie in memory.
 hid_t memory_type(Dtype dtype);
 
-/// A UTF-8 text of variable length.
+/// Returns the type of a UTF-8 text of variable length.
 Type text_type();
 
-/// Whether HDF5 can have a link of that name in a group: not empty, not ".", without '/' and zero bytes.
+/// Checks that HDF5 can have a link of that name in a group: it is not empty, not ".", and has no '/' and no zero byte.
 Status check_name(const std::filesystem::path& path, std::string_view name);
 
-/// A dataset of records, each of a text and some numbers.
+/// A dataset of records, each of which has a text and some numbers.
 struct Table {
   struct Column {
     std::string name;
@@ -93,8 +93,8 @@ struct Table {
   std::vector<Column> columns;
 };
 
-/// The type of one record: a text of `text_bytes` bytes, at least one zero byte at its end, then the doubles, without
-/// gaps.
+/// Returns the type of one record: a text of `text_bytes` bytes with at least one zero byte at its end, then the
+/// doubles, with nothing between them.
 Type record_type(const Table& table, std::size_t text_bytes);
 
 }  // namespace lacuna::checkpoint::hdf5

@@ -11,18 +11,18 @@
 
 namespace lacuna::checkpoint::hdf5 {
 
-/// An HDF5 file that Output has made, open for reading. Errors are Io and name the path. For one thread.
+/// An HDF5 file that Output has made, open for reading. Errors are Io and name the path. Only one thread uses it.
 class Input {
  public:
   static Result<Input> open(std::filesystem::path path);
 
-  /// The numbers and texts of an object, in the order in which they were written.
+  /// Returns the numbers and texts of an object, in the order in which they were written.
   Result<Attributes> attributes(const std::string& object) const;
-  /// The members of a group, in the order in which they were made.
+  /// Returns the members of a group, in the order in which they were made.
   Result<std::vector<std::string>> names(const std::string& group) const;
-  /// Name, dtype and count of a one-dimensional dataset; no data.
+  /// Describes a one-dimensional dataset by name, dtype and count, without data.
   Result<StateItem> describe(const std::string& group, const std::string& name) const;
-  /// Fills the item, which is as described.
+  /// Fills the item, which describe() has described.
   Status read(const std::string& group, const StateItem& item) const;
   Result<Table> table(const std::string& object) const;
 

@@ -12,27 +12,26 @@
 
 namespace lacuna::checkpoint::hdf5 {
 
-/// Gives an object of a file an attribute; false if HDF5 refuses.
+/// Gives an object of a file an attribute. Returns false if HDF5 refuses.
 bool write_attribute(hid_t object, const Attribute& attribute);
 
-/// An HDF5 file under construction in memory: HDF5 1.10 does not survive a failed write (a full disk ends in a crash
-/// at exit), so the bytes go to the disk by our own hands. The first error sticks: later calls do nothing and finish()
-/// returns it. Object names are absolute paths inside the file. Equal content makes equal
-/// bytes. For one thread.
+/// Builds an HDF5 file in memory. HDF5 1.10 does not survive a failed write (a full disk ends in a crash at exit), so
+/// lacuna itself writes the bytes to the disk. After the first error, later calls do nothing, and finish() returns the
+/// error. Object names are absolute paths inside the file. Equal content makes equal bytes. Only one thread uses it.
 class Output {
  public:
-  /// `path` is where the file will be, for texts; `bytes` is about what arrays and texts take.
+  /// `path` is where the file will be, for texts. `bytes` is about what arrays and texts take.
   Output(std::filesystem::path path, std::size_t bytes);
 
-  /// A group that remembers the order in which its members were made.
+  /// Makes a group that remembers the order in which its members were made.
   void group(const std::string& object);
   void attribute(const std::string& object, const Attribute& attribute);
   void attributes(const std::string& object, const Attributes& attributes);
-  /// The one-dimensional dataset `name` in a group, with its dtype's name as the attribute "dtype".
+  /// Writes the one-dimensional dataset item.name in a group, with the name of its dtype as the attribute "dtype".
   void array(const std::string& group, const StateItem& item);
   void table(const std::string& object, const Table& table);
 
-  /// Hands the bytes of the finished file to `use`, once; they live for that call.
+  /// Hands the bytes of the finished file to `use`, once. They live only for that call.
   Status finish(const std::function<Status(std::span<const std::byte>)>& use);
 
  private:

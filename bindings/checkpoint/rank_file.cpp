@@ -53,7 +53,7 @@ std::string describe(const StateItem& item) {
   return fmt::format("'{}' ({} x {})", item.name, item.count, to_string(item.dtype));
 }
 
-/// Whether the file holds exactly the items that are asked for.
+/// Checks that the file holds exactly the items that are asked for.
 Status check_items(const hdf5::Input& input, const RankFile& file, std::span<const StateItem> items) {
   Result<std::vector<std::string>> names = input.names("/state");
   if (!names) return names.status();

@@ -4,7 +4,7 @@
 
 namespace lacuna::checkpoint {
 
-/// Whether the file opens and says that it is this rank's file of this set.
+/// Checks that the file opens and says that it is this rank's file of this set.
 Status check_rank_file(const RankFile& file);
 
 }  // namespace lacuna::checkpoint

@@ -60,7 +60,7 @@ std::vector<SummaryRow> rows_of(const hdf5::Table& table) {
   return rows;
 }
 
-/// One dataset of a method, put into its rows.
+/// Reads one dataset of a method and puts its values into the rows.
 Status read_column(const hdf5::Input& input, const std::string& name, MethodResults& results) {
   const std::string group = methods_group + "/" + results.method;
   Result<StateItem> item = input.describe(group, name);

@@ -15,10 +15,10 @@ namespace lacuna::checkpoint {
 struct Metric {
   std::string name;
   double value = 0;
-  Attributes about = {};  ///< what readers of the file should know of it, such as its unit
+  Attributes about = {};  ///< what readers of the file should know about it, such as its unit
 };
 
-/// How a method stood after some of its steps.
+/// How far a method had come after some of its steps.
 struct ResultRow {
   std::int64_t step = 0;
   std::vector<Metric> metrics;
@@ -39,31 +39,30 @@ struct MethodResults {
 /// The HDF5 file of one experiment run, for h5py, h5dump and the like:
 ///
 ///     /                    attributes schema = "lacuna-run", schema_version = 1, then the provenance
-///     /methods/<method>    a group per method, in the order of their first rows, with datasets of equal length:
+///     /methods/<method>    a group for each method, in the order of their first rows, with datasets of equal length:
 ///         step             int64
-///         <metric>         float64, one dataset per metric, with what is known about it as attributes
-///     /summary             a table: the column "method" (UTF-8, padded with zero bytes) and a float64 column per
-///     metric;
-///                          absent until it is set
+///         <metric>         float64, one dataset for each metric, with what is known about it as attributes
+///     /summary             a table, absent until it is set: the column "method" (UTF-8, padded with zero bytes) and a
+///                          float64 column for each metric
 ///
-/// The file is small: it is held in memory and replaced as a whole with each change (temporary file, fsync, rename), so
-/// that it can be opened and read at any moment, whatever happens to its writer. One writer only (rank 0); one thread
-/// at a time. Names of methods and metrics are not empty and hold no '/'; the metric "step" is taken. Errors are Io,
-/// or InvalidArgument for rows that don't fit. After an Io error the old file stands and the next change writes
-/// everything.
+/// The file is small. It is held in memory, and each change replaces it as a whole (temporary file, fsync, rename). So
+/// it can be opened and read at any moment, whatever happens to its writer. There is only one writer (rank 0), and only
+/// one thread at a time uses it. Names of methods and metrics are not empty and hold no '/'. The names "step" and
+/// "method" of metrics are taken. Errors are Io, or InvalidArgument for rows that don't fit. After an Io error the old
+/// file stands, and the next change writes everything.
 class ResultFile {
  public:
-  /// Starts a file, in place of one that may be there. The provenance's names differ from each other and from the
-  /// schema's two: creation time in UTC, lacuna's version, the config's text and digest, hosts, arguments, seeds,
-  /// compiler, libraries ...
+  /// Starts a file, in place of one that may be there. The names in the provenance must differ from each other and from
+  /// the two of the schema. The provenance has, for instance, the creation time in UTC, lacuna's version, the config's
+  /// text and digest, hosts, arguments, seeds, the compiler and libraries.
   static Result<ResultFile> create(std::filesystem::path path, Attributes provenance);
-  /// Continues a file; its provenance stays.
+  /// Continues a file, with the provenance that it has.
   static Result<ResultFile> open(std::filesystem::path path);
 
-  /// Adds rows to a method, in ascending order of steps. Rows that it already has from the first of these steps on
-  /// are replaced: a run that continues from a checkpoint repeats steps.
+  /// Adds rows to a method, in ascending order of steps. It first removes the rows that the method already has from the
+  /// first of these steps on, because a run that continues from a checkpoint repeats steps.
   Status append(const std::string& method, std::span<const ResultRow> rows);
-  /// Sets the summary. All rows have the same metrics in the same order.
+  /// Sets the summary. All rows must have the same metrics in the same order.
   Status summarise(std::vector<SummaryRow> rows);
 
   const Attributes& provenance() const { return provenance_; }

@@ -61,7 +61,7 @@ Status check_names(const std::filesystem::path& path, const Manifest& manifest) 
                             path.string(), manifest.step, count_of(manifest.files.size(), "file")));
 }
 
-/// A manifest whose own checksum holds.
+/// Reads a manifest and checks its own checksum.
 Result<Manifest> load_manifest(const std::filesystem::path& directory, std::int64_t step) {
   const std::filesystem::path path = directory / manifest_name(step);
   const Result<std::string> text = read_regular(path, Links::Refused);
@@ -107,7 +107,7 @@ Status verify(const std::filesystem::path& directory, const Manifest& manifest) 
   return Status::ok();
 }
 
-/// The steps that have a manifest, newest first.
+/// Returns the steps that have a manifest, newest first.
 std::vector<std::int64_t> steps_of(const std::vector<SetFileName>& files) {
   std::vector<std::int64_t> steps;
   for (const SetFileName& file : files) {
@@ -117,8 +117,8 @@ std::vector<std::int64_t> steps_of(const std::vector<SetFileName>& files) {
   return steps;
 }
 
-/// Ok, or what has the name of a manifest or rank file and is none. Who put it there does not want that it is passed
-/// over, and none could be written under that name.
+/// Returns Ok, or says which name of a manifest or rank file is not a regular file. Whoever put it there does not want
+/// it to be passed over, and no file could be written under that name.
 Status check_plain(const std::filesystem::path& directory, const std::vector<SetFileName>& files) {
   for (const SetFileName& file : files) {
     if (file.temporary) continue;
