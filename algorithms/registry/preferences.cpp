@@ -15,11 +15,11 @@ constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 // (docs/performance.md).
 constexpr std::array table = {
     Preference{Collective::Allreduce, 16 << 10, Where::Anywhere, "recursive_doubling",
-               "so little that the number of steps counts"},
+               "so little that the number of rounds counts"},
     Preference{Collective::Allreduce, any_size, Where::EvenHosts, "two_level",
-               "the least bytes and steps between hosts"},
+               "the least bytes and rounds between hosts"},
     Preference{Collective::Allreduce, 256 << 10, Where::PowersOfTwo, "halving_doubling",
-               "the ring's bytes in fewer steps"},
+               "the ring's bytes in fewer rounds"},
 };
 
 bool fits(Where where, const Hosts& hosts) {

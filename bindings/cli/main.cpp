@@ -13,8 +13,8 @@ namespace {
 
 constexpr int usage_error = 2;
 
-/// Cuts off the program that `launch` is to run: from the first word that is no option of launch's own, or from after
-/// `--`. Its arguments are none of ours, whatever they look like.
+/// Cuts off the program that `launch` is to run. It begins with the first word that is no option of `launch`, or after
+/// `--`. Its arguments do not belong to lacuna, whatever they look like.
 std::vector<std::string> take_program(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "launch") return {};
   std::size_t at = 1;
@@ -28,7 +28,7 @@ std::vector<std::string> take_program(std::vector<std::string>& arguments) {
   return program;
 }
 
-/// Is the first word a command? CLI11 itself would only say that there is none.
+/// Is the first word a command? If it is not, says which commands there are; CLI11 would not.
 bool knows_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front().starts_with('-')) return true;
   std::string known;

@@ -18,10 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the two may have been asked for differently.
+/// The two files may differ in these options.
 constexpr std::array<std::string_view, 3> harmless = {"iterations", "warmup_iterations", "validation"};
 
-/// What makes two figures comparable: size, type, reduction, algorithm, placement.
+/// Figures with the same key can be compared: it has size, type, reduction, algorithm and placement.
 using Key = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
 
 struct Figure {
@@ -30,8 +30,8 @@ struct Figure {
 };
 
 struct File {
-  std::string title;  ///< collective, ranks
-  Json config;        ///< without what is harmless
+  std::string title;  ///< names the collective and the number of ranks
+  Json config;        ///< the options, without the harmless ones
   std::map<Key, Figure> figures;
 };
 
@@ -59,7 +59,7 @@ File read(const std::string& path) {
   }
 }
 
-/// Where the two were asked for something else.
+/// Says in which option the two measurements differ, if they do.
 std::optional<std::string> config_difference(const Json& before, const Json& after) {
   for (const auto& [name, value] : before.items()) {
     const Json other = after.value(name, Json());

@@ -7,7 +7,7 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr Rank most_explained = 512;  // ranks; all graphs of all algorithms are built
+constexpr Rank most_explained = 512;  // ranks; more would take too long, because all graphs of all algorithms are built
 
 }  // namespace
 
@@ -15,9 +15,9 @@ void add_explain(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand("explain", "show which algorithm is taken, why, and what each would cost");
   add_name(*command, "collective", options->collective, collective_names(), "what to explain")->required();
-  add_size(*command, "-b,--bytes", options->bytes, "size of the data; of a block where there is one per rank");
+  add_size(*command, "-b,--bytes", options->bytes, "size of the data, or of one block where each rank has a block");
   add_hosts(*command, options->hosts, most_explained, true);
-  command->add_option("-a,--algorithm", options->algorithm, "ask for one");
+  command->add_option("-a,--algorithm", options->algorithm, "the algorithm to ask for");
   add_method(*command, options->method);
   command->add_option("--density", options->density, "share of each rank's elements that are not zero")
       ->check(CLI::Range(1e-9, 1.0));

@@ -20,7 +20,7 @@ std::string reason(const ExplainOptions& options, const Call& call) {
   if (!options.algorithm.empty()) return "it was asked for";
   const Preference* row = preference(call, options.hosts);
   if (asks_for_method(call)) return fmt::format("the method {} chooses it", call.options.method.method()->name);
-  if (!row) return "the first of its collective: no rule for other sizes or numbers of ranks fits";
+  if (!row) return "it is the first of its collective, and no rule prefers another for this size and number of ranks";
   static constexpr const char* where[] = {"", " on 2^k ranks", " on several hosts with as many ranks each"};
   const bool bounded = row->up_to_bytes < std::numeric_limits<std::size_t>::max();
   return fmt::format("{}{}: {}", bounded ? "up to " + name_bytes(static_cast<double>(row->up_to_bytes)) : "any size",
@@ -63,7 +63,7 @@ double Cost::seconds(double latency, double rate) const {
 
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure) {
-  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // a call that is taken
+  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // the call was accepted
   Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
   struct Moved {
     std::uint64_t out = 0, in = 0;
@@ -99,7 +99,7 @@ Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std
 namespace {
 
 void show_dense(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
-  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>14} {:>12}\n", "algorithm", "steps", "busiest rank", "busiest host",
+  fmt::print("  {:<20} {:>6} {:>14} {:>14} {:>14} {:>12}\n", "algorithm", "rounds", "busiest rank", "busiest host",
              "all ranks", "predicted");
   for (const Algorithm* algorithm : all_algorithms()) {
     if (algorithm->collective != options.collective) continue;
@@ -112,7 +112,7 @@ void show_dense(const ExplainOptions& options, const Call& call, const Algorithm
   }
 }
 
-/// The column of the method's headline, if it has one that its plan tells.
+/// Returns the method's measure that heads a column, if it has one and its plan tells it.
 const Measure* headline_of(const Method& method) {
   const Measure* headline = find(method.measures, MeasureRole::Headline);
   return headline && headline->by == CountedBy::Plan ? headline : nullptr;
@@ -121,7 +121,7 @@ std::string headline_column(const Method& method, std::string_view text) {
   return headline_of(method) ? fmt::format(" {:>5}", text) : std::string();
 }
 
-/// One that serves the method, against itself without; or why it can't do what is asked.
+/// Shows an algorithm that serves the method beside itself without the method, or why it can't do what is asked.
 void show_serving(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one, bool taken) {
   const char mark = taken ? '>' : ' ';
   const Algorithm& algorithm = *one.algorithm;
@@ -196,7 +196,7 @@ int explain(const ExplainOptions& options) {
   } else {
     show_method(options, call, *taken);
   }
-  fmt::print("\n  predicted: steps x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
+  fmt::print("\n  predicted: rounds x {:.4g} us + the busiest host's bytes / {:.4g} MB/s, without overlap\n",
              options.latency * 1e6, options.rate / 1e6);
   return 0;
 }

@@ -8,47 +8,48 @@
 
 namespace lacuna::cli {
 
-/// What `lacuna explain` was asked.
+/// The arguments of `lacuna explain`.
 struct ExplainOptions {
   Collective collective = Collective::Allreduce;
   std::size_t bytes = 1 << 20;                 ///< count times element size
-  Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< of the ranks
+  Hosts hosts{std::vector<Rank>{0, 1, 2, 3}};  ///< the hosts of the ranks
   std::string algorithm{};
   MethodOptions method{};           ///< what the call gives up
-  double density = 1;               ///< of what comes in: share of each rank's elements that are not zero
-  std::optional<double> fill_in{};  ///< s ranks have s^fill_in times the entries of one; none: each has drawn its own
+  double density = 1;               ///< which share of each rank's elements is not zero in the input
+  std::optional<double> fill_in{};  ///< s ranks have s^fill_in times the entries of one; none: uniform places
   double latency = 20e-6;           ///< seconds from one rank to another
   double rate = 125e6;              ///< bytes per second and host, each way
 };
 
-/// What an algorithm's graphs cost, counted in the graphs themselves.
+/// What an algorithm costs, counted in its graphs.
 struct Cost {
-  int steps = 0;                  ///< messages in the longest chain of which each waits for the one before
-  std::uint64_t rank_bytes = 0;   ///< most that one rank sends or receives
-  std::uint64_t host_bytes = 0;   ///< most that one host sends to others or receives from them
-  std::uint64_t total_bytes = 0;  ///< that all ranks send
-  bool depends_on_data = false;   ///< more is sent: as much as values say, which only a call knows
+  int steps = 0;                  ///< rounds: messages in the longest chain in which each waits for the one before
+  std::uint64_t rank_bytes = 0;   ///< the most that one rank sends or receives
+  std::uint64_t host_bytes = 0;   ///< the most that one host sends to others or receives from them
+  std::uint64_t total_bytes = 0;  ///< what all ranks send
+  bool depends_on_data = false;   ///< more is sent, as much as values say, which only a call knows
 
-  /// Predicted: the chain's latencies, and the busiest host's bytes over its link.
+  /// Returns the predicted time: the latencies of the chain, and the busiest host's bytes over its link.
   double seconds(double latency, double rate) const;
 };
 
-/// Of one call of `count` elements of `dtype`, in one part. What lies in buffers of another type counts as of that.
+/// Counts the cost of one call of `count` elements of `dtype` in one part. Data in buffers of another type count as of
+/// `dtype`.
 Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
              const Structure& structure = {});
 
-/// Of the parts of such a call's first run that carry the result, one that is not dense; without any, the first.
+/// Returns a part of such a call's first run that carries the result: one that is not dense, or else the first.
 PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 
-/// Does it depend on the data what such a call sends, and so what its result lacks?
+/// Does what such a call sends, and so what its result lacks, depend on the data?
 bool depends_on_data(const Call& call, const Hosts& hosts);
 
-/// "1.25 MiB".
+/// Returns a text such as "1.25 MiB".
 std::string name_bytes(double bytes);
 
-/// Whose values are in the result of such a call.
+/// How many ranks' values are in the result of such a call.
 struct Contributors {
-  Rank fewest = 0;  ///< to an element; 0: nothing is reduced
+  Rank fewest = 0;  ///< the fewest to an element; 0: nothing is reduced
   double mean = 0;
 };
 

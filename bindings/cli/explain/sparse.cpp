@@ -11,7 +11,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// The share of all places that each rank sends, from which on no fewer bytes are sent than these.
+/// Returns the share of all places from which on a rank that sends this share sends `bytes` or more.
 double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), double bytes) {
   double low = 0, high = 1;
   for (int i = 0; i < 40; ++i) {
@@ -22,7 +22,7 @@ double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), do
   return high;
 }
 
-/// The rounds of most runs.
+/// Returns the rounds of most runs.
 int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& hosts) {
   if (one.predictions && one.predictions->rounds) return one.predictions->rounds(part);
   if (one.rounds) return one.rounds(part.plan, part.size);
@@ -30,7 +30,7 @@ int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& 
   return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.parameters = part.plan.structure.parameters}).steps;
 }
 
-/// Ranks that share hosts send some of it over no link.
+/// Returns "-" where ranks share hosts, because they send some of the bytes over no link.
 std::string predicted(const ExplainOptions& options, const SparseCost& cost) {
   if (options.hosts.count() < options.hosts.size()) return "-";
   return fmt::format("{:.1f} us", (cost.steps * options.latency + cost.path_bytes / options.rate) * 1e6);
@@ -61,7 +61,7 @@ void show_line(const ExplainOptions& options, const Line& line, bool taken) {
              cost.dense_density, predicted(options, cost));
 }
 
-/// Of those that drop no sums; of all, where each does.
+/// Shows which algorithm sends least. Algorithms that drop sums count only if all of them do.
 void show_least(const std::vector<Line>& lines) {
   const auto sends_less = [](const SparseCost& a, const SparseCost& b) {
     return a.drops != b.drops ? b.drops : a.bytes < b.bytes;

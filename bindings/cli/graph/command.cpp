@@ -15,18 +15,18 @@
 namespace lacuna::cli {
 namespace {
 
-/// What `lacuna graph` was asked to draw.
+/// The arguments of `lacuna graph`.
 struct GraphOptions {
   Call call;
   Hosts hosts = 4;
   Rank position = 0;
   bool in_place = false;
   bool dot = false;
-  std::vector<std::uint64_t> follow{};    ///< the part that follows one which ended with these values
-  std::vector<std::string> parameters{};  ///< "name=value", of the program
+  std::vector<std::uint64_t> follow{};    ///< for the part that follows one which ended with these values
+  std::vector<std::string> parameters{};  ///< parameters of the program, each as "name=value"
 };
 
-constexpr std::size_t drawn_count = 1 << 20;  // elements, for plans that depend on how many there are
+constexpr std::size_t drawn_count = 1 << 20;  // elements; plans depend on how many there are
 
 /// Sets parameters of a program, each given as "name=value".
 Status set_parameters(const Algorithm& program, const std::vector<std::string>& given, Parameters& parameters) {
@@ -104,7 +104,7 @@ void add_topology(CLI::App& graph, int& exit_code) {
       ->delimiter(',')
       ->expected(2);
   command->add_option("--lists", options->lists, "by position, such as \"1,2;3;;\"; of a ring, its order");
-  for (const char* size : {"--ranks", "--hosts"}) {  // these two say themselves how many positions there are
+  for (const char* size : {"--ranks", "--hosts"}) {  // these two tell the number of positions by themselves
     command->get_option("--sides")->excludes(command->get_option(size));
     command->get_option("--lists")->excludes(command->get_option(size));
   }
@@ -120,13 +120,14 @@ void add_graph(CLI::App& app, int& exit_code) {
   CLI::Option* collective =
       add_name(*command, "collective", options->call.collective, collective_names(), "what to draw");
   add_topology(*command, exit_code);
-  command->add_option("-a,--algorithm", options->call.options.algorithm, "its algorithm; see `lacuna list`");
+  command->add_option("-a,--algorithm", options->call.options.algorithm, "the algorithm; see `lacuna list`");
   add_hosts(*command, options->hosts, 65536, false);
-  command->add_option("--position", options->position, "whose graph")->check(CLI::NonNegativeNumber);
+  command->add_option("--position", options->position, "the position whose graph is shown")
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "in Graphviz's language");
   add_method(*command, options->call.options.method);
-  command->add_option("--follow", options->follow, "the part that follows one which ended with these values")
+  command->add_option("--follow", options->follow, "show the part that follows one which ended with these values")
       ->delimiter(',');
   command->add_option("--set", options->parameters, "a parameter of the program, such as rounds=2; may be repeated")
       ->type_name("NAME=VALUE")

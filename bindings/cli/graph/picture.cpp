@@ -12,12 +12,12 @@
 namespace lacuna::cli {
 namespace {
 
-/// The graph together with what is derived for its picture.
+/// The graph, and what its picture needs beside it.
 struct Picture {
   Graph graph;
   Rank position;
   std::vector<std::vector<StepId>> predecessors;
-  std::vector<int> level;  ///< steps in the longest chain before
+  std::vector<int> level;  ///< how many steps the longest chain before this one has
 };
 
 Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
@@ -34,7 +34,7 @@ Picture draw(const Algorithm& algorithm, const GraphShape& shape) {
   return picture;
 }
 
-/// "input", "scratch 0", or the name of the state's array.
+/// Returns "input", "scratch 0", or the name of the state's array.
 std::string name_of(const Graph& graph, const Region& region) {
   static constexpr const char* names[] = {"input", "output", "caller's", "scratch", "landed", "run memory", "state"};
   const BufferInfo& info = graph.buffer(region);
@@ -61,7 +61,7 @@ std::string text_of(const Picture& picture, const Region& region) {
   return text + fmt::format("[{}..{} of {}]", there.begin, there.end - 1, there.of);
 }
 
-/// "v2", or "v2 of 0 -> 1" if only these two positions know it.
+/// Returns "v2", or "v2 of 0 -> 1" if only these two positions know the value.
 std::string text_of(const Picture& picture, Value value) {
   const auto at = static_cast<std::uint32_t>(value);
   const ValueInfo& info = picture.graph.tables().values[at];
@@ -70,7 +70,7 @@ std::string text_of(const Picture& picture, Value value) {
   return fmt::format("v{} of {} -> {}", at, info.outgoing ? own : other, info.outgoing ? other : own);
 }
 
-/// "select (input) -> scratch 0, v0": what a kernel reads, writes and defines.
+/// Returns what a kernel reads, writes and defines: "select (input) -> scratch 0, v0".
 std::string text_of(const Picture& picture, const KernelStep& step) {
   std::vector<std::string> in, out;
   for (const Region& region : step.reads) in.push_back(text_of(picture, region));

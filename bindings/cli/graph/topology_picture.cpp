@@ -10,7 +10,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// "1,2;3;;" as lists.
+/// Reads lists such as "1,2;3;;".
 Result<Topology::Lists> parse_lists(std::string_view text) {
   Topology::Lists lists(1);
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {
@@ -34,7 +34,7 @@ Result<Topology::Lists> parse_lists(std::string_view text) {
   return lists;
 }
 
-/// One number for each position, or all in one list.
+/// Returns one number for each position, or all numbers of one list.
 std::vector<Rank> joined(const Topology::Lists& lists) {
   std::vector<Rank> all;
   for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
@@ -94,7 +94,7 @@ void add_subtree(const Topology& tree, Rank root, int depth, std::string& text) 
   for (Rank child : tree.children(root)) add_subtree(tree, child, depth + 1, text);
 }
 
-/// A line for each value of the first coordinate.
+/// Writes a line for each value of the first coordinate.
 void add_rows(const Topology& grid, std::string& text) {
   for (Rank leader : grid.line(0, 0).positions) {
     for (Rank position : grid.line(leader, 1).positions) text += fmt::format("{:>4}", position);

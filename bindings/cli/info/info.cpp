@@ -21,7 +21,7 @@ namespace lacuna::cli {
 
 namespace {
 
-/// Where the ranks of a job would listen that is started in this environment.
+/// Says where the ranks of a job that is started in this environment would listen.
 std::string listeners(const runtime::Config& config) {
   const bool launched = config.store.empty();
   const auto store = runtime::parse_endpoint(config.store);
@@ -43,13 +43,13 @@ std::string listeners(const runtime::Config& config) {
                                                  ports ? fmt::format("ports {}", ports) : "free ports"));
 }
 
-/// What would compute in this environment.
+/// Says which kernels this environment would use.
 std::string kernels_of(const runtime::Config& config) {
   const auto backend = kernels::backend_named(config.kernels);
   return backend ? std::string((*backend)->name()) : std::string(backend.status().message());
 }
 
-/// What LACUNA_KERNELS may name here, and why not the rest.
+/// Says what LACUNA_KERNELS may name here, and why it may not name the rest.
 std::string choice_of_kernels() {
   std::vector<std::string> names, others;
   for (const kernels::KernelsHere& kernels : kernels::kernels_here()) {

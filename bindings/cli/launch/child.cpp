@@ -20,7 +20,7 @@ namespace lacuna::cli {
 
 namespace {
 
-constexpr std::size_t longest_line = 1 << 16;  // longer ones are broken
+constexpr std::size_t longest_line = 1 << 16;  // longer lines are broken
 
 struct Pipe {
   Fd read;
@@ -40,13 +40,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// What the child needs between fork() and exec(), made before, because neither may allocate there.
+/// What the child needs between fork() and exec(). It is made before, because it may not be allocated there.
 struct Start {
   std::vector<char*> arguments;
   std::vector<char*> environment;
   pid_t launcher = 0;
   int input = -1;
-  int output = -1;  ///< -1: the launcher's own
+  int output = -1;  ///< -1: the child writes to the launcher's own output
   int errors = -1;
   int report = -1;
 };

@@ -13,23 +13,23 @@ namespace lacuna::cli {
 
 using runtime::Fd;
 
-/// What is equal for all ranks of a launch.
+/// What all ranks of a launch have in common.
 struct Program {
   std::vector<std::string> command;
-  std::vector<std::string> environment;  ///< "NAME=value", without the rank's own
+  std::vector<std::string> environment;  ///< "NAME=value", without the variables of one rank
   bool prefix = true;
 };
 
-/// Copies a stream of a child to one of ours, whole lines at a time, each with a prefix.
+/// Copies a stream of a child to one of the launcher's, whole lines at a time, each with a prefix.
 class LineCopier {
  public:
   LineCopier(Fd from, int to, std::string prefix) : from_(std::move(from)), to_(to), prefix_(std::move(prefix)) {}
 
   bool is_open() const { return from_.is_open(); }
   int fd() const { return from_.get(); }
-  /// Copies the lines that have arrived; at the end of the stream also the last one without a line break.
+  /// Copies the lines that have arrived. At the end of the stream it also copies a last line without a line break.
   void copy();
-  /// No more is expected: copies what is there and closes.
+  /// Copies what is there, and closes, because no more is expected.
   void finish();
 
  private:
@@ -42,10 +42,11 @@ class LineCopier {
   std::string pending_;
 };
 
-/// The process of one rank, leader of its own process group. Owned until wait() or the destructor has reaped it.
+/// The process of one rank, which leads a process group of its own. This object owns it until reap() or the destructor
+/// has reaped it.
 class Child {
  public:
-  /// Starts the program. `error` is 0, or what execvp() said; then there is no child.
+  /// Starts the program. `error` becomes 0, or the error of execvp(); then there is no child.
   static std::optional<Child> start(const Program& program, int rank, int& error);
   Child(Child&& other) noexcept;
   Child(const Child&) = delete;
@@ -55,16 +56,16 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }
-  /// Becomes readable when the child ends; -1 before Linux 5.3.
+  /// Returns a descriptor that becomes readable when the child ends; -1 before Linux 5.3.
   int pidfd() const { return pidfd_.get(); }
   std::vector<LineCopier>& copiers() { return copiers_; }
   /// Sends a signal to the child's process group.
   void signal(int number) const;
-  /// True once the child has ended. It stays a zombie, so that its group can't be another's, until reap().
+  /// Returns true once the child has ended. It stays a zombie until reap(), so that its group can't become another's.
   bool has_ended();
-  /// Its exit code, or 128 + the signal that killed it; valid once it has ended.
+  /// Returns its exit code, or 128 + the signal that killed it. Valid once it has ended.
   int exit_code() const { return killed_by_ != 0 ? 128 + killed_by_ : exit_code_; }
-  /// "exited with code 3", "was killed by signal 9 (Killed)"
+  /// Returns "exited with code 3", or "was killed by signal 9 (Killed)".
   std::string how_it_ended() const;
   void reap();
 

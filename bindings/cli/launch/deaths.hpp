@@ -7,15 +7,16 @@
 
 namespace lacuna::cli {
 
-/// The order in which processes end, however late one looks: the kernel puts each into a queue at its end.
+/// Tells the order in which processes end, however late one looks, because the kernel puts each into a queue at its
+/// end.
 class Deaths {
  public:
   Deaths();
 
-  /// `pidfd` is open until the process has been reaped, or -1.
+  /// `pidfd` stays open until the process has been reaped. It may be -1.
   void watch(Rank rank, int pidfd);
-  /// The ranks that have ended since the last call, first the one that ended first; then those that watch() could not
-  /// watch, ended or not.
+  /// Returns the ranks that have ended since the last call, in the order of their ends. After them come the ranks whose
+  /// `pidfd` was -1, ended or not.
   std::vector<Rank> take();
 
  private:

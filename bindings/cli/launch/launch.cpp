@@ -34,11 +34,12 @@ using runtime::Clock;
 using runtime::poll_timeout;
 
 constexpr const char* segment_folder_variable = "UCX_POSIX_DIR";
-constexpr std::chrono::milliseconds longest_drain{200};  // for output of processes that the ranks left behind
+constexpr std::chrono::milliseconds longest_drain{200};  // for the output of processes that ranks left behind
 
 void say(const std::string& text) { fmt::print(stderr, "lacuna launch: {}\n", text); }
 
-/// A port of 127.0.0.1 that nobody else gets while `holder` lives: it is bound, but does not listen, so rank 0 can.
+/// A port of 127.0.0.1 that nobody else gets while `holder` lives. `holder` is bound, but does not listen, so that rank
+/// 0 can.
 struct Port {
   Fd holder;
   int number = 0;
@@ -67,7 +68,7 @@ std::string random_key() {
   return key;
 }
 
-/// Ours, with the job's own variables in place of what was there.
+/// Returns this process's environment, with the job's own variables in place of what was there.
 std::vector<std::string> environment_for(const LaunchOptions& options, int port, const std::string& key) {
   constexpr std::array replaced = {"LACUNA_RANK=", "LACUNA_SIZE=", "LACUNA_STORE=", "LACUNA_KEY="};
   std::vector<std::string> environment;
@@ -90,11 +91,11 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/// Receives this process's signals as data, as long as it lives. Those that were ignored stay so.
+/// Receives this process's signals as data while it lives. Signals that were ignored stay ignored.
 class Signals {
  public:
   Signals() {
-    ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, as some parents leave it, nobody could wait for a child
+    ::signal(SIGCHLD, SIG_DFL);  // some parents leave it ignored, and then nobody could wait for a child
     sigset_t caught;
     sigemptyset(&caught);
     for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
@@ -108,7 +109,7 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   int fd() const { return fd_.get(); }
-  /// The next signal to be passed on; 0 if there is none.
+  /// Returns the next signal to pass on, or 0 if there is none.
   int next() const {
     signalfd_siginfo info{};
     while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -122,16 +123,16 @@ class Signals {
   Fd fd_;
 };
 
-/// Whether a signal has ended a rank, or its child. No rank meets such an end because another has: those that hear of
-/// it exit with an error or abort, and may be gone while the kernel still takes the first one down.
+/// Has a signal ended a rank, or its child? The death of another rank causes no such end: ranks that hear of it exit
+/// with an error or abort, and may be gone while the kernel still takes the first one down.
 bool was_struck(int exit_code) { return exit_code > 128 && exit_code <= 128 + SIGRTMAX && exit_code != 128 + SIGABRT; }
 
-/// The ranks from their start to the end of the last one.
+/// Watches over the ranks from their start to the end of the last one.
 class Session {
  public:
   explicit Session(const LaunchOptions& options) : options_(options) {}
 
-  /// 0, or the exit code if a rank could not be started; the others are killed then.
+  /// Returns 0, or the exit code if a rank could not be started. The other ranks are killed then.
   int start(const Program& program);
   int run();
 
@@ -148,9 +149,9 @@ class Session {
   Signals signals_;
   Deaths deaths_;
   std::vector<Child> children_;
-  std::optional<Rank> suspect_;  // the first that failed
-  int result_ = 0;               // of the one that was named
-  int last_signal_ = 0;          // what the ranks were sent
+  std::optional<Rank> suspect_;  // the first rank that failed
+  int result_ = 0;               // exit code of the rank that was named
+  int last_signal_ = 0;          // the signal that the ranks were sent
   Clock::time_point next_step_ = Clock::time_point::max();
 };
 

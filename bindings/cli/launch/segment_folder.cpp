@@ -17,7 +17,8 @@ using runtime::Fd;
 
 const std::string beginning = "lacuna-segments-";
 
-/// Opens and locks a folder of this user's that is still there. Empty: it is another's, or its launcher lives.
+/// Opens and locks a folder of this user that is still there. Returns an empty Fd if it is another user's, or if its
+/// launcher lives.
 Fd lock(const fs::path& folder) {
   Fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info {};
@@ -40,7 +41,7 @@ void remove_abandoned(const fs::path& where) {
 
 SegmentFolder::SegmentFolder(const fs::path& where) {
   remove_abandoned(where);
-  // Another launcher may take a new folder for an abandoned one until it is locked, and remove it.
+  // Until a new folder is locked, another launcher may take it for an abandoned one and remove it.
   for (int tries = 0; tries < 100 && !lock_.is_open(); ++tries) {
     std::string name = (where / (beginning + "XXXXXX")).string();
     if (::mkdtemp(name.data()) == nullptr) return;

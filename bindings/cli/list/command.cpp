@@ -23,7 +23,7 @@ int list_algorithms() {
   return 0;
 }
 
-/// Rows of equally many cells, of which the columns stand two spaces apart.
+/// Prints rows that all have the same number of cells, with two spaces between the columns.
 void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size() - 1);
   for (const auto& row : rows) {

@@ -67,7 +67,7 @@ Call Bench::call() {
               .reduction = options.reduction,
               .root = options.root};
   give_tables(result, communicator.rank(), communicator.size(), block_counts);
-  if (in_place) {  // the smaller buffer is a place in the larger one
+  if (in_place) {  // the smaller buffer lies inside the larger one
     const InPlace offsets = in_place_offsets(result, communicator.rank());
     std::byte* larger = input.size() > output.size() ? input.data() : output.data();
     result.input = larger + offsets.input * size_of(options.dtype);
@@ -75,7 +75,7 @@ Call Bench::call() {
   }
   result.options.algorithm = algorithm;
   result.options.priority = options.priority;
-  if (options.messages) result.root = neighbour(-1);  // what a rank receives is what that one's broadcast would bring
+  if (options.messages) result.root = neighbour(-1);  // a rank receives what a broadcast of its predecessor would bring
   if (serves(options, algorithm)) {
     result.options.method = options.method;
     result.options.sampler = &sampler;
@@ -106,7 +106,7 @@ Rank Bench::neighbour(Rank distance) const {
   return (communicator.rank() + distance + communicator.size()) % communicator.size();
 }
 
-/// Starts what is measured once.
+/// Starts once what is measured.
 Status Bench::start(const Call& now, std::vector<Request>& requests) {
   const auto keep = [&](Result<Request> request) {
     if (request) requests.push_back(*std::move(request));

@@ -15,15 +15,15 @@ namespace lacuna::cli {
 /// A large allreduce that is always in flight, on a communicator of its own.
 class Background {
  public:
-  /// Called by all ranks.
+  /// Makes it. All ranks call this.
   static Result<std::unique_ptr<Background>> make(Communicator& communicator, std::size_t bytes);
   Background(Communicator communicator, std::size_t bytes)
       : communicator_(std::move(communicator)), data_(bytes / sizeof(float)) {}
 
-  /// Starts the next one if the last has ended.
+  /// Starts the next allreduce if the last one has ended.
   Status keep_in_flight();
   int started() const { return started_; }
-  /// All ranks start as many as the one that started most, and wait for them.
+  /// All ranks start as many allreduces as the rank that started most, and wait for them.
   Status finish(Communicator& communicator);
 
  private:
@@ -33,8 +33,8 @@ class Background {
   int started_ = 0;
 };
 
-/// Does the algorithm of this name serve the method of --method; any, where the name is empty? One that is given by its
-/// own name is dense if others are given as they are called when they serve it.
+/// Does the algorithm of this name serve the method of --method? If the name is empty, does any? An algorithm that is
+/// given by its own name is dense if others are given by the names that they have with the method.
 bool serves(const PerfOptions& options, std::string_view algorithm);
 
 /// The buffers of what is measured, and how it is started.
@@ -43,22 +43,22 @@ struct Bench {
   const PerfOptions& options;
   std::string algorithm{};
   std::size_t count = 0;
-  std::optional<Pattern> pattern{};  ///< of the inputs
+  std::optional<Pattern> pattern{};  ///< where the inputs are not zero
   bool in_place = false;
   Sampler sampler{};
   MethodState state{};  ///< new for each size, and for each check
   std::vector<std::byte> input{}, output{};
   std::vector<std::size_t> block_counts{};
-  std::size_t entries = 0;  ///< of the input, not zero
+  std::size_t entries = 0;  ///< how many elements of the input are not zero
   Background* background = nullptr;
 
-  /// The call; of messages, the one whose result is what a rank receives.
+  /// Returns the call. For messages it is the broadcast that would bring a rank what it receives.
   Call call();
   /// Puts the inputs where the call will read them.
   Status prepare();
-  /// Makes the call or exchanges the messages, so many at a time.
+  /// Makes the call, or exchanges the messages, with `operations` of them in flight at a time.
   Status round(const Call& now, int operations);
-  /// Makes the call once and tells what it has left out.
+  /// Makes the call once. `report` says what it has left out.
   Status round(const Call& now, Report& report);
 
  private:

@@ -10,7 +10,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// A collective, or sendrecv: messages around the ring of the ranks.
+/// The subject is a collective, or sendrecv, which sends messages around the ring of the ranks.
 void add_subject(CLI::App& command, PerfOptions& options) {
   auto subjects = std::make_shared<std::map<std::string, std::optional<Collective>>>();
   for (const auto& [name, collective] : collective_names()) subjects->emplace(name, collective);
@@ -23,7 +23,7 @@ void add_subject(CLI::App& command, PerfOptions& options) {
           [&options, subjects](const std::string& name) {
             const auto& subject = subjects->at(name);
             options.messages = !subject;
-            options.collective = subject.value_or(Collective::Broadcast);  // whose data are those of a message
+            options.collective = subject.value_or(Collective::Broadcast);  // its data are those of a message
           },
           "what to measure")
       ->required()

@@ -27,7 +27,7 @@ void put_element(Dtype dtype, std::byte* to, double value) {
   });
 }
 
-/// The number of ranks whose sum of at most 7 each is exact, with a few ones more.
+/// Returns for how many ranks a sum of at most 7 from each is exact. A few ranks may give one more.
 Rank ranks_of_sevens(Dtype dtype) {
   if (dtype == Dtype::BF16) return 256 / 7;
   return dtype == Dtype::F16 ? 2048 / 7 : std::numeric_limits<Rank>::max();
@@ -46,13 +46,13 @@ double combine(Reduction reduction, double a, double b) {
   }
 }
 
-/// In the accumulation type.
+/// Scales the sum in the accumulation type.
 double scaled(Dtype dtype, double sum, double multiplier, double divisor) {
   if (dtype == Dtype::F64) return sum * multiplier / divisor;
   return static_cast<double>(static_cast<float>(sum) * static_cast<float>(multiplier) / static_cast<float>(divisor));
 }
 
-/// Length of a block whose table give_tables made; over all blocks the mean is `mean`.
+/// Returns the length of a block in the tables that give_tables() makes. The mean over all blocks is `mean`.
 std::size_t uneven_length(std::size_t mean, Rank block, Rank size) {
   const Rank mirrored = size - 1 - block;
   if (block == mirrored) return mean;
@@ -60,13 +60,13 @@ std::size_t uneven_length(std::size_t mean, Rank block, Rank size) {
   return boundary(static_cast<std::size_t>(2 * block), mean, static_cast<std::size_t>(size - 1));
 }
 
-/// Where block `rank` begins in the input of `source`.
+/// Returns where block `rank` begins in the input of `source`.
 std::size_t block_in_input(const PerfResult& result, Rank source) {
   const Call& call = result.call;
   if (traits_of(call.collective).input != Holds::Blocks) return 0;
   if (!has_tables(call.collective)) return static_cast<std::size_t>(result.rank) * call.count;
   if (call.collective != Collective::Alltoallv) return offset_of(call.input_blocks, result.rank);
-  std::size_t begin = 0;  // the sums of the ranks are what the tables depend on
+  std::size_t begin = 0;  // the tables depend on the sum of the two ranks' numbers
   for (Rank block = 0; block < result.rank; ++block) {
     const Rank mine = (block + source - result.rank + result.size) % result.size;
     begin += call.input_blocks.counts[static_cast<std::size_t>(mine)];
@@ -74,7 +74,7 @@ std::size_t block_in_input(const PerfResult& result, Rank source) {
   return begin;
 }
 
-/// Which rank's block an element of the output belongs to, where it has blocks, and its place therein.
+/// In an output with blocks, returns the rank whose block an element belongs to, and the element's place in this block.
 std::pair<Rank, std::size_t> place_in_output(const PerfResult& result, std::size_t element) {
   const Call& call = result.call;
   if (traits_of(call.collective).output != Holds::Blocks) return {call.root, element};
@@ -88,27 +88,28 @@ std::pair<Rank, std::size_t> place_in_output(const PerfResult& result, std::size
   return {block, element};
 }
 
-/// The input that an element of a collective without reduction comes from: the block's rank, or the root.
+/// Returns the input that an element comes from in a collective without reduction: that of the block's rank, or of the
+/// root.
 double moved_value(const PerfResult& result, std::size_t element) {
   const auto [source, place] = place_in_output(result, element);
   return perf_value(result.call, source, block_in_input(result, source) + place, result.pattern);
 }
 
-/// The number of ranks, the lowest ones, whose inputs are reduced.
+/// Returns how many ranks' inputs are reduced. They are those of the lowest ranks.
 Rank reduced_ranks(const PerfResult& result) {
   if (result.call.collective == Collective::Scan) return result.rank + 1;
   return result.call.collective == Collective::ExclusiveScan ? result.rank : result.size;
 }
 
-/// What a call has left out, by element of the output.
+/// What a call has left out, for each element of the output.
 struct LeftOut {
-  std::vector<std::vector<bool>> values;  // by rank
-  std::vector<Rank> ranks;                // how many
-  PartPlan part;                          // whose arguments say what stands for them
-  Hosts turned;                           // that differ in size, where random draws leave out whole ones; else none
+  std::vector<std::vector<bool>> values;  // by rank: is its value left out?
+  std::vector<Rank> ranks;                // how many ranks' values are left out
+  PartPlan part;                          // its arguments say what replaces them
+  Hosts turned;  // hosts of different sizes of which random draws leave out whole ones; else none
 };
 
-/// Of so many hosts, those of which something is there.
+/// Returns of how many hosts a value has arrived.
 Rank hosts_there(const LeftOut& left_out, std::size_t element) {
   std::vector<bool> lacks(static_cast<std::size_t>(left_out.turned.count()));
   for (Rank rank = 0; rank < left_out.turned.size(); ++rank) {

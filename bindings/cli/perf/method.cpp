@@ -29,7 +29,7 @@ PerfReport report_of(const Report& mine) {
   return all;
 }
 
-/// Does the call lose nothing, though only its data say how much it sends?
+/// Does the call lose nothing, although only its data say how much it sends?
 Status find_lossless(Bench& bench, const Call& call, bool& lossless) {
   auto entries = static_cast<double>(bench.entries);
   if (Status status = over_ranks(bench.communicator, Reduction::Max, entries); !status) return status;
@@ -66,9 +66,9 @@ Status check_once(Bench& bench, std::size_t chunk_bytes, PerfFigures& figures) {
   }
   const Sampler before = bench.sampler;
   if (Status status = bench.round(call, 1); !status) return status;
-  MethodState unused;  // as prepare() made it
+  MethodState unused;  // as prepare() has made it
   if (call.options.state) call.options.state = &unused;
-  if (by_data) call.options.method = {};  // whose graphs do not tell what lacks
+  if (by_data) call.options.method = {};  // its graphs do not tell what lacks
   const PerfResult result{.call = call,
                           .sampler = before,
                           .rank = bench.communicator.rank(),

@@ -7,21 +7,21 @@
 
 namespace lacuna::cli {
 
-/// Combines one number of each rank.
+/// Reduces one number of each rank.
 Status over_ranks(Communicator& communicator, Reduction reduction, double& value);
 
-/// Makes the call once, from an empty state, and compares its result with the exact one: how many elements are wrong
-/// or, where the call may lose what its data say, what its error is.
+/// Makes the call once, from an empty state, and compares its result with the exact one. It counts how many elements
+/// are wrong. If the call may lose what its data say, it takes the error instead.
 Status check_once(Bench& bench, std::size_t chunk_bytes, PerfFigures& figures);
 
-/// What one call has left out, over all ranks.
+/// Says what one call has left out, over all ranks.
 Status measure_report(Bench& bench, const Report& mine, PerfReport& report);
 
-/// The kernels' part in the time of the calls that are made during its life.
+/// Measures how much of the time kernels take in the calls that are made while it lives.
 class Phases {
  public:
   explicit Phases(Bench& bench);
-  /// PerfFigures::phases; called by all ranks.
+  /// Fills PerfFigures::phases. All ranks call it.
   Status measure(std::vector<double>& phases);
 
  private:

@@ -17,7 +17,7 @@ using Kind = PatternOptions::Kind;
 
 constexpr double largest_block = 1e9;
 
-/// Uniform in [0, 1): the draw of a rank, or of all alike.
+/// Returns a uniform number in [0, 1), drawn by one rank, or by all ranks alike.
 double draw(std::uint64_t who, std::uint64_t element) {
   const std::uint64_t word = mix64(mix64(who + 1) + element * 0x9e3779b97f4a7c15u);
   return static_cast<double>(word >> 11) * 0x1p-53;
@@ -25,13 +25,13 @@ double draw(std::uint64_t who, std::uint64_t element) {
 constexpr std::uint64_t all_ranks = 0;
 std::uint64_t own(Rank rank) { return static_cast<std::uint64_t>(rank) + 1; }
 
-/// Weights of a power law are `least` times 1, for a share A of the elements, and times v^(-1/A) for the others, v
-/// uniform in (0, 1]. A rank has an element of weight x by the chance 1 - exp(-x), so s ranks together by 1 - exp(-sx).
-/// Of weights with the density x^(-1-A) down to 0 that grows exactly as s^A; those below `least` weigh as much, all
-/// together, as the share A of `least`.
+/// Returns the weight of an element in a power law. A share A of the elements weighs `least`. The others weigh `least`
+/// times v^(-1/A), with v uniform in (0, 1]. A rank has an element of weight x by the chance 1 - exp(-x), so s ranks
+/// together have it by 1 - exp(-sx). If the weights had the density x^(-1-A) down to 0, the number of elements would
+/// grow exactly as s^A. All weights below `least` would weigh as much together as the share A that weighs `least`.
 double heavy(double least, double exponent, double v) { return least * std::pow(v, -1 / exponent); }
 
-/// The share of the elements that a rank has.
+/// Returns the share of the elements that a rank has.
 double density_of(double least, double exponent) {
   constexpr int samples = 1024;
   double sum = 0;
@@ -107,7 +107,7 @@ bool Pattern::has_by_weight(Rank rank, std::size_t element) const {
   const double which = draw(all_ranks, element), exponent = options_.argument;
   if (which < exponent) return false;
   const double v = (1 - which) / (1 - exponent);
-  double bound = least_;  // the chance is less: for most elements that is enough to know
+  double bound = least_;  // the chance is less than this, which is enough to know for most elements
   for (double power = 0; power < 1 / exponent; ++power) bound /= v;
   return mine < bound && mine < -std::expm1(-heavy(least_, exponent, v));
 }
@@ -132,7 +132,7 @@ bool Pattern::has(Rank rank, std::size_t element) const {
   return true;
 }
 
-/// Magnitudes are exponential; the scale falls from one stretch of 4096 elements to another by up to 8.
+/// Magnitudes are exponential. Their scale differs between stretches of 4096 elements by a factor of up to 8.
 double Pattern::value(Rank rank, std::size_t element) const {
   constexpr double mean = 400, most = 4095;
   constexpr std::size_t stretch = 4096;

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int most_timed_iterations = 1 << 20;
 
-/// nccl-tests' factor between algorithm and bus bandwidth.
+/// Returns nccl-tests' factor between algorithm and bus bandwidth.
 double bus_factor(Collective collective, Rank size) {
   const double p = size;
   switch (collective) {
@@ -65,7 +65,7 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   return {};
 }
 
-/// The same once more with a look at the clock after each iteration, which would cost a short call too much above.
+/// Measures once more and looks at the clock after each iteration. In measure() that would cost a short call too much.
 Status measure_percentiles(Bench& bench, PerfFigures& figures) {
   const Call call = bench.call();
   std::vector<double> times(static_cast<std::size_t>(std::min(bench.options.iterations, most_timed_iterations)));
@@ -92,7 +92,7 @@ Status measure_payload(Bench& bench, std::uint64_t& payload, PerfReport& report)
   return bench.options.method ? measure_report(bench, mine, report) : Status::ok();
 }
 
-/// The times, with the background in flight if there is one.
+/// Measures the times, with the background in flight if there is one.
 Status measure_times(Bench& bench, Background* background, std::size_t bytes, PerfFigures& figures) {
   bench.background = background;
   if (Status status = measure(bench, bytes, figures); !status) return status;
@@ -182,7 +182,7 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
   return rows;
 }
 
-/// The ranks of this group, which are neighbours in the job.
+/// Joins the group of this rank. Its ranks are neighbours in the job.
 Result<Communicator> join_group(int groups) {
   auto world = Communicator::world();
   if (!world || groups == 1) return world;
@@ -206,7 +206,7 @@ int perf(const PerfOptions& options) {
   auto communicator = join_group(options.groups);
   if (!communicator) return fail(communicator.status());
   if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
-  const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // one group for all
+  const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // for all groups
   const bool writes = reports && !options.json_path.empty();
   if (Status writable = agree(*communicator, writes ? check_writable(options.json_path) : Status()); !writable) {
     return fail(writable);

@@ -11,64 +11,65 @@
 
 namespace lacuna::cli {
 
-/// What `lacuna perf` measures; the letters are nccl-tests'.
+/// What `lacuna perf` measures. The letters are those of nccl-tests.
 struct PerfOptions {
   Collective collective = Collective::Allreduce;
-  bool messages = false;                 ///< sendrecv instead: each rank sends to the next and receives from the last
-  std::vector<std::string> algorithms;   ///< one row each; empty: lacuna chooses
-  std::size_t begin_bytes = 8;           ///< -b
-  std::size_t end_bytes = 32 << 20;      ///< -e
-  std::size_t factor = 2;                ///< -f
-  int iterations = 20;                   ///< -n
-  int warmup = 5;                        ///< -w
-  int operations = 1;                    ///< -m: calls in flight at a time in each iteration
-  Dtype dtype = Dtype::F32;              ///< -d
-  Reduction reduction = Reduction::Sum;  ///< -o
-  bool check = true;                     ///< -c
-  Rank root = 0;                         ///< -r
-  MethodOptions method{};                ///< --method: for the algorithms that serve it
-  bool percentiles = false;              ///< --percentiles: also time each iteration
-  int groups = 1;                        ///< --groups: the ranks split into so many, which measure at the same time
-  Priority priority = Priority::Normal;  ///< --priority: of what is measured
-  std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
-  std::optional<PatternOptions> pattern{};  ///< --density and --pattern: of what is not zero; none: seven eighths are
+  bool messages = false;  ///< sendrecv instead: each rank sends to the next and receives from the one before
+  std::vector<std::string> algorithms;      ///< one row each; empty: lacuna chooses
+  std::size_t begin_bytes = 8;              ///< -b
+  std::size_t end_bytes = 32 << 20;         ///< -e
+  std::size_t factor = 2;                   ///< -f
+  int iterations = 20;                      ///< -n
+  int warmup = 5;                           ///< -w
+  int operations = 1;                       ///< -m: calls in flight at a time in each iteration
+  Dtype dtype = Dtype::F32;                 ///< -d
+  Reduction reduction = Reduction::Sum;     ///< -o
+  bool check = true;                        ///< -c
+  Rank root = 0;                            ///< -r
+  MethodOptions method{};                   ///< --method: for the algorithms that serve it
+  bool percentiles = false;                 ///< --percentiles: also time each iteration
+  int groups = 1;                           ///< --groups: the ranks split into so many, which measure at the same time
+  Priority priority = Priority::Normal;     ///< --priority: of the calls or messages that are measured
+  std::size_t beside = 0;                   ///< --beside: bytes of an allreduce that is always in flight meanwhile
+  std::optional<PatternOptions> pattern{};  ///< --density, --pattern: what is not zero; none: seven eighths
   std::string json_path;                    ///< -J
 
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
 
-/// Of the times of single iterations, each that of its slowest rank; microseconds.
+/// Percentiles of the times of single iterations in microseconds. The time of an iteration is that of its slowest rank.
 struct Percentiles {
   double p50 = 0, p95 = 0, p99 = 0;
 };
 
-/// One measured line, of one placement of the buffers.
+/// One measured line, for one placement of the buffers.
 struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
-  double algorithm_bandwidth = 0;  ///< size over time, GB/s
+  double algorithm_bandwidth = 0;  ///< size divided by time, GB/s
   double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
-  /// Elements, on all ranks; none: not checked, as a call that leaves out what its data say may have lost some.
+  /// Wrong elements on all ranks. None: not checked, because a call that leaves out what its data say may have lost
+  /// some.
   std::optional<std::size_t> wrong{};
-  /// Of such a call: the L2 norm of what the result is off the dense one, over that of the dense one.
+  /// For such a call: the L2 norm of its result's difference from the dense result, over the norm of the dense result.
   std::optional<double> error{};
-  double payload_bytes = 0;      ///< of a timed call, on average, of the rank that has sent most
+  double payload_bytes = 0;      ///< bytes of a timed call, on average, on the rank that has sent most
   std::vector<double> phases{};  ///< microseconds of a call in the kernels of phases_of(), on average over the ranks
-  Percentiles percentiles;       ///< where they were asked for
+  Percentiles percentiles;       ///< only if they were asked for
 
-  /// What remains of a call's time.
+  /// Returns what remains of a call's time beside the phases.
   double wire() const;
 };
 
-/// What the method of one call has left out, over all ranks, beside the dense call of the same algorithm.
+/// What the method of one call has left out, over all ranks, compared with the dense call of the same algorithm.
 struct PerfReport {
   bool served = false;       ///< the method served the call
-  MeasureValues measures{};  ///< of rank 0
+  MeasureValues measures{};  ///< those of rank 0
   int rounds_saved = 0;      ///< in the longest chain of messages
-  double bytes_saved = 0;    ///< share of the dense call's
-  Rank fewest = 0;           ///< contributors to an element
-  double contributors = 0;   ///< on average; 0: nothing is reduced, or nothing was to be left out
-  double density_in = 0;     ///< share of its data that a rank has selected, on average
-  double density_out = 0;    ///< share of the output that is not zero, likewise; where the method counts it
+  double bytes_saved = 0;    ///< as a share of the dense call's bytes
+  Rank fewest = 0;           ///< the fewest contributors to an element
+  double contributors = 0;   ///< contributors on average; 0: nothing is reduced, or nothing was to be left out
+  double density_in = 0;     ///< which share of its data a rank has selected, on average
+  double density_out = 0;    ///< which share of the output is not zero, on average; only if the method counts it
 };
 
 struct PerfRow {
@@ -81,15 +82,16 @@ struct PerfRow {
   PerfReport report{};
 };
 
-/// The measures that say how long the kernels of a method took (Measure::is_time_of_kernels): the phases of a call.
+/// Returns the measures that say how long the kernels of a method took (Measure::is_time_of_kernels). They are the
+/// phases of a call.
 std::vector<const Measure*> phases_of(const Method& method);
 
 /// Joins the job of the environment, measures and prints (rank 0). Returns the exit code.
 int perf(const PerfOptions& options);
 
-/// The lines of the table, and the file of -J.
+/// The next functions make the lines of the table and the file of -J.
 std::string perf_header(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts);
-/// p% of the times are at most that; the times in any order, at least one.
+/// p% of the times are at most the percentile p. The times may come in any order; there is at least one.
 Percentiles percentiles_of(std::vector<double> microseconds);
 std::string perf_line(const PerfOptions& options, const PerfRow& row);
 std::string perf_footer(const std::vector<PerfRow>& rows);

@@ -39,13 +39,13 @@ nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) 
   return json;
 }
 
-/// Columns behind the others, of the out-of-place calls.
+/// Returns the columns behind the others, which are about the out-of-place calls.
 std::string percentile_columns(const PerfOptions& options, const std::string& a, const std::string& b,
                                const std::string& c) {
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
 }
 
-/// A column of what the method of --method does, behind those.
+/// A column of what the method of --method does. It stands behind the percentiles.
 struct Column {
   std::string title, unit;
   std::function<std::string(const PerfRow&)> cell;
@@ -53,8 +53,8 @@ struct Column {
 
 std::string percent_saved(const PerfRow& row) { return fmt::format("{:.1f}", 100 * row.report.bytes_saved); }
 
-/// The columns of one call with a method whose graphs tell what is left out: the method's headline, if it has one,
-/// rounds and bytes against the dense call, and who is in the result.
+/// Returns the columns of a method whose graphs tell what is left out: the method's headline, if it has one, rounds and
+/// bytes compared with the dense call, and how many ranks are in the result.
 std::vector<Column> graph_columns(const Method& method) {
   const auto contributors = [](const PerfRow& row) {
     return row.report.contributors > 0 ? fmt::format("{:.2f}", row.report.contributors) : "-";
@@ -71,8 +71,8 @@ std::vector<Column> graph_columns(const Method& method) {
   return columns;
 }
 
-/// Of one whose kernels tell: the error of the first call, what it sends and what comes out, and where the time of the
-/// out-of-place calls goes.
+/// Returns the columns of a method whose kernels tell what is left out: the error of the first call, what it sends and
+/// what comes out, and where the time of the out-of-place calls goes.
 std::vector<Column> kernel_columns(const Method& method) {
   std::vector<Column> columns;
   const auto add = [&](std::string title, std::string unit, auto cell) {
@@ -96,7 +96,7 @@ std::vector<Column> kernel_columns(const Method& method) {
   return columns;
 }
 
-/// One line of all that stands behind the other columns.
+/// Returns one line of all columns that stand behind the percentiles.
 std::string method_columns(const PerfOptions& options, const std::function<std::string(const Column&)>& text) {
   if (!options.method) return {};
   const Method& method = *options.method.method();

@@ -12,15 +12,15 @@
 namespace lacuna::cli {
 namespace {
 
-// All lengths in pixels.
+// All lengths are in pixels.
 constexpr std::size_t columns = 2;
 constexpr double chart_width = 480, chart_height = 250;
 constexpr double left = 64, right = 16, top = 34, bottom = 42;  // around the frame of a chart
 constexpr double frame_width = chart_width - left - right, frame_height = chart_height - top - bottom;
 constexpr double title_height = 36, legend_line = 20;
-constexpr std::size_t most_marked = 60;  // values of a line whose places are shown
+constexpr std::size_t most_marked = 60;  // a line with more values has no dots
 
-/// Colours that the colour-blind can tell apart; lines beyond them are dashed.
+/// The colour-blind can tell these colours apart. Further lines are dashed.
 constexpr std::array colours = {"#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 constexpr std::array dashes = {"", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 2\""};
 
@@ -80,7 +80,7 @@ void add_axes(const Frame& frame, const ChartSheet& sheet, const Chart& chart, O
                  low + 33, escaped(sheet.x_title));
 }
 
-/// Stretches of values without a gap.
+/// Draws the line, which is interrupted where a value is missing.
 void add_line(const Frame& frame, const std::vector<double>& x, const ChartLine& line, std::size_t number, Out out) {
   const std::size_t count = std::min(x.size(), line.values.size());
   std::string points;

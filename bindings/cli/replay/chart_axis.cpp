@@ -12,9 +12,9 @@ namespace lacuna::cli {
 namespace {
 
 constexpr double most_ticks = 6;
-constexpr double most_powers = 4;  // of ten, that a logarithmic axis spans
+constexpr double most_powers = 4;  // how many powers of ten a logarithmic axis spans
 
-/// "1.5M", as bytes and steps are read.
+/// Returns a text such as "1.5M", for bytes and steps.
 std::string short_text(double value) {
   constexpr std::array<std::pair<double, std::string_view>, 4> units = {
       {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
@@ -24,7 +24,7 @@ std::string short_text(double value) {
   return fmt::format("{:.4g}", value);
 }
 
-/// 1, 2 or 5 times a power of ten: the smallest that is at least `step`.
+/// Returns 1, 2 or 5 times a power of ten: the smallest such number that is at least `step`.
 double round_step(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -42,7 +42,7 @@ ChartAxis linear(double low, double high) {
   return axis;
 }
 
-/// Powers of ten, and below them a line for what is less, if anything is.
+/// Makes an axis of powers of ten. If any value is less, it gets a line below them.
 ChartAxis powers_of_ten(double smallest, double largest, bool with_zero) {
   const double last = std::ceil(std::log10(largest));
   const double lowest = std::min(std::floor(std::log10(smallest)), last - 1);
@@ -72,7 +72,7 @@ ChartAxis x_axis(const std::vector<double>& x) {
 }
 
 ChartAxis y_axis(const Chart& chart) {
-  double smallest = 0, largest = 0;  // of those above 0
+  double smallest = 0, largest = 0;  // only of values above 0
   bool with_zero = false;
   for (const ChartLine& line : chart.lines) {
     for (const double value : line.values) {

@@ -15,17 +15,17 @@ struct ChartAxis {
   };
 
   bool logarithmic = false;
-  double low = 0;    ///< of the values, or of their decimal logarithms
-  double high = 1;   ///< more than that
-  double least = 0;  ///< of a logarithmic axis: what is less lies on its lowest line
+  double low = 0;    ///< the least of the values, or of their decimal logarithms
+  double high = 1;   ///< the largest; it is more than `low`
+  double least = 0;  ///< smaller values lie on the lowest line of a logarithmic axis
   std::vector<Tick> ticks{};
 
   double place(double value) const;
 };
 
-/// From the first of these values to the last.
+/// Makes an axis from the first of these values to the last.
 ChartAxis x_axis(const std::vector<double>& x);
-/// From 0 to the largest value; logarithmic, the powers of ten below the largest value, of which there are few.
+/// Makes an axis from 0 to the largest value. A logarithmic one has the few powers of ten below the largest value.
 ChartAxis y_axis(const Chart& chart);
 
 }  // namespace lacuna::cli

@@ -31,11 +31,13 @@ void add_replay_method(CLI::App& command, ReplayOptions& options) {
 void add_replay(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ReplayOptions>();
   CLI::App* command = app.add_subcommand("replay", "reduce recorded gradients by several methods, and compare these");
-  command->add_option("file", options->file, "of recorded gradients, as `lacuna run --record` writes it")->required();
+  command->add_option("file", options->file, "the file of recorded gradients, as `lacuna run --record` writes it")
+      ->required();
   add_replay_method(*command, *options);
-  command->add_option("-a,--algorithm", options->algorithm, "of methods that name none; see `lacuna list`");
-  command->add_option("--seed", options->seed, "of what methods draw");
-  command->add_option("--json", options->json, "the file of results, all numbers of each step among them");
+  command->add_option("-a,--algorithm", options->algorithm,
+                      "the algorithm of methods that name none; see `lacuna list`");
+  command->add_option("--seed", options->seed, "the seed of the methods' draws");
+  command->add_option("--json", options->json, "the file of results, which has all numbers of each step");
   command->add_option("--plot", options->plot, "also draw them, as an SVG picture");
   command->callback([options, &exit_code] { exit_code = replay_command(*options); });
 }

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 double square(double value) { return value * value; }
 
-/// 0 of 0; infinite where there should be nothing.
+/// Returns 0 for 0 of 0, and infinity where there should be nothing.
 double relative(double squares, double of_squares) { return squares == 0 ? 0 : std::sqrt(squares / of_squares); }
 
 double squares_of(const StateArray& array) {
@@ -85,7 +85,7 @@ Status ReplayedMethod::check(const Communicator& communicator) {
   return Status::ok();
 }
 
-/// All tensors at once, as in a training step.
+/// Reduces all tensors at once, as a training step does.
 Status ReplayedMethod::reduce(Communicator& communicator, Sums& sums) {
   if (Status together = communicator.call(barrier()); !together) return together;
   const std::uint64_t sent = communicator.counters().payload_sent;

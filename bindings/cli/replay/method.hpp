@@ -11,26 +11,26 @@
 
 namespace lacuna::cli {
 
-/// What a method did in each step. Equal on all ranks.
+/// What a method did in each step. It is equal on all ranks.
 struct ReplaySeries {
   std::vector<double> bytes;          ///< payload that a rank sent, the mean over the ranks
-  std::vector<double> dense_bytes;    ///< what it had sent without the method
+  std::vector<double> dense_bytes;    ///< payload that the dense call would have sent
   std::vector<double> seconds;        ///< from the start of the first call to the end of the last, on the slowest rank
-  std::vector<double> error;          ///< of the results, beside the exact sums: relative, L2, over all ranks
-  std::vector<double> running_error;  ///< the same of what all steps so far have added up to
-  std::vector<double> residual;       ///< the L2 norm of what all ranks have kept back
+  std::vector<double> error;          ///< difference of the results from the exact sums: relative, L2, over all ranks
+  std::vector<double> running_error;  ///< this error for the sum of all steps so far
+  std::vector<double> residual;       ///< the L2 norm of the residuals of all ranks
 };
 
 /// The sums of the recorded gradients over the ranks, in f64.
 class ExactSums {
  public:
   explicit ExactSums(const std::vector<StateItem>& tensors);
-  /// Of one more step.
+  /// Adds the sums of one more step.
   Status add(Communicator& communicator, const std::vector<StateItem>& tensors);
 
   const std::vector<std::vector<double>>& now() const { return now_; }
   double squares_now() const { return squares_now_; }
-  /// Of the sum over the steps.
+  /// Returns the sum of squares of the sum over the steps.
   double squares_so_far() const { return squares_so_far_; }
 
  private:
@@ -44,18 +44,18 @@ class ReplayedMethod {
   /// The recording must outlive it.
   ReplayedMethod(ReplayChoice choice, const ReplayOptions& options, const Recording& recording);
 
-  /// Ok, or why these ranks cannot reduce so. Takes the names of the algorithms that serve.
+  /// Returns Ok, or why these ranks cannot reduce in this way. Finds the names of the algorithms that serve.
   Status check(const Communicator& communicator);
-  /// Reduces what the recording has read.
+  /// Reduces what the recording has read last.
   Status step(Communicator& communicator, const ExactSums& exact);
 
   const std::string& label() const { return choice_.label; }
-  /// Those that serve, by the recording's tensors.
+  /// Returns the algorithm that serves each tensor of the recording.
   const std::vector<std::string>& algorithms() const { return algorithms_; }
   const ReplaySeries& series() const { return series_; }
 
  private:
-  /// What a step adds up to, of this rank or of all.
+  /// What a step adds up to, on this rank or on all ranks.
   struct Sums {
     double sent = 0, dense = 0, squares = 0, running_squares = 0, residual_squares = 0;
   };
@@ -67,9 +67,9 @@ class ReplayedMethod {
   ReplayChoice choice_;
   const Recording& recording_;
   std::vector<std::string> algorithms_;
-  std::vector<MethodState> states_;  // by tensor, as all below
+  std::vector<MethodState> states_;  // by tensor, like the members below
   std::vector<std::vector<std::byte>> results_;
-  std::vector<std::vector<double>> behind_;  // what all steps so far have added too much
+  std::vector<std::vector<double>> behind_;  // how much all steps so far have added too much
   ReplaySeries series_;
 };
 

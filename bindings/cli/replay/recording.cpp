@@ -52,7 +52,7 @@ Status Recording::load(const std::filesystem::path& path) {
   return make_room();
 }
 
-/// All steps are of the same ranks and tensors as the first one.
+/// Checks that all steps have the same ranks and tensors as the first one.
 Status Recording::check_steps(const std::filesystem::path& path) const {
   for (const std::int64_t step : steps_) {
     const Result<Rank> ranks = file_.ranks(step);
@@ -82,7 +82,7 @@ Status Recording::make_room() {
   return Status::ok();
 }
 
-/// The files that the ranks have opened may be several.
+/// Compares what the ranks have opened, because it may be several files.
 Status Recording::compare() const {
   const std::string mine = fmt::format("steps {}: {}", fmt::join(steps_, ", "), to_text(tensors_));
   std::string first = mine;

@@ -11,19 +11,19 @@
 
 namespace lacuna::cli {
 
-/// The recorded gradients of one rank, one step at a time. All ranks make the same calls; what is wrong on one is an
+/// The recorded gradients of one rank, one step at a time. All ranks make the same calls. An error on one rank is an
 /// error on all.
 class Recording {
  public:
-  /// Sees to it that the file is of as many ranks as the communicator has, and that all steps and ranks have the same
-  /// tensors. The communicator must outlive the recording.
+  /// Checks that the file has as many ranks as the communicator, and that all steps and ranks have the same tensors.
+  /// The communicator must outlive the recording.
   static Result<Recording> open(Communicator& communicator, const std::filesystem::path& path);
 
   const std::vector<std::int64_t>& steps() const { return steps_; }
-  /// Their data are those of the step that was read last.
+  /// Returns the tensors, whose data are those of the step that was read last.
   const std::vector<StateItem>& tensors() const { return tensors_; }
   std::size_t elements() const;
-  /// By the step's place in steps().
+  /// Reads a step, by its place in steps().
   Status read(std::size_t step);
 
  private:

@@ -104,7 +104,7 @@ int replay_command(const ReplayOptions& options) {
   Result<Communicator> world = Communicator::world();
   const Status status = world ? replay(*world, options) : world.status();
   if (status) return 0;
-  // What one rank has found is known to all and said once; the end of the communicator each rank tells by itself.
+  // Rank 0 says for all what any rank has found. The end of the communicator each rank says itself.
   if (!world || world->rank() == 0 || !world->status()) fmt::print(stderr, "lacuna replay: {}\n", status.message());
   return 1;
 }

@@ -13,7 +13,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// The lower one of an even number.
+/// Returns the median; of an even number of values it is the lower one.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);

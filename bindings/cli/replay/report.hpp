@@ -10,8 +10,8 @@
 
 namespace lacuna::cli {
 
-/// A line for each method: of bytes the mean over the steps, of times and errors the median; of what adds up over the
-/// steps, the last.
+/// Returns a table with a line for each method. It has the mean of bytes over the steps, the median of times and
+/// errors, and the last value of what adds up over the steps.
 std::string replay_table(const std::vector<ReplayedMethod>& methods);
 
 /// Replaces the file of results.

@@ -1,5 +1,5 @@
-// The part of RunSession that writes checkpoint sets and continues from them. Sets are numbered by the steps done by
-// all methods together.
+// The part of RunSession that writes checkpoint sets and continues from them. The number of a set is the number of
+// steps that all methods together have done.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t no_set = -1;
 constexpr std::size_t digest_length = 64;
 
-/// What rank 0 needs to know of a rank's file, in a form that travels.
+/// What rank 0 needs to know about a rank's file, in a form that travels.
 struct PackedSum {
   std::uint64_t bytes = 0;
   std::array<char, digest_length> sha256{};

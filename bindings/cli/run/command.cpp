@@ -14,7 +14,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("--predict", options->predict, "also show what each method would take at some link rates");
   CLI::Option* record = command->add_option(
       "--record", options->record.file, "write the gradients of the first method to this file, for `lacuna replay`");
-  command->add_option("--record-every", options->record.every, "only those of each N-th step")
+  command->add_option("--record-every", options->record.every, "record only each N-th step")
       ->check(CLI::Range(1, 1'000'000'000))
       ->needs(record);
   command->callback([options, &exit_code] { exit_code = run_command(*options); });

@@ -17,25 +17,25 @@ struct RunConfig {
   std::string name;
   std::filesystem::path output;  ///< directory of checkpoints and of the result file
   std::uint64_t seed = 0;
-  std::optional<std::uint64_t> epochs;  ///< one of the two is there
+  std::optional<std::uint64_t> epochs;  ///< either epochs or steps is there
   std::optional<std::uint64_t> steps;
   std::uint64_t checkpoint_every = 0;  ///< steps; 0: only at the end of each method
-  std::uint64_t evaluate_every = 0;    ///< steps, beside the end of each epoch; 0: only there
-  std::vector<MethodChoice> methods;   ///< at least one; labels differ
+  std::uint64_t evaluate_every = 0;    ///< steps between evaluations; 0: only at the end of each epoch
+  std::vector<MethodChoice> methods;   ///< at least one; their labels differ
   std::unique_ptr<Workload> workload;  ///< not loaded yet
-  std::string text;                    ///< the file's
-  std::string values;                  ///< of all keys that results depend on and the number of ranks; see ConfigReport
+  std::string text;                    ///< text of the file
+  std::string values;  ///< values of all keys that results depend on, and the number of ranks; see ConfigReport
 };
 
-/// Where a config comes from and on which ranks it is to run.
+/// Where a config comes from, and on which ranks it is to run.
 struct ConfigSource {
-  std::string file;  ///< for errors
+  std::string file;  ///< its name, for errors
   std::string text;
   Hosts hosts = 1;
 };
 
-/// Reads a config. Its errors are found together: the status is InvalidArgument with a line "file:line:column: what is
-/// wrong and what is allowed" for each, unknown keys with the nearest known one.
+/// Reads a config. It finds all errors before it returns. The status is InvalidArgument with a line "file:line:column:
+/// what is wrong and what is allowed" for each. For an unknown key the line has the nearest known one.
 Result<RunConfig> read_run_config(ConfigSource source);
 
 }  // namespace lacuna::cli

@@ -33,7 +33,7 @@ OptionValue read_value(ConfigSection& section, const Option& option, const Optio
   return pairs;
 }
 
-/// Options that are given and change nothing are errors.
+/// Reports options that are given and change nothing as errors.
 void check_used(ConfigSection& section, const Method& method, const void* options) {
   const bool on = method.is_on(options);
   for (const Option& option : method.options) {
@@ -52,7 +52,7 @@ MethodOptions read_options(ConfigSection& section, const Method& method) {
   return {method, std::move(options)};
 }
 
-/// Whether an algorithm serves the method on these ranks.
+/// Checks that an algorithm serves the method on these ranks.
 Status served(const MethodChoice& choice, const Hosts& hosts) {
   MethodState state;
   Call call;
@@ -65,7 +65,7 @@ Status served(const MethodChoice& choice, const Hosts& hosts) {
   return select_algorithm(call, hosts).status();
 }
 
-/// "dense" and all methods.
+/// Returns "dense" and the names of all methods.
 std::vector<std::string> method_names() {
   std::vector<std::string> names = {no_method};
   for (const Method* method : all_methods()) names.emplace_back(method->name);

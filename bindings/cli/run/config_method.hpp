@@ -6,8 +6,8 @@
 
 namespace lacuna::cli {
 
-/// Reads a section [[method]] of a config for these ranks. Errors go to the section's report; that labels differ is
-/// the caller's to check.
+/// Reads a section [[method]] of a config for these ranks. Errors go to the section's report. The caller checks that
+/// labels differ.
 MethodChoice read_method(ConfigSection& section, const Hosts& hosts);
 
 }  // namespace lacuna::cli

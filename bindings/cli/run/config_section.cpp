@@ -24,7 +24,7 @@ std::string shown(double value) { return fmt::format("{}", value); }
 
 std::string list_text(const std::vector<std::int64_t>& list) { return fmt::format("[{}]", joined(list, ", ")); }
 
-/// Nothing if the node is no list of integers from `low` to `high`.
+/// Returns nothing if the node is no list of integers from `low` to `high`.
 std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node, std::int64_t low, std::int64_t high) {
   const toml::array* list = node.as_array();
   if (list == nullptr) return std::nullopt;

@@ -12,7 +12,7 @@
 
 namespace lacuna::cli {
 
-/// What reading a config gave beside its values: every error, and the values in effect.
+/// What reading a config gives beside its values: every error, and the values in effect.
 class ConfigReport {
  public:
   explicit ConfigReport(std::string file) : file_(std::move(file)) {}
@@ -21,10 +21,10 @@ class ConfigReport {
   void value(std::string line) { values_ += std::move(line) + '\n'; }
 
   bool has_errors() const { return !errors_.empty(); }
-  /// "file:line:column: text" of each error, in the order of the file.
+  /// Returns "file:line:column: text" for each error, in the order of the file.
   std::string errors() const;
-  /// One line "section.key = value" for each value that a result depends on, defaults included: equal for configs that
-  /// mean the same, whatever their comments and formatting.
+  /// Returns one line "section.key = value" for each value that a result depends on, also for defaults. Configs that
+  /// mean the same give equal lines, whatever their comments and formatting.
   const std::string& values() const { return values_; }
 
  private:
@@ -38,24 +38,24 @@ class ConfigReport {
   std::string values_;
 };
 
-/// A key as a config section is asked for it.
+/// A key, as the reader of a config asks for it.
 struct Key {
   const char* name;
-  bool output_only = false;  ///< no result depends on it; it may change between a run and its continuation
+  bool output_only = false;  ///< no result depends on it, and it may change between a run and its continuation
 };
 
-/// One table of a config. Each function reads a key: what is wrong with it goes to the report, and the value returned
-/// is then the fallback or empty. Without a fallback the key is needed. Ranges include both ends. Call finish() after
-/// the last key; it reports those that nothing asked for.
+/// One table of a config. Each function reads a key. If the key is wrong, the report gets an error, and the function
+/// returns the fallback or an empty value. Without a fallback the key is needed. Ranges of numbers include both ends.
+/// Call finish() after the last key; it reports the keys that nobody asked for.
 class ConfigSection {
  public:
-  /// `table` and `report` must outlive the section; `name` is how errors call it.
+  /// `table` and `report` must outlive the section. Errors call it `name`.
   ConfigSection(const toml::table& table, std::string name, ConfigReport& report)
       : table_(table), name_(std::move(name)), report_(report) {}
 
   std::string text(Key key, std::optional<std::string> fallback = std::nullopt);
   std::string one_of(Key key, const std::vector<std::string>& allowed, std::optional<std::string> fallback);
-  /// The value whose to_string() is given; the first one without the key.
+  /// Returns the value whose to_string() is given, or the first value without the key.
   template <class Value>
   Value choice(Key key, std::initializer_list<Value> values) {
     std::vector<std::string> names;
@@ -71,19 +71,19 @@ class ConfigSection {
   double number(Key key, double low, double high, std::optional<double> fallback = std::nullopt);
   bool flag(Key key, bool fallback);
   std::vector<std::int64_t> integers(Key key, std::int64_t low, std::int64_t high, std::vector<std::int64_t> fallback);
-  /// A list of pairs of integers, empty unless it is given.
+  /// Returns a list of pairs of integers, which is empty unless it is given.
   std::vector<std::array<std::int64_t, 2>> pairs(Key key, std::int64_t low, std::int64_t high);
-  /// A table; nothing, and an error, if it is missing.
+  /// Returns a table. If it is missing, reports an error and returns nothing.
   std::optional<ConfigSection> section(const char* key);
-  /// A list of tables, written as [[key]]; an error if it is missing or empty.
+  /// Returns a list of tables, written as [[key]]. If it is missing or empty, reports an error.
   std::vector<ConfigSection> sections(const char* key);
 
   bool has(std::string_view key) const { return table_.contains(key); }
-  /// Has anything been wrong in this section?
+  /// Was anything wrong in this section?
   bool has_errors() const { return has_errors_; }
-  /// An error at a key, or at the section where it is missing.
+  /// Reports an error at a key, or at the section if the key is missing.
   void error(std::string_view key, std::string_view text);
-  /// True if all keys of the section have been asked for.
+  /// Returns true if all keys of the section have been asked for.
   bool finish();
 
  private:

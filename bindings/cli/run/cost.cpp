@@ -13,7 +13,7 @@ namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// Of the measures that add up to a mean or to a last value: the sum of values, and how many these are.
+/// For measures that add up to a mean or to a last value: adds up the values over the ranks, and counts them.
 Status add_means(Communicator& communicator, MeasureTable table, std::vector<MeasureCost>& measures) {
   std::vector<double> sums;
   const auto each = [&](auto visit) {

@@ -8,7 +8,8 @@
 
 namespace lacuna::cli {
 
-/// Shows how a method goes on: a bar that is drawn again and again on a terminal, a line every few seconds elsewhere.
+/// Shows how far a method is. On a terminal it draws a bar again and again; elsewhere it writes a line every few
+/// seconds.
 class ProgressDisplay {
  public:
   struct Work {
@@ -17,14 +18,14 @@ class ProgressDisplay {
     std::uint64_t steps_per_epoch = 1;
   };
 
-  /// A quiet display shows nothing, as on all ranks but one.
+  /// A quiet display shows nothing. All ranks but one have a quiet display.
   explicit ProgressDisplay(bool quiet);
 
-  /// A method begins, or goes on at a step.
+  /// Says that a method begins, or continues at a step.
   void begin(Work work, std::uint64_t step);
-  /// A step is done. `figure` is what the workload returned for it.
+  /// Says that a step is done. `figure` is what the workload returned for it.
   void advance(double figure);
-  /// A line of its own above the bar.
+  /// Writes a line of its own above the bar.
   void line(const std::string& text);
 
  private:
@@ -42,13 +43,13 @@ class ProgressDisplay {
   Clock::time_point last_shown_;
 };
 
-/// "test_accuracy 87.61 %, test_loss 0.3412"
+/// Returns a text such as "test_accuracy 87.61 %, test_loss 0.3412".
 std::string to_text(const Metrics& metrics);
 
-/// The table at the end: a line per finished method, compared with the first dense one.
+/// Returns the table at the end, with a line for each finished method, compared with the first dense one.
 std::string table_of(const RunRecord& record);
 
-/// What each method would take at some link rates, from what it computed and from the bytes that it sent.
+/// Returns what each method would take at some link rates, from what it computed and from the bytes that it sent.
 std::string prediction_of(const RunRecord& record);
 
 }  // namespace lacuna::cli

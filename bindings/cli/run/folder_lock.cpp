@@ -18,7 +18,8 @@ namespace {
 
 using runtime::Fd;
 
-/// Empty, or why it is no file of our own: one that another name leads to too would be overwritten under that name.
+/// Returns nothing, or why the file is not the run's own. A file with another name too would be overwritten under that
+/// name.
 std::string why_not_own(const Fd& file) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return std::strerror(errno);

@@ -8,19 +8,20 @@
 
 namespace lacuna::cli {
 
-/// A folder that one run at a time works in. The lock is the kernel's, on the folder's file "lacuna.lock": it ends with
-/// this object or its process, however that ends. The file says who holds it, and stays.
+/// A folder in which one run at a time works. The kernel holds the lock, on the folder's file "lacuna.lock". The lock
+/// ends with this object or with its process, however that ends. The file says who holds the lock, and stays.
 class FolderLock {
  public:
-  /// Holds nothing.
+  /// Makes an object that holds nothing.
   FolderLock() = default;
 
-  /// Locks a folder that exists for this process; `host` is what others are told beside its number. Io with the
-  /// holder's host and process if another has it. Where the file system has no locks it says so on standard error and
-  /// goes on.
+  /// Locks a folder that exists for this process. `host` is what others are told beside the process's number. If
+  /// another process has the lock, the error is Io with that process and its host. If the file system has no locks, it
+  /// says so on standard error and goes on.
   static Result<FolderLock> take(const std::filesystem::path& folder, std::string_view host);
 
-  /// Of a lock that is held: Io if its file is no longer in the folder, because somebody has removed or replaced it.
+  /// Checks a lock that is held. It is Io if the lock's file is no longer in the folder, because somebody has removed
+  /// or replaced it.
   Status check() const;
 
  private:

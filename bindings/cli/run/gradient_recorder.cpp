@@ -74,7 +74,7 @@ std::vector<StateItem> GradientRecorder::items() {
   return items;
 }
 
-/// All ranks have the same tensors.
+/// Checks that all ranks have the same tensors.
 Status GradientRecorder::check_tensors() {
   std::string mine;
   for (const Tensor& tensor : tensors_) {

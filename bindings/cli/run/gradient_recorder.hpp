@@ -13,34 +13,34 @@ namespace lacuna::cli {
 
 /// The options of `lacuna run` that say what is recorded.
 struct RecordOptions {
-  std::filesystem::path file;  ///< empty: nothing
-  std::uint64_t every = 1;     ///< steps; the first one is recorded
+  std::filesystem::path file;  ///< empty: nothing is recorded
+  std::uint64_t every = 1;     ///< every how many steps; the first step is recorded
 };
 
 /// Writes what each rank hands to its gradient allreduces to a file for `lacuna replay`. All ranks make the same calls.
 class GradientRecorder {
  public:
-  /// What the file belongs to: only a run that says the same goes on with it.
+  /// What the file belongs to. Only a run with equal members continues the file.
   struct Run {
-    std::string values;       ///< of the config
-    std::uint64_t steps = 0;  ///< that there will be
+    std::string values;       ///< values of the config
+    std::uint64_t steps = 0;  ///< how many steps there will be
   };
 
   /// The communicator must outlive the recorder.
   GradientRecorder(Communicator& communicator, RecordOptions options, Run run);
 
-  /// Before the work begins: sees to it that the file can be made, or continued. With `fresh`, a file of an earlier run
-  /// like this one is removed.
+  /// Is called before the work begins. Makes sure that the file can be made, or continued. With `fresh` it removes a
+  /// file of an earlier run like this one.
   Status prepare(bool fresh);
   bool wants(std::uint64_t step) const { return step % options_.every == 0; }
-  /// After `step` steps: how many will be done when the next one that it wants has ended.
+  /// Returns the number of steps after which, behind `step` steps, the next recorded step has ended.
   std::uint64_t next_stop(std::uint64_t step) const;
-  /// For Task::tap; it is called before the end of this recorder only.
+  /// Returns the function for Task::tap. It must not be called after the end of this recorder.
   GradientTap tap();
-  /// A step begins.
+  /// Says that a step begins.
   void begin(std::uint64_t step);
-  /// Writes the step that has ended, if it is wanted. Nothing of it is counted as the run's communication: to be called
-  /// outside of what is measured.
+  /// Writes the step that has ended, if it is to be recorded. It must be called outside of what is measured, so that
+  /// nothing of it counts as the run's communication.
   Status finish(std::uint64_t step);
 
  private:
@@ -61,7 +61,7 @@ class GradientRecorder {
   Run run_;
   bool recording_ = false;
   bool has_file_ = false;
-  Status refused_;  // why what was taken can't be recorded
+  Status refused_;  // why the gradients can't be recorded
   std::vector<Tensor> tensors_;
   std::size_t taken_ = 0;
 };

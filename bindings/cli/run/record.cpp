@@ -10,7 +10,7 @@ namespace lacuna {
 
 namespace {
 
-/// JSON has no number that is not finite: such a value is a text.
+/// JSON has no number that is not finite. Such a value becomes a text.
 nlohmann::json json_of(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::to_string(value));
 }

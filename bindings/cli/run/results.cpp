@@ -53,7 +53,7 @@ std::string command_line() {
   return text;
 }
 
-/// The variables that steer lacuna and UCX, one per line, without the job's key.
+/// Returns the variables that steer lacuna and UCX, one on each line, without the job's key.
 std::string environment() {
   std::vector<std::string> lines;
   for (char** variable = environ; *variable != nullptr; ++variable) {

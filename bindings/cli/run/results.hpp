@@ -9,14 +9,15 @@
 
 namespace lacuna::cli {
 
-/// Where a run's result file lies: <output>/<name>.h5.
+/// Returns where a run's result file lies: <output>/<name>.h5.
 std::filesystem::path result_path(const RunConfig& config);
 
-/// Under what circumstances a run began: time, versions, machine, hosts, command line, environment, config, seed.
+/// Returns under what circumstances a run began: time, versions, machine, hosts, command line, environment, config,
+/// seed.
 Attributes provenance_of(const RunConfig& config, const Communicator& communicator);
 
-/// Brings the result file up to date with the record; begins it, with `provenance`, if it is not there or belongs to
-/// another config. Rank 0 only.
+/// Brings the result file up to date with the record. If the file is not there, or belongs to another config, begins it
+/// with `provenance`. Only rank 0 calls it.
 Status write_results(const RunConfig& config, const Attributes& provenance, const RunRecord& record);
 
 }  // namespace lacuna::cli

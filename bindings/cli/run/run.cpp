@@ -11,7 +11,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// Rank 0 reads the file; all ranks get the same text and so the same verdict on it.
+/// Rank 0 reads the file. All ranks get the same text, and so the same verdict on it.
 Result<RunConfig> shared_config(Communicator& communicator, const std::filesystem::path& path) {
   ConfigSource source{.file = path.string(), .text = "", .hosts = Hosts(communicator.hosts())};
   Status read;
@@ -50,7 +50,7 @@ int run_command(const RunOptions& options) {
   Result<Communicator> world = Communicator::world();
   Status status = world ? run(*world, options) : world.status();
   if (status) return 0;
-  // What one rank has found is known to all and said once; the end of the communicator each rank tells by itself.
+  // Rank 0 says for all what any rank has found. The end of the communicator each rank says itself.
   if (!world || world->rank() == 0 || !world->status()) fmt::print(stderr, "lacuna run: {}\n", status.message());
   return 1;
 }

@@ -15,9 +15,9 @@ struct RunOptions {
   RecordOptions record{};        ///< gradients for `lacuna replay`
 };
 
-/// `lacuna run`: joins the job that the LACUNA_* variables describe and carries out the config's methods one after the
-/// other, from where the newest checkpoint in its output directory left them. Prints to standard output on rank 0 and
-/// errors to standard error. Returns the process's exit status.
+/// Carries out `lacuna run`. It joins the job that the LACUNA_* variables describe. It carries out the config's methods
+/// one after the other, from where the newest checkpoint in the output directory left them. Rank 0 prints to standard
+/// output; errors go to standard error. Returns the process's exit status.
 int run_command(const RunOptions& options);
 
 }  // namespace lacuna::cli

@@ -48,7 +48,7 @@ Status RunSession::prepare(bool fresh) {
   return recorder_->prepare(fresh);
 }
 
-/// Says it where none will come.
+/// If gradients were to be recorded, but the first method has ended already, says that none will come.
 void RunSession::look_for_gradients() {
   if (!recorder_ || record_.empty() || (record_.size() == 1 && !current().finished)) return;
   display_.line(fmt::format("nothing is recorded: '{}', the first method, has ended already; --fresh begins anew",
@@ -122,13 +122,13 @@ bool RunSession::evaluates_now() const {
   return config_.evaluate_every > 0 && step_ % config_.evaluate_every == 0;
 }
 
-/// Those of the current method.
+/// Returns the measures of the current method.
 MeasureTable RunSession::measures() const {
   const Method* method = config_.methods[record_.size() - 1].options.method();
   return method ? method->measures : MeasureTable();
 }
 
-/// What all calls of this rank since it joined have told of them.
+/// Returns what all calls of this rank since it joined have told of the current method's measures.
 MeasureValues RunSession::measures_of_calls() const {
   const Method* method = config_.methods[record_.size() - 1].options.method();
   MeasureValues all;
@@ -186,7 +186,7 @@ Status RunSession::write_in_folder(const std::function<Status()>& write) const {
   if (Status held = lock_.check(); !held) return held;
   const Status written = write();
   if (written) return written;
-  const Status held = lock_.check();  // it may have gone meanwhile
+  const Status held = lock_.check();  // the folder may have gone meanwhile
   return held ? written : held;
 }
 

@@ -18,12 +18,12 @@ namespace lacuna::cli {
 /// Carries out a config on one rank of a job. All ranks make the same calls; an error on one ends all of them.
 class RunSession {
  public:
-  /// The communicator and the config must outlive the session. A quiet one prints nothing. The gradients of the first
-  /// method are recorded if a file for them is given.
+  /// The communicator and the config must outlive the session. A quiet session prints nothing. The gradients of the
+  /// first method are recorded if a file for them is given.
   RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record = {});
 
-  /// Everything, from loading the data to the last method's end. With `fresh` from the beginning, else from the newest
-  /// checkpoint.
+  /// Does everything, from loading the data to the end of the last method. It begins anew with `fresh`, else at the
+  /// newest checkpoint.
   Result<RunRecord> run(bool fresh);
 
  private:
@@ -44,7 +44,8 @@ class RunSession {
   bool records() const { return recorder_ && record_.size() == 1; }
   Status evaluate();
   Status save_results();
-  /// Only the first rank's: what it writes goes into the folder that it has locked, or it is an error.
+  /// Only the first rank calls it. It is an error if what `write` writes does not go into the folder that this rank has
+  /// locked.
   Status write_in_folder(const std::function<Status()>& write) const;
   Status finish_method();
   Status save();
@@ -55,10 +56,10 @@ class RunSession {
   RunConfig& config_;
   ProgressDisplay display_;
   Attributes provenance_;
-  FolderLock lock_;          // on the first rank
-  std::uint64_t steps_ = 0;  // of each method
+  FolderLock lock_;          // only the first rank holds it
+  std::uint64_t steps_ = 0;  // steps of each method
   std::uint64_t steps_per_epoch_ = 1;
-  std::uint64_t step_ = 0;  // done by the current method
+  std::uint64_t step_ = 0;  // steps done by the current method
   RunRecord record_;
   RecordOptions gradients_;
   std::optional<GradientRecorder> recorder_;

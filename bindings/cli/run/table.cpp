@@ -13,7 +13,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns as wide as they need; the first one to the left, the others to the right.
+/// Makes columns as wide as they need. The first one is aligned to the left, the others to the right.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {

@@ -9,11 +9,11 @@
 
 namespace lacuna::cli {
 
-/// What a config may name as workload.kind.
+/// Returns what a config may name as workload.kind.
 const std::vector<std::string>& workload_kinds();
 
-/// Makes the workload of that kind from the section [workload] of a config, whose key `kind` has been read, for so many
-/// ranks. Errors go to the section's report. Null if there is no such kind.
+/// Makes the workload of that kind for so many ranks, from the section [workload] of a config, whose key `kind` has
+/// been read. Errors go to the section's report. Returns null if there is no such kind.
 std::unique_ptr<Workload> make_workload(const std::string& kind, ConfigSection& section, Rank ranks);
 
 }  // namespace lacuna::cli

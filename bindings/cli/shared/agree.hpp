@@ -6,11 +6,11 @@
 
 namespace lacuna::cli {
 
-/// Collective: gives every rank root's text.
+/// Gives every rank root's text. All ranks call it.
 Status share_text(Communicator& communicator, std::string& text, Rank root = 0);
 
-/// Collective: Ok if `mine` is Ok on all ranks; otherwise the status of the lowest rank that failed, with that rank's
-/// number, on all of them. For what can fail on one rank alone, as reading a file.
+/// Returns Ok if `mine` is Ok on all ranks. Otherwise all ranks get the status of the lowest rank that failed, with
+/// that rank's number. It is for what can fail on one rank alone, such as reading a file. All ranks call it.
 Status agree(Communicator& communicator, const Status& mine);
 
 }  // namespace lacuna::cli

@@ -9,7 +9,7 @@
 
 namespace lacuna::cli {
 
-/// The names that a command line takes for the values of an enumeration.
+/// Returns the names that a command line takes for the values of an enumeration.
 template <class T, class List>
 std::map<std::string, T> names_of(const List& values) {
   std::map<std::string, T> names;
@@ -17,7 +17,7 @@ std::map<std::string, T> names_of(const List& values) {
   return names;
 }
 
-/// So many ranks on each host, in order.
+/// Returns hosts with so many ranks on each, in order.
 inline Hosts hosts_with(const std::vector<Rank>& ranks_on_each) {
   std::vector<std::size_t> names;
   for (std::size_t host = 0; host < ranks_on_each.size(); ++host) {

@@ -11,7 +11,7 @@
 /// Options that several commands have.
 namespace lacuna::cli {
 
-/// An option whose text is one of some names.
+/// Adds an option whose text is one of some names.
 template <class T>
 CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, const std::map<std::string, T>& names,
                       const std::string& help) {
@@ -24,12 +24,13 @@ CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, c
 }
 
 void add_size(CLI::App& command, const std::string& option, std::size_t& target, const std::string& help);
-/// --method
+/// Adds --method.
 void add_method(CLI::App& command, MethodOptions& method);
-/// Ranks by their number (`alone`: each on a host of its own) or by those on each host.
+/// Adds the ranks, by their number or by those on each host. With `alone`, ranks by number are each on a host of their
+/// own.
 void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone);
 
-/// Says what is wrong; the exit code.
+/// Says what is wrong, and returns the exit code.
 int fail(const Status& status);
 
 }  // namespace lacuna::cli

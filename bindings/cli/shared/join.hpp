@@ -8,7 +8,7 @@
 
 namespace lacuna::cli {
 
-/// The items as text, with the separator between them.
+/// Returns the items as text, with the separator between them.
 template <class Range>
 std::string joined(const Range& items, std::string_view separator) {
   std::string text;

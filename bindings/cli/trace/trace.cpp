@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr std::string_view ending = ".trace.json";
 constexpr std::string_view last_line = "]}";
 
-/// A rank's trace: its first line tells whose it is, every further one but the last holds an event.
+/// A rank's trace. Its first line tells whose it is; every other line but the last holds an event.
 struct RankTrace {
   fs::path path;
   fs::file_time_type written;
@@ -73,7 +73,7 @@ Result<std::vector<RankTrace>> find_traces(const fs::path& folder) {
   return traces;
 }
 
-/// Copies the events of one trace; nothing if it does not end as it should.
+/// Copies the events of one trace. Returns nothing if the trace does not end as it should.
 std::optional<std::uint64_t> copy_events(const RankTrace& from, std::FILE* to, bool first) {
   std::ifstream stream(from.path);
   std::string line;
