@@ -20,7 +20,7 @@ struct RunConfig {
   std::optional<std::uint64_t> epochs;  ///< either epochs or steps is there
   std::optional<std::uint64_t> steps;
   std::uint64_t checkpoint_every = 0;  ///< steps; 0: only at the end of each method
-  std::uint64_t evaluate_every = 0;    ///< steps between evaluations; 0: only at the end of each epoch
+  std::uint64_t evaluate_every = 0;    ///< steps between evaluations within an epoch; 0: none
   std::vector<MethodChoice> methods;   ///< at least one; their labels differ
   std::unique_ptr<Workload> workload;  ///< not loaded yet
   std::string text;                    ///< text of the file
