@@ -5,7 +5,7 @@ set(lacuna_common_headers <fmt/format.h> <algorithm> <array> <atomic> <chrono> <
     <string> <string_view> <thread> <tuple> <utility> <variant> <vector>)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(lacuna_precompiled_options -fpch-preprocess)  # so that ccache sees what is in them
+  set(lacuna_precompiled_options -fpch-preprocess)  # then ccache sees what is in them
 else()
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # clang accepts no header that was compiled with other options
 endif()

@@ -1,4 +1,4 @@
-// The smallest use of lacuna from C++: every rank contributes its number, everyone gets the sum.
+// The smallest use of lacuna from C++: every rank contributes its number, and all ranks get the sum.
 //   lacuna launch -n 4 ./example_allreduce
 #include <cstdio>
 #include <vector>

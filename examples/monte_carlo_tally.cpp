@@ -1,8 +1,9 @@
-// The mesh tally of a Monte Carlo transport code, summed over ranks densely and as what it is: some blocks of a large
-// mesh. Each rank follows its share of a batch's histories, which start at a few sources, and so scores near some of
-// them only. Scores are multiples of 2^-20: sums are exact in any order, so each way has to give the same bits, on any
-// number of ranks. It fails if one does not. The list of scores is handed over as it was scored, and sorted: the more
-// often a bin is scored, the longer that takes, and the better is a look through the dense tally.
+// Sums the mesh tally of a Monte Carlo transport code over ranks, densely and as what it is: some blocks of a large
+// mesh. Each rank follows its share of a batch's histories. They start at a few sources, so the rank scores near some
+// of these only. Scores are multiples of 2^-20, so sums are exact in any order. Each way must give the same bits, on
+// any number of ranks; otherwise the program fails. The list of scores is handed over in the order in which they were
+// scored, and is sorted then. The more often a bin is scored, the longer that takes, and the better it is to look
+// through the dense tally.
 //   lacuna launch -n 4 -- ./example_monte_carlo_tally --particles 100000 --cells 96 --batches 5
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ namespace {
 using lacuna::Communicator;
 using lacuna::Status;
 
-constexpr std::size_t most_cells = 800;  // along a side: places have 32 bits
+constexpr std::size_t most_cells = 800;  // along a side; with more, places would need more than 32 bits
 
 struct Options {
   std::size_t particles = 100'000, cells = 96, batches = 5;  // histories in a batch; cells along each side
@@ -35,7 +36,7 @@ struct Options {
 struct Way {
   const char* name;
   double batches = 0, seconds = 0, bytes = 0;
-  double sent = 0, summed = 0;  // bins that this rank has sent, and those that the sum has
+  double sent = 0, summed = 0;  // bins that this rank has sent, and bins that the sum has
 
   Status run(Communicator& world, const lacuna::TypedCall& call) {
     if (Status all_here = world.call(lacuna::barrier()); !all_here) return all_here;
@@ -54,13 +55,13 @@ struct Way {
 };
 constexpr std::array<Way, 4> ways = {{{"dense"}, {"sparse_split"}, {"scores to dense"}, {"scores to entries"}}};
 
-/// One rank's tally, and the sum of all.
+/// One rank's tally, and the sum of all ranks' tallies.
 class Sums {
  public:
   Sums(Communicator& world, std::size_t bins)
       : tally{std::vector<double>(bins)}, dense(bins), sum_(bins), world_(world) {}
 
-  /// In all ways; an error if one of them gives other bits than the dense one.
+  /// Sums in all ways. It is an error if one of them gives other bits than the dense one.
   Status add_up() {
     if (Status done = costs[0].run(world_, lacuna::allreduce(tally.bins, dense)); !done) return done;
     costs[0].summed += static_cast<double>(dense.size());
@@ -109,7 +110,7 @@ class Sums {
   lacuna::Options sparse_{.algorithm = "sparse_split", .method = lacuna::topk({.density = 1, .feedback = false})};
 };
 
-/// The means over batches and ranks, on rank 0.
+/// Prints the means over batches and ranks, on rank 0.
 Status print(Communicator& world, std::array<Way, 4>& costs) {
   for (Way& way : costs) {
     std::array mean = {way.seconds, way.bytes, way.sent, way.summed};
@@ -140,7 +141,7 @@ Status simulate(Communicator& world, const Options& options) {
     }
     if (Status same = sums.add_up(); !same) return same;
     for (std::size_t bin = 0; bin < sums.dense.size(); ++bin) totals[bin % kinds] += sums.dense[bin];
-    if (batch == 0 && options.batches > 1) sums.costs = ways;  // memory is touched for the first time: no figures
+    if (batch == 0 && options.batches > 1) sums.costs = ways;  // memory was touched for the first time: do not count it
   }
   if (world.rank() == 0) {
     std::printf("%zu bins, %zu batches of %zu histories on %zu rank(s): %.0f collisions, track length %.6f\n",

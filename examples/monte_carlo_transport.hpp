@@ -8,22 +8,23 @@
 #include <numbers>
 #include <vector>
 
-/// A small Monte Carlo transport code: particles in a cube of cells of width 1, which fly, collide, slow down and are
-/// absorbed. It knows nothing of ranks.
+/// A small Monte Carlo transport code. Particles fly through a cube of cells of width 1, collide, slow down and are
+/// absorbed. The code knows nothing about ranks.
 namespace transport {
 
-inline constexpr std::size_t groups = 4;                                ///< of energy
-inline constexpr std::size_t kinds = 2;                                 ///< of scores: collisions, track length
-inline constexpr std::size_t lattice = 4, sources = lattice * lattice;  ///< along x and y, at half the height
+inline constexpr std::size_t groups = 4;                                ///< groups of energy
+inline constexpr std::size_t kinds = 2;                                 ///< kinds of scores: collisions, track length
+inline constexpr std::size_t lattice = 4, sources = lattice * lattice;  ///< sources along x and y, at half the height
 inline constexpr double cross_section[groups] = {0.3, 0.4, 0.6, 0.9};   ///< collisions in a cell's width
 inline constexpr double absorbed = 0.3, slowed_down = 0.4;              ///< shares of the collisions
 
-/// The random numbers of one history, whoever follows it: a stretch of its own of SplitMix64's sequence (Steele, Lea,
-/// Flood: Fast splittable pseudorandom number generators, OOPSLA 2014), of which any number can be had at once.
+/// The random numbers of one history, whoever follows it. They are a stretch of SplitMix64's sequence that belongs to
+/// this history (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). Any number of the
+/// sequence can be reached at once.
 class Random {
  public:
   explicit Random(std::uint64_t history) : next_(history << 20) {}
-  /// In (0, 1].
+  /// Returns a number in (0, 1].
   double operator()() {
     std::uint64_t bits = ++next_ * 0x9e3779b97f4a7c15u;
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -35,7 +36,7 @@ class Random {
   std::uint64_t next_;
 };
 
-/// [cell][group][kind] of scores, and beside it the same as it was scored, in which a bin comes often.
+/// Scores by [cell][group][kind], and beside them the list of scores in their order, in which a bin may come often.
 struct Tally {
   void score(std::size_t bin, double what) {
     bins[bin] += what;
@@ -70,10 +71,10 @@ struct Particle {
     return (((cell[2] * cells + cell[1]) * cells + cell[0]) * groups + group) * kinds;
   }
 
-  /// Along its direction, from cell to cell; false if it leaves the mesh.
+  /// Moves along the direction, from cell to cell. Returns false if the particle leaves the mesh.
   bool fly(double distance, std::size_t cells, Tally& tally) {
     while (true) {
-      std::size_t axis = 3;  // whose wall it comes to first
+      std::size_t axis = 3;  // the axis of the wall that the particle reaches first; 3: none
       double step = distance;
       for (std::size_t i = 0; i < 3; ++i) {
         const double wall = static_cast<double>(cell[i] + (direction[i] > 0 ? 1 : 0));
@@ -84,13 +85,13 @@ struct Particle {
       for (std::size_t i = 0; i < 3; ++i) at[i] += step * direction[i];
       if (axis == 3) return true;
       distance -= step;
-      cell[axis] += direction[axis] > 0 ? std::size_t{1} : ~std::size_t{0};  // below 0 is far above
+      cell[axis] += direction[axis] > 0 ? std::size_t{1} : ~std::size_t{0};  // a number below 0 wraps to one far above
       if (cell[axis] >= cells) return false;
     }
   }
 };
 
-/// From its source to its absorption or out of the mesh.
+/// Follows a history from its source until the particle is absorbed or leaves the mesh.
 inline void follow(std::uint64_t history, std::size_t source, std::size_t cells, Tally& tally) {
   Random random(history);
   const auto middle = [&](std::size_t i, std::size_t of) { return (2 * i + 1) * cells / (2 * of); };

@@ -1,5 +1,5 @@
-// An algorithm of one's own: two rings that turn in opposite directions, each with half of the data, so that both
-// directions of every link are busy. docs/algorithms.md builds it step by step.
+// Registers an algorithm of its own: two rings that turn in opposite directions, each with half of the data, so that
+// both directions of every link are busy. docs/algorithms.md builds it step by step.
 //   lacuna launch -n 4 ./example_multi_ring
 #include <algorithm>
 #include <cstdio>
@@ -22,7 +22,7 @@ void add_ring(GraphBuilder& g, bool backwards) {
   if (backwards) std::reverse(order.begin(), order.end());
   const lacuna::Line ring = lacuna::Topology::ring(order)->line(g.position());
 
-  const Rank first = backwards ? p : 0;  // of 2 P pieces, this ring has P
+  const Rank first = backwards ? p : 0;  // this ring has P of the 2 P pieces
   const auto input = [&](Rank i) { return g.input(first + i, first + i + 1, 2 * p); };
   const auto output = [&](Rank i) { return g.output(first + i, first + i + 1, 2 * p); };
   const auto partial = [&](Rank, Rank i) { return output(i); };
@@ -35,7 +35,7 @@ void add_ring(GraphBuilder& g, bool backwards) {
 const lacuna::Algorithm multi_ring = {
     .collective = lacuna::Collective::Allreduce,
     .name = "multi_ring",
-    .summary = "two rings in opposite directions; 2(P-1) steps, 2(P-1)/P of the data per rank",
+    .summary = "two rings in opposite directions; 2(P-1) rounds, 2(P-1)/P of the data per rank",
     .symmetric = false,
     .build =
         [](GraphBuilder& g) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Goes from a fresh checkout to a trained network. It installs what is missing, builds the lacuna command, and trains an
-# MLP on Fashion-MNIST with four ranks, densely and with skipped steps. If you call it again, it does only what is left
-# to do. It passes its arguments to `lacuna run`, for instance --fresh.
+# MLP on Fashion-MNIST with four ranks, densely and with rounds left out. If you call it again, it does only what is
+# left to do. It passes its arguments to `lacuna run`, for instance --fresh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# No instruction is in these programs and libraries but those that each x86-64 processor has: they hold no wider registers
-# than XMM, no mask registers, nothing in the encodings of AVX, and none of the later whole-number instructions.
-# The loops of matrix products that the `lacuna` command chooses by the processor are left out. Arguments: programs and
-# libraries.
+# These programs and libraries have only instructions that each x86-64 processor has: they hold no wider registers than
+# XMM, no mask registers, nothing in the encodings of AVX, and none of the later whole-number instructions. The loops of
+# matrix products that the `lacuna` command chooses by the processor are left out. Arguments: programs and libraries.
 set -euo pipefail
 later='v[a-z0-9]+|andn|bextr|bls(i|r|msk)|bzhi|mulx|pdep|pext|rorx|s(ar|hl|hr)x|lzcnt|popcnt|movbe|crc32[bwlq]?|kmov[bwdq]'
 later+='|addsubp[sd]|h(add|sub)p[sd]|lddqu|mov(ddup|s[hl]dup)|pshufb|palignr|pabs[bwd]|ph(add|sub)(s?w|d)|pmulhrsw'

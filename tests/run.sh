@@ -21,7 +21,7 @@ print_table() {
 # A lane is a sequence of stages. Lanes run at the same time. When this script ends, it ends all lanes.
 lanes=()
 start_lane() {
-  set -m  # each lane becomes a process group, so that it can be ended as a whole
+  set -m  # then each lane is a process group, which can be ended as a whole
   "$@" &
   lanes+=($!)
   set +m
@@ -125,7 +125,7 @@ mkdir -p build/logs
 : >"$table"
 : >"$failures"
 trap finish EXIT
-export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # so that copies of the tree share compiled files
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # then copies of the tree share compiled files
 stage 'set-up' cmake/setup.sh build tests
 stage 'release build' build release
 if [[ $quick == yes ]]; then

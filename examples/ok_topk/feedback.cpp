@@ -1,7 +1,6 @@
-// Gradient descent on a problem of its own making, by calls that may lose entries, to see what error feedback does to
-// how many of them are sent. Each rank prints nothing; rank 0 prints a line for each call: how many elements each rank
-// selected, how many entries the result had, the most bytes that a rank received, and the loss. evidence.py names the
-// problems and runs it.
+// Descends the gradient of a problem of its own by calls that may lose entries. It shows how error feedback changes how
+// many entries are sent. Rank 0 prints a line for each call: how many elements each rank selected, how many entries the
+// result had, the most bytes that a rank received, and the loss. evidence.py names the problems and runs it.
 //   lacuna launch -n 8 -- ./example_ok_topk_feedback --problem convex --method ok_topk:density=0.01 --steps 300
 #include <algorithm>
 #include <cmath>
@@ -23,11 +22,11 @@ using lacuna::Communicator;
 using lacuna::Status;
 
 struct Settings {
-  std::string problem = "convex", method;  // empty: dense
+  std::string problem = "convex", method;  // no method: dense
   std::size_t elements = 40'000, steps = 1000, seed = 1;
 };
 
-/// The loss of rank r is the mean over elements j of h[j] (w[j] - c[j])^2 / 2, and its gradients are noisy.
+/// The loss of rank r is the mean of h[j] (w[j] - c[j])^2 / 2 over elements j, and its gradients are noisy.
 class Problem {
  public:
   Problem(const Settings& settings, int rank)
@@ -49,7 +48,7 @@ class Problem {
     }
   }
 
-  /// Times the learning rate.
+  /// Fills `to` with the gradient times the learning rate.
   void step(std::size_t number, std::span<float> to) {
     if (drifts_ && number % 200 == 199) std::shuffle(speed_.begin(), speed_.end(), common_);
     for (std::size_t j = 0; j < to.size(); ++j) {
@@ -58,7 +57,7 @@ class Problem {
       to[j] = rate * (gradient + normal_(own_));
     }
   }
-  /// What comes out of the call, the mean of all ranks' steps.
+  /// Takes a step by what the call returned, the mean of all ranks' steps.
   void descend(std::span<const float> by) {
     if (is_noise_) return;
     for (std::size_t j = 0; j < w_.size(); ++j) w_[j] -= by[j];
@@ -75,10 +74,10 @@ class Problem {
   bool drifts_, is_noise_;
   std::vector<float> w_, h_, c_, speed_;
   std::mt19937 common_, own_;
-  std::normal_distribution<float> normal_of_all_, normal_;  // one keeps a number for the next time
+  std::normal_distribution<float> normal_of_all_, normal_;  // two, because each keeps a number for the next time
 };
 
-/// Of one call: what all ranks have to say.
+/// Prints what all ranks have to say about one call.
 Status print(Communicator& world, std::size_t step, const lacuna::Report& report, double loss) {
   std::vector<double> mine = {report.measures.value("entries_selected"), static_cast<double>(report.received), loss},
                       all(mine.size() * static_cast<std::size_t>(world.size()));

@@ -11,7 +11,7 @@
 namespace lacuna::workloads {
 namespace {
 
-/// Null: another method, or none.
+/// Returns null if the method is another one, or none.
 const Skip* skip_of(const MethodChoice& choice) {
   return choice.options.method() == &skip_method ? &choice.options.as<Skip>() : nullptr;
 }
@@ -21,7 +21,7 @@ std::string name_of(const std::vector<AveragedLayer>& layers) {
   return layers.size() == 1 ? first : fmt::format("{}-{}", first, layers.back().number);
 }
 
-/// Of a report: elements that its method was asked for, or all.
+/// Returns for how many elements the report's method was asked, or `all`.
 std::size_t entries_asked(const Report& report, std::size_t all) {
   const Measure* asked = find(report.measures.table(), MeasureRole::Asked);
   return asked ? static_cast<std::size_t>(report.measures.value(*asked)) : all;
@@ -57,7 +57,7 @@ Averages::Averages(const Task& task, const std::vector<AveragedLayer>& layers, s
   for (Bucket& bucket : buckets_) bucket.state.model = model_;
 }
 
-/// Weights and biases are segments where a method treats them differently.
+/// Makes weights and biases segments if the method treats them differently.
 MethodOptions Averages::method_of(const Bucket& bucket) const {
   const Skip* as_chosen = skip_of(method_);
   const bool alike = as_chosen && as_chosen->policy == SkipPolicy::Skip && as_chosen->small == Skip().small;

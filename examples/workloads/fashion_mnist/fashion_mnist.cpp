@@ -113,7 +113,7 @@ Result<double> FashionMnist::step(std::uint64_t step) {
   return loss;
 }
 
-/// Averages begin from the last layer to the first.
+/// Averages begin with the last layer and end with the first.
 Status FashionMnist::backward(float rate, bool measures) {
   const Pause pause = [this] { communicator_->progress(); };
   network_->begin_backward(labels_);
@@ -142,7 +142,7 @@ Status FashionMnist::finish(float rate) {
   return Status::ok();
 }
 
-/// Of this rank's share of the test images.
+/// Scores this rank's share of the test images.
 Score FashionMnist::score_share() {
   const std::size_t end = data_.test.count * (rank() + 1) / ranks();
   Score share;

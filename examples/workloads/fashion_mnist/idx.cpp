@@ -68,7 +68,7 @@ Result<std::vector<std::size_t>> read_shape(gzFile file, const std::filesystem::
 Result<IdxArray> read_idx(const std::filesystem::path& path, std::size_t dimensions) {
   const Result<runtime::Fd> regular = open_regular(path, Links::Followed);
   if (!regular) return regular.status();
-  const int descriptor = ::dup(regular->get());  // which zlib closes
+  const int descriptor = ::dup(regular->get());  // zlib closes it
   const GzipFile file(descriptor < 0 ? nullptr : gzdopen(descriptor, "rb"));
   if (!file) {
     if (descriptor >= 0) ::close(descriptor);

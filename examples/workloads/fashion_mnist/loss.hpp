@@ -12,10 +12,10 @@ struct Score {
   std::size_t correct = 0;
 };
 
-/// `outputs` holds a row for each label: the outputs for that sample, one per class.
+/// `outputs` has a row for each label: the outputs for that sample, one for each class.
 Score score(std::span<const float> outputs, std::span<const std::uint8_t> labels);
 
-/// gradient = `scale` times the gradient of the summed loss by the outputs, in the same places.
+/// Fills `gradient` with `scale` times the gradient of the summed loss by the outputs, in the same places.
 void loss_gradient(std::span<const float> outputs, std::span<const std::uint8_t> labels, float scale,
                    std::span<float> gradient);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t products_between_pauses = 1 << 17;  // some ten microseconds
 
-/// Each runs where those before it do.
+/// A processor that runs one of these also runs those before it.
 constexpr MatrixLoops all_loops[] = {
 #if defined(__x86_64__)
     {"x86-64", multiply_x86_64},

@@ -9,20 +9,20 @@
 
 namespace lacuna::workloads {
 
-/// Loops that this processor runs, and the instruction set that they are compiled for.
+/// Loops that this processor runs, and the instruction set for which they are compiled.
 struct MatrixLoops {
   std::string_view instruction_set;
   MultiplyRows* multiply;
 };
 
-/// All that this processor runs, the best last; multiply() takes that.
+/// Returns all loops that this processor runs, the best last. multiply() takes the last.
 std::span<const MatrixLoops> matrix_loops();
 
-/// Computes rows [begin, end) of C, best in multiples of row_tile. Each element is summed over the depth in ascending
-/// order, whatever the range and the processor.
+/// Computes rows [begin, end) of C. Multiples of row_tile are fastest. Each element is summed over the depth in
+/// ascending order, whatever the range and the processor.
 void multiply(const Product& product, std::size_t begin, std::size_t end);
 
-/// Called between pieces of work of some ten microseconds.
+/// A function that is called between pieces of work of some ten microseconds.
 using Pause = std::function<void()>;
 
 /// Computes all rows of C, with pauses.

@@ -10,7 +10,7 @@ constexpr std::size_t width = 8;
 #elif defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 constexpr std::size_t width = 4;
 #else
-constexpr std::size_t width = 2;  // computed with in doubles
+constexpr std::size_t width = 2;  // the number of floats that are computed together, in doubles
 #endif
 static_assert(width <= longest_vector);
 constexpr std::size_t tile_vectors = 2;
@@ -19,15 +19,15 @@ constexpr std::size_t tile_columns = tile_vectors * width;
 using Vector [[gnu::vector_size(width * sizeof(float))]] = float;
 
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-/// sum + factor * row, rounded once: this file is compiled with -ffp-contract=fast.
+/// Returns sum + factor * row, rounded once, because this file is compiled with -ffp-contract=fast.
 inline Vector fused(Vector sum, float factor, Vector row) { return sum + factor * row; }
 #else
 using Wide [[gnu::vector_size(width * sizeof(double))]] = double;
 using Bits [[gnu::vector_size(width * sizeof(double))]] = unsigned long long;
 
-/// The same without such an instruction. In doubles the product is exact, and so is the error of the sum. A sum that is
-/// not exact gets an odd last bit, towards the true one, so that rounding it once more rounds right (Boldo, Melquiond:
-/// Emulation of FMA and correctly rounded sums, 2008).
+/// Returns sum + factor * row, rounded once, on processors without such an instruction. In doubles the product is
+/// exact, and so is the error of the sum. A sum that is not exact gets an odd last bit, towards the true sum, so that
+/// rounding it once more rounds right (Boldo, Melquiond: Emulation of FMA and correctly rounded sums, 2008).
 inline Vector fused(Vector sum, float factor, Vector row) {
   const Wide product = __builtin_convertvector(row, Wide) * static_cast<double>(factor);
   const Wide addend = __builtin_convertvector(sum, Wide);
@@ -35,9 +35,9 @@ inline Vector fused(Vector sum, float factor, Vector row) {
   const Wide back = rounded - product;
   const Wide error = (product - (rounded - back)) + (addend - back);
   const Bits bits = reinterpret_cast<Bits>(rounded);
-  const Bits is_inexact = reinterpret_cast<Bits>((error < 0) | (error > 0));  // of infinities and NaNs it is neither
+  const Bits is_inexact = reinterpret_cast<Bits>((error < 0) | (error > 0));  // infinities and NaNs count as exact
   const Bits is_even = (bits & 1) - 1;
-  const Bits points_down = (bits ^ reinterpret_cast<Bits>(error)) >> 63;  // towards zero
+  const Bits points_down = (bits ^ reinterpret_cast<Bits>(error)) >> 63;  // the true sum is closer to zero
   const Bits odd = bits + (is_inexact & is_even & (1 - 2 * points_down));
   return __builtin_convertvector(reinterpret_cast<Wide>(odd), Vector);
 }
@@ -61,7 +61,7 @@ void multiply_tile(Strided a, const float* b, std::size_t b_stride, float* c, st
   }
 }
 
-/// Where a strip of columns of B and C begins and how far apart their rows are.
+/// Says where a strip of columns of B and C begins and how far apart their rows are.
 struct Strip {
   const float* b = nullptr;
   std::size_t b_stride = 0;
@@ -84,7 +84,7 @@ void multiply_strip(Strided a, const Strip& strip, std::size_t begin, std::size_
 
 void copy(const float* from, std::size_t count, float* to) { __builtin_memcpy(to, from, count * sizeof(float)); }
 
-/// The last columns, fewer than a vector holds: computed on copies in `room`, which are filled up with zeros.
+/// Computes the last columns, which are fewer than a vector holds, on copies in `room` that are filled up with zeros.
 void multiply_edge(const Product& product, std::size_t column, std::size_t begin, std::size_t end, float* room) {
   const std::size_t columns = product.columns - column;
   float* const b = room;
@@ -103,7 +103,7 @@ void multiply_edge(const Product& product, std::size_t column, std::size_t begin
 
 }  // namespace
 
-/// LACUNA_MULTIPLY is its name for the instruction set that this file is compiled for.
+/// LACUNA_MULTIPLY is the function's name for the instruction set for which this file is compiled.
 MultiplyRows LACUNA_MULTIPLY;
 void LACUNA_MULTIPLY(const Product& product, std::size_t begin, std::size_t end, float* room) {
   std::size_t j = 0;

@@ -3,8 +3,8 @@
 #include <cstddef>
 
 /// The loops of matrix products, which are compiled once for each instruction set (cmake/instruction_sets.cmake).
-/// Nothing that is included here defines a function that is not this file's own: the linker would take it for all
-/// others.
+/// Nothing that is included here may define a function that several files share, because the linker would take one of
+/// its versions for all of them.
 namespace lacuna::workloads {
 
 /// Element (i, j) lies at data[i * row_stride + j * column_stride], so that a transposed matrix is a view too.
@@ -14,8 +14,8 @@ struct Strided {
   std::size_t column_stride = 0;
 };
 
-/// C = A B, where A has rows x depth elements, B depth x columns and C rows x columns. B and C are stored by rows
-/// without gaps.
+/// C = A B, where A has rows x depth elements, B depth x columns and C rows x columns. B and C are stored by rows, with
+/// nothing between them.
 struct Product {
   Strided a;
   const float* b = nullptr;
@@ -25,19 +25,19 @@ struct Product {
   std::size_t depth = 0;
 };
 
-/// Rows of C that are computed together.
+/// How many rows of C are computed together.
 inline constexpr std::size_t row_tile = 8;
 
-/// Floats in the longest vector of an instruction set.
+/// How many floats the longest vector of an instruction set has.
 inline constexpr std::size_t longest_vector = 16;
 
-/// Floats that the loops need beside, for so many rows: for columns that fill no vector.
+/// Returns how many floats of `room` the loops need for so many rows. They need it for columns that fill no vector.
 constexpr std::size_t edge_room(const Product& product, std::size_t rows) {
   return product.columns % longest_vector == 0 ? 0 : (product.depth + rows) * longest_vector;
 }
 
 /// Computes rows [begin, end) of C. `room` has edge_room() floats. Each element is summed over the depth in ascending
-/// order, each product added to the sum with one rounding: all instruction sets give the same bits.
+/// order, and each product is added to the sum with one rounding. So all instruction sets give the same bits.
 using MultiplyRows = void(const Product& product, std::size_t begin, std::size_t end, float* room);
 
 }  // namespace lacuna::workloads

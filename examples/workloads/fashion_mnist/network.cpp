@@ -81,7 +81,7 @@ void Network::forward(std::size_t samples) {
   }
 }
 
-/// The greatest values go through the ReLU, which is the same as the other way round.
+/// The greatest value of a place is taken before the ReLU. The other order would give the same.
 void Network::convolve(std::size_t l) {
   Convolution& convolution = convolutions_[l];
   const Volume &in = convolution.inputs, &out = convolution.outputs;

@@ -7,8 +7,8 @@
 
 namespace lacuna::workloads {
 
-/// The splitmix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): a few
-/// numbers that are the same everywhere.
+/// The splitmix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). It makes a
+/// few numbers that are the same everywhere.
 class SplitMix {
  public:
   /// Streams of different numbers under one seed are independent of each other.
@@ -22,16 +22,16 @@ class SplitMix {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
     return z ^ (z >> 31);
   }
-  /// Uniform in [0, bound), for bounds below 2^32.
+  /// Returns a uniform number in [0, bound), for bounds below 2^32.
   std::uint64_t below(std::uint64_t bound) { return ((next() >> 32) * bound) >> 32; }
-  /// Uniform in [-1, 1).
+  /// Returns a uniform number in [-1, 1).
   float signed_unit() { return static_cast<float>(static_cast<std::int64_t>(next()) >> 40) * 0x1p-23F; }
 
  private:
   std::uint64_t state_;
 };
 
-/// The numbers 0 .. count-1 in the order of that epoch.
+/// Returns the numbers 0 .. count-1 in the order of that epoch.
 inline std::vector<std::uint32_t> permutation(std::uint64_t seed, std::uint64_t epoch, std::size_t count) {
   std::vector<std::uint32_t> order(count);
   for (std::size_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(i);

@@ -9,10 +9,10 @@
 
 namespace lacuna::workloads {
 
-/// The sum of the squares.
+/// Returns the sum of the squares.
 double squared_norm(std::span<const float> values);
 
-/// Accuracy and loss on `count` test images, of which each rank has scored its share. Called by all ranks.
+/// Returns accuracy and loss on `count` test images, of which each rank has scored its share. All ranks call it.
 Result<std::vector<Metric>> test_metrics(Communicator& communicator, const Score& share, std::size_t count);
 
 }  // namespace lacuna::workloads

@@ -12,7 +12,7 @@
 namespace lacuna::workloads {
 namespace {
 
-/// Adds `factor` times an array that the state may have.
+/// Adds `factor` times an array of the state, if the state has it.
 void add(const MethodState& state, std::string_view name, float factor, std::vector<float>& to) {
   const StateArray* array = state.find(name);
   if (!array) return;
@@ -21,7 +21,7 @@ void add(const MethodState& state, std::string_view name, float factor, std::vec
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * values[i];
 }
 
-/// Zeros but for so many of the largest; of equal ones the first stay.
+/// Sets all values to zero except for the `entries` largest. Of equal values the first stay.
 void keep_largest(std::vector<float>& values, std::size_t entries) {
   if (entries >= values.size()) return;
   std::vector<float> magnitudes(values.size());
@@ -31,7 +31,7 @@ void keep_largest(std::vector<float>& values, std::size_t entries) {
   const float border = *last;
   const auto larger = static_cast<std::size_t>(
       std::count_if(magnitudes.begin(), last, [&](float magnitude) { return magnitude > border; }));
-  std::size_t equal = entries - larger;  // that stay
+  std::size_t equal = entries - larger;  // so many of the values equal to the border stay
   for (float& value : values) {
     const float magnitude = std::abs(value);
     const bool is_equal = magnitude == border, stays = magnitude > border || (is_equal && equal > 0);

@@ -7,17 +7,17 @@
 
 namespace lacuna::workloads {
 
-/// How many ways the work is cut: replicas of the network, ranks that share each layer, stages of layers.
+/// Into how many shares the work is cut: replicas of the network, ranks that share each layer, stages of layers.
 struct GridSizes {
   Rank data = 1;
   Rank tensor = 1;
   Rank pipeline = 1;
 
-  /// "data x tensor x pipeline = 2 x 2 x 2 = 8"
+  /// Returns a text such as "data x tensor x pipeline = 2 x 2 x 2 = 8".
   std::string to_string() const;
 };
 
-/// Ok if the sizes' product is the number of ranks.
+/// Returns Ok if the product of the sizes is the number of ranks.
 Status check(const GridSizes& sizes, Rank ranks);
 
 /// Where a rank stands in the grid.
@@ -29,19 +29,20 @@ struct GridPlace {
   bool operator==(const GridPlace&) const = default;
 };
 
-/// rank = (data * pipeline_size + pipeline) * tensor_size + tensor: the ranks that talk most are neighbours.
+/// rank = (data * pipeline_size + pipeline) * tensor_size + tensor, so that the ranks that exchange most are
+/// neighbours.
 GridPlace place_of(Rank rank, const GridSizes& sizes);
 
-/// A rank's groups. Each holds the ranks that differ in one coordinate only, numbered by it.
+/// A rank's groups. Each holds the ranks that differ in one coordinate only, numbered by this coordinate.
 struct Grid {
   GridSizes sizes;
   GridPlace place;
-  Communicator data;      ///< equal parameters, other samples
-  Communicator tensor;    ///< the same layers and samples, other parts of the weights
-  Communicator pipeline;  ///< the same samples, other layers
+  Communicator data;      ///< its ranks have equal parameters and other samples
+  Communicator tensor;    ///< its ranks have the same layers and samples, and other parts of the weights
+  Communicator pipeline;  ///< its ranks have the same samples and other layers
 };
 
-/// Splits a world whose size is the sizes' product. Called by all ranks, blocking.
+/// Splits a world whose size is the product of the sizes. All ranks call it. It blocks.
 Result<Grid> make_grid(Communicator& world, const GridSizes& sizes);
 
 }  // namespace lacuna::workloads

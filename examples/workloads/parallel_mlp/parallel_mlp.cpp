@@ -67,11 +67,11 @@ class ParallelMlp final : public Workload {
   std::optional<PipelineStage> stage_;
   std::size_t slots_ = 1;
   std::vector<PipelineStep> schedule_;
-  std::vector<std::vector<std::uint8_t>> labels_;  // of each slot
-  std::vector<float> by_samples_;                  // the outputs, a row per sample
+  std::vector<std::vector<std::uint8_t>> labels_;  // by slot
+  std::vector<float> by_samples_;                  // the outputs, with a row for each sample
   std::vector<float> delta_by_samples_;
   std::optional<Averages> averages_;
-  double loss_ = 0;  // of this replica's batch
+  double loss_ = 0;  // loss of this replica's batch
   std::chrono::nanoseconds waited_{0};
 };
 
@@ -119,7 +119,7 @@ Status ParallelMlp::set_up(Communicator& communicator, const Task& task) {
   return check_method();
 }
 
-/// The config has been checked for all ranks; the gradients are averaged by groups of them.
+/// The config was checked for all ranks. This checks the groups of ranks that average gradients.
 Status ParallelMlp::check_method() {
   const Status served = averages_->check(grid_->data);
   if (served) return served;
@@ -127,7 +127,7 @@ Status ParallelMlp::check_method() {
                                      task_.method.label, options_.grid.data, served.message())};
 }
 
-/// The samples become a micro-batch in that slot.
+/// Puts the samples into that slot as a micro-batch.
 void ParallelMlp::enter(const LabelledImages& from, std::span<const std::uint32_t> samples, std::size_t slot) {
   stage_->begin(slot, samples.size());
   labels_[slot].clear();
@@ -177,7 +177,7 @@ std::span<const float> ParallelMlp::outputs_by_samples(std::size_t slot) {
   return by_samples_;
 }
 
-/// Adds to the loss, and begins the backward pass with its gradient.
+/// Adds to the loss, and begins the backward pass with the loss's gradient.
 void ParallelMlp::judge(std::size_t slot) {
   const std::span<const float> outputs = outputs_by_samples(slot);
   loss_ += score(outputs, labels_[slot]).loss / static_cast<double>(options_.model.batch);
@@ -202,7 +202,7 @@ Status ParallelMlp::finish_averages(float rate) {
   return Status::ok();
 }
 
-/// The last stage knows the loss, the first one shows it.
+/// Sends the loss from the last stage, which knows it, to the first, which shows it.
 Result<double> ParallelMlp::share_loss() {
   std::array<double, 1> loss = {loss_};
   if (stage_->first() == stage_->last()) return loss_;
@@ -215,7 +215,7 @@ Result<double> ParallelMlp::share_loss() {
   return loss[0];
 }
 
-/// Of this replica's share of the test images; nothing but on one rank of its last stage.
+/// Scores this replica's share of the test images. The score is empty except on one rank of the last stage.
 Result<Score> ParallelMlp::score_share() {
   const std::size_t end = data_.test.count * (replica() + 1) / replicas();
   Score share;
@@ -249,7 +249,7 @@ Result<Metrics> ParallelMlp::evaluate() {
                  .details = {{.name = "gradient_norm", .value = *norm}}};
 }
 
-/// Of the whole network. The ranks that share the last layer all have its biases.
+/// Returns the norm for the whole network. The ranks that share the last layer all have its biases.
 Result<double> ParallelMlp::gradient_norm() {
   double own = 0;
   for (const SplitLayer& layer : stage_->layers()) {
@@ -262,7 +262,8 @@ Result<double> ParallelMlp::gradient_norm() {
   return std::sqrt(squares[0] / static_cast<double>(replicas()));
 }
 
-/// Of one replica's parameters: a sum over layers, so that it does not depend on which stage has them.
+/// Returns the fingerprint of one replica's parameters. It is a sum over layers, so that it does not depend on which
+/// stage has them.
 Result<std::uint64_t> ParallelMlp::shared_fingerprint() {
   std::uint64_t sum = 0;
   for (const SplitLayer& layer : stage_->layers()) sum += fingerprint(layer.part(), layer.shape().index + 1);

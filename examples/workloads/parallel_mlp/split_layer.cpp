@@ -114,7 +114,7 @@ Status SplitLayer::backward(std::span<float> operand, std::span<const float> del
   return Status::ok();
 }
 
-/// `product_delta` is by what the weights give, `delta` by what has a bias here.
+/// `product_delta` is the loss's gradient by the products of the weights, `delta` that by the outputs with a bias here.
 void SplitLayer::add_gradient(std::span<const float> operand, std::span<const float> product_delta,
                               std::span<const float> delta) {
   const std::size_t samples = product_delta.size() / part_.outputs;
