@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t largest_count = 300;
 
-/// Everything about one seed: the ranks' options and the calls that are in flight together.
+/// Draws everything from one seed: the ranks' options and the calls that are in flight together.
 class Drawn {
  public:
   explicit Drawn(std::uint64_t seed) : random_(seed) {
@@ -65,7 +65,7 @@ class Drawn {
   std::vector<Case> cases_;
 };
 
-/// Calls of one seed, in flight together on ranks that post them at moments of their own.
+/// Makes the calls of one seed. They are in flight together, and each rank posts them at moments of its own.
 class Storm {
  public:
   explicit Storm(std::uint64_t seed)
@@ -76,7 +76,7 @@ class Storm {
     runs_.resize(p);
   }
 
-  /// Posts and sweeps in drawn order until all calls have ended; empty or what is wrong.
+  /// Posts and sweeps in drawn order until all calls have ended. Returns nothing, or what is wrong.
   std::string run() {
     while (!all_posted()) {
       if (drawn_.pick(3) == 0) {

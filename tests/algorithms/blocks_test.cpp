@@ -44,7 +44,7 @@ void expect_somewhere(const std::vector<Status>& outcome, Code code, const std::
                      << outcome[2].to_string();
 }
 
-/// Messages that land before their step, eagerly or as descriptors, and those that a started step takes.
+/// Messages land before their step, eagerly or as descriptors, or a step takes them that has started.
 const std::function<void(RanksOptions&)> ways[] = {
     [](RanksOptions&) {},
     [](RanksOptions& options) { options.executor.eager_bytes = 0; },
@@ -68,7 +68,7 @@ TEST(Blocks, ABlockLongerThanItsPlaceIsAnErrorAndWritesNothing) {
         const auto outcome = three.run();
         expect_somewhere(outcome, Code::Mismatch, "sent 3 elements of f32");
         expect_somewhere(outcome, Code::Mismatch, told ? "expects at most 2" : "expects 2");
-        // The place of the long block, what lies behind it, and all beyond the blocks is as it was.
+        // The place of the long block, the memory behind it, and all memory beyond the blocks is as it was.
         const std::size_t receiver = collective == Collective::Gatherv ? 1 : 2;
         const std::size_t place = collective == Collective::Gatherv ? 4 : collective == Collective::Scatterv ? 0 : 2;
         const std::size_t next = collective == Collective::Alltoallv ? 4 : 16;
@@ -175,7 +175,7 @@ TEST(Blocks, BesideTheRootTablesAreNotLookedAt) {
   for (const Status& status : three.run()) EXPECT_TRUE(status) << status.to_string();
 }
 
-/// A gather in which each block is sent twice.
+/// Builds a gather in which each block is sent twice.
 void twice(GraphBuilder& g) {
   const Rank me = g.position();
   if (me == 0) g.copy(g.output(0), g.input(0));
@@ -202,7 +202,7 @@ TEST(Blocks, EveryMessageOfAToldLengthIsSentHoweverShort) {
   EXPECT_EQ(received, (Sizes{2, 2, 0}));
 }
 
-/// A gather in which each position passes on what comes from behind it.
+/// Builds a gather in which each position passes on what comes from behind it.
 void relay(GraphBuilder& g) {
   const Rank me = g.position(), last = g.size() - 1;
   for (Rank of = me + 1; of <= last; ++of) g.receive(g.scratch(of, g.output(of)), me + 1);
@@ -224,7 +224,7 @@ TEST(Blocks, AProgramThatPassesOnBlocksOfUnknownLengthIsRefused) {
             "other");
 }
 
-/// A scatter in which position 1 sends what only the root knows the length of.
+/// Builds a scatter in which position 1 sends something whose length only the root knows.
 void false_root(GraphBuilder& g) {
   if (g.size() < 3) return;
   if (g.position() == 1) g.send(g.scratch(0, g.input(2)), 2);

@@ -11,11 +11,11 @@
 namespace lacuna::test {
 namespace {
 
-constexpr std::size_t chunk_bytes = 256;      // so that a call has several parts
+constexpr std::size_t chunk_bytes = 256;      // small, so that a call has several parts
 constexpr std::size_t largest_count = 1031;   // a prime
-constexpr std::uint64_t plenty = 1ull << 40;  // of credit: no message is sent only to return it
+constexpr std::uint64_t plenty = 1ull << 40;  // bytes of credit, so that no message is sent only to return it
 
-/// How the ranks run, and what is small.
+/// How the ranks run, and which limits are small.
 struct Condition {
   const char* name;
   bool threads = false;
@@ -47,8 +47,8 @@ class Bench {
         buffers_(static_cast<std::size_t>(size)),
         samplers_(buffers_.size()) {}
 
-  /// Runs one case in one thread and checks results and payload; messages too where each carries at most
-  /// `message_bytes` and none is sent for credit alone.
+  /// Runs one case in one thread and checks results and payload. If each message carries at most `message_bytes`, and
+  /// none is sent only for credit, checks the number of messages too.
   void check(const Case& what, std::optional<std::size_t> message_bytes = {}) {
     const Oracle& oracle = oracles_.get(what.dtype, what.reduction);
     std::vector<Call> calls;
@@ -74,7 +74,7 @@ class Bench {
     }
   }
 
-  /// Runs all cases with a thread per rank, which goes on to the next case without waiting for the others.
+  /// Runs all cases with a thread for each rank, which continues with the next case without waiting for the others.
   void check_in_threads(const std::vector<Case>& cases) {
     for (const Case& what : cases) oracles_.get(what.dtype, what.reduction);
     std::vector<std::string> wrong(buffers_.size());
@@ -122,7 +122,7 @@ std::vector<Rank> roots(const Case& what) {
   return all;
 }
 
-/// The case with every shape of its blocks, their lengths known to their receivers or not.
+/// Returns the case with every shape of its blocks, whose lengths their receivers know or do not know.
 std::vector<Case> with_shapes(Case what) {
   std::vector<Case> all = {what};
   for (std::size_t i = 0; what.has_tables() && i < 2 * shapes; ++i) {
@@ -133,7 +133,8 @@ std::vector<Case> with_shapes(Case what) {
   return all;
 }
 
-/// The case with every number of skipped steps that its algorithm takes, in every mode; on many ranks with some.
+/// Returns the case with every number of rounds that its algorithm can leave out, in every mode. On many ranks it
+/// returns only some numbers.
 std::vector<Case> with_skips(Case what) {
   std::vector<Case> all;
   for (what.skip = 0; what.skip<what.size; what.skip += what.size> 9 ? 5 : 1) {
@@ -216,7 +217,7 @@ TEST_P(Full, EveryAlgorithmThatAsksForHostsDoesSoOnEveryLayout) {
 INSTANTIATE_TEST_SUITE_P(, Full, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
                          [](const auto& param) { return "P" + std::to_string(param.param); });
 
-/// Cases on `size` ranks in which every two values of every two properties meet.
+/// Returns cases on `size` ranks in which every two values of every two properties meet.
 std::vector<Case> pairwise_cases(Rank size, const std::vector<Rank>& hosts = {}) {
   const auto all_counts = counts(size);
   std::vector<Case> cases;

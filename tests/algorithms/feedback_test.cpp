@@ -20,7 +20,7 @@ struct ReadInput {
   Status operator()(const KernelCall&) const { return {}; }
 };
 
-/// It takes from the residual what it sends.
+/// Takes what it sends from the residual.
 struct KeepInput {
   static constexpr std::string_view name = "keep input";
   Write input, output;
@@ -55,7 +55,7 @@ Result<Graphs> graphs_with_feedback(Build build) {
   return graphs_of(program, 2, {.structure = {.frame = &feedback_frame}});
 }
 
-/// Places of the residual that the program with feedback clears at its end.
+/// Returns the places of the residual that the program with feedback clears at its end.
 std::vector<Region> cleared(Build build) {
   const Result<Graphs> graphs = graphs_with_feedback(build);
   if (!graphs) {

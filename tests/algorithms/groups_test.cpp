@@ -21,7 +21,7 @@ constexpr std::size_t chunk_bytes = 64;
 /// The world and two halves of it; in the second, the ranks stand in the other direction.
 const std::array groups = {Group(world_size), Group({0, 2, 4, 6}, world_size), Group({7, 5, 3, 1}, world_size)};
 
-/// Even in the world, uneven in the halves.
+/// The hosts are even in the world and uneven in the halves.
 const Hosts hosts(std::vector<Rank>{0, 0, 0, 1, 1, 0, 1, 1});
 
 RanksOptions drawn_options(std::uint64_t seed) {
@@ -34,8 +34,8 @@ RanksOptions drawn_options(std::uint64_t seed) {
   return options;
 }
 
-/// Calls and messages on the three communicators. Each rank posts those of one communicator in order, and takes turns
-/// between its two communicators as it likes.
+/// Makes calls and messages on the three communicators. Each rank posts those of one communicator in order, and takes
+/// turns between its two communicators as it likes.
 class Storm {
  public:
   Storm(std::uint64_t seed, std::size_t operations)
@@ -54,7 +54,7 @@ class Storm {
     for (std::size_t i = 0; i < operations; ++i) pick(2) == 0 ? draw_message() : draw_operation();
   }
 
-  /// Empty, or what is wrong.
+  /// Returns nothing, or what is wrong.
   std::string run() {
     while (std::any_of(queues_.begin(), queues_.end(), [](const Queue& queue) { return !queue.waiting.empty(); })) {
       if (pick(4) == 0) ranks_.sweep();
@@ -67,7 +67,7 @@ class Storm {
     return ranks_.sweep_until(ended) ? check() : "nothing moves any more";
   }
 
-  /// The same with a thread for each process.
+  /// Does what run() does with a thread for each process.
   std::string run_in_threads() {
     const std::uint64_t seed = random_();
     ranks_.each_in_thread([&](Rank process) {
@@ -113,9 +113,9 @@ class Storm {
     int tag = 0;
     std::vector<std::uint8_t> data, expected;
   };
-  /// One rank's part in an operation.
+  /// One rank's share of an operation.
   struct Posted {
-    std::optional<Letter> letter;  // else a call:
+    std::optional<Letter> letter;  // or else a call, which the next members describe
     const Case* what = nullptr;
     const Oracle* oracle = nullptr;
     Rank rank = 0;
@@ -123,7 +123,7 @@ class Storm {
     Sampler sampler;
     runtime::Run* run = nullptr;
   };
-  /// What one process has still to post on one communicator.
+  /// What one process still has to post on one communicator.
   struct Queue {
     Rank process = 0;
     std::deque<Posted*> waiting;
@@ -211,9 +211,9 @@ class Storm {
   std::deque<Case> cases_;
   std::vector<std::unique_ptr<Posted>> posted_;
   Ranks ranks_;
-  std::array<Oracles, 2> oracles_;  // of the world, of a half
+  std::array<Oracles, 2> oracles_;  // one for the world, one for a half
   std::vector<Queue> queues_;
-  std::array<std::vector<std::size_t>, 3> of_group_;  // queues
+  std::array<std::vector<std::size_t>, 3> of_group_;  // queues of each group
 };
 
 TEST(ManyGroups, AThousandSeedsOfCallsAndMessagesOnOverlappingCommunicatorsGiveTheOraclesBits) {

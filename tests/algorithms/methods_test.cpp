@@ -14,7 +14,7 @@
 #include "tests/support/drawn_options.hpp"
 #include "tests/support/guarded_compute.hpp"
 
-// What must hold for every method of methods.def, shown by its examples.
+// What must hold for every method of methods.def. The examples of the method show it.
 namespace lacuna::test {
 namespace {
 
@@ -32,7 +32,7 @@ std::string name_of(const testing::TestParamInfo<const Method*>& one) { return s
 class Methods : public testing::TestWithParam<const Method*> {
  protected:
   std::vector<Example> examples(Rank size, MethodState& state) const { return examples_of(GetParam(), size, state); }
-  /// Of every example with every allreduce of a method, those that so many ranks accept.
+  /// Returns each example with each allreduce of a method, as far as so many ranks accept them.
   static std::vector<Example> examples_of(const Method* method, Rank size, MethodState& state) {
     std::vector<Example> all;
     for (std::string_view text : method->examples) {
@@ -101,7 +101,7 @@ TEST_P(Methods, RefuseAnOptionThatIsGivenTwice) {
   }
 }
 
-/// The graphs of a part, and of what follows it for some values.
+/// Verifies the graphs of a part, and of the parts that follow it for some values.
 void verify_part(const PlanRequest& request, const PartPlan& part, std::uint32_t length, const std::string& text) {
   const Algorithm& program = part.program ? *part.program : request.algorithm;
   const Rank size = request.hosts.size();
@@ -145,7 +145,8 @@ TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
   }
 }
 
-/// What the method states of a part, and of what follows it, against the graphs of all positions.
+/// Compares the rounds that the method states for a part, and for those that follow it, with the graphs of all
+/// positions.
 void compare_rounds(const PlanRequest& request, const PartPlan& part, std::uint32_t length, const std::string& text) {
   const Method& method = *request.call.options.method.method();
   const MethodAlgorithm& serving = *method.find(request.algorithm);
@@ -171,7 +172,7 @@ TEST_P(Methods, StateTheRoundsThatTheirGraphsHave) {
     std::set<std::pair<const Algorithm*, std::string>> seen;
     for (const Example& example : examples(size, state)) {
       if (!GetParam()->find(*example.algorithm)->rounds) continue;
-      for (const std::size_t count : {100u, 100'000u}) {  // the longer one has ranges to balance
+      for (const std::size_t count : {100u, 100'000u}) {  // the longer data have ranges to balance
         for (state.runs = 0; state.runs < 3; ++state.runs) {
           Call call = call_of(example, state);
           call.count = count;
@@ -195,14 +196,14 @@ TEST_P(Methods, StateTheRoundsWhereTheyStateTheBytes) {
   }
 }
 
-/// Calls of examples on all ranks, in an order that a seed draws, with a state each.
+/// Makes calls of examples on all ranks, in an order that a seed draws, with a state for each rank.
 struct Calls {
   Calls(Rank size, RanksOptions options) : ranks(size, options), states(size_t(size)) {}
-  /// With three calls of an example.
+  /// Makes three calls of an example.
   Calls(const Example& example, Rank size, RanksOptions options) : Calls(size, options) {
     for (unsigned run = 0; run < 3; ++run) call_again(example, run + 5);
   }
-  /// On inputs that a seed draws.
+  /// Calls on inputs that a seed draws.
   void call_again(const Example& example, unsigned seed) {
     std::mt19937 random(seed);
     auto& input = inputs.emplace_back(states.size(), Numbers(count));
@@ -225,7 +226,7 @@ struct Calls {
     for (const Status& end : ranks.run(calls)) EXPECT_TRUE(end) << example.text << ": " << end.to_string();
   }
   static std::size_t size_t(Rank size) { return static_cast<std::size_t>(size); }
-  /// What a rank's state holds of earlier inputs, or nothing.
+  /// Returns what a rank's state holds of earlier inputs, or nothing.
   Numbers residual(std::size_t rank) const {
     const StateArray* array = states[rank].find(residual_array);
     Numbers numbers(array ? count : 0);
@@ -270,7 +271,7 @@ TEST_P(Methods, TouchOnlyWhatTheirStepsDeclare) {
   }
 }
 
-/// Momentum adds to what went in: it is an array like the data beside the residual.
+/// Momentum adds to the input. It is an array of the state, beside the residual, and as long as the data.
 bool adds_nothing(const MethodState& state) {
   return std::none_of(state.arrays.begin(), state.arrays.end(), [](const StateArray& array) {
     return array.own && array.name != residual_array && array.count() == Calls::count;
@@ -311,7 +312,7 @@ TEST_P(Methods, GoOnFromASavedStateWithTheSameBits) {
   }
 }
 
-// The memory of a call that has ended serves the next one, which may be of another method.
+// The memory of a call that has ended serves the next call, which may be of another method.
 TEST_P(Methods, DoWhatTheyDoAloneAfterACallOfAnyMethod) {
   MethodState state;
   for (const Example& example : examples(4, state)) {

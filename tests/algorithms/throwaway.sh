@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Shows that an algorithm is one file and one line, and a method one folder and one line: adds an algorithm and three
-# methods to a copy of the tree, and every list, command and generated test, `lacuna run` and the C interface take them
-# in. `forgetful` uses most of what a method may use, `wordless` has no measures, `frugal` sends elements of another type.
+# Shows that an algorithm is one file and one line, and a method one folder and one line. It adds an algorithm and three
+# methods to a copy of the tree. Every list, every command, every generated test, `lacuna run` and the C interface then
+# have them. `forgetful` uses most of what a method may use, `wordless` has no measures, and `frugal` sends elements of
+# another type.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -23,7 +24,7 @@ cmake --build --preset release --parallel "$(nproc)" --target algorithms_tests l
 bin=$tree/build/release/bin
 "$bin/lacuna" list | grep throwaway
 "$bin/lacuna" explain allreduce --algorithm throwaway --ranks 4 | grep throwaway
-# On an odd number of ranks and on a power of two: the tests of the whole list have run the others.
+# Runs the tests on an odd number of ranks and on a power of two. The tests of the whole list have run the others.
 "$bin/algorithms_tests" --gtest_filter='Full*/P3:Full*/P4:Pairwise*:Adversarial*:Groups*:Registry*:*Methods*/forgetful:*Methods*/wordless:*Methods*/frugal'
 "$bin/lacuna" launch -n 3 "$bin/lacuna_worker" size=3 conformance | grep 'allreduce throwaway: [1-9]'
 
@@ -44,7 +45,8 @@ expect_hint 'must be 0 .. 64' explain allreduce --method forgetful:rounds=65
 expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 4 -e 1M -f 64 -n 2 --method forgetful:rounds=1,weight=2 |
   grep 'Out of bounds values : 0 OK'
-# With kernels, lengths that two ranks know, disjoint places for what arrives, parts in flight, and a part that follows.
+# Runs `forgetful` with kernels, lengths that two ranks know, disjoint places for arriving messages, several parts in
+# flight, and a part that follows.
 "$bin/lacuna" list forgetful | grep 'forgetful:threshold=3'
 "$bin/lacuna" explain allreduce --ranks 4 --method forgetful:threshold=1 | grep '> forgetful_sparse .* by data'
 "$bin/lacuna" graph allreduce --ranks 4 --method forgetful:threshold=1 | grep 'kernel   select .*v0'
@@ -54,31 +56,31 @@ expect_hint 'did you mean forgetful?' explain allreduce --method forgetfull
 expect_hint 'serves the method forgetful only' explain allreduce --algorithm forgetful_sparse
 tests/algorithms/methods_are_unnamed.sh "$bin/lacuna"
 
-# Its measures are listed, one for each way in which they add up.
+# Lists its measures, one for each way in which they add up.
 for row in 'rounds  *rounds  *sum  *plan' 'entries  *entries  *sum  *kernels' 'most  *entries  *largest  *kernels' \
   'magnitude  *magnitude  *last  *kernels' 'share  *ratio  *mean  *kernels'; do
   "$bin/lacuna" list forgetful | grep "^$row  "
 done
 
-# Without measures there is no table of them, and no column of a headline; the others stand.
+# Without measures there is neither a table of them nor a column of a headline. The other tables and columns are there.
 if "$bin/lacuna" list wordless | grep '^measure'; then exit 1; fi
 "$bin/lacuna" list wordless | grep 'wordless:leaves=1'
 "$bin/lacuna" explain allreduce --ranks 4 --method wordless:leaves=1 | grep '> wordless_ring  *5  *1 .* 16.7% '
 "$bin/lacuna" launch -n 4 "$bin/lacuna" perf allreduce -b 64K -e 64K -n 2 --method wordless:leaves=1 |
   grep ' 1  *16.7  *3.00$'
-# Of f16 in place of f32, half of the bytes are saved, as told before the call and as counted in it.
+# f16 in place of f32 saves half of the bytes, as predicted before the call and as counted in it.
 "$bin/lacuna" explain allreduce --ranks 3 --method frugal:halves=1 | grep '> frugal_ring .* 50.0% '
 "$bin/lacuna" launch -n 3 "$bin/lacuna" perf allreduce -b 64K -e 64K -n 2 --method frugal:halves=1 | tee frugal.txt |
   grep ' 0  *50.0  *3.00$'
 grep 'Out of bounds values : 0 OK' frugal.txt
 
-# By text in C.
+# Uses the method by text in C.
 cc -std=c99 -Wall -Wextra -Werror -pedantic-errors -I. "$parts/forgetful.c" -o "$bin/forgetful" \
   build/release/bindings/c/liblacuna_c.so -Wl,-rpath,"$tree/build/release/bindings/c"
 "$bin/lacuna" launch -n 2 "$bin/forgetful"
 "$bin/lacuna" launch -n 3 "$bin/forgetful"
 
-# In `lacuna run`: a run that is ended at its first checkpoint goes on with the bits of one that is left alone.
+# In `lacuna run`, a run that is ended at its first checkpoint continues with the same bits as a run that is left alone.
 runs=$tree/build/runs
 run() {
   mkdir -p "$runs/$1"
@@ -110,7 +112,7 @@ ended_at_first_checkpoint ended "$parts/run.toml"
 (run ended "$parts/run.toml") >"$runs/ended.log"
 go_on_alike alone ended
 
-# Likewise with its sparse program, whose state holds most of what it is given.
+# The same holds for its sparse program, whose state holds most of its input.
 sed 's/^rounds = 1$/threshold = 0.002/; s/^weight.*//; s/^remembers.*//; s/^recalls.*//' "$parts/run.toml" >"$runs/sparse.toml"
 (run sparse_alone "$runs/sparse.toml") >"$runs/sparse_alone.log"
 ended_at_first_checkpoint sparse_ended "$runs/sparse.toml"
@@ -123,7 +125,7 @@ done
 told_of() { grep -aoE '"name":"forgetful\.(most|magnitude)","times":[0-9]+,"value":[^}]*' "$1"; }
 diff <(told_of "$runs/sparse_alone/out/ckpt-600-rank0.h5") <(told_of "$runs/sparse_ended/out/ckpt-600-rank0.h5")
 
-# What it left out, a round of each of two layers in 515 of 600 steps, is in results, records and counters.
+# Results, records and counters have what it left out: a round of each of two layers in 515 of 600 steps.
 grep -aq 'forgetful\.rounds' "$runs/ended/out/throwaway.h5"
 for name in alone ended; do
   grep -aqF '{"name":"forgetful.rounds","times":1,"value":1030.0}' "$runs/$name/out/ckpt-600-rank0.h5"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every installed header compiles alone, with nothing but the installed headers in its reach, and includes nothing of
-# the libraries that stay private. Arguments: the build folder, the C++ compiler and the C compiler.
+# Every installed header compiles alone, with nothing but the installed headers in its reach. It includes nothing of the
+# libraries that stay private. Arguments: the build folder, the C++ compiler and the C compiler.
 set -euo pipefail
 build=$1 cxx=$2 cc=$3
 tree=$(mktemp -d)

@@ -6,7 +6,7 @@ doxygen=$1
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# What Doxygen has to say about the headers of a folder.
+# Prints what Doxygen has to say about the headers of a folder.
 warnings_of() {
   printf '%s\n' '@INCLUDE = docs/Doxyfile' "INPUT = $1/lacuna.h $1/lacuna_skip.h" "OUTPUT_DIRECTORY = $out" 'EXTRACT_ALL = NO' 'WARNINGS = YES' \
     'WARN_IF_UNDOCUMENTED = YES' 'WARN_AS_ERROR = FAIL_ON_WARNINGS' | "$doxygen" - 2>&1
@@ -17,13 +17,13 @@ if ! warnings_of bindings/c; then
   exit 1
 fi
 
-# Doxygen passes over enumerators.
+# Doxygen does not check enumerators.
 if grep -nE '^ +LACUNA_[A-Z0-9_]+ = [0-9]+' bindings/c/lacuna*.h | grep -v '/\*\*<'; then
   echo 'these enumerators are not documented'
   exit 1
 fi
 
-# A member and a function without their comments are found.
+# The check finds a member and a function without their comments.
 mkdir "$out/lacking"
 check_lack() {
   cp bindings/c/lacuna*.h "$out/lacking/"

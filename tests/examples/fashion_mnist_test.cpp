@@ -58,7 +58,7 @@ TEST(Update, MovesAgainstTheGatheredMomentum) {
   EXPECT_EQ(layer.parameters, (std::vector<float>{1 - 2.25F, 2 + 4}));
 }
 
-/// What all replicas take in an epoch, replica by replica.
+/// Returns what all replicas take in an epoch, replica by replica.
 std::vector<std::vector<std::uint32_t>> taken(const BatchSizes& sizes, Shards shards, std::uint64_t epoch,
                                               std::span<const std::uint8_t> labels = {}) {
   const std::uint64_t steps = *steps_per_epoch(sizes);

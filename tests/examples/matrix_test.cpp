@@ -17,12 +17,12 @@ namespace {
 using Random = std::mt19937_64;
 
 float draw_normal(Random& random) { return std::normal_distribution<float>()(random); }
-/// Of many magnitudes: sums cancel and underflow.
+/// Draws numbers of many magnitudes, so that sums cancel and underflow.
 float draw_wide(Random& random) { return std::ldexp(draw_normal(random), static_cast<int>(random() % 120) - 100); }
-/// Any bits: NaNs, infinities and denormal numbers too.
+/// Draws any bits, also NaNs, infinities and denormal numbers.
 float draw_bits(Random& random) { return std::bit_cast<float>(static_cast<std::uint32_t>(random())); }
 
-/// Sums of these lie so close to the middle between two floats that a double is just that.
+/// Draws numbers whose sums lie so close to the middle between two floats that a double is exactly that middle.
 float draw_middles(Random& random) {
   constexpr float last = 0x1p-23F, half = 0x1p-24F;
   constexpr float values[] = {1, -1, 1 + last, -1 - last, 1 - last, half * (1 + last), half * (1 - last), -half};
@@ -50,7 +50,7 @@ struct Matrices {
   }
 };
 
-/// Rows [begin, end) and no others.
+/// Computes rows [begin, end), and expects no other rows to change.
 void expect_fused_sums(const MatrixLoops& loops, const Matrices& matrices, std::size_t begin, std::size_t end) {
   std::vector<float> c(matrices.rows * matrices.columns, 7.0F);
   const Product product = matrices.into(c);

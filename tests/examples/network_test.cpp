@@ -24,7 +24,7 @@ double loss_of(Network& network, const std::vector<float>& inputs, const std::ve
 
 using Values = std::vector<double>;
 
-/// The values behind a layer whose product has `rows` rows, by the definition.
+/// Returns the values behind a layer whose product has `rows` rows, by the definition.
 Values applied(const Layer& layer, const Values& operand) {
   Values result;
   for (std::size_t row = 0; row < operand.size() / layer.inputs; ++row) {
@@ -39,13 +39,13 @@ Values applied(const Layer& layer, const Values& operand) {
   return result;
 }
 
-/// A convolution, the greatest of 2 x 2 places and a ReLU.
+/// Returns a convolution, the greatest value of 2 x 2 places and a ReLU.
 Values convolved(const Volume& in, const Layer& layer, const Values& values) {
   Values windows;
   for (std::size_t y = 0; y < in.height; ++y) {
     for (std::size_t x = 0; x < in.width; ++x) {
       for (std::size_t k = 0; k < layer.inputs; ++k) {
-        const std::size_t row = y + k / in.channels / 3, column = x + k / in.channels % 3;  // both one too many
+        const std::size_t row = y + k / in.channels / 3, column = x + k / in.channels % 3;  // both are one too many
         const bool inside = row > 0 && row <= in.height && column > 0 && column <= in.width;
         windows.push_back(inside ? values[((row - 1) * in.width + column - 1) * in.channels + k % in.channels] : 0);
       }
@@ -66,7 +66,7 @@ Values convolved(const Volume& in, const Layer& layer, const Values& values) {
   return result;
 }
 
-/// The loss of the same network, computed in double precision by the definition.
+/// Returns the loss of the same network, computed in double precision by the definition.
 double exact_loss(const NetworkShape& shape, const Network& network, const std::vector<float>& inputs,
                   const std::vector<std::uint8_t>& labels) {
   double total = 0;
@@ -126,7 +126,7 @@ struct Sample {
   double exact() const { return exact_loss(shape, network, inputs, labels); }
 };
 
-/// The sum of the products of two lists.
+/// Returns the sum of the products of two lists.
 double product_of(const std::vector<float>& a, const std::vector<float>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);

@@ -22,13 +22,13 @@ namespace {
 constexpr std::size_t pixels = 20;
 constexpr std::size_t class_count = 10;
 
-/// All parameters of a network: of each layer its weights by rows, then its biases.
+/// All parameters of a network: the weights of each layer by rows, then its biases.
 using Parameters = std::vector<std::vector<float>>;
 
 struct Case {
   GridSizes grid = {};
   std::size_t micro_batches = 1;
-  std::size_t batch = 12;  // of a replica
+  std::size_t batch = 12;  // samples of a replica
   std::vector<std::size_t> hidden = {24, 16, 8};
 
   std::size_t layers() const { return hidden.size() + 1; }
@@ -50,7 +50,7 @@ class ParallelMlp : public TrainingFixture {
 
   static Rank ranks_of(const Case& what) { return what.grid.data * what.grid.tensor * what.grid.pipeline; }
 
-  /// Puts a rank's parts of the layers into their places; where another rank has the same ones, the bits are equal.
+  /// Puts a rank's shares of the layers into their places. If another rank has the same ones, the bits must be equal.
   static void place(const Case& what, Rank rank, Workload& workload, Parameters& all) {
     const auto ranks = static_cast<std::size_t>(what.grid.tensor);
     const auto t = static_cast<std::size_t>(place_of(rank, what.grid).tensor);
@@ -77,7 +77,7 @@ class ParallelMlp : public TrainingFixture {
     }
   }
 
-  /// The parameters after all steps, and the loss on the test images.
+  /// Returns the parameters after all steps, and the loss on the test images.
   std::pair<Parameters, double> trained_and_judged(const Case& what) {
     Parameters all(what.layers());
     std::mutex mutex;
@@ -98,7 +98,7 @@ class ParallelMlp : public TrainingFixture {
   }
   Parameters trained(const Case& what) { return trained_and_judged(what).first; }
 
-  /// By definition, with sums cut as the case cuts them.
+  /// Returns the parameters by definition, with sums cut as the case cuts them.
   Parameters expected(const Case& what) const {
     SerialTraining training({.hidden = what.hidden,
                              .batch = what.batch,
@@ -111,7 +111,7 @@ class ParallelMlp : public TrainingFixture {
     return training.parameters();
   }
 
-  /// The training of the other workload, on one rank.
+  /// Returns what the other workload trains on one rank.
   Parameters data_parallel(const Case& what) {
     Parameters all;
     const Make make = [&] { return make_fashion_mnist(options_of(what).model); };
@@ -178,8 +178,8 @@ TEST_F(ParallelMlp, HasTheBitsOfASerialTrainingWhoseSumsAreCutAlike) {
   }
 }
 
-// Parameters are of the order of 1, whose spacing is 1.2e-7: twelve steps of sums in another order gather few
-// roundings.
+// Parameters are of the order of 1, where neighbouring floats differ by 1.2e-7. Twelve steps of sums in another order
+// gather few roundings.
 constexpr double rounding = 5e-7;
 
 TEST_F(ParallelMlp, InAnyGridStaysWithinRoundingOfOneRank) {
@@ -249,8 +249,8 @@ TEST_F(ParallelMlp, EvaluationFindsReplicasThatDiffer) {
   });
 }
 
-/// Bytes of payload that a rank sends in a step, by docs/parallelism.md. Sizes of the grid are 1 or 2, so that the
-/// shares of a rank are whole.
+/// Returns the bytes of payload that a rank sends in a step, by docs/parallelism.md. Sizes of the grid are 1 or 2, so
+/// that the shares of a rank are whole.
 std::uint64_t payload_of(const Case& what, Rank rank) {
   const GridPlace place = place_of(rank, what.grid);
   const auto data = static_cast<std::size_t>(what.grid.data), tensor = static_cast<std::size_t>(what.grid.tensor);

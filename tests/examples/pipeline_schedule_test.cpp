@@ -60,12 +60,12 @@ TEST(PipelineSchedule, HoldsNoMoreMicroBatchesThanStagesFromThereOn) {
   });
 }
 
-/// The stages in turn, each as far as it gets. A message waits in a queue until it is received; a stage sends its
-/// gradients from one buffer, so that a backward pass waits until the last one's message has been taken.
+/// Runs the stages in turn, each as far as it gets. A message waits in a queue until it is received. A stage sends its
+/// gradients from one buffer, so a backward pass waits until the last pass's message has been taken.
 struct Stages {
   std::vector<std::vector<PipelineStep>> steps;
   std::vector<std::size_t> done;
-  std::vector<std::deque<std::size_t>> values, gradients;  // into each stage
+  std::vector<std::deque<std::size_t>> values, gradients;  // the queues into each stage
 
   Stages(std::size_t stages, std::size_t micro_batches) : done(stages), values(stages + 1), gradients(stages + 1) {
     for (std::size_t s = 0; s < stages; ++s) steps.push_back(one_forward_one_backward(s, stages, micro_batches));

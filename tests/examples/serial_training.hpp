@@ -14,16 +14,16 @@
 
 namespace lacuna::workloads {
 
-/// The training of a multilayer perceptron on Fashion-MNIST by its definition, in one thread and plain loops, whose
-/// sums are cut as the ranks of a grid cut them: gradients are an average over replicas, each of whose is summed over
-/// its micro-batches; sums over the inputs of the last layer and every second one before it, and in the backward pass
-/// those over the outputs of the other layers, are sums of `tensor` partial sums. The order of partial sums is the
-/// ranks'; with two it does not matter.
+/// Trains a multilayer perceptron on Fashion-MNIST by its definition, in one thread and plain loops. Sums are cut as
+/// the ranks of a grid cut them. Gradients are an average over replicas, and the gradient of each replica is summed
+/// over its micro-batches. Sums over the inputs of the last layer and of every second layer before it consist of
+/// `tensor` partial sums. So do, in the backward pass, those over the outputs of the other layers. The order of partial
+/// sums is that of the ranks; with two it does not matter.
 class SerialTraining {
  public:
   struct Options {
     std::vector<std::size_t> hidden;
-    std::size_t batch = 1;  ///< of a replica
+    std::size_t batch = 1;  ///< samples of a replica
     std::size_t tensor = 1;
     std::size_t replicas = 1;
     std::size_t micro_batches = 1;
@@ -32,7 +32,7 @@ class SerialTraining {
     std::uint64_t seed = 0;
   };
 
-  /// A matrix by rows. Those of values have a row per sample.
+  /// A matrix by rows. A matrix of values has a row for each sample.
   using Matrix = std::vector<std::vector<float>>;
 
   SerialTraining(const Options& options, const std::filesystem::path& folder)
@@ -70,7 +70,7 @@ class SerialTraining {
     }
   }
 
-  /// Of each layer the weights by rows, then the biases.
+  /// Returns for each layer the weights by rows, then the biases.
   Matrix parameters() const {
     Matrix all;
     for (const Layer& layer : layers_) all.push_back(layer.parameters);
@@ -78,8 +78,8 @@ class SerialTraining {
   }
 
  private:
-  /// The sum of a[i] * b[i], in so many parts. Whether products are fused with sums is the compiler's choice for the
-  /// kernel, so that each part is its business.
+  /// Returns the sum of a[i] * b[i], in so many partial sums. The compiler chooses for the kernel whether it fuses
+  /// products with sums; it chooses for each partial sum here.
   static float dot(const std::vector<float>& a, const std::vector<float>& b, std::size_t parts = 1) {
     const std::size_t depth = a.size() / parts;
     float total = 0;
@@ -110,7 +110,7 @@ class SerialTraining {
   }
 
   bool by_rows(std::size_t layer) const { return (layers_.size() - layer) % 2 == 1; }
-  /// The weights that lead to an output, or from an input.
+  /// Returns the weights that lead to an output, or from an input.
   std::vector<float> column(std::size_t l, std::size_t output) const {
     std::vector<float> weights;
     for (std::size_t k = 0; k < widths_[l]; ++k) {
@@ -128,7 +128,7 @@ class SerialTraining {
     return all;
   }
 
-  /// The values before each layer and after the last.
+  /// Returns the values before each layer and after the last.
   std::vector<Matrix> forward(const std::vector<std::uint32_t>& samples) const {
     std::vector<Matrix> values(widths_.size());
     for (const std::uint32_t sample : samples) {
@@ -149,7 +149,7 @@ class SerialTraining {
     return values;
   }
 
-  /// Of softmax with cross entropy, by the outputs.
+  /// Returns the gradient of softmax with cross entropy, by the outputs.
   std::vector<float> loss_gradient(const std::vector<float>& outputs, std::uint8_t label) const {
     const float highest = *std::max_element(outputs.begin(), outputs.end());
     const float scale = 1.0F / static_cast<float>(options_.batch);

@@ -8,7 +8,7 @@
 
 namespace lacuna::workloads {
 
-/// Numbers from -4 to 4, of whose products sums are exact.
+/// Returns numbers from -4 to 4, whose products have exact sums.
 inline std::vector<float> small_integers(std::size_t count, std::uint64_t seed) {
   std::vector<float> values(count);
   SplitMix random(seed, 0);

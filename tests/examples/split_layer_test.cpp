@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t samples = 3;
 
-/// Values of whole layers are held by features: (feature, sample) at [feature * samples + sample].
+/// Values of whole layers are stored by features: (feature, sample) lies at [feature * samples + sample].
 using Values = std::vector<float>;
 
 Values small_integers(std::size_t count, std::uint64_t stream) {
@@ -66,13 +66,13 @@ struct WholeLayer {
   }
 };
 
-/// Features [first, first + count).
+/// Returns features [first, first + count).
 Values slice(const Values& values, std::size_t first, std::size_t count) {
   const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first * samples);
   return {begin, begin + static_cast<std::ptrdiff_t>(count * samples)};
 }
 
-/// Which part of a whole layer a rank has.
+/// Which share of a whole layer a rank has.
 struct Place {
   std::size_t row = 0, column = 0, output = 0, outputs = 0;
 };
@@ -88,7 +88,7 @@ class SplitLayers : public testing::TestWithParam<std::tuple<Rank, LayerShape>> 
             .outputs = shape.last() ? shape.outputs : share};
   }
 
-  /// As `check` wants it, on a thread per rank.
+  /// Runs `check` on a thread for each rank.
   template <class Check>
   static void on_ranks(const Check& check) {
     const auto [ranks, shape] = GetParam();
@@ -152,7 +152,7 @@ TEST_P(SplitLayers, GiveTheirPartOfTheGradientOfTheLayerBelow) {
   });
 }
 
-// Inputs and outputs are multiples of all numbers of ranks, but for the classes.
+// Inputs and outputs are multiples of all numbers of ranks, except for the classes.
 INSTANTIATE_TEST_SUITE_P(All, SplitLayers,
                          testing::Combine(testing::Values(1, 2, 3, 4),
                                           testing::Values(LayerShape{0, 1, 12, 10}, LayerShape{0, 2, 7, 24},

@@ -20,7 +20,7 @@ inline constexpr std::uint64_t steps = 12;
 
 inline const MethodChoice dense{.label = "dense", .algorithm = "ring"};
 
-/// Layers of which some are dense after the first measurement and others are not.
+/// Returns a method by which some layers are dense after the first measurement and others are not.
 inline MethodChoice automatic(int skipped) {
   return {.label = "automatic",
           .options = skip({.steps = skipped,
@@ -44,7 +44,7 @@ inline std::vector<std::string> bytes_of(const std::vector<StateItem>& items) {
 class TrainingFixture : public IdxFixture {
  protected:
   using Make = std::function<std::unique_ptr<Workload>()>;
-  /// What a rank does with its own workload; the first error ends it.
+  /// What a rank does with its own workload. The first error ends it.
   using Work = std::function<Status(Communicator&, Workload&)>;
 
   TrainingFixture() {
@@ -67,7 +67,7 @@ class TrainingFixture : public IdxFixture {
     return {.method = method, .seed = 3, .steps = of_steps};
   }
 
-  /// Runs `work` on that many ranks, a thread each, with a workload that has been loaded and set up.
+  /// Runs `work` on that many ranks, on a thread for each, with a workload that has been loaded and set up.
   static void on_ranks(Rank size, const Make& make, const Task& task, const Work& work) {
     Result<std::vector<Communicator>> world = Communicator::local(size);
     ASSERT_TRUE(world) << world.status().to_string();
@@ -93,7 +93,8 @@ class TrainingFixture : public IdxFixture {
     return Status::ok();
   }
 
-  /// Saves the state in the middle, trains to the end, and from the saved state again: to the same bits.
+  /// Saves the state in the middle and trains to the end. Trains from the saved state again, which must give the same
+  /// bits.
   static Status continue_from_middle(Communicator& communicator, Workload& workload, const Task& task) {
     constexpr std::uint64_t middle = 7;
     if (Status trained = train(workload, 0, middle); !trained) return trained;

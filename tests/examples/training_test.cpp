@@ -90,7 +90,7 @@ TEST_F(Training, ContinuedFromItsSavedStateHasTheSameBits) {
 }
 
 TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
-  const double half = 0.5;  // its products are exact
+  const double half = 0.5;  // products with it are exact
   const Make make = [&] {
     return make_fashion_mnist({.folder = folder_, .batch = 12, .hidden = {9}, .momentum = half});
   };
@@ -108,7 +108,7 @@ TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
   EXPECT_TRUE(parameters[0] == parameters[1]);
 }
 
-/// The parameters that training on so many ranks ends with, layer by layer.
+/// The parameters with which training on so many ranks ends, layer by layer.
 using Parameters = std::vector<std::string>;
 
 class TrainingForms : public Training {
@@ -144,7 +144,7 @@ TEST_F(TrainingForms, AveragingStepsIsAveragingGradientsWhereTheRateStaysTheSame
   }
 }
 
-/// A rate that falls weighs what was kept anew, if that was gradients.
+/// If residuals hold gradients, a rate that falls changes their weight.
 TEST_F(TrainingForms, ResidualsOfStepsKeepTheRateOfTheirStep) {
   FashionMnistOptions options{.batch = 3, .hidden = {9}, .learning_rate = 0.25, .momentum = 0, .decay = Decay::Linear};
   const Parameters gradients = parameters(ranks, near_optimal, options);
@@ -165,7 +165,8 @@ TEST_F(TrainingForms, BucketsOfLayersAreAveragedAsOneTensor) {
   }
 }
 
-/// From the last layer on until they have as many bytes; layers of 20 x 23, 23 x 9 and 9 x 10 weights.
+/// A bucket takes layers, from the last one on, until they have so many bytes. The layers have 20 x 23, 23 x 9 and 9 x
+/// 10 weights.
 TEST_F(TrainingForms, BucketsHoldNeighbouringLayersUpToASize) {
   const std::pair<std::size_t, std::vector<std::string>> cases[] = {{0, {"layer0.", "layer1.", "layer2."}},
                                                                     {4 * 100, {"layer0.", "layer1.", "layer2."}},

@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-/// Of one rank and tensor, from what came out and how many elements that was to be.
+/// Returns xi of one rank and tensor, from the result and how many elements it was to have.
 double xi_of(const Values& input, const Values& average, std::size_t entries, const MethodState& state = {}) {
   auto ranks = test::local(1, Progress::Caller);
   Xi xi;
@@ -25,7 +25,7 @@ double xi_of(const Values& input, const Values& average, std::size_t entries, co
   return measured ? *measured : -1;
 }
 
-/// So many of the largest; of equal ones the first.
+/// Returns so many of the largest values; of equal ones the first.
 Values largest(Values values, std::size_t entries) {
   std::vector<std::size_t> places(values.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
@@ -45,7 +45,7 @@ TEST(Xi, IsZeroWhereExactlyAsManyOfTheLargestComeOutAsWereAskedForAlsoOfEqualOne
 }
 
 TEST(Xi, IsTheNormOfWhatTheResultLacksOverThatOfTheInput) {
-  const Values input = {3, 4, 12, 0};  // whose norm is 13
+  const Values input = {3, 4, 12, 0};  // its norm is 13
   EXPECT_DOUBLE_EQ(xi_of(input, {0, 0, 12, 0}, 2), 4.0 / 13);
   EXPECT_DOUBLE_EQ(xi_of(input, {3, 4, 12, 0}, 2), 3.0 / 13) << "what came out too much";
   EXPECT_DOUBLE_EQ(xi_of(input, {0, 0, 0, 0}, 2), std::sqrt(160.0) / 13);

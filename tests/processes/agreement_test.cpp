@@ -18,7 +18,7 @@ void PrintTo(const Network& network, std::ostream* out) { *out << network.name; 
 
 class Agreement : public testing::TestWithParam<Network> {
  protected:
-  /// What all ranks have printed, log lines among it, when they have left.
+  /// Returns what all ranks have printed when they have left, log lines included.
   std::string said_by(const std::vector<Actions>& actions) const {
     std::vector<std::vector<std::string>> commands;
     for (const Actions& mine : actions) {
@@ -56,7 +56,7 @@ TEST_P(Agreement, WhoeverLeavesLastSaysIt) {
   for (std::size_t last : {0, 1}) {
     std::vector<Actions> actions = {root_0, root_1};
     actions[last].push_back("sleep=700");
-    actions[last].insert(actions[last].begin(), "sleep=300");  // what the other sent is dropped with it
+    actions[last].insert(actions[last].begin(), "sleep=300");  // what the other rank sent is dropped with it
     expect_parts(said_by(actions), {"call 1 ", "rank 0 posted broadcast tree f32 count 10 root 0",
                                     "rank 1 posted broadcast tree f32 count 10 root 1"});
   }
@@ -67,7 +67,7 @@ TEST_P(Agreement, ACallThatTheOthersNeverMadeIsSaidWhenTheRanksLeave) {
 }
 
 TEST_P(Agreement, WhatDiffersInAGroupIsSaidByRankZeroThoughItIsNoMember) {
-  const Actions split = {"split=2"};  // ranks 3 and 1 are its ranks 0 and 1
+  const Actions split = {"split=2"};  // ranks 3 and 1 are ranks 0 and 1 of the group
   expect_parts(
       said_by({then(split, "sleep=500"), then(split, root_1[0]), then(split, "sleep=500"), then(split, root_0[0])}),
       {"rank 1 posted broadcast tree f32 count 10 root 1", "rank 3 posted broadcast tree f32 count 10 root 0"});

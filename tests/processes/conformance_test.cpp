@@ -7,7 +7,7 @@
 namespace lacuna::test {
 namespace {
 
-/// How the ranks reach each other and who makes progress.
+/// How the ranks reach each other, and who makes progress.
 struct Mode {
   std::string name;
   Environment environment;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Processes, StormOverUcx,
                                          std::pair(modes[3], 2'000)),
                          [](const auto& given) { return given.param.first.name; });
 
-/// Each rank says that it is on its host, then carries out the actions.
+/// Starts ranks that say that they are on their hosts, then carry out the actions.
 Job spread(const std::string& hosts, const std::vector<std::string>& actions) {
   std::vector<std::vector<std::string>> commands;
   for (char host : hosts) {
@@ -123,7 +123,7 @@ TEST(HostsOfProcesses, ReachTheAlgorithm) {
 }
 
 TEST(HostsOfProcesses, ReachTheAlgorithmOfAGroupInItsOrder) {
-  Job job = spread("baaa", {"split=1", "peers=allreduce,f32,sum,1000,0,two_level"});  // in the group: a a a b
+  Job job = spread("baaa", {"split=1", "peers=allreduce,f32,sum,1000,0,two_level"});  // the group's hosts are a a a b
   expect_lines(job, {"peers: 0", "peers: 0", "peers: 0", "peers: 1 2 3"});
 }
 

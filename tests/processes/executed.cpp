@@ -48,7 +48,7 @@ bool Executed::says(const std::string& part, std::chrono::milliseconds within) c
 bool Executed::has_ended() const {
   siginfo_t info{};
   const int asked = ::waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOHANG | WNOWAIT);
-  return asked != 0 || info.si_pid != 0;  // no child any more: it was waited for
+  return asked != 0 || info.si_pid != 0;  // it is no child any more, because it was waited for
 }
 
 int Executed::wait(std::chrono::milliseconds within) {

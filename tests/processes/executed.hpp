@@ -10,20 +10,21 @@
 
 namespace lacuna::test {
 
-/// Variables for a program; it sees no other LACUNA_ variables.
+/// Variables for a program. It sees no other LACUNA_ variables.
 using Environment = std::map<std::string, std::string>;
 
-/// A program in a process of its own, both of whose output streams the test reads. Killed with this object.
+/// A program in a process of its own. The test reads both of its output streams. The program is killed with this
+/// object.
 class Executed {
  public:
   Executed(const std::vector<std::string>& command, const Environment& environment);
 
   std::string output() const { return output_.text(); }
-  /// True once `part` has been printed; false if that does not come within the time or before the end.
+  /// Returns true once `part` has been printed, and false if it does not come within the time or before the end.
   bool says(const std::string& part, std::chrono::milliseconds within = std::chrono::seconds(120)) const;
   void signal(int number) const { process_.signal(number); }
   pid_t pid() const { return process_.pid(); }
-  /// Its exit code, or 128 + the signal that killed it; -1 if it has not ended within the time.
+  /// Returns its exit code, or 128 + the signal that killed it, or -1 if it has not ended within the time.
   int wait(std::chrono::milliseconds within = std::chrono::seconds(300));
 
  private:
@@ -33,10 +34,10 @@ class Executed {
   Process process_;
 };
 
-/// Ranks of one job, each a process with LACUNA_RANK, SIZE, STORE and KEY of its own.
+/// Ranks of one job. Each is a process with its own LACUNA_RANK, SIZE, STORE and KEY.
 class Job {
  public:
-  /// `commands` by rank.
+  /// `commands` are ordered by rank.
   Job(const std::vector<std::vector<std::string>>& commands, const Environment& environment);
 
   std::size_t size() const { return ranks_.size(); }

@@ -15,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds to_start = 60s;
-constexpr std::chrono::milliseconds to_be_told = 30s;  // the watch's times below, on a busy host
+constexpr std::chrono::milliseconds to_be_told = 30s;  // how long the watch's times below take on a busy host
 constexpr std::chrono::milliseconds to_leave = 30s;
 
-/// Shared memory, TCP, and messages that are fetched.
+/// The network: shared memory, TCP, and messages that are fetched.
 struct Network {
   std::string name;
   Environment environment;
@@ -35,7 +35,7 @@ const Network networks[] = {
 
 class Faults : public testing::TestWithParam<Network> {
  protected:
-  /// Ranks whose actions after "size=N" are `actions`; each then tries what a poisoned communicator answers.
+  /// Starts ranks whose actions after "size=N" are `actions`. Each then checks what a poisoned communicator answers.
   Job job(const std::vector<std::vector<std::string>>& actions, Environment environment = {}) const {
     std::vector<std::vector<std::string>> commands;
     for (const auto& mine : actions) {
@@ -49,7 +49,7 @@ class Faults : public testing::TestWithParam<Network> {
     return Job(commands, environment);
   }
 
-  /// The rank's call has failed with this text, so does every later call, and the process ends by itself.
+  /// The rank's call must have failed with this text, every later call too, and the process must end by itself.
   static void expect_failure(Executed& rank, const std::string& text) {
     EXPECT_TRUE(rank.says("call: " + text, to_be_told)) << "expected: " << text << "\nsays:\n" << rank.output();
     EXPECT_TRUE(rank.says("poisoned: " + text)) << rank.output();
@@ -72,10 +72,10 @@ class Gate {
   const std::string path_;
 };
 
-/// Those that also depend on who moves the messages, and how.
+/// These faults also depend on who moves the messages, and how.
 using Kills = Faults;
 
-/// Those in which the network takes a message before its receiver looks.
+/// In these faults the network takes a message before its receiver looks.
 using Leaving = Faults;
 
 using Actions = std::vector<std::string>;
@@ -166,7 +166,7 @@ TEST_P(Faults, DestroyingAnUnfinishedRequestEndsWithItsDeadline) {
   EXPECT_TRUE(ranks[0].says("left after")) << ranks[0].output();
 }
 
-/// Four ranks in two groups, of which 1 and 3 fail a call of theirs; then all meet again in the whole job.
+/// Four ranks in two groups. Ranks 1 and 3 fail a call of theirs; then all ranks meet again in the whole job.
 class GroupFaults : public Faults {
  protected:
   void expect_only_the_odd_group_to_fail(const Actions& rank_1, const Actions& rank_3, const std::string& text,

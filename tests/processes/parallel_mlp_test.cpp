@@ -18,7 +18,7 @@ using test::Executed;
 
 constexpr Rank ranks = 8;
 
-/// `lacuna run` as eight processes: two replicas of two stages, whose layers two ranks share.
+/// Runs `lacuna run` as eight processes: two replicas of two stages, whose layers two ranks share.
 class ParallelProcesses : public TrainingFixture {
  protected:
   Executed run(std::uint64_t run_steps) const {
@@ -46,7 +46,7 @@ algorithm = "ring"
     return Executed({LACUNA_COMMAND, "launch", "--raw", "-n", "8", LACUNA_COMMAND, "run", config}, {});
   }
 
-  /// Of the same training by threads of one process, as the command prints it.
+  /// Returns the fingerprint of the same training by threads of one process, as the command prints it.
   std::string fingerprint_of_threads(std::uint64_t run_steps) const {
     const ParallelMlpOptions options{
         .model = {.folder = folder_, .batch = 6, .hidden = {24, 16, 8}, .learning_rate = 0.1},

@@ -62,7 +62,7 @@ TEST(Perf, FiguresFollowFromTimeAndSizeAsInNcclTests) {
   struct Factor {
     std::string collective;
     bool reduces;
-    double bus, payload;  // of the size; a broadcast's root sends to two children
+    double bus, payload;  // both as shares of the size; a broadcast's root sends to two children
   };
   for (const Factor& factor : {Factor{"allreduce", true, 1.5, 1.5}, Factor{"reduce_scatter", true, 0.75, 0.75},
                                Factor{"allgather", false, 0.75, 0.75}, Factor{"broadcast", false, 1, 2}}) {
@@ -147,7 +147,7 @@ TEST(Perf, AMethodWithoutAnAlgorithmIsServedByTheOneThatItPrefers) {
   std::remove(path.c_str());
 }
 
-/// The results of -J of an allreduce of topk on four ranks.
+/// Returns the results of -J of an allreduce of topk on four ranks.
 nlohmann::json sparse_results(const std::vector<std::string>& arguments, std::string* output = nullptr) {
   const std::string path = testing::TempDir() + "lacuna_sparse_" + std::to_string(::getpid()) + ".json";
   std::vector<std::string> all = {"allreduce", "-b", "400000", "-e", "400000", "-n", "2", "-w", "1", "-J", path};
@@ -250,7 +250,7 @@ TEST(Perf, UncheckedResultsHaveNoNumberOfWrongElements) {
   EXPECT_TRUE(alone.says("N/A")) << alone.output();
 }
 
-// Of one call each, also where an iteration has several in flight.
+// The figures are those of one call, also if an iteration has several in flight.
 TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
   const std::string path = testing::TempDir() + "lacuna_perf_" + std::to_string(::getpid()) + ".json";
   for (const char* in_flight : {"1", "3"}) {

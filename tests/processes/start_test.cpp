@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 constexpr std::chrono::milliseconds to_start = 60s;
 const Words waiting = {LACUNA_WORKER, "size=2", "call=allreduce", "sleep=60000"};
 
-/// Where the ranks of a job on a store of 127.0.0.1 listen once they have talked.
+/// Returns where the ranks of a job on a store of 127.0.0.1 listen once they have talked.
 std::vector<runtime::SocketAddress> listeners(const Environment& environment) {
   Job ranks({waiting, waiting}, environment);
   std::vector<runtime::SocketAddress> all;
@@ -27,7 +27,7 @@ std::vector<runtime::SocketAddress> listeners(const Environment& environment) {
   return all;
 }
 
-/// A network device that is up and not loopback; empty if there is none.
+/// Returns a network device that is up and not loopback, or nothing if there is none.
 std::string outward_device() {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return {};
@@ -42,15 +42,16 @@ std::string outward_device() {
 TEST(Start, AJobWhoseStoreIsOnLoopbackListensNowhereElse) {
   for (const Environment& environment : {Environment{}, Environment{{"UCX_TLS", "tcp,self"}}}) {
     const auto all = listeners(environment);
-    EXPECT_GE(all.size(), 2u);  // UCX's, of each rank
+    EXPECT_GE(all.size(), 2u);  // UCX's sockets of each rank
     for (const auto& one : all) EXPECT_TRUE(one.is_loopback()) << one.to_string();
   }
 }
 
-// A signal that the program blocks in all of its own threads, to take it by sigwait() say, stays with the program.
+// A program may block a signal in all of its own threads, for instance to take it by sigwait(). Then the signal stays
+// with the program.
 TEST(Start, NoThreadOfTheLibraryTakesSignals) {
   const Words looks = {LACUNA_WORKER, "size=2",
-                       "signals=4"};  // the watch's two, UCX's, and the one that makes progress
+                       "signals=4"};  // two threads of the watch, one of UCX, and the one that makes progress
   Job ranks({looks, looks}, {{"LACUNA_PROGRESS", "thread"}, {"UCX_TLS", "tcp,self"}});
   for (std::size_t rank : {0, 1}) {
     EXPECT_TRUE(ranks[rank].says("signals: ok", to_start)) << ranks[rank].output();
@@ -107,7 +108,7 @@ TEST(Start, TooFewDescriptorsAreRefusedWithTheNumberThatIsNeeded) {
   }
 }
 
-/// A command in a mount namespace of its own, with so large a /dev/shm.
+/// Starts a command in a mount namespace of its own, with so large a /dev/shm.
 Executed with_shared_memory(const std::string& size, const std::string& command, const Environment& environment) {
   const std::string script = "mount -t tmpfs -o size=" + size + " tmpfs /dev/shm && echo mounted && exec " + command;
   return Executed({"unshare", "--map-root-user", "--mount", "sh", "-c", script}, environment);
@@ -140,7 +141,7 @@ TEST(Start, ReadOnlySharedMemoryThatIsAskedForIsNamed) {
   EXPECT_TRUE(job.says("/dev/shm cannot be written (Read-only file system)")) << job.output();
 }
 
-/// Each of the jobs alone would find room for its ranks.
+/// Each of the jobs would find room for its ranks if it were alone.
 TEST(Start, JobsThatTakeTheSameRoomOfSharedMemoryAtTheSameTimeAllStart) {
   const std::string six = "sh -c 'for job in 1 2 3 4 5 6; do " + std::string(LACUNA_COMMAND) + " launch -n 4 -- " +
                           LACUNA_WORKER + " size=4 || echo job $job has not started & done; wait'";
@@ -152,7 +153,7 @@ TEST(Start, JobsThatTakeTheSameRoomOfSharedMemoryAtTheSameTimeAllStart) {
       << "none counts on room that another takes: " << jobs.output();
 }
 
-/// A limit of 50 KB for files ends a rank in the middle of writing its first large segment.
+/// A limit of 50 KB for files ends a rank while it writes its first large segment.
 TEST(Start, RanksThatDieWhileTheyMakeTheirSegmentsLeaveNothingInSharedMemory) {
   const std::string dying =
       std::string(LACUNA_COMMAND) + " launch -n 3 -- sh -c \"ulimit -f 100; exec " + LACUNA_WORKER + " size=3\"";

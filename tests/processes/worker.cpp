@@ -1,4 +1,4 @@
-// One rank of a test's job: carries out its arguments, one after the other, and prints what became of each.
+// One rank of a test's job. It carries out its arguments one after the other, and prints what became of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,13 +34,13 @@ class Worker {
  public:
   explicit Worker(Communicator communicator) : communicator_(std::move(communicator)) {}
 
-  /// size=N: this is a job of N ranks, and they hear each other. Must come first.
+  /// size=N: this is a job of N ranks, and they hear each other. It must come first.
   bool size(const std::string& expected) { return hear_each_other("size", communicator_, expected); }
 
-  /// outer=N: the same of the communicator before the first split.
+  /// outer=N: the communicator before the first split has N ranks, and they hear each other.
   bool outer(const std::string& expected) { return hear_each_other("outer", outer_.front(), expected); }
 
-  /// split=N: goes on with the ranks whose number has the same rest modulo N, in descending order.
+  /// split=N: continues with the ranks whose number has the same rest modulo N, in descending order.
   bool split(const std::string& colours) {
     auto part = communicator_.split(communicator_.rank() % std::stoi(colours), -communicator_.rank());
     fmt::print("split: {}\n", part.status().to_string());
@@ -55,7 +55,7 @@ class Worker {
     return status.is_ok();
   }
 
-  /// storm=N: so many interleaved calls and messages.
+  /// storm=N: makes so many interleaved calls and messages.
   bool storm(const std::string& operations) {
     const Status status = run_storm(communicator_, 0, std::stoul(operations));
     fmt::print("storm: {}\n", status.to_string());
@@ -69,27 +69,27 @@ class Worker {
     return status.is_ok();
   }
 
-  /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP; what is left out at the end has defaults. SKIP is a
-  /// number of steps, or the text of a method with ; for commas.
+  /// call=COLLECTIVE,DTYPE,REDUCTION,COUNT,ROOT,ALGORITHM,SKIP: makes the call. What is left out at the end has
+  /// defaults. SKIP is a number of rounds, or the text of a method with ; for commas.
   bool call(const std::string& text) {
     fmt::print("call: {}\n", communicator_.call(parse(text)).to_string());
     return true;
   }
 
-  /// loop=CALL: as call, in an event loop.
+  /// loop=CALL: makes the call in an event loop.
   bool loop(const std::string& text) {
     fmt::print("call: {}\n", end_in_a_loop(communicator_, parse(text)).to_string());
     return true;
   }
 
-  /// talk: messages to this rank itself, posted by another thread, in an event loop.
+  /// talk: receives messages of this rank itself, which another thread posts, in an event loop.
   bool talk(const std::string&) {
     const Status status = talk_to_oneself_in_a_loop(communicator_);
     fmt::print("talk: {}\n", status.to_string());
     return status.is_ok();
   }
 
-  /// posts=N: so many calls and messages, posted by each of two threads, in an event loop.
+  /// posts=N: makes so many calls and messages, posted by each of two threads, in an event loop.
   bool posts(const std::string& number) {
     const Status status = post_into_a_loop(communicator_, std::stoul(number));
     fmt::print("posts: {}\n", status.to_string());
@@ -109,7 +109,7 @@ class Worker {
     return true;
   }
 
-  /// signals=N: the N threads of the library block all signals.
+  /// signals=N: checks that the N threads of the library block all signals.
   bool signals(const std::string& threads) {
     const Status status = find_signals_blocked(std::stoul(threads));
     fmt::print("signals: {}\n", status.to_string());
@@ -131,7 +131,7 @@ class Worker {
     return status.is_ok();
   }
 
-  /// peers=CALL: carries it out and prints to whom this rank has sent payload.
+  /// peers=CALL: makes the call and prints to whom this rank has sent payload.
   bool peers(const std::string& text) {
     std::vector<std::uint64_t> before;
     for (Rank peer = 0; peer < communicator_.size(); ++peer) {
@@ -146,7 +146,7 @@ class Worker {
     return status.is_ok();
   }
 
-  /// hold=CALL: starts it and keeps the request until the end.
+  /// hold=CALL: starts the call and holds the request until the end.
   bool hold(const std::string& text) {
     auto request = communicator_.start(parse(text));
     fmt::print("hold: {}\n", request.status().to_string());
@@ -154,7 +154,7 @@ class Worker {
     return true;
   }
 
-  /// stream=CALL: repeats it, four in flight with a state each, until it fails; says so after some rounds.
+  /// stream=CALL: repeats the call, four in flight with a state each, until it fails. It says so after some rounds.
   bool stream(const std::string& text) {
     Call call = parse(text);
     Status status;
@@ -177,8 +177,8 @@ class Worker {
     return true;
   }
 
-  /// poisoned=MS: the communicator is poisoned, after MS milliseconds at most, and every further call returns the
-  /// reason at once.
+  /// poisoned=MS: checks that the communicator is poisoned after MS milliseconds at most, and that every further call
+  /// returns the reason at once.
   bool poisoned(const std::string& milliseconds) {
     const auto until = Clock::now() + std::chrono::milliseconds(milliseconds.empty() ? 0 : std::stoi(milliseconds));
     while (communicator_.status() && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -200,7 +200,7 @@ class Worker {
     return same;
   }
 
-  /// gate=PATH: waits until there is such a file, so that all ranks stand here before any goes on.
+  /// gate=PATH: waits until there is such a file, so that all ranks come here before any goes on.
   bool gate(const std::string& path) {
     fmt::print("at the gate\n");
     std::fflush(stdout);
@@ -250,10 +250,10 @@ class Worker {
     return call;
   }
 
-  std::vector<std::vector<std::byte>> memory_;  // of all calls, whether they have ended or not
+  std::vector<std::vector<std::byte>> memory_;  // memory of all calls, whether they have ended or not
   std::vector<std::vector<std::size_t>> counts_;
   Communicator communicator_;
-  std::vector<Communicator> outer_;  // those that were split
+  std::vector<Communicator> outer_;  // the communicators that were split
   std::vector<Request> held_;
 };
 

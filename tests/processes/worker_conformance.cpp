@@ -20,15 +20,15 @@ namespace lacuna::test {
 namespace {
 
 constexpr std::array<std::size_t, 3> small_counts = {0, 1, 1031};
-constexpr std::size_t large_count = 140009;  // 8-byte elements of which are more than a window
-constexpr std::size_t margin = 64;           // bytes around a result that must stay as they are
+constexpr std::size_t large_count = 140009;  // elements; at 8 bytes each they are more than a window
+constexpr std::size_t margin = 64;           // bytes around a result that must not change
 
 constexpr std::array kinds = {std::pair(Dtype::F32, Reduction::Sum), std::pair(Dtype::BF16, Reduction::Avg),
                               std::pair(Dtype::F16, Reduction::Sum), std::pair(Dtype::F64, Reduction::Max),
                               std::pair(Dtype::I64, Reduction::Min), std::pair(Dtype::U8, Reduction::Prod),
                               std::pair(Dtype::I32, Reduction::Sum), std::pair(Dtype::F64, Reduction::Avg)};
 
-/// One call with memory of its own, unaligned in every second case.
+/// One call with memory of its own, which is unaligned in every second case.
 class Case {
  public:
   Case(const Call& call, bool in_place, std::size_t number, const Communicator& communicator)
@@ -61,7 +61,7 @@ class Case {
                        method.empty() ? "" : " with ", method, in_place_ ? " in place" : "");
   }
 
-  /// After the call's end.
+  /// Is called after the end of the call.
   Status check(std::size_t chunk_bytes) const {
     const std::size_t wrong =
         cli::count_wrong({call_, before_, rank_, size_, chunk_bytes}, {memory_.data() + output_, output_bytes_});
@@ -69,7 +69,7 @@ class Case {
     if (!received_.empty() && call_.output && received_ != counts_) {
       return {Code::Internal, fmt::format("{}: wrong numbers of received elements", text())};
     }
-    // The other blocks of an input that is reduced in place are scratch to the algorithm.
+    // If an input with blocks is reduced in place, the algorithm uses the other blocks as scratch.
     const CollectiveTraits& traits = traits_of(call_.collective);
     const bool input_too = in_place_ && traits.reduces && traits.input == Holds::Blocks;
     const std::size_t begin = input_too ? input_ : output_;
@@ -88,7 +88,7 @@ class Case {
     return traits.lengths == Lengths::Told && traits.output == Holds::Blocks;
   }
 
-  /// margin, input, margin, output, margin; in place the smaller of the two lies in the larger.
+  /// Places margin, input, margin, output, margin. In place the smaller buffer lies in the larger.
   void place(std::size_t shift) {
     const std::size_t width = size_of(call_.dtype);
     input_bytes_ = width * input_length(call_, size_);
@@ -140,7 +140,7 @@ class Suite {
         Call call{.collective = one.algorithm->collective};
         call.options.algorithm = one.name;
         call.options.method = lossless;
-        call.options.state = &any_state_;  // each case has one of its own
+        call.options.state = &any_state_;  // each case has a state of its own
         if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
             !status) {
           return status;
@@ -162,7 +162,7 @@ class Suite {
 
   bool is_accepted(const Call& call) const { return select_algorithm(call, communicator_.size()).status().is_ok(); }
 
-  /// With no, few and many steps left out in all modes that the algorithm takes.
+  /// Runs the call with no, few and many rounds left out, in all modes that the algorithm takes.
   Status run_skipping(Call call) {
     const auto skipping = [&](int steps, SkipMode mode) {
       call.options.method = skip({.steps = steps, .mode = mode, .incomplete = true});
@@ -179,7 +179,7 @@ class Suite {
     return {};
   }
 
-  /// A call in the next kinds that it takes, at most so many.
+  /// Runs a call in the next kinds that it takes, at most so many.
   Status run_kinds(Call call, std::size_t most) {
     const std::size_t first = number_;
     for (std::size_t i = 0, taken = 0; i < kinds.size() && taken < most; ++i) {
@@ -215,7 +215,7 @@ class Suite {
     return {};
   }
 
-  /// Every case once more, in flight together with those before it.
+  /// Starts every case once more, in flight together with those before it.
   Status start_pending(const Call& call, bool in_place) {
     pending_.push_back({std::make_unique<Case>(call, in_place, number_, communicator_), {}});
     auto request = communicator_.start(pending_.back().one->call());
@@ -224,7 +224,7 @@ class Suite {
     return pending_.size() < most_pending ? Status::ok() : finish_pending();
   }
 
-  /// The youngest first, which is nobody's order of completion.
+  /// Finishes the youngest case first, which is nobody's order of completion.
   Status finish_pending() {
     for (; !pending_.empty(); pending_.pop_back()) {
       if (Status status = pending_.back().request.wait(); !status) return status;
@@ -235,7 +235,7 @@ class Suite {
 
   struct Pending {
     std::unique_ptr<Case> one;
-    Request request;  // ends before its memory
+    Request request;  // it must end before its memory
   };
   static constexpr std::size_t most_pending = 24;
 

@@ -19,7 +19,7 @@ std::optional<Communicator> global;
 Request unfinished;
 float one = 0;
 
-/// What a child says of every call that was not refused as it has to be.
+/// Prints what a child says about every call that was not refused as it must be.
 void call_everything(Communicator& communicator, Request& request) {
   const auto refused = [](const char* what, const Status& status) {
     const bool well = status.code() == Code::InvalidArgument && status.message().find("fork()") != std::string::npos;
@@ -59,7 +59,7 @@ Status outlive_a_child(Communicator& communicator) {
   const Rank peer = (communicator.rank() + 1) % communicator.size();
   std::int64_t number = communicator.rank(), received = -1;
   if (communicator.rank() != 0) {
-    // This may be there before the child has ended.
+    // This message may be there before the child has ended.
     if (Status sent = communicator.send<std::int64_t>(std::span(&number, 1), 0, 5); !sent) return sent;
   } else {
     auto held = communicator.start_receive<float>(std::span(&one, 1), peer, 9);

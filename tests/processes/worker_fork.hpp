@@ -4,8 +4,8 @@
 
 namespace lacuna::test {
 
-/// Rank 0 makes a child, which calls what it must not, frees one communicator and leaves another to its exit(); then
-/// the ranks compute on. Called by all ranks.
+/// Rank 0 makes a child. The child calls what it must not, frees one communicator and leaves another to its exit().
+/// Then the ranks continue to compute. All ranks call this.
 Status outlive_a_child(Communicator& communicator);
 
 /// Makes a child that sleeps for some seconds and ends.

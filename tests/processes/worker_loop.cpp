@@ -33,7 +33,7 @@ Status talk_to_oneself_in_a_loop(Communicator& communicator) {
   std::vector<Request> requests;
   std::thread poster([&] {
     for (std::size_t i = 0; i < messages; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // so that the loop sleeps
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // long enough for the loop to sleep
       const std::span<const std::int32_t> data(sent[i]);
       const auto receive = [&] {
         auto started = communicator.start_receive<std::int32_t>(received[i], communicator.rank(), 1, {.notify = 1});

@@ -6,11 +6,11 @@
 
 namespace lacuna::test {
 
-/// Starts this call and sleeps on the descriptor until it has ended; its outcome.
+/// Starts this call and sleeps on the descriptor until the call has ended. Returns its outcome.
 Status end_in_a_loop(Communicator& communicator, Call call);
 
-/// Another thread sends messages to this rank, some of which waits for their receiver, while this one sleeps on the
-/// descriptor.
+/// Another thread sends messages to this rank, some of which wait for their receiver. Meanwhile this thread sleeps on
+/// the descriptor.
 Status talk_to_oneself_in_a_loop(Communicator& communicator);
 
 }  // namespace lacuna::test

@@ -12,7 +12,7 @@
 namespace lacuna::test {
 namespace {
 
-/// The signals that a thread of this process blocks, as /proc shows them: bit n - 1 is signal n.
+/// Returns the signals that a thread of this process blocks, as /proc shows them: bit n - 1 is signal n.
 std::uint64_t blocked_in(const std::filesystem::path& thread) {
   std::ifstream status(thread / "status");
   for (std::string line; std::getline(status, line);) {
@@ -21,7 +21,7 @@ std::uint64_t blocked_in(const std::filesystem::path& thread) {
   return 0;
 }
 
-/// Those of POSIX that a process can block.
+/// Returns the signals of POSIX that a process can block.
 std::uint64_t can_be_blocked() {
   std::uint64_t all = 0;
   for (int number = 1; number < 32; ++number) {

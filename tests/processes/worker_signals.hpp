@@ -4,8 +4,8 @@
 
 namespace lacuna::test {
 
-/// Ok if all signals that can be blocked are blocked in every thread of this process but the calling one, and if there
-/// are `threads` others at least.
+/// Returns Ok if every thread of this process but the calling one blocks all signals that can be blocked, and if there
+/// are at least `threads` other threads.
 Status find_signals_blocked(std::size_t threads);
 
 }  // namespace lacuna::test

@@ -25,10 +25,10 @@ constexpr int reports = 60;
 struct Held {
   std::uint64_t memory = 0;  ///< resident, in KiB
   std::uint64_t descriptors = 0;
-  std::uint64_t messages = 0;  ///< that wait for their step
+  std::uint64_t messages = 0;  ///< messages that wait for their step
 };
 
-/// What the process may hold at most, by what it held at most in the first tenth of the time.
+/// What the process may hold at most. It follows from what it held at most in the first tenth of the time.
 struct Bound {
   const char* of;
   std::uint64_t Held::*held;
@@ -84,7 +84,7 @@ class Soak {
   }
 
  private:
-  /// At what is held while no rank is in a storm: only messages of the second barrier can have come already.
+  /// Looks at what is held while no rank is in a storm. Only messages of the second barrier can have come already.
   Status look() {
     if (Status quiet = world_.call(barrier()); !quiet) return quiet;
     last_ = held_now(world_);
@@ -103,7 +103,7 @@ class Soak {
     while (elapsed() >= time_ * reported_ / reports) ++reported_;
   }
 
-  /// Rank 0's clock decides for all.
+  /// The clock of rank 0 decides for all.
   Result<bool> agree_to_go_on() {
     std::uint8_t more = elapsed() < time_ ? 1 : 0;
     if (Status told = world_.call(broadcast<std::uint8_t>(std::span(&more, 1), 0)); !told) return told;

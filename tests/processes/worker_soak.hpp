@@ -6,9 +6,9 @@
 
 namespace lacuna::test {
 
-/// Storms of new operations and new halves, one after the other, for `time`. Between two storms each rank looks at what
-/// its process holds, and prints it sixty times. Status: the first storm that failed, or what has grown since the first
-/// tenth of the time. `leak`: keeps memory and descriptors, which must be noticed.
+/// Makes storms of new operations on new halves, one after the other, for `time`. Between two storms each rank looks at
+/// what its process holds. It prints that sixty times. Returns the status of the first storm that failed, or what has
+/// grown since the first tenth of the time. `leak` leaks memory and descriptors, which must be noticed.
 Status run_soak(Communicator& world, std::chrono::seconds time, bool leak);
 
 }  // namespace lacuna::test

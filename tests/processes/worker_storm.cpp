@@ -15,11 +15,11 @@ namespace lacuna::test {
 namespace {
 
 constexpr std::size_t most_in_flight = 300;
-constexpr std::size_t furthest_ahead = 100;  // operations, of one communicator before the other
+constexpr std::size_t furthest_ahead = 100;  // operations that one communicator may be ahead of the other
 
 /// What all ranks draw alike.
 struct Operation {
-  std::size_t group = 0;  ///< the world, the even ranks, the odd ranks
+  std::size_t group = 0;  ///< 0: the world, 1: the even ranks, 2: the odd ranks
   bool message = false;
   std::uint64_t one = 0, two = 0, three = 0, four = 0;
 };
@@ -29,15 +29,15 @@ Operation draw(std::size_t number) {
   return {random() % 3, random() % 2 == 0, random(), random(), random(), random()};
 }
 
-/// One of this rank's parts in an operation, with its memory.
+/// One of this rank's shares of an operation, with its memory.
 struct Part {
   std::size_t number = 0;
   Call call;
   Communicator* communicator = nullptr;
   std::vector<std::byte> input, output;
-  std::vector<std::size_t> counts;  ///< of the call's blocks
-  std::vector<std::byte> expected;  ///< of a message that is received
-  Request request;                  // ends before its memory
+  std::vector<std::size_t> counts;  ///< counts of the call's blocks
+  std::vector<std::byte> expected;  ///< what a message that is received must bring
+  Request request;                  // it must end before its memory
 
   Status end(std::size_t chunk_bytes) {
     if (Status ended = request.wait(); !ended) return ended;
@@ -92,7 +92,7 @@ class Storm {
     return ended;
   }
 
-  /// The next operation of one communicator, drawn by this rank alone.
+  /// Posts the next operation of one communicator, drawn by this rank alone.
   Status post_next() {
     std::size_t turn = order_() % 2;
     if (waiting_[turn].empty() ||

@@ -1,13 +1,13 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
 
-// When ok_topk balances the blocks of its result, and that it changes nothing else.
+// When ok_topk balances the blocks of its result, and that balancing changes nothing else.
 namespace lacuna::test {
 namespace {
 
 constexpr std::size_t count = 6400;
 
-/// Selections are spread evenly; what is left of their sums lies in one range, so that its block is the largest.
+/// Selections are spread evenly. The sums that remain of them lie in one range, so that its block is the largest.
 Vectors winners_in_one_range(std::size_t ranks, int run) {
   Vectors all(ranks, std::vector<float>(count));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -21,7 +21,7 @@ Vectors winners_in_one_range(std::size_t ranks, int run) {
   return all;
 }
 
-/// Reports of the next run, in which all ranks call with these options.
+/// Makes the next run, in which all ranks call with these options, and returns its reports.
 std::vector<Report> reports_of(OkRig& rig, const Vectors& inputs, const std::string& options) {
   std::vector<runtime::Run*> runs;
   for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -46,7 +46,7 @@ double number(const Report& report, std::string_view name) {
   return report.measures.value(name);
 }
 
-/// The largest block of the result, and the mean of all, by the ranges that the state tells.
+/// The largest block of the result, and the mean of all blocks, by the ranges that the state tells.
 struct Shape {
   double largest, mean;
 };
@@ -86,7 +86,7 @@ TEST(OkBalance, HappensWhereTheLargestBlockIsAboveTheTriggerAndOnlyThere) {
   EXPECT_GT(direct, 10);
 }
 
-/// Of 40 in the result a block of 20 is twice the mean of four ranks.
+/// The result has 40 entries, so a block of 20 is twice the mean of four ranks.
 TEST(OkBalance, DoesNotHappenWhereTheLargestBlockIsJustTheTrigger) {
   for (std::size_t more : {0u, 1u}) {
     OkRig rig(4, 40, 100, "feedback=0");
@@ -127,8 +127,8 @@ TEST(OkBalance, ChangesNoBitOfTheResultAndOfWhatIsKept) {
   }
 }
 
-/// Then all ranks send as many entries to all others, but for one; before it, each what others are to hold of its
-/// block.
+/// Each rank first sends to others what they are to hold of its block. Then all ranks send equally many entries to all
+/// others, up to one entry.
 TEST(OkBalance, MovesWhatARankHasMoreThanItsShare) {
   for (std::size_t p : {2u, 3u, 5u, 8u}) {
     for (const auto* trigger : {"1", "1000"}) {

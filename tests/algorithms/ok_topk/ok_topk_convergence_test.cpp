@@ -1,13 +1,13 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 
-// Gradient descent with one percent of the gradient.
+// Gradient descent that sends one percent of the gradient converges.
 namespace lacuna::test {
 namespace {
 
 constexpr std::size_t p = 8, n = 1000;
 constexpr float rate = 0.005f;
 
-/// Rank r's loss is the sum over j of h[r][j] (w[j] - c[r][j])^2 / 2, h around 1 and c around a common centre.
+/// Rank r's loss is the sum over j of h[r][j] (w[j] - c[r][j])^2 / 2, with h around 1 and c around a common centre.
 struct LeastSquares {
   Vectors h, c;
 
@@ -32,7 +32,7 @@ struct LeastSquares {
     }
     return sum / p;
   }
-  /// Times the learning rate, as in the paper's algorithm 2.
+  /// Returns gradients times the learning rate, as in the paper's algorithm 2.
   Vectors steps(const std::vector<float>& w) const {
     Vectors all(p, std::vector<float>(n));
     for (std::size_t rank = 0; rank < p; ++rank) {
@@ -42,7 +42,7 @@ struct LeastSquares {
   }
 };
 
-/// Equation 5: how far the result is from the best one of as many elements, in units of the mean step.
+/// Returns xi by equation 5: how far the result is from the best one of as many elements, in units of the mean step.
 double xi(const OkRig& rig, const Vectors& accumulated, const Vectors& steps, std::size_t k) {
   const std::vector<float> all = sum_of(accumulated), best = only(all, largest_places(all, k)), step = sum_of(steps);
   double difference = 0, norm = 0;

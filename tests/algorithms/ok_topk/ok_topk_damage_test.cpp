@@ -2,17 +2,17 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/algorithms/topk/changed_messages.hpp"
 
-// What ok_topk says of messages that are sound each by itself, and still can't be.
+// What ok_topk says about messages that are sound each by itself, and still can't be right.
 namespace lacuna::test {
 namespace {
 
 constexpr std::uint32_t count = 2000;
-constexpr std::uint64_t k = 100, most_selected = k + k / 3;  // between exact selections
+constexpr std::uint64_t k = 100, most_selected = k + k / 3;  // selected at most between exact selections
 constexpr const char* balancing = "ok_topk:k=100,feedback=0,trigger=1,format=coordinates";
 
 Vectors inputs() { return sparse_inputs(Pattern::Full, 2, count, 1); }
 
-/// In the second run of a state: how many sums the other rank says that it has.
+/// In the second run of a state, changes how many sums the other rank says that it has.
 Status run_with_offer(const std::function<void(std::uint32_t& sums)>& change) {
   std::size_t changed = 0;
   const Status end = run_changed(inputs(), "ok_topk", balancing, 2, [&](Peer, Bytes& bytes) {
@@ -38,7 +38,7 @@ TEST(OkDamage, OffersOfMoreSumsThanAllRanksMaySelectTogetherAreAnError) {
       << end.to_string();
 }
 
-/// In the range of rank 0 all sums cancel, so that it is to hold half of what is in the range of rank 1.
+/// In the range of rank 0 all sums cancel. So rank 0 gets half of the entries in the range of rank 1.
 TEST(OkDamage, AShareThatIsNotOfTheBlocksSizeIsAnErrorThatNamesItsSender) {
   Vectors values(2, std::vector<float>(count));
   for (std::size_t i = 0; i < k; ++i) {

@@ -10,19 +10,19 @@
 
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-/// What ok_topk must do, by the definitions of its paper and of its own phases, on the arrays of all ranks.
+/// Says what ok_topk must do, by the definitions of its paper and of its own phases, on the arrays of all ranks.
 namespace lacuna::test {
 
 /// What a run of ok_topk must leave, by the definitions of its paper.
 struct OkExpected {
-  bool exactly;                                 // is it to select exactly?
-  Vectors accumulated;                          // before it
+  bool exactly;                                 // does the run select exactly?
+  Vectors accumulated;                          // before the run
   std::vector<std::set<std::size_t>> selected;  // by rank
-  std::vector<float> sum, result;               // of what is selected
+  std::vector<float> sum, result;               // the sum of what is selected, and the result
   Vectors residuals;
 };
 
-/// The places of what is not zero.
+/// Returns the places of the elements that are not zero.
 inline std::set<std::size_t> places_of(const std::vector<float>& values) {
   std::set<std::size_t> places;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -31,7 +31,7 @@ inline std::set<std::size_t> places_of(const std::vector<float>& values) {
   return places;
 }
 
-/// The places of what is larger than the threshold.
+/// Returns the places of the elements that are larger than the threshold.
 inline std::vector<std::size_t> above(const std::vector<float>& values, double threshold) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -40,18 +40,18 @@ inline std::vector<std::size_t> above(const std::vector<float>& values, double t
   return places;
 }
 
-/// How many of these places lie from `begin` on and before `end`.
+/// Returns how many of these places lie from `begin` on and before `end`.
 inline std::size_t between(const std::set<std::size_t>& places, std::size_t begin, std::size_t end) {
   return static_cast<std::size_t>(std::distance(places.lower_bound(begin), places.lower_bound(end)));
 }
 
-/// How many of these places lie in the range of a rank, which begins and ends as `begins` says.
+/// Returns how many of these places lie in the range of a rank, which begins and ends as `begins` says.
 inline std::size_t within(const std::set<std::size_t>& places, const std::vector<std::size_t>& begins,
                           std::size_t rank) {
   return between(places, begins[rank], begins[rank + 1]);
 }
 
-/// The values with zeros outside of a range.
+/// Returns the values with zeros outside of a range.
 inline std::vector<float> within_range(const std::vector<float>& values, const std::vector<std::size_t>& begins,
                                        std::size_t range) {
   std::vector<float> here(values.size());
@@ -60,8 +60,8 @@ inline std::vector<float> within_range(const std::vector<float>& values, const s
   return here;
 }
 
-/// How many words of samples each rank sends to each of p - 1 others where ranges are laid, by the definition of
-/// phases/sparse_histogram.hpp: there are 32 bins, and a range that ends within one may be off by a 20th of what it
+/// Returns how many words of samples each rank sends to each of p - 1 others where ranges are laid, by the definition
+/// of phases/sparse_histogram.hpp. There are 32 bins. A range that ends within a bin may be wrong by a 20th of what it
 /// holds.
 inline std::size_t words_of_samples(const OkExpected& run, std::size_t p) {
   const std::size_t count = run.result.size(), bins = 32;
@@ -93,7 +93,7 @@ inline std::size_t words_of_samples(const OkExpected& run, std::size_t p) {
   return words;
 }
 
-/// How many sums there are up to the end of each step of an offer, where p ranks select k.
+/// Returns how many sums there are up to the end of each step of an offer, where p ranks select k.
 inline std::vector<std::size_t> steps_of_offers(std::size_t k, std::size_t p) {
   const std::size_t quarter = (k + 4 * p - 1) / (4 * p);
   std::vector<std::size_t> ends;
@@ -103,8 +103,8 @@ inline std::vector<std::size_t> steps_of_offers(std::size_t k, std::size_t p) {
   return ends;
 }
 
-/// The places of a result of k sums: the largest of each range. How many a range brings is decided by the steps of all
-/// ranges: those whose last sums are largest are taken whole.
+/// Returns the places of a result of k sums, which are the largest of each range. The steps of all ranges decide how
+/// many a range brings: the steps whose last sums are largest are taken whole.
 inline std::vector<std::size_t> by_quotas(const std::vector<float>& sum, const std::vector<std::size_t>& begins,
                                           std::size_t k) {
   struct Step {

@@ -1,7 +1,7 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/algorithms/topk/entries_rig.hpp"
 
-// ok_topk of inputs and outputs of entries, and of all floating types.
+// ok_topk with inputs and outputs of entries, and with all floating types.
 namespace lacuna::test {
 namespace {
 

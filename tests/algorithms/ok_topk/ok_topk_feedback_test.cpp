@@ -49,14 +49,14 @@ struct Problem {
 
 /// What runs without an exact selection have selected, put into the result, and moved.
 struct Counts {
-  std::vector<double> selected, result, words;  // of k, of k, and of k(P-1)/P
+  std::vector<double> selected, result, words;  // in units of k, of k, and of k(P-1)/P
 
   static double share(const std::vector<double>& of, auto test) {
     return static_cast<double>(std::count_if(of.begin(), of.end(), test)) / static_cast<double>(of.size());
   }
 };
 
-/// Runs so many steps; the mean loss of the last fifth.
+/// Runs so many steps. Returns the mean loss of the last fifth.
 double run(OkRig& rig, Problem& problem, std::size_t steps, Counts* counts = nullptr) {
   double loss = 0;
   const std::uint64_t beside = (p - 1) * (2 * 16 + 4 + 4 * rig.steps().size());  // headers and offers
@@ -95,7 +95,7 @@ TEST_P(OkFeedback, ResultsHaveKEntriesAndSelectionsAThirdMoreOrLess) {
   EXPECT_LE(Counts::share(counts.selected, [](double one) { return one < 2. / 3 || one > 4. / 3; }), 0.05);
 }
 
-/// But for what the ranges, which are cut every tau runs, have become uneven.
+/// Some runs may send more, because the ranges, which are cut every tau runs, have become uneven.
 TEST_P(OkFeedback, VolumeIsWithinThePapersBound) {
   OkRig rig(p, k, 32, "format=coordinates");
   Problem problem(GetParam());

@@ -14,7 +14,7 @@
 namespace lacuna::test {
 namespace {
 
-/// Runs the kernel of this name in a graph of one position. Its first port reads this memory, the others read nothing.
+/// Runs the kernel of this name in a graph of one position. Its first port reads this memory; the others read nothing.
 Status run_kernel(const Graph& graph, const PartView& view, std::string_view name, const Extent& read,
                   const Extent& written) {
   for (const KernelStep& step : graph.tables().kernels) {
@@ -28,7 +28,8 @@ Status run_kernel(const Graph& graph, const PartView& view, std::string_view nam
   return {Code::Internal, fmt::format("no kernel {}", name)};
 }
 
-/// The kernels that lay ranges, on counts of data that no test has memory for: by a definition in wider numbers.
+/// Runs the kernels that lay ranges on counts of data for which no test has memory, and compares with a definition in
+/// wider numbers.
 TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
   constexpr std::size_t count = 4294967295, bins = 2048;
   MethodState state;
@@ -43,7 +44,7 @@ TEST(OkOptions, RangesOfTheLongestArraysCoverThemInOrderAndHoldAsMuch) {
     const PartPlan& part = plan.parts.front();
     const Graphs graphs = *graphs_of(program, size, {.structure = part.structure});
     const PartView view{.call = call, .plan = plan, .part = part, .size = size, .position = 0, .count = count};
-    std::vector<std::int64_t> counts(2 * bins), ends(2 * bins);  // nothing is uneven within a bin
+    std::vector<std::int64_t> counts(2 * bins), ends(2 * bins);  // entries are spread evenly within a bin
     std::mt19937_64 random(3);
     for (std::size_t bin = 0; bin < bins; ++bin) {
       counts[bin] = static_cast<std::int64_t>(random() % (random() % 8 ? 1000 : 1000000) / 2) * size;

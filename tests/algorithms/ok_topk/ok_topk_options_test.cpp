@@ -125,7 +125,7 @@ TEST(OkOptions, MomentumFeedsAVelocityBackWhichIsMaskedWhereItReachedTheResult) 
   }
 }
 
-/// As one that was saved and damaged since may hold it.
+/// A state that was saved and then damaged may hold such a partition.
 TEST(OkOptions, APartitionThatNoRanksCanHaveLeftIsAnError) {
   const std::tuple<std::size_t, std::int64_t, std::string> changes[] = {
       {0, 65, "has 65 stretches, must be 0 .. 64"},
@@ -148,7 +148,7 @@ TEST(OkOptions, APartitionThatNoRanksCanHaveLeftIsAnError) {
   }
 }
 
-/// A state says which of its arrays all ranks hold alike.
+/// A state says which of its arrays are equal on all ranks.
 TEST(OkOptions, ArraysOfARankAreItsOwnAndTheOthersAreEqual) {
   OkRig rig(3, 20, 4, "momentum=0.5");
   for (unsigned run = 0; run < 6; ++run) ASSERT_EQ(rig.run_next(gradients(3, 2000, run)), "");

@@ -2,7 +2,7 @@
 #include "tests/support/calls.hpp"
 #include "tests/support/drawn_options.hpp"
 
-// ok_topk in whatever order messages come, and several calls of it at the same time.
+// ok_topk in whatever order messages come, and with several calls of it at the same time.
 namespace lacuna::test {
 namespace {
 
@@ -37,8 +37,8 @@ TEST(OkOrders, GiveTheSameBitsOnAllRanksAndInEachOfAHundredOrders) {
   }
 }
 
-/// Calls with states of their own, in flight together on ranks that post them at moments of their own, and on two
-/// communicators.
+/// Calls with states of their own are in flight together, on two communicators and on ranks that post them at moments
+/// of their own.
 TEST(OkOrders, CallsInFlightTogetherDoNotTouchEachOther) {
   constexpr std::size_t calls = 2 * std::size(variants);
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

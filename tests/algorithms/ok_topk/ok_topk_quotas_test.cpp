@@ -37,7 +37,7 @@ Shared share_out(const Sums& sums, std::size_t k) {
   return shared;
 }
 
-/// So many of each rank, around a scale of its own.
+/// Draws so many sums for each rank, around a scale of its own.
 Sums drawn(const std::vector<std::size_t>& counts, const std::vector<float>& scales, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -75,7 +75,8 @@ TEST(OkQuotas, AddUpToKOrToAllSumsWhereTheseAreFewer) {
   }
 }
 
-/// By no more than a step: what a rank leaves behind its next step is not above the least of what others bring.
+/// Sums may be missed by no more than a step: what a rank leaves behind its next step is not above the least sum that
+/// others bring.
 TEST(OkQuotas, TakeTheLargestSumsWhereverTheyLie) {
   for (const std::vector<float>& scales :
        {std::vector<float>{1, 1, 1, 1, 1}, {1, 2, 3, 4, 5}, {0.01f, 0.01f, 100, 0.01f, 1}}) {
@@ -101,7 +102,7 @@ TEST(OkQuotas, OfEqualSumsAreThoseOfTheLowerRanks) {
   EXPECT_EQ(shared.least, 2);
 }
 
-/// What one rank holds alone it brings alone.
+/// One rank holds all sums, so it brings them alone.
 TEST(OkQuotas, OfARankThatHasAllSumsAreAllOfThem) {
   for (Rank size : {1, 4, 64, 1000}) {
     Sums sums(static_cast<std::size_t>(size));
@@ -117,7 +118,7 @@ TEST(OkQuotas, NeedNoMoreThanAFewDozenNumbersOfEachRank) {
   EXPECT_EQ(ok::words_of_offer(1, 8), 2u);
 }
 
-/// Of each step the magnitude of its last sum, but for what a sample of so many leaves open.
+/// For each step an offer has the magnitude of the last sum, as exactly as a sample of so many can tell.
 TEST(OkQuotas, OffersOfLongListsAreCloseToTheirMagnitudes) {
   constexpr std::size_t k = 100000;
   const std::vector<float> sums = drawn({8 * ok::most_sampled - 3}, {1}, 4)[0], own = magnitudes(sums);
@@ -132,7 +133,7 @@ TEST(OkQuotas, OffersOfLongListsAreCloseToTheirMagnitudes) {
   }
 }
 
-/// Of f64 the upper half; the order stays.
+/// An offer has the upper half of an f64. The order stays the same.
 TEST(OkQuotas, OffersOfAllFloatingTypesOrderAsTheirSums) {
   const std::vector<double> sums = {1e300, -3, 2.5, 1e-300};
   std::vector<std::uint32_t> sample(ok::most_sampled), offer(ok::words_of_offer(4, 1));

@@ -4,11 +4,11 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
 
-/// What ok_topk tells of its runs.
+/// What ok_topk reports about its runs.
 namespace lacuna::test {
 namespace {
 
-/// Of what is not 0.
+/// Returns the least magnitude that is not 0.
 double least_magnitude(const std::vector<float>& values) {
   double least = std::numeric_limits<double>::infinity();
   for (float value : values) {
@@ -59,7 +59,7 @@ TEST(OkOptions, ReportsTellThresholdsCountsBlocksAndTheBound) {
   }
 }
 
-/// In a part that is followed by another, nobody knows of a gap.
+/// A part that is followed by another one has no gaps.
 TEST(OkOptions, NoRunLacksWhatOthersGet) {
   SparseRig rig(6);
   const Vectors inputs = gradients(6, 500, 1);

@@ -1,7 +1,7 @@
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
 
-// What ok_topk gives and keeps, beside its paper's algorithm.
+// What ok_topk returns and what it holds back, compared with its paper's algorithm.
 namespace lacuna::test {
 namespace {
 
@@ -36,7 +36,7 @@ TEST(OkTopk, AnyPatternOfAnyLengthGivesThat) {
   }
 }
 
-/// The k-th element is not lost, and sums that cancel, which are no entries of the result, stay where they are.
+/// The k-th element is not lost. Sums that cancel are no entries of the result, so their terms stay in the residual.
 TEST(OkTopk, WithAllElementsItIsTheDenseSum) {
   for (Rank size : sizes) {
     OkRig rig(size, 97, 3);
@@ -73,8 +73,8 @@ TEST(OkTopk, EqualMagnitudesAreTakenFromTheFirstPlaceOnAndNoneIsLost) {
   }
 }
 
-/// Each run puts in what went in, and what comes out and stays is as much: also where the runs before took too much or
-/// too little.
+/// What comes out of each run and what stays is as much as what went in, also if the runs before took too much or too
+/// little.
 TEST(OkTopk, ConservesMassInEachPlaceWhateverTheThresholdsDo) {
   for (const char* options : {"tau=2", "bucket=1", "trigger=1", "format=bitmap", "format=dense,bucket=3"}) {
     for (Rank size : {2, 5, 8}) {
@@ -159,7 +159,7 @@ TEST(OkTopk, ANanAndInfinitiesOfOneRankReachAllAndLeaveNothingBehind) {
   }
 }
 
-/// Where a rank's threshold has to be made anew between exact selections, and its k-th largest is not a number.
+/// A rank's threshold must be made anew between exact selections, and its k-th largest value is not a number.
 TEST(OkTopk, NansAsManyAsItSelectsAreNotHidden) {
   for (std::size_t nans : {1u, 3u}) {
     for (bool jumps : {false, true}) {

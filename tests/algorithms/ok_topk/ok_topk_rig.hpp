@@ -6,8 +6,8 @@
 
 namespace lacuna::test {
 
-/// Ranks that call ok_topk, and beside them its definitions: exact selections every tau' runs; between them thresholds
-/// of what each rank selects, and quotas of the sums that it brings to the result.
+/// Ranks that call ok_topk, and beside them its definitions. Every tau' runs they select exactly. Between these runs
+/// thresholds say what each rank selects, and quotas say how many sums it brings to the result.
 class OkRig : public SparseRig {
  public:
   OkRig(Rank size, std::size_t k, std::uint64_t tau_prime, std::string options = {},
@@ -29,8 +29,8 @@ class OkRig : public SparseRig {
   /// Does the next run select exactly?
   bool reevaluates() const { return states[0].runs % tau_prime_ == 0; }
 
-  /// The next run, of the residuals, thresholds and ranges that there are. Where it lays ranges anew, finish() must
-  /// tell the rest once it has ended.
+  /// Returns what the next run must leave, by the residuals, thresholds and ranges that there are. If the run lays
+  /// ranges anew, finish() must fill in the rest once the run has ended.
   OkExpected expected(const Vectors& inputs) const {
     OkExpected all{
         .exactly = reevaluates(), .accumulated = {}, .selected = {}, .sum = {}, .result = {}, .residuals = {}};
@@ -45,7 +45,7 @@ class OkRig : public SparseRig {
     finish(all);
     return all;
   }
-  /// What of its sums is in the result, by the ranges that there are now, and what stays.
+  /// Fills in which of the sums are in the result, by the ranges that there are now, and what stays.
   void finish(OkExpected& run) const {
     run.result =
         only(run.sum, run.exactly ? largest_places(run.sum, k_) : by_quotas(run.sum, ranges(run.sum.size()), k_));
@@ -57,7 +57,7 @@ class OkRig : public SparseRig {
     }
   }
 
-  /// The next run, which must leave that; empty, or what it did else.
+  /// Makes the next run, which must leave what is expected. Returns nothing, or what it did instead.
   std::string run_as_expected(const Vectors& inputs) {
     OkExpected expected = this->expected(inputs);
     const bool cut_anew = repartitions();
@@ -77,15 +77,15 @@ class OkRig : public SparseRig {
     return run(inputs, "ok_topk", fmt::format("k={},tau_prime={}{}", k_, tau_prime_, options_));
   }
 
-  /// The state's: how many stretches there are, then where each of them ends but the last.
+  /// Returns the state's partition: how many stretches there are, then where each of them but the last ends.
   std::vector<std::int64_t> partition(std::size_t rank) const {
     const StateArray* array = states[rank].find("partition");
     std::vector<std::int64_t> words(array ? array->count() : 0);
     if (array) std::memcpy(words.data(), array->bytes.data(), array->bytes.size());
     return words;
   }
-  /// Where the range of each rank begins, and the last one ends: as many stretches in each, a share of one where they
-  /// are not a multiple of the ranks.
+  /// Returns where the range of each rank begins, and where the last one ends. All ranges have the same number of
+  /// stretches. If the stretches are no multiple of the ranks, a range has a share of one.
   std::vector<std::size_t> ranges(std::size_t count) const {
     std::vector<std::int64_t> ends = partition(0);
     const std::size_t parts = states.size(), stretches = ends.empty() ? 0 : static_cast<std::size_t>(ends[0]);
@@ -101,8 +101,8 @@ class OkRig : public SparseRig {
     begins.push_back(count);
     return begins;
   }
-  /// Empty, or which range holds more than a tenth above the mean of what all ranks have selected, beside what stands
-  /// in one place. Of fewer entries than ranks nothing is promised.
+  /// Returns nothing, or which range holds over a tenth more than the mean of what all ranks have selected. One place,
+  /// which may hold an entry of each rank, does not count. Nothing is promised for few entries.
   std::string uneven_ranges(const OkExpected& run) const {
     const std::size_t p = states.size();
     std::size_t all = 0;
@@ -117,7 +117,7 @@ class OkRig : public SparseRig {
     }
     return {};
   }
-  /// Bytes of payload that each rank has sent in a run by coordinates, which has ended.
+  /// Returns the bytes of payload that each rank has sent in a run by coordinates, which has ended.
   std::vector<std::uint64_t> sent_by_definition(const OkExpected& run, bool exactly, bool cut_anew,
                                                 bool balances) const {
     const std::size_t p = states.size();
@@ -126,7 +126,7 @@ class OkRig : public SparseRig {
     std::vector<std::size_t> before_range = {0};
     for (std::size_t i = 0; i < p; ++i) before_range.push_back(before_range.back() + within(result, begins, i));
     const auto share = [&](std::size_t i) { return exact_boundary(i, result.size(), p); };
-    constexpr std::size_t words = 2 * 32;  // of the histogram
+    constexpr std::size_t words = 2 * 32;  // words of the histogram
     const auto bins = [&](std::size_t i) {
       return 8 * (exact_boundary(i + 1, words, p) - exact_boundary(i, words, p));
     };
@@ -149,13 +149,14 @@ class OkRig : public SparseRig {
   }
   static constexpr std::uint64_t message(std::size_t entries) { return 16 + 8 * entries; }
 
-  /// How many sums there are up to the end of each step of an offer.
+  /// Returns how many sums there are up to the end of each step of an offer.
   std::vector<std::size_t> steps() const { return steps_of_offers(k_, states.size()); }
   bool repartitions() const { return states[0].runs % tau_ == 0 || !states[0].find("partition"); }
   std::size_t room() const { return k_ + std::max<std::size_t>(k_ / 3, 1); }
 
-  /// What a rank selects between exact selections: first of the range of the rank behind it, at last of its own. It has
-  /// room for a third too many: where a range would take more, the largest of it take an even share of what is left.
+  /// Returns what a rank selects between exact selections. It begins with the range of the rank behind it and ends with
+  /// its own. It has room for a third too many. Where a range would take more, its largest elements take an even share
+  /// of the room that is left.
   std::vector<std::size_t> by_threshold(const std::vector<float>& acc, std::size_t rank) const {
     double threshold = local(rank);
     if (std::isnan(threshold)) {
@@ -192,7 +193,7 @@ class OkRig : public SparseRig {
   std::string options_;
 };
 
-/// Whole numbers around 0, the most of them small: magnitudes fall off as in gradients, and few are equal.
+/// Returns whole numbers around 0, most of them small. Magnitudes fall off as in gradients, and few are equal.
 inline Vectors gradients(std::size_t ranks, std::size_t count, unsigned seed, double scale = 1000) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;

@@ -14,7 +14,7 @@ Vectors scaled(Vectors all, double scale) {
   return all;
 }
 
-/// Accumulated gradients whose scale drifts: each input is what their residual lacks.
+/// Returns inputs that make the accumulated gradients these. Each input is what the residual lacks.
 Vectors inputs_for(const OkRig& rig, const Vectors& accumulated) {
   Vectors inputs = accumulated;
   for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -28,7 +28,7 @@ Vectors inputs_for(const OkRig& rig, const Vectors& accumulated) {
 struct Counts {
   std::size_t least, most;
 };
-/// Of what the ranks selected in the next run.
+/// Counts what the ranks select in the next run.
 Counts run_and_count(OkRig& rig, const Vectors& inputs) {
   const OkExpected expected = rig.expected(inputs);
   EXPECT_EQ(rig.run_as_expected(inputs), "");
@@ -42,7 +42,7 @@ Counts run_and_count(OkRig& rig, const Vectors& inputs) {
 
 class OkThresholds : public testing::TestWithParam<double> {};
 
-/// By +1 % or -1 % from run to run, up and down.
+/// The gradient grows or shrinks by 1 % from run to run, in turn.
 TEST_P(OkThresholds, SelectAboutKInFiveHundredRunsOfADriftingGradient) {
   OkRig rig(3, k, 32);
   std::vector<Vectors> drawn;
@@ -66,7 +66,7 @@ TEST_P(OkThresholds, SelectAboutKInFiveHundredRunsOfADriftingGradient) {
 INSTANTIATE_TEST_SUITE_P(, OkThresholds, testing::Values(1.0, 1.01, 0.99),
                          [](const auto& one) { return fmt::format("By{}", std::lround(one.param * 100)); });
 
-/// So that only the run of the jump takes too many or too few.
+/// Then only the run of the jump takes too many or too few.
 TEST(OkThreshold, IsMadeAnewAfterAJump) {
   for (double jump : {10.0, 0.1}) {
     OkRig rig(3, k, 1000);
@@ -81,11 +81,11 @@ TEST(OkThreshold, IsMadeAnewAfterAJump) {
   }
 }
 
-/// Four ranks with k = 30 after an exact run, in which rank r took 30 elements of 900. Then they select what is 900 or
-/// more.
+/// Four ranks with k = 30 after an exact run, in which each rank took 30 elements of 900. Then they select all elements
+/// of 900 or more.
 struct OkTold : OkRig {
   OkTold() : OkRig(4, 30, 1000, "feedback=0") { EXPECT_EQ(run_with({30, 30, 30, 30}), ""); }
-  /// So many of each rank, at places that no other has.
+  /// Gives each rank so many large elements, at places that no other rank has.
   std::string run_with(const std::array<std::size_t, 4>& large) {
     Vectors inputs(4, std::vector<float>(4000));
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -96,7 +96,7 @@ struct OkTold : OkRig {
   }
 };
 
-/// Of k = 30, less than 20, or the 40 for which there is room.
+/// k is 30. A rank takes too few below 20, and too many from 40 on, because it has room for 40.
 TEST(OkThreshold, OfARankIsMadeAnewWhereItTakesAThirdTooFewOrTooMany) {
   for (std::size_t taken : {1u, 19u, 20u, 30u, 39u, 40u, 60u}) {
     OkTold rig;
@@ -113,7 +113,7 @@ class Moved {
  public:
   explicit Moved(double exactly) { threshold_.make(exactly); }
 
-  /// A run that selected so many: the least is one above 100, the others lie one above the other.
+  /// Makes a run that selected so many. The least is 101, and each of the others is larger by 1.
   double after(std::size_t selected, std::size_t gone) {
     std::vector<float> values(selected);
     for (std::size_t i = 0; i < selected; ++i) values[i] = static_cast<float>(101 + i);
@@ -129,7 +129,7 @@ class Moved {
   ok::OwnThreshold threshold_{nothing_.data(), 10, 4};
 };
 
-/// A state may go from call to call, to groups of more or fewer ranks and to other numbers of elements.
+/// A state may be used with groups of more or fewer ranks and with other numbers of elements.
 TEST(OkThreshold, IsTakenFromAStateOnlyForTheElementsAndRanksThatItWasMadeFor) {
   for (std::size_t entries : {1u, 10u, 4999u, 5000u}) {
     for (Rank ranks : {1, 2, 4, 1024}) {
@@ -155,7 +155,7 @@ TEST(OkThreshold, StaysUntilARunHasToldHowManyNewlyCome) {
   EXPECT_EQ(threshold.after(10, 4), 100);
 }
 
-/// Six of ten stay, six come. Then eight of twelve stay and six are to come, four too many.
+/// Six of ten stay, and six come. Then eight of twelve stay, and six are expected to come, four too many.
 TEST(OkThreshold, LeavesOutWhatTheNextRunWouldTakeTooMany) {
   Moved threshold(100);
   threshold.after(10, 4);
@@ -165,7 +165,7 @@ TEST(OkThreshold, LeavesOutWhatTheNextRunWouldTakeTooMany) {
   EXPECT_EQ(threshold.after(10, 6), moved) << "four stay, six come, as many as are wanted";
 }
 
-/// Six stay and two come. Then two stay and two are to come: six lack, and the six least lie within 6 of it.
+/// Six stay and two come. Then two stay and two are expected to come. Six lack, and the six least lie within 6 of it.
 TEST(OkThreshold, FallsAsFarAsSoManyLieAboveItWhereTheNextRunWouldTakeTooFew) {
   Moved threshold(100);
   threshold.after(10, 4);
@@ -174,15 +174,15 @@ TEST(OkThreshold, FallsAsFarAsSoManyLieAboveItWhereTheNextRunWouldTakeTooFew) {
   EXPECT_LT(92, moved);
 }
 
-/// However far the selected values reach above it.
+/// It does not fall further, however far the selected values reach above it.
 TEST(OkThreshold, NeverFallsBelowAQuarterOfItselfInARun) {
   Moved threshold(1);
   threshold.after(10, 4);
   EXPECT_EQ(threshold.after(8, 6), 0.25);
 }
 
-/// Density, reduction and ranks may change from call to call, and a state may come from another method: thresholds are
-/// of what they were made for.
+/// Density, reduction and ranks may change from call to call, and a state may come from another method. A threshold
+/// serves only the number of elements for which it was made.
 TEST(OkThreshold, IsMadeAnewForOtherNumbersOfElements) {
   SparseRig rig(5);
   ASSERT_EQ(rig.run(gradients(5, 3000, 1), "sparse_split", "k=50"), "");
@@ -213,7 +213,7 @@ TEST(OkThreshold, OfOneElementStaysWhereItTakesOne) {
   }
 }
 
-/// An overfull run takes the largest of each range, not all of the first ones.
+/// A run that would take too many takes the largest of each range, and not all of the first ranges.
 TEST(OkThreshold, ThatIsTooLowLeavesRoomForAllRanges) {
   constexpr std::size_t p = 8;
   OkRig rig(p, k, 1000, "feedback=0");

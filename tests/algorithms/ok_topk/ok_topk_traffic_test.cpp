@@ -30,7 +30,7 @@ TEST(OkTraffic, IsTheSelectionsSizesBlocksAndHistogramsOfEachRun) {
 struct Words {
   std::uint64_t most_received = 0, most_sent = 0;
 };
-/// Of entries only: without headers and offers.
+/// Counts only words of entries, without headers and offers.
 Words words_of(OkRig& rig, const Vectors& inputs) {
   const std::size_t p = rig.states.size();
   std::vector<std::uint64_t> received;
@@ -48,7 +48,8 @@ Words words_of(OkRig& rig, const Vectors& inputs) {
   return words;
 }
 
-/// The same magnitudes everywhere: as balanced as it can be. 6k(P-1)/P at most, and about 4k(P-1)/P.
+/// The data have the same magnitudes everywhere, so that they are as balanced as they can be. A rank gets at most
+/// 6k(P-1)/P words, and about 4k(P-1)/P.
 TEST(OkTraffic, OfBalancedDataIsWithinThePapersBoundBetweenExactSelections) {
   constexpr std::size_t k = 400, count = 40000;
   for (Rank size : {2, 4, 8, 16}) {
@@ -70,7 +71,8 @@ TEST(OkTraffic, OfBalancedDataIsWithinThePapersBoundBetweenExactSelections) {
   }
 }
 
-/// Whatever the data: what arrives in the split, and the result once or, balanced, twice.
+/// A rank receives what arrives in the split, and the result once, or twice if it is balanced. This holds whatever the
+/// data are.
 TEST(OkTraffic, ReceivesTwoWordsForEachEntryOfTheSplitAndOfTheResult) {
   for (Rank size : {5, 8}) {
     for (Pattern pattern : {Pattern::Clustered, Pattern::Bimodal, Pattern::OneRank, Pattern::Uniform}) {
@@ -87,13 +89,13 @@ TEST(OkTraffic, ReceivesTwoWordsForEachEntryOfTheSplitAndOfTheResult) {
         }
         most = std::max(most, came);
       }
-      const std::size_t headers = rig.states.size() * 16 / 4;  // of the shares
+      const std::size_t headers = rig.states.size() * 16 / 4;  // headers of the shares
       EXPECT_LE(words_of(rig, inputs).most_received, 2 * most + 4 * places_of(expected.result).size() + headers);
     }
   }
 }
 
-/// By the partition of an earlier call: what is selected now is spread as evenly as then.
+/// Ranges come from the partition of an earlier call. What is selected now is spread as evenly as then.
 TEST(OkTraffic, RangesStayBalancedForDataThatStayAlikeAlsoWhereRanksDiffer) {
   constexpr std::size_t count = 1 << 17;
   for (Pattern pattern : {Pattern::Clustered, Pattern::Bimodal, Pattern::Uniform}) {
@@ -151,7 +153,7 @@ bool follows(const Graph& graph, StepId later, StepId earlier) {
   return false;
 }
 
-/// The structure of a run without an exact selection, or of the part that follows it.
+/// Returns the structure of a run without an exact selection, or of the part that follows it.
 Structure structure_of(Rank size, const std::string& options, std::optional<double> largest = {}) {
   constexpr std::size_t count = 100000;
   MethodState state;
@@ -192,7 +194,8 @@ TEST(OkTraffic, GraphsOfAllPartsOfARunFitTogether) {
   }
 }
 
-/// Lists of what ranks have selected, of sums of a range, however they lie, and of the result; and tables.
+/// Memory holds lists of what ranks have selected, of the sums of a range, however they lie, and of the result, and
+/// tables.
 TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
   constexpr std::size_t count = 1 << 20, k = 1000;
   MethodState state;
@@ -226,7 +229,7 @@ TEST(OkTraffic, MemoryIsAFewTimesTheEntriesOfAllRanks) {
   }
 }
 
-/// The same graphs as at 8 ranks: P-1 messages of each rank in each step, whatever P.
+/// The graphs are the same as those of 8 ranks: each rank sends P-1 messages in each exchange, whatever P is.
 TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
   for (Rank size : {16, 64, 256}) {
     const auto messages = [&](const Structure& structure) {
@@ -235,15 +238,15 @@ TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
       return std::count_if(steps.begin(), steps.end(), [](const Step& step) { return step.sends(); });
     };
     EXPECT_EQ(messages(structure_of(size, "tau_prime=1")), 2 * (size - 1));
-    if (size > 64) continue;  // seconds
+    if (size > 64) continue;  // larger graphs take seconds
     EXPECT_EQ(messages(structure_of(size, "trigger=4")), 2 * (size - 1));
     EXPECT_EQ(messages(structure_of(size, "trigger=4", 1.0)), size - 1);
     EXPECT_EQ(messages(structure_of(size, "trigger=4", 1000.0)), 2 * (size - 1));
   }
 }
 
-/// In round d to the rank d after the own one, and never more on their way than the bucket: a send follows the one that
-/// is as many rounds before it.
+/// In round d each rank sends to the rank d after it. Never more messages are on their way than the bucket says: a send
+/// follows the send that is so many rounds before it.
 TEST(OkTraffic, TheSplitGoesRoundInTurnsThatMeetNowhereAndNoMoreAtATimeThanTheBucket) {
   for (Rank size : {2, 5, 9, 16}) {
     for (int bucket : {1, 3, 4, 255}) {

@@ -8,7 +8,7 @@
 namespace lacuna::test {
 namespace {
 
-/// Position 0 sums up and sends the sum to all.
+/// Builds a star: position 0 sums up and sends the sum to all positions.
 void star(GraphBuilder& g) {
   if (g.position() != 0) {
     g.send(g.input(), 0);
@@ -31,7 +31,7 @@ std::string refusal(const Algorithm& algorithm) {
   return std::string(status.message());
 }
 
-/// Runs it and expects every rank to have the sum of all, which are ones.
+/// Runs it on ones, and expects every rank to have their sum.
 void expect_sums(const char* name, Rank size) {
   Ranks ranks(size);
   std::vector<std::vector<float>> data(static_cast<std::size_t>(size), std::vector<float>(1000, 1));
@@ -68,7 +68,7 @@ TEST(RegisteredAlgorithms, MayStandOnATopologyOfTheUsersOwn) {
   EXPECT_EQ(select_algorithm(call, 6).status().message(), "own_tree is of 7 ranks");
 }
 
-/// The root hands the data to the leaders, and each of them to its host.
+/// The root hands the data to the leaders, and each leader hands them to its host.
 const Algorithm by_leaders = {
     .collective = Collective::Broadcast,
     .name = "by_leaders",
@@ -92,7 +92,7 @@ const Algorithm by_leaders = {
     .order = from_root,
 };
 
-/// What all ranks have sent to other hosts.
+/// Returns what all ranks have sent to other hosts.
 std::uint64_t payload_between(Ranks& ranks, const std::vector<Rank>& hosts) {
   std::uint64_t sum = 0;
   for (Rank from = 0; from < ranks.size(); ++from) {
@@ -216,7 +216,7 @@ TEST(RegisteredAlgorithms, ALargerNumberOfRanksIsLookedAtByItsFirstCall) {
   EXPECT_NE(select_algorithm(call, 19).status().message().find("does not serve the method skip"), std::string::npos);
 }
 
-/// On one host it is not served, on two it is wrong: the last rank sends what nobody takes.
+/// Is not served on one host, and is wrong on two: the last rank sends what nobody takes.
 void wrong_on_two_hosts(GraphBuilder& g) {
   star(g);
   if (g.hosts().count() == 2 && g.position() + 1 == g.size()) g.send(g.input(), 0);

@@ -10,7 +10,7 @@
 #include "tests/support/contributions.hpp"
 #include "tests/support/skip_call.hpp"
 
-// What holds of every algorithm that skips. Exact sums and bytes of any input are the conformance suite's.
+// What holds for every algorithm that skips. The conformance suite checks exact sums and bytes of any input.
 namespace lacuna::test {
 namespace {
 
@@ -29,7 +29,7 @@ Call call_of(const Algorithm& algorithm, const Skip& skip) {
   return call;
 }
 
-/// Calls visit(rig, algorithm, hosts, skip) for all of them on some numbers of ranks, two on each host.
+/// Calls visit(rig, algorithm, hosts, skip) for each algorithm on some numbers of ranks, with two on each host.
 template <class T, class Visit>
 void each_skip(Collective collective, Visit visit, std::size_t chunk_bytes = skip_chunk_bytes) {
   for (Rank size : {1, 2, 3, 4, 5, 6, 8, 9}) {
@@ -144,8 +144,8 @@ TEST(SkipAlgorithms, WithoutStepsEqualTheirDenseFormBitForBitUnderAnyDraw) {
                    });
 }
 
-/// A renormalised sum is the sum of the ranks that are there, times all / there: of ranks; of hosts that differ in size
-/// and are drawn, of hosts.
+/// A renormalised sum is the sum of the ranks that are there, times all / there. Both are numbers of ranks, or numbers
+/// of hosts if hosts of different sizes are drawn.
 struct Share {
   double all, there;
 };
@@ -161,7 +161,7 @@ Share share_of(const std::vector<std::vector<bool>>& there, std::size_t element,
   return {static_cast<double>(hosts.count()), static_cast<double>(hosts_there.size())};
 }
 
-/// All ranks give 12 in each element; what each scale makes of a number of contributors.
+/// All ranks give 12 in each element. The test shows what each scale makes of a number of contributors.
 TEST(SkipAlgorithms, ScaleByTheNumberOfContributors) {
   each_skip<double>(
       Collective::Allreduce, [](auto& rig, const Algorithm& algorithm, const Hosts& hosts, const Skip& skip) {

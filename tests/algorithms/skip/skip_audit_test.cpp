@@ -16,7 +16,7 @@ namespace {
 
 std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
-/// Ranks that allreduce a vector each, with a state each.
+/// Ranks that reduce a vector each, with a state for each rank.
 template <class T = float>
 class Job {
  public:
@@ -29,7 +29,7 @@ class Job {
     return given;
   }
 
-  /// Whole numbers, whose sums are exact.
+  /// Fills inputs with whole numbers, whose sums are exact.
   void fill_whole(unsigned seed = 1) {
     std::mt19937 random(seed);
     for (auto& input : inputs) {
@@ -69,7 +69,7 @@ class Job {
   bool in_place = false;
 };
 
-/// The error of an output at the sampled places, by its definition.
+/// Returns the error of an output at the sampled places, by its definition.
 template <class T>
 SkipAudit exact_audit(const Job<T>& job, std::size_t samples, Reduction reduction) {
   const std::size_t count = job.inputs[0].size();

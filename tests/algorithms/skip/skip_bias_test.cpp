@@ -7,13 +7,13 @@
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/skip_call.hpp"
 
-// What each rank weighs in a result, on average over all that a mode may draw, each counted once.
+// What each rank weighs in a result, on average over all orders that a mode may draw. Each order counts once.
 namespace lacuna::test {
 namespace {
 
 using Weights = std::vector<std::vector<double>>;  // by rank, by element of an output
 
-/// Enough calls to see all orders of a mode, by the ranks at their positions.
+/// Returns enough calls to see all orders of a mode, by the ranks at their positions.
 std::map<std::vector<Rank>, Sampler> a_draw_for_each_order(const Algorithm& algorithm, const Call& call,
                                                            const Hosts& hosts) {
   std::map<std::vector<Rank>, Sampler> orders;
@@ -61,7 +61,7 @@ class Weighing {
   Rank size() { return rig_.ranks.size(); }
   std::size_t orders() { return draws().size(); }
 
-  /// Of the output of rank 0.
+  /// Returns the mean weights in the output of rank 0.
   Weights mean() {
     const auto p = static_cast<std::size_t>(size());
     const auto all = draws();
@@ -134,7 +134,7 @@ TEST(SkipBias, AllOrdersThatAModeMayDrawAreCounted) {
   EXPECT_EQ(orders("two_level", places[4], SkipMode::Random), 3u);
 }
 
-/// The owner of a block never leaves its own term out.
+/// A rank that owns a block never leaves its own term of it out.
 TEST(SkipBias, InAReduceScatterTheOwnerOfABlockWeighsMore) {
   const Algorithm* algorithm = called(Collective::ReduceScatter, "ring");
   for (const Place& place : {places[0], places[1]}) {
@@ -149,7 +149,7 @@ TEST(SkipBias, InAReduceScatterTheOwnerOfABlockWeighsMore) {
   }
 }
 
-/// In one call the weights of a static order are those of its contributors, and of nobody else.
+/// In one call of a static order only its contributors have weights.
 TEST(SkipBias, AStaticOrderTakesTheMeanOfWhoIsThere) {
   const Algorithm* algorithm = called(Collective::Allreduce, "two_level");
   Weighing weighing(*algorithm, places[2], {.steps = 1, .scale = SkipScale::Renormalised});

@@ -23,7 +23,7 @@ struct FeedbackRig : SkipRig<float> {
     return hosts;
   }
 
-  /// By rank; zeros where there is none yet.
+  /// Returns the residuals by rank; zeros if there is none yet.
   Vectors residuals() const {
     Vectors all;
     for (std::size_t rank = 0; rank < states.size(); ++rank) {
@@ -48,7 +48,7 @@ struct FeedbackRig : SkipRig<float> {
   std::vector<MethodState> states;
 };
 
-/// Element i summed over ranks.
+/// Sums element i over the ranks.
 double total(const Vectors& all, std::size_t i) {
   double sum = 0;
   for (const auto& one : all) sum += static_cast<double>(one[i]);
@@ -62,7 +62,7 @@ Call call_of(const Algorithm& algorithm, const Skip& skip) {
   return call;
 }
 
-/// What one call's result holds of element i of the inputs.
+/// Returns what one call's result holds of element i of the inputs.
 double result(const FeedbackRig& rig, Collective collective, std::size_t i) {
   if (collective == Collective::Allreduce) return static_cast<double>(rig.outputs[0][i]);
   const std::size_t block = rig.outputs[0].size();

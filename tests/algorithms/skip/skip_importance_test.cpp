@@ -10,7 +10,7 @@
 namespace lacuna::test {
 namespace {
 
-/// Tensors of one model on one rank: the results of its calls are their inputs. Each tensor is one automatic segment.
+/// Tensors of one model on one rank. The results of its calls are their inputs. Each tensor is one automatic segment.
 class Model {
  public:
   Model(std::size_t tensors, Skip skip) : ranks_(1), skip_(std::move(skip)), states(tensors) {
@@ -18,7 +18,7 @@ class Model {
     for (MethodState& state : states) state.model = model_;
   }
 
-  /// What becomes of the tensor in its next run. On one rank what is skipped is dense.
+  /// Returns what becomes of the tensor in its next run. On one rank skipped parts are dense.
   SkipOutcome run(std::size_t tensor, const std::vector<float>& values) {
     std::vector<float> output(values.size());
     Skip skip = skip_;
@@ -35,12 +35,12 @@ class Model {
     return report.parts.empty() ? SkipOutcome::Dense : static_cast<SkipOutcome>(report.parts.front().outcome);
   }
 
-  /// A run of each tensor, which measures it.
+  /// Runs each tensor once, which measures it.
   void measure(const std::vector<std::vector<float>>& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(run(i, tensors[i]), SkipOutcome::Measured);
   }
 
-  /// What is known of a tensor.
+  /// Returns what is known about a tensor.
   SegmentImportance known(std::size_t tensor) const { return importance_of(states[tensor]).at(0); }
 
  private:
@@ -179,7 +179,7 @@ TEST(SkipImportance, OfAnotherNumberOfSegmentsIsRefused) {
       "the state knows the importance of 2 segments, the call has 1: they must be equal, or the state must be new");
 }
 
-/// Ranks with a bucket of four segments; the second one's gradients are large.
+/// Ranks with a bucket of four segments. The gradients of the second one are large.
 struct AutomaticRig : SkipRig<float> {
   AutomaticRig() : SkipRig(4), states(4) {}
 
@@ -202,7 +202,7 @@ struct AutomaticRig : SkipRig<float> {
     run(calls_with(call, [&](Call& one, Rank rank) { one.options.state = &states[static_cast<std::size_t>(rank)]; }));
   }
 
-  /// Are elements [begin, end) of the last result the sums of all ranks, but for rounding?
+  /// Are elements [begin, end) of the last result the sums of all ranks, up to rounding?
   bool is_dense(std::size_t begin, std::size_t end) const {
     for (std::size_t i = begin; i < end; ++i) {
       double sum = 0;

@@ -7,7 +7,7 @@
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/skip_call.hpp"
 
-// Options that are refused before anything is sent, alike on all ranks, and options that differ between them.
+// Options that all ranks refuse alike before anything is sent, and options that differ between ranks.
 namespace lacuna::test {
 namespace {
 
@@ -194,8 +194,8 @@ TEST(SkipRefusals, SayWhatIsAllowedOfBlocks) {
                           {[](Call& call) { skip_in(call)->feedback = true; }, "an allgather adds nothing up"}});
 }
 
-/// Rank 1 of three asks for something else: nobody's call ends well, and one says mismatch: rank 2, whose neighbour it
-/// is, unless they disagree about that.
+/// Rank 1 of three asks for something else. No rank's call ends well, and rank 2, which follows it in the ring, says
+/// mismatch. It does not say so if the two disagree about being neighbours.
 void expect_mismatch(const char* what, const Skip& skip, void (*change)(Skip&, MethodState&)) {
   SCOPED_TRACE(what);
   SkipRig<float> rig(3);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t chunk_bytes = 256;
 
-/// Calls of one kind with the same data, again and again.
+/// Makes calls of one kind with the same data, again and again.
 class Job {
  public:
   Job(Rank size, std::size_t count, const std::vector<Rank>& hosts = {}, Collective collective = Collective::Allreduce)
@@ -42,7 +42,7 @@ class Job {
     return made;
   }
 
-  /// The reports by rank, and in `traffic` what the transport has counted.
+  /// Returns the reports by rank. `traffic` gets what the transport has counted.
   std::vector<Report> run(const std::vector<Call>& calls) {
     std::vector<Counters> before;
     for (Rank rank = 0; rank < ranks.size(); ++rank) before.push_back(ranks.counters(rank));
@@ -88,7 +88,7 @@ std::vector<const Algorithm*> skipping_allreduces() {
   return all;
 }
 
-/// Several to a host where the algorithm asks.
+/// Returns hosts with several ranks each if the algorithm is by_hosts.
 std::vector<Rank> hosts_for(const Algorithm& algorithm, Rank size) {
   std::vector<Rank> hosts;
   for (Rank rank = 0; algorithm.by_hosts && rank < size; ++rank) hosts.push_back(rank / 2);
@@ -271,7 +271,7 @@ TEST(Report, SegmentsTellWhatBecameOfThem) {
       calls.back().options.state = &states[static_cast<std::size_t>(rank)];
     }
     const Report report = job.run(calls)[0];
-    std::vector<std::tuple<std::size_t, std::string, int>> told;  // without neighbours that are alike
+    std::vector<std::tuple<std::size_t, std::string, int>> told;  // neighbours that are alike count once
     std::size_t elements = 0;
     for (const PartReport& part : report.parts) {
       const std::tuple now(part.offset, std::string(skip_method.outcomes[static_cast<std::size_t>(part.outcome)]),
@@ -297,7 +297,7 @@ TEST(Report, SegmentsTellWhatBecameOfThem) {
   EXPECT_EQ(counted(skip_measure::protected_parts), measured) << "as many chunks as were measured";
 }
 
-/// What one rank gets of a call that asks for skipping, and what its report says.
+/// Checks what one rank gets from a call that asks for skipping, and what its report says.
 void expect_dense_alone(const Algorithm& algorithm, Skip asked, MethodState* state) {
   const std::string text(algorithm.name);
   Job job(1, 100, {}, algorithm.collective);

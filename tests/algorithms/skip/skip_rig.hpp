@@ -31,7 +31,7 @@ class SkipRig {
     return given;
   }
 
-  /// Calls that change(call, rank) has filled in, with outputs as long as they need.
+  /// Returns calls that change(call, rank) has filled in, with outputs as long as they need.
   template <class Change>
   std::vector<Call> calls_with(const Call& like, Change change) {
     std::vector<Call> all;
@@ -52,11 +52,11 @@ class SkipRig {
     return calls_with(like, [](Call&, Rank) {});
   }
 
-  /// Rank r gives 2^r in each of `count` elements: a sum shows who contributed.
+  /// Rank r gives 2^r in each of `count` elements, so that a sum shows who contributed.
   void decode(std::size_t count) {
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) inputs[rank].assign(count, static_cast<T>(1 << rank));
   }
-  /// Small integers.
+  /// Fills inputs with small integers.
   void fill(std::size_t count, unsigned seed) {
     std::mt19937 random(seed);
     for (auto& input : inputs) {
@@ -88,7 +88,7 @@ class SkipRig {
     return made;
   }
 
-  /// The same call on all ranks, each with an equal sampler of its own.
+  /// Returns the same call for all ranks, each with an equal sampler of its own.
   std::vector<Call> calls(Dtype dtype, const char* algorithm, int skip, SkipMode mode = SkipMode::Static,
                           const Sampler& sampler = {}) {
     samplers.assign(inputs.size(), sampler);
@@ -109,12 +109,12 @@ class SkipRig {
   std::vector<Sampler> samplers;
 };
 
-/// Rank r gives 2^r: an element of the sum shows who contributed.
+/// Rank r gives 2^r, so that an element of the sum shows who contributed.
 struct DecodingRig : SkipRig<std::int64_t> {
   DecodingRig(Rank size, std::size_t count) : SkipRig(size) { decode(count); }
 };
 
-/// Algorithms that can skip.
+/// Returns the algorithms that can skip.
 inline std::vector<const Algorithm*> skipping_algorithms(std::optional<Collective> collective = {}) {
   std::vector<const Algorithm*> some;
   for (const Algorithm* algorithm : all_algorithms()) {
@@ -125,7 +125,7 @@ inline std::vector<const Algorithm*> skipping_algorithms(std::optional<Collectiv
   return some;
 }
 
-/// Calls visit(element, owner) for all elements, by the definition of parts, pieces and turns.
+/// Calls visit(element, owner) for all elements, by the definition of parts, pieces and rotations.
 template <class Visit>
 void each_element(std::size_t count, std::size_t width, Rank size, const Sampler* sampler, Visit visit) {
   const auto p = static_cast<std::size_t>(size);

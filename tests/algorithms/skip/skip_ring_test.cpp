@@ -5,12 +5,12 @@
 
 #include "tests/algorithms/skip/skip_rig.hpp"
 
-// The acceptance properties of SkipReduce: who contributes to which element. Counts, skip_sizes and exact sums of any
-// input are the conformance suite's.
+// The acceptance properties of SkipReduce: who contributes to which element. The conformance suite checks counts,
+// skip_sizes and exact sums of any input.
 namespace lacuna::test {
 namespace {
 
-/// The bits of the ranks that contribute to a piece of this owner.
+/// Returns the bits of the ranks that contribute to a piece of this owner.
 std::int64_t contributors(Rank size, Rank owner, int skip) {
   std::int64_t bits = (std::int64_t{1} << size) - 1;
   for (int k = 1; k <= skip; ++k) bits -= std::int64_t{1} << ((owner + k) % size);
@@ -40,7 +40,7 @@ TEST(SkipRing, WithoutSkippedStepsEqualsTheDenseRingBitForBitUnderAnySeed) {
   }
 }
 
-/// The sum of one element in the order of its way around the ring, starting behind the ranks that are left out.
+/// Sums one element in the order of its way around the ring, which begins behind the ranks that are left out.
 float ring_sum(const SkipRig<float>& rig, std::size_t element, Rank owner, int skip) {
   const Rank size = rig.ranks.size();
   const auto input = [&](Rank rank) { return rig.inputs[static_cast<std::size_t>(rank % size)][element]; };

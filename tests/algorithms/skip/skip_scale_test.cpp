@@ -6,7 +6,7 @@
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/skip_call.hpp"
 
-// What skipping does to the values, on the ring: the acceptance properties that are about means and angles.
+// What skipping does to the values on the ring: the acceptance properties that are about means and angles.
 namespace lacuna::test {
 namespace {
 
@@ -24,7 +24,7 @@ void run_with(SkipRig<T>& rig, const Call& like, const Sampler& sampler) {
       like, [&](Call& call, Rank rank) { call.options.sampler = &rig.samplers[static_cast<std::size_t>(rank)]; }));
 }
 
-/// A draw for each turn of the ring in a call of one part.
+/// Returns a draw for each rotation of the ring in a call of one part.
 std::map<std::uint32_t, Sampler> a_draw_for_each_turn(Rank size) {
   std::map<std::uint32_t, Sampler> draws;
   for (Sampler sampler{.seed = 3}; draws.size() < static_cast<std::size_t>(size); ++sampler.draw) {

@@ -19,7 +19,7 @@ Call call_of(const Skip& asked, const char* algorithm = "skip_ring") {
   return call;
 }
 
-/// Segments of these lengths, all of one policy or in turn of two.
+/// Returns segments of these lengths, with one policy, or with two in turn.
 Segments segments_of(const std::vector<std::size_t>& counts, SkipPolicy even, SkipPolicy odd) {
   Segments all;
   std::size_t offset = 0;
@@ -95,7 +95,7 @@ TEST(SkipSegments, EachElementOfASkippedOneLacksTheRanksBehindItsOwner) {
   }
 }
 
-/// Of one segment and a protected one behind it.
+/// The segments are one of this size and a protected one behind it.
 TEST(SkipSegments, ASegmentIsSmallIfItHasFewerBytesThanSmallSays) {
   constexpr Rank size = 4;
   constexpr std::size_t element = sizeof(std::int64_t), others = 100;
@@ -175,7 +175,7 @@ TEST(SkipSegments, WorkWithEveryAlgorithmThatSkips) {
   }
 }
 
-/// How many contribute to a call's elements, which all have as many.
+/// Returns how many ranks contribute to a call's elements. It is the same number for all elements.
 int contributors(DecodingRig& rig, const Skip& asked, std::vector<MethodState>& states) {
   Call call = call_of(asked);
   call.dtype = Dtype::I64;

@@ -7,7 +7,7 @@
 #include "tests/support/contributions.hpp"
 #include "tests/support/skip_call.hpp"
 
-// Sharded data parallelism: gradients are reduced to the shards' owners, and the weights gathered from them.
+// Sharded data parallelism: gradients are reduced to the owners of the shards, and the weights are gathered from them.
 namespace lacuna::test {
 namespace {
 

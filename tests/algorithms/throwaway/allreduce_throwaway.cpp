@@ -3,7 +3,7 @@
 namespace lacuna {
 namespace {
 
-/// Everybody sends everything to position 0, which adds it up and sends the result to everybody.
+/// All positions send their data to position 0, which adds them up and sends the result to all positions.
 void build(GraphBuilder& graph) {
   if (graph.position() != 0) {
     graph.send(graph.input(), 0);

@@ -1,4 +1,4 @@
-/* The throw-away method through the C interface, by its name and text alone: on two ranks or more. */
+/* Uses the throw-away method through the C interface by its name and text alone, on two ranks or more. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void expect_refused(lacuna_status got, const char* part) {
   expect(got == LACUNA_INVALID_ARGUMENT && strstr(lacuna_last_error(), part) != NULL, part);
 }
 
-/* One call, whose input is 2^rank everywhere. Returns its request. */
+/* Makes one call, whose input is 2^rank everywhere. Returns its request. */
 static lacuna_request* add_up(lacuna_communicator* communicator, const lacuna_method* method, lacuna_state* state,
                               float* sums) {
   for (int i = 0; i < elements; ++i) sums[i] = (float)(1 << lacuna_rank(communicator));
@@ -36,7 +36,7 @@ static lacuna_request* add_up(lacuna_communicator* communicator, const lacuna_me
   return request;
 }
 
-/* Whom a round left out of the ring leaves out: of each rank's piece, the next rank. */
+/* Returns the rank whose term a round left out of the ring leaves out: for each rank's piece, the next rank. */
 static int left_out(int element, int ranks) { return (element * ranks / elements + 1) % ranks; }
 
 static void sums_lack_a_term(const float* sums, int ranks) {
@@ -55,7 +55,7 @@ static void report_has_measures(const lacuna_request* request, int ranks) {
   expect_refused(lacuna_get_report_measure(request, "steps", &rounds), "there are: rounds");
 }
 
-/* The residual after so many runs. */
+/* Checks the residual after so many runs. */
 static void state_remembers(const lacuna_state* state, int runs, int rank, int ranks) {
   lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
   lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;
@@ -81,8 +81,8 @@ static void counters_say(const lacuna_communicator* communicator, int32_t format
   expect(strstr(text, part) != NULL, part);
 }
 
-/* Two calls that send elements with their places: the first one all of them, at once. The second one sends none of what
- * is a million and, in a part that follows, none of what is a quarter of that. */
+/* Makes two calls that send elements with their places. The first one sends all of them at once. The second one sends
+ * none, because none is as large as a million or, in a part that follows, as a quarter of that. */
 static void measures_add_up(lacuna_communicator* communicator) {
   const char* options[] = {"threshold=1", "threshold=1e6"};
   for (int i = 0; i < 2; ++i) {
@@ -133,7 +133,7 @@ int main(void) {
   lacuna_request_free(request);
   state_remembers(state, 1, rank, ranks);
 
-  /* What is restored goes on like what was saved: the third run adds what the first two have left out. */
+  /* A restored state continues like the saved one: the third run adds what the first two have left out. */
   unsigned char bytes[room];
   size_t length = 0;
   expect(lacuna_state_save(state, bytes, room, &length) == LACUNA_OK, "save");

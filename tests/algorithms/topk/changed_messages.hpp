@@ -18,7 +18,7 @@ namespace lacuna::test {
 /// Changes a message on its way from this rank to rank 0.
 using Change = std::function<void(Peer from, Bytes& bytes)>;
 
-/// Passes all that has come, changed.
+/// Passes on all messages that have come, after changing them.
 inline void pass_changed(Meddler& between, const Change& change) {
   for (auto& message : between.held) {
     change(message.from, message.bytes);
@@ -30,7 +30,8 @@ inline void pass_changed(Meddler& between, const Change& change) {
   while (!between.held.empty()) between.pass(0);
 }
 
-/// Runs of one state, in the last of which messages to rank 0 are changed: they come whole. How that ends there.
+/// Makes runs of one state. In the last one messages to rank 0, which come whole, are changed. Returns how that run
+/// ended there.
 inline Status run_changed(const Vectors& inputs, const std::string& algorithm, const std::string& method, int runs,
                           const Change& change) {
   Meddler* between = nullptr;

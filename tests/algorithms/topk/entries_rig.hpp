@@ -22,7 +22,7 @@ inline Entries entries_of(const std::vector<float>& all) {
   return entries;
 }
 
-/// In any order, and some in two parts.
+/// Returns entries in any order, some of them in two terms.
 inline Entries shuffled(const std::vector<float>& all, unsigned seed) {
   Entries entries = entries_of(all), mixed;
   std::vector<std::size_t> order(entries.places.size());

@@ -27,7 +27,7 @@ inline constexpr std::array all_patterns = {Pattern::Uniform, Pattern::Identical
 
 using Vectors = std::vector<std::vector<float>>;  // by rank
 
-/// Small whole numbers, about a tenth of which are not zero unless the pattern says otherwise.
+/// Returns small whole numbers. About a tenth of them are not zero unless the pattern says otherwise.
 inline Vectors sparse_inputs(Pattern pattern, std::size_t ranks, std::size_t count, unsigned seed) {
   std::mt19937 random(seed), common(seed);
   Vectors all(ranks, std::vector<float>(count));
@@ -51,7 +51,7 @@ inline Vectors sparse_inputs(Pattern pattern, std::size_t ranks, std::size_t cou
   return all;
 }
 
-/// Sums of which are rounded, so that their order shows.
+/// Returns numbers whose sums are rounded, so that their order shows.
 inline Vectors any_numbers(std::size_t ranks, std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -62,7 +62,7 @@ inline Vectors any_numbers(std::size_t ranks, std::size_t count, unsigned seed) 
   return all;
 }
 
-/// The k largest magnitudes, of equal ones the first; never a zero.
+/// Returns the places of the k largest magnitudes, of equal ones the first. A zero never counts.
 inline std::vector<std::size_t> largest_places(const std::vector<float>& values, std::size_t k) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -75,7 +75,7 @@ inline std::vector<std::size_t> largest_places(const std::vector<float>& values,
   return places;
 }
 
-/// Zeros but for those.
+/// Returns the values with zeros in all other places.
 inline std::vector<float> only(const std::vector<float>& values, const std::vector<std::size_t>& places) {
   std::vector<float> all(values.size());
   for (std::size_t place : places) all[place] = values[place];
@@ -96,7 +96,7 @@ class SparseRig {
   explicit SparseRig(Rank size, const RanksOptions& options = {.network = {}, .executor = quick_executor()})
       : states(static_cast<std::size_t>(size)), outputs(states.size()), ranks(size, options) {}
 
-  /// An allreduce of one vector of each rank; how each call ended.
+  /// Makes an allreduce of one vector of each rank. Returns how each call ended.
   std::vector<Status> post(const Vectors& inputs, const std::string& algorithm, const std::string& options,
                            Reduction reduction = Reduction::Sum) {
     const auto asked = method_options(method + ":" + options);
@@ -116,7 +116,7 @@ class SparseRig {
     }
     return ranks.run(calls);
   }
-  /// The same, which must go well; empty, or what went wrong.
+  /// Makes the allreduce, which must go well. Returns nothing, or what went wrong.
   std::string run(const Vectors& inputs, const std::string& algorithm, const std::string& options,
                   Reduction reduction = Reduction::Sum) {
     for (const Status& status : post(inputs, algorithm, options, reduction)) {
@@ -125,7 +125,7 @@ class SparseRig {
     return {};
   }
 
-  /// Zeros where there is none.
+  /// Returns zeros if there is no residual.
   std::vector<float> residual(std::size_t rank) const {
     std::vector<float> values(outputs[rank].size());
     if (const StateArray* array = states[rank].find(residual_array)) {
@@ -134,7 +134,7 @@ class SparseRig {
     return values;
   }
 
-  /// Payload that each rank has sent since the last look.
+  /// Returns the payload that each rank has sent since the last call of this function.
   std::vector<std::uint64_t> sent() {
     std::vector<std::uint64_t> bytes, all;
     for (Rank rank = 0; rank < ranks.size(); ++rank) all.push_back(ranks.counters(rank).payload_sent);
@@ -147,10 +147,10 @@ class SparseRig {
   std::vector<MethodState> states;
   Vectors outputs;
   std::vector<std::uint64_t> before;
-  Ranks ranks;  // end before what their calls use
+  Ranks ranks;  // it must end before what its calls use
 };
 
-/// All allreduces of topk.
+/// Lists all allreduces of topk.
 inline constexpr std::array<const char*, 4> sparse_allreduces = {"sparse_allgather", "sparse_split", "sparse_ring",
                                                                  "sparse_doubling"};
 

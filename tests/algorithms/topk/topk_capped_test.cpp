@@ -1,6 +1,6 @@
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// What a capped ring drops: of each range of the data, what is not among the largest k / P of a sum on its way.
+// What a capped ring drops: in each range of the data, what is not among the k / P largest of a sum on its way.
 namespace lacuna::test {
 namespace {
 
@@ -9,7 +9,7 @@ struct Expected {
   Vectors residuals;
 };
 
-/// By definition: the sum of range i begins at the rank behind rank i and grows around the ring. Each rank adds what it
+/// By definition, the sum of range i begins at the rank behind rank i and grows around the ring. Each rank adds what it
 /// has selected there, keeps the k / P largest and drops the rest into its residual.
 Expected capped_sum(const Vectors& inputs, std::size_t k) {
   const std::size_t ranks = inputs.size(), count = inputs[0].size(), most = (k + ranks - 1) / ranks;
@@ -48,7 +48,7 @@ TEST(SparseCapped, ARangeKeepsTheLargestOfItsSumWhereverTheyLieInIt) {
   }
 }
 
-/// 64 entries behind each other in a range that may hold 64.
+/// A range that may hold 64 entries has 64 entries behind each other.
 TEST(SparseCapped, AClusterWithinTheCapIsNotDropped) {
   for (int chunks : {1, 8, 64}) {
     SparseRig rig(4);
@@ -71,7 +71,7 @@ TEST(SparseCapped, OneRankDropsNothing) {
   }
 }
 
-/// Two messages of each range from each rank, however many chunks are asked for: one of its sum, one of its result.
+/// Each rank sends two messages for each range, however many chunks are asked for: one for its sum, one for its result.
 TEST(SparseCapped, ARangeIsOneMessageAsItIsCappedAsAWhole) {
   for (Rank size : {2, 5}) {
     SparseRig rig(size);

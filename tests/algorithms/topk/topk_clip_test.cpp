@@ -4,7 +4,7 @@
 #include "kernels/elements.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// What clipping makes of norms that the squares of a type can not hold, and of inputs that have none.
+// What clipping does with norms whose squares a type can't hold, and with inputs that have no norm.
 namespace lacuna::test {
 namespace {
 
@@ -13,7 +13,7 @@ constexpr std::array float_types = {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::
 /// Numbers of one rank, rounded to the dtype.
 using Numbers = std::vector<double>;
 
-/// The result of an allreduce by topk of one input a rank.
+/// Returns the result of an allreduce by topk, with one input for each rank.
 Numbers result_of(const std::vector<Numbers>& inputs, Dtype dtype, const std::string& options) {
   Ranks ranks(static_cast<Rank>(inputs.size()));
   std::vector<MethodState> states(inputs.size());
@@ -42,7 +42,7 @@ Numbers result_of(const std::vector<Numbers>& inputs, Dtype dtype, const std::st
   return result;
 }
 
-/// One rank clips (3, 4) times `unit` to `most`: its norm is 5 units.
+/// One rank clips (3, 4) times `unit`, whose norm is 5 units, to `most`.
 void expect_clipped(Dtype dtype, double unit, double most) {
   Numbers input(100);
   input[10] = 3 * unit;
@@ -71,7 +71,7 @@ TEST(TopkClip, AFactorThatIsBelowAllNumbersOfTheTypeStillScales) {
   for (Dtype dtype : {Dtype::F32, Dtype::BF16}) expect_clipped(dtype, 1e30, 1e-20);
 }
 
-/// Many elements, whose squares add up to more than any number holds, though each of them is held.
+/// The squares of many elements add up to more than any number holds, although a number holds each of them.
 TEST(TopkClip, ASumOfSquaresThatOverflowsIsScaledDown) {
   constexpr std::size_t count = 4096;
   const Numbers result = result_of({Numbers(count, 1e154)}, Dtype::F64, "density=1,clip=64");
@@ -84,7 +84,7 @@ TEST(TopkClip, AnInputThatIsNotFiniteIsTakenAsItIs) {
     for (double odd : {infinity, -infinity, std::nan("")}) {
       Numbers first(64, 30), second(64);
       first[7] = odd;
-      second[9] = 40;  // is clipped to the half of 8
+      second[9] = 40;  // it is clipped to the half of 8
       const Numbers result = result_of({first, second, Numbers(64), Numbers(64)}, dtype, "density=1,clip=8");
       EXPECT_EQ(std::isnan(result[7]), std::isnan(odd)) << to_string(dtype);
       EXPECT_TRUE(std::isnan(odd) || result[7] == odd) << to_string(dtype) << " " << result[7];

@@ -3,13 +3,13 @@
 #include "algorithms/phases/predictions.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// What topk's algorithms are expected to send, beside what they send and the formulas of those who published them.
+// What topk's algorithms are expected to send, compared with what they send and with the published formulas.
 namespace lacuna::test {
 namespace {
 
 constexpr std::size_t count = 60000;
 
-/// Of an allreduce, whose first part is `plan`.
+/// Returns the expected bytes of an allreduce whose first part is `plan`.
 double expected_bytes(const char* name, const std::string& options, Rank size, std::size_t elements, double entries,
                       std::optional<double> growth = {}) {
   Call call{.collective = Collective::Allreduce, .count = elements};
@@ -29,7 +29,7 @@ double expected_bytes(const char* name, const std::string& options, Rank size, s
                                  .growth = growth});
 }
 
-/// Each rank draws each place by this chance; or one rank does for all.
+/// Each rank draws each place by this chance; or one rank draws for all.
 Vectors drawn_inputs(double density, std::size_t ranks, bool identical) {
   std::mt19937 random(7);
   std::bernoulli_distribution there(density);
@@ -81,7 +81,7 @@ TEST(TopkCosts, OfOneRankAreNothing) {
   for (const char* algorithm : sparse_allreduces) EXPECT_EQ(expected_bytes(algorithm, "k=10", 1, 1000, 10), 0);
 }
 
-/// Entries of 8 bytes and headers of 16, of so many ranks.
+/// The published formulas count entries of 8 bytes and headers of 16, for so many ranks.
 struct Published {
   double n, k, p;
 

@@ -1,6 +1,6 @@
 #include "tests/algorithms/topk/changed_messages.hpp"
 
-// What topk and methods like it say of messages that can't be.
+// What topk and methods like it say about messages that can't be right.
 namespace lacuna::test {
 namespace {
 

@@ -196,7 +196,7 @@ TEST(SparseShards, ReduceScatterOfEntriesGivesEntriesOfTheBlock) {
   }
 }
 
-/// Entries in and out, by all collectives that have them: the results, and what states keep.
+/// Makes calls with entries in and out, by all collectives that have them. It holds the results and the residuals.
 struct OfEntries {
   OfEntries(const char* algorithm, Collective collective, Rank size, const RanksOptions& options) : rig(size, options) {
     const auto p = static_cast<std::size_t>(size);

@@ -4,11 +4,11 @@
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/calls.hpp"
 
-// gtopk, beside its definition: sums of lists, of which the k largest go on.
+// gtopk compared with its definition: sums of lists, of which the k largest entries are passed on.
 namespace lacuna::test {
 namespace {
 
-/// What all get, and what each rank keeps.
+/// What all ranks get, and what stays on each rank.
 struct Expected {
   std::vector<float> result;
   Vectors residuals;
@@ -20,7 +20,8 @@ std::vector<float> truncated(const std::vector<float>& sum, std::size_t k, std::
   return kept;
 }
 
-/// Rank r takes from r + 1, r + 2, r + 4 ... below its own lowest bit, in this order, and hands on to r without it.
+/// Rank r takes lists from r + 1, r + 2, r + 4 ... below its own lowest bit, in this order. It hands its list to r
+/// without this bit.
 Expected global_topk(const Vectors& given, std::size_t k) {
   const std::size_t ranks = given.size(), count = given.front().size();
   Expected expected{.result = {}, .residuals = Vectors(ranks, std::vector<float>(count))};
@@ -80,7 +81,7 @@ TEST(Gtopk, AveragesDivideByAllRanksOnceAndResidualsHoldSums) {
   }
 }
 
-/// 8 bytes an entry and a header of 16.
+/// An entry has 8 bytes, and a header 16.
 TEST(Gtopk, TheRootTakesAndSendsLogPTimesKEntriesTheLeavesOnce) {
   constexpr std::size_t k = 20, message = 16 + 8 * k;
   SparseRig rig(8);

@@ -1,11 +1,11 @@
 #include "algorithms/phases/sparse_kernels.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// Rooms at their worst case: many short messages, and tables of the longest range that there is.
+// Memory in the worst case: many short messages, and tables of the longest range that there is.
 namespace lacuna::test {
 namespace {
 
-/// An allreduce of 16 ranks, each of which selects so many elements of each range; the sums that it should give.
+/// An allreduce of 16 ranks, each of which selects so many elements of each range, and the sums that it should give.
 struct Selections {
   Selections(std::size_t taken, std::size_t range) : of_range(taken), count(ranks * range) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -54,7 +54,7 @@ TEST(SparseRooms, HoldTheMessagesOfSixteenRanksHoweverFewEntriesARangeHas) {
   }
 }
 
-/// Places of the longest range whose entries an algorithm indexes at a time.
+/// Returns how many places the longest range has whose entries an algorithm indexes at a time.
 std::size_t longest_range(std::string_view algorithm, std::size_t count, std::size_t ranks, std::size_t chunks) {
   if (algorithm == "sparse_split") return (count + ranks - 1) / ranks;
   if (algorithm == "sparse_ring") return (count + ranks * chunks - 1) / (ranks * chunks);

@@ -16,7 +16,7 @@ std::vector<float> array_of(const MethodState& state, std::string_view name) {
   return values;
 }
 
-/// One step of deep gradient compression, equations 4 and 5 and section 3.3: what is sent.
+/// Makes one step of deep gradient compression, equations 4 and 5 and section 3.3. Returns what is sent.
 std::vector<float> corrected(std::vector<float>& velocity, std::vector<float>& residual,
                              const std::vector<float>& input, float momentum, bool masks, std::size_t k) {
   for (std::size_t i = 0; i < input.size(); ++i) {
@@ -111,8 +111,8 @@ TEST(TopkOptions, ASampleSelectsAboutKAndNeverMoreThanAThirdMore) {
   }
 }
 
-/// Places that mean, deviation and steps of a threshold tell, by a table of the normal distribution: 1 % of it lies
-/// beyond 2.5758 deviations.
+/// Returns the places that mean, deviation and steps of a threshold select. By a table of the normal distribution 1 %
+/// of it lies beyond 2.5758 deviations.
 std::vector<std::size_t> gaussian_places(const std::vector<float>& values, std::size_t k, int steps, double step) {
   double sum = 0, squares = 0;
   for (float value : values) sum += value, squares += double{value} * value;
@@ -130,8 +130,8 @@ std::vector<std::size_t> gaussian_places(const std::vector<float>& values, std::
   }
 }
 
-/// Of 64 samples the largest stands for k, so that often there is no room for all above it: then the k largest are
-/// taken. Two ranks with the same values: of those that both have taken the result has the double.
+/// The largest of 64 samples stands for k. Often there is no room for all elements above it; then the k largest are
+/// taken. Two ranks have the same values, so the result has twice the values that both have taken.
 TEST(TopkOptions, ASampleThatTakesTooMuchCountsForNothingAndEachIsDrawnAnew) {
   constexpr std::size_t k = 100;
   std::vector<float> values(10000);
@@ -142,7 +142,7 @@ TEST(TopkOptions, ASampleThatTakesTooMuchCountsForNothingAndEachIsDrawnAnew) {
   int unlike = 0, exactly = 0;
   for (int run = 0; run < 30; ++run) {
     ASSERT_EQ(rig.run({values, values}, "sparse_allgather", "k=100,selection=sampled,samples=64,feedback=0"), "");
-    std::array<std::size_t, 2> taken{};  // by one at least, by both
+    std::array<std::size_t, 2> taken{};  // taken by at least one rank, taken by both
     for (std::size_t i = 0; i < values.size(); ++i) {
       taken[0] += rig.outputs[0][i] != 0;
       taken[1] += rig.outputs[0][i] == 2 * values[i];
@@ -173,7 +173,7 @@ TEST(TopkOptions, AGaussianThresholdMovesByItsStepsUntilItTakesAboutK) {
   constexpr std::size_t count = 20000, k = count / 100;
   std::set<std::size_t> taken;
   for (const auto& [steps, step] : {std::pair(0, 0.5), std::pair(3, 0.5), std::pair(20, 0.02)}) {
-    for (double exponent : {1.0, 3.0}) {  // of a distribution with longer tails
+    for (double exponent : {1.0, 3.0}) {  // distributions with longer tails
       SparseRig rig(2);
       Vectors inputs(2, std::vector<float>(count)), residuals = inputs;
       std::mt19937 random(3);
@@ -310,7 +310,7 @@ TEST(TopkOptions, ReportsOfEntriesWithoutFeedbackCountWhatIsLetGo) {
   EXPECT_EQ(rig.outputs[0], (std::vector<float>{0, -4, 0, 0, 5, 0, 3, 0}));
 }
 
-/// Why a call of one rank is refused.
+/// Returns why a call of one rank is refused.
 std::string refusal(const std::string& options, Dtype dtype = Dtype::F32, Reduction reduction = Reduction::Sum,
                     bool state = true, const char* algorithm = "") {
   const auto method = method_options("topk:" + options);

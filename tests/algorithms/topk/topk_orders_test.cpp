@@ -5,7 +5,7 @@
 #include "tests/support/calls.hpp"
 #include "tests/support/drawn_options.hpp"
 
-// What topk gives of any numbers, in whatever order messages come.
+// What topk makes of any numbers, in whatever order messages come.
 namespace lacuna::test {
 namespace {
 
@@ -49,7 +49,7 @@ TEST(TopkOrders, SumsAreRoundedOnceForEachTermAtMost) {
   }
 }
 
-/// Calls of several algorithms, in flight together on ranks that post them at moments of their own.
+/// Calls of several algorithms are in flight together on ranks that post them at moments of their own.
 TEST(TopkOrders, CallsInFlightTogetherDoNotTouchEachOther) {
   constexpr std::size_t calls = std::size(variants);
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {

@@ -1,6 +1,6 @@
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// A selection that is asked for some elements takes one at least, unless all are zero.
+// A selection that is asked for some elements takes at least one, unless all are zero.
 namespace lacuna::test {
 namespace {
 
@@ -52,7 +52,7 @@ TEST(TopkPromise, OfZerosNothingIsTaken) {
   }
 }
 
-/// A sample then costs more than to look at all, and tells less.
+/// A sample of such an array would cost more than looking at the whole array, and tell less.
 TEST(TopkPromise, AnArrayThatIsShortBesideTheSampleIsSelectedFromExactly) {
   for (std::size_t count : {100u, 60000u, 200000u}) {
     SparseRig rig(1);
@@ -63,7 +63,7 @@ TEST(TopkPromise, AnArrayThatIsShortBesideTheSampleIsSelectedFromExactly) {
   }
 }
 
-/// Their squares are no numbers of the type.
+/// The squares of these numbers are no numbers of the type.
 TEST(TopkPromise, AGaussianThresholdOfTinyOrHugeNumbersTakesAboutK) {
   constexpr std::size_t count = 20000, k = 200;
   std::mt19937_64 random(8);

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t count = 1 << 18;
 
-/// Where all ranks have entries, a place each: which places those of a rank are.
+/// For each rank, the places where it has entries. All entries of a rank have different places.
 using Selections = std::vector<std::set<std::uint32_t>>;
 
-/// So many different places of [begin, end) for each rank.
+/// Draws so many different places of [begin, end) for each rank.
 Selections drawn_within(std::size_t begin, std::size_t end, std::size_t ranks, std::size_t entries) {
   std::mt19937_64 random(begin + ranks);
   Selections all(ranks);
@@ -23,7 +23,7 @@ Selections drawn_within(std::size_t begin, std::size_t end, std::size_t ranks, s
   return all;
 }
 
-/// One behind the other; of rank r from place begin + r * step on.
+/// Puts entries one behind the other. Those of rank r begin at place begin + r * step.
 Selections blocks(std::size_t begin, std::size_t step, std::size_t ranks, std::size_t entries) {
   Selections all(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -41,7 +41,7 @@ Selections two_clusters(std::size_t ranks, std::size_t entries) {
   return all;
 }
 
-/// Place x as often as 1 / x.
+/// Place x comes as often as 1 / x says.
 Selections power_law(std::size_t ranks, std::size_t entries) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(0, std::log(static_cast<double>(count)));
@@ -52,7 +52,7 @@ Selections power_law(std::size_t ranks, std::size_t entries) {
   return all;
 }
 
-/// The first rank has twice as many in one place as in another, the others one behind the other.
+/// The first rank has twice as many entries in one place as in another. The others have theirs one behind the other.
 Selections unlike(std::size_t ranks, std::size_t entries) {
   Selections all = blocks(100000, 0, ranks, entries);
   for (std::size_t rank = 0; rank < ranks; rank += 2) all[rank] = drawn_within(99000, 140000, ranks, entries)[rank];
@@ -82,7 +82,7 @@ Vectors inputs_of(const Selections& all) {
   return inputs;
 }
 
-/// How long the range of each rank is, as the messages to rank 0 say.
+/// Returns how long the range of each rank is, as the messages to rank 0 say.
 std::vector<std::size_t> lengths_of(const Selections& all, const std::string& algorithm, const std::string& method) {
   std::vector<std::size_t> lengths(all.size());
   const Status end = run_changed(inputs_of(all), algorithm, method, 1, [&](Peer, Bytes& bytes) {
@@ -98,7 +98,7 @@ std::vector<std::size_t> lengths_of(const Selections& all, const std::string& al
   return lengths;
 }
 
-/// The largest number of entries that lie in the range of one rank, beside the mean.
+/// Returns the largest number of entries in the range of one rank, divided by the mean.
 double imbalance(const Selections& all, const std::string& algorithm, const std::string& method) {
   const std::vector<std::size_t> lengths = lengths_of(all, algorithm, method);
   EXPECT_EQ(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}), count);
@@ -137,7 +137,7 @@ TEST(SparseRanges, OfOkTopkHoldAtMostATenthMoreThanTheMeanWhereverEntriesLie) {
   }
 }
 
-/// Messages of each rank in a call, and their bytes.
+/// How many messages each rank sends in a call, and how many bytes.
 struct Sent {
   std::uint64_t messages = 0, bytes = 0;
 };
@@ -163,8 +163,8 @@ TEST(SparseRanges, OfAUniformSelectionCostAHistogramOnly) {
   }
 }
 
-/// All of it lies in one of 64 bins, of two words each. Each rank's samples, 20 P places and how many entries it has
-/// there, go to all others.
+/// All entries lie in one of 64 bins of two words each. Each rank sends its samples to all others: 20 P places, and how
+/// many entries it has there.
 TEST(SparseRanges, OfAClusterCostSamplesOfThePlacesBeside) {
   for (std::size_t ranks : {2u, 4u, 8u}) {
     const std::size_t others = ranks - 1, entries = 2048;

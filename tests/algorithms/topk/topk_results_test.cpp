@@ -1,7 +1,7 @@
 #include "algorithms/phases/sparse.hpp"
 #include "tests/algorithms/topk/sparse_rig.hpp"
 
-// What topk gives: the exact sum of what ranks have selected, whatever the algorithm, the format and the places.
+// What topk returns: the exact sum of what ranks have selected, whatever the algorithm, the format and the places are.
 namespace lacuna::test {
 namespace {
 

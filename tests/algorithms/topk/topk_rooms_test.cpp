@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t count = 1 << 20, places_table = count / 4096 * 4;
 
-/// Bytes of the own buffers of one rank. A landed message counts as long as it may be: as many at a time as `landed`.
+/// Returns the bytes of one rank's own buffers. A landed message counts as long as it may be, and `landed` of them at a
+/// time.
 std::size_t bytes_of(const char* algorithm, Rank size, std::size_t k, std::string options = {}) {
   Call call{.collective = Collective::Allreduce, .count = count};
   call.options.algorithm = algorithm;
@@ -28,7 +29,8 @@ std::size_t bytes_of(const char* algorithm, Rank size, std::size_t k, std::strin
   return bytes;
 }
 
-/// What all have: the selection, histograms of magnitudes, tables of each rank's places, sums of a window of places.
+/// Returns what all algorithms need: the selection, histograms of magnitudes, tables of each rank's places, and sums of
+/// a window of places.
 std::size_t common(Rank size, std::size_t k) {
   return 8 * k + kernels::Backend::workspace_bytes() + static_cast<std::size_t>(size) * (places_table + 100) +
          4 * kernels::Backend::merge_places;

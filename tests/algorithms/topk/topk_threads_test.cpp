@@ -3,11 +3,11 @@
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/calls.hpp"
 
-// topk on two communicators, each rank of each with a thread of its own.
+// topk on two communicators. Each rank of each communicator has a thread of its own.
 namespace lacuna::test {
 namespace {
 
-/// Calls of one rank on one communicator, one after another; the first thing that is wrong.
+/// Makes calls of one rank on one communicator, one after another. Returns the first thing that is wrong.
 std::string call_in_turn(runtime::Communicator& communicator, std::size_t rank, const Vectors& inputs) {
   const std::vector<float> sum = sum_of(inputs);
   for (int round = 0; round < 4; ++round) {

@@ -5,13 +5,13 @@
 #include "tests/algorithms/topk/sparse_rig.hpp"
 #include "tests/support/oracle.hpp"
 
-// What topk sends: by formulas that know the algorithms' definitions and the lengths of messages, and count entries.
+// What topk sends, by formulas that know the algorithms' definitions and the lengths of messages, and count entries.
 namespace lacuna::test {
 namespace {
 
 constexpr std::size_t header = 16;
 
-/// Bytes of the shortest message of so many f32 entries in so many places.
+/// Returns the bytes of the shortest message of so many f32 entries in so many places.
 std::uint64_t message(std::size_t entries, std::size_t places) {
   const std::size_t coordinates = 8 * entries, local = 4 * ((places + 65535) / 65536) + 6 * entries,
                     bitmap = (places + 7) / 8 + 4 * entries, dense = 4 * places;
@@ -35,7 +35,7 @@ Piece piece(std::size_t i, std::size_t of, std::size_t count) {
   return {exact_boundary(i, count, of), exact_boundary(i + 1, count, of)};
 }
 
-/// The sum of `terms` ranks' vectors from rank `first` on, around.
+/// Sums the vectors of `terms` ranks, from rank `first` on and around the ring.
 std::vector<float> sum_around(const Vectors& all, std::size_t first, std::size_t terms) {
   Vectors some;
   for (std::size_t i = 0; i < terms; ++i) some.push_back(all[(first + i) % all.size()]);
@@ -82,7 +82,7 @@ TEST(SparseTraffic, SplitSendsEachRangeToItsRankAndTheSumOfTheOwnOneToAll) {
             });
 }
 
-/// Of a rank in a ring whose message of a piece at the end is as `result` says.
+/// Returns what a rank of a ring sends. `result` gives the bytes of a message of a finished piece.
 template <class Result>
 std::uint64_t ring_bytes(const Vectors& inputs, std::size_t rank, std::size_t chunks, Result result) {
   const std::size_t p = inputs.size();
@@ -186,7 +186,7 @@ TEST(SparseTraffic, DoublingSendsTheSumsOfOneTwoFourRanks) {
   }
 }
 
-/// Peers of the sends of a position, in order.
+/// Returns the peers to which a position sends, in order.
 std::vector<Rank> peers_of(const Graphs& graphs, Rank position) {
   std::vector<Rank> peers;
   for (const Step& step : graphs.at(position).steps()) {
@@ -227,7 +227,7 @@ TEST(SparseTraffic, SplitSendsOneMessageToEachRankInTurnsThatMeetNowhereAndTheRe
   }
 }
 
-/// The largest share of all entries that one rank sums up, times P.
+/// Returns the largest share of all entries that one rank sums up, times P.
 double imbalance(const Vectors& inputs, const std::string& options) {
   SparseRig rig(static_cast<Rank>(inputs.size()));
   const std::string run = rig.run(inputs, "sparse_split", options);

@@ -1,4 +1,4 @@
-/* What all parts of the test check by. */
+/* Checks that all parts of the test use. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 enum { elements = 20 };
 
-/* Rank r gives 1 at place r and 2 at place 19, in two parts; the places stand in no order. */
+/* Rank r gives 1 at place r and 2 at place 19, the latter in two terms. The places are in no order. */
 void buffers_of_entries(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator), rank = lacuna_rank(communicator);
   uint32_t places[] = {19, (uint32_t)rank, 19};

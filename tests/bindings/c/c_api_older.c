@@ -1,6 +1,6 @@
 /*
- * A program that was compiled with an older lacuna.h: its structures lack the members that came later, and what lies
- * behind them in memory is rubbish. Alone, or as the ranks of a job. It must not include lacuna.h.
+ * A program that was compiled with an older lacuna.h. Its structures lack the members that came later, and rubbish lies
+ * behind them in memory. It runs alone, or as the ranks of a job. It must not include lacuna.h.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ typedef struct {
   const void* output;
 } older_call;
 
-/* As it was before entries. */
+/* The structure as it was before entries. */
 typedef struct {
   older_call first;
   const void* input_blocks;
@@ -60,7 +60,7 @@ typedef struct {
   older_sampler* sampler;
 } older_options;
 
-/* As it was before prepare. */
+/* The structure as it was before prepare. */
 typedef struct {
   older_options first;
   int32_t priority;
@@ -179,7 +179,7 @@ static void reduces(void* communicator) {
   expect(right, "the reduction is right");
 }
 
-/* Nothing is written behind a structure of this size that was filled. */
+/* Nothing must have been written behind a structure of this size that was filled. */
 static void expect_untouched(const placed* filled, size_t size) {
   int untouched = 1;
   for (size_t i = size; i < sizeof *filled; ++i) untouched = untouched && filled->is.bytes[i] == rubbish;
@@ -194,7 +194,7 @@ static void* skipping_all(void* communicator, const char* more) {
   return method;
 }
 
-/* With all steps skipped each piece stays its owner's. */
+/* With all rounds left out each piece stays as its owner gave it. */
 static void skips(void* communicator) {
   float data[elements];
   for (int i = 0; i < elements; ++i) data[i] = 1;
@@ -215,7 +215,7 @@ static void skips(void* communicator) {
   lacuna_method_free(method);
 }
 
-/* What a method tells, into structures that lack members. */
+/* A method writes what it reports into structures that lack members. */
 static void tells(void* communicator, void* request, void* state) {
   const int alone = lacuna_size(communicator) == 1;
   const older_report no_report = {sizeof no_report, 7, 7, 7, 7};
@@ -242,7 +242,7 @@ static void tells(void* communicator, void* request, void* state) {
   expect_untouched(&array, sizeof no_array);
 }
 
-/* What lies where later options have more, padding included, is not looked at. */
+/* The library must not read what lies where later options have more members, padding included. */
 static void skips_with_all_options(void* communicator) {
   float data[elements];
   for (int i = 0; i < elements; ++i) data[i] = 1;

@@ -1,4 +1,4 @@
-/* What the C interface refuses, and with which words. */
+/* What the C interface refuses, and in which words. */
 #include <math.h>
 #include <stddef.h>
 

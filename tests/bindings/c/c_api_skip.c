@@ -22,7 +22,7 @@ static int all_are(const float* data, size_t count, float value) {
   return 1;
 }
 
-/* The result of an allreduce of `given` on each rank. */
+/* Sets the result of an allreduce of `given` on each rank. */
 static void reduce(lacuna_communicator* communicator, float given, float* result, lacuna_reduction reduction,
                    const lacuna_options* options, const char* what) {
   float input[elements];
@@ -108,7 +108,7 @@ static double measure_of(const lacuna_request* request, const char* name) {
   return value;
 }
 
-/* What a call says of itself: its report, and its audit. */
+/* A call reports about itself: it has a report and an audit. */
 static void tells(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   float ones[elements], sum[elements];
@@ -147,7 +147,7 @@ static void tells(lacuna_communicator* communicator) {
   set_method(&options, NULL);
 }
 
-/* What is no report, and what is no measure of one. */
+/* Refuses what is no report, and what is no measure of one. */
 static void refused_reports(lacuna_communicator* communicator) {
   const lacuna_status bad = LACUNA_INVALID_ARGUMENT;
   const int32_t ranks = lacuna_size(communicator);
@@ -160,7 +160,7 @@ static void refused_reports(lacuna_communicator* communicator) {
   options.algorithm = "skip_ring";
   set_skip(&options, "steps=%d", (int)ranks - 1);
   lacuna_status status = execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request);
-  set_method(&options, NULL); /* also while a call that has it runs */
+  set_method(&options, NULL); /* this is allowed while a call that uses it runs */
   started(status, request, "a call that skips");
   if (ranks > 1) {
     expect_error(lacuna_get_report_measure(request, "step", &value), bad,
@@ -199,7 +199,7 @@ static int is_missing(const lacuna_request* request, int32_t rank, int32_t from,
   return 0;
 }
 
-/* Each rank has its own piece only, and the gaps tell which it is. */
+/* Each rank has only its own piece, and the gaps tell which it is. */
 static void gathers_less(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator), me = lacuna_rank(communicator);
   float ones[elements], sum[elements];
@@ -233,8 +233,8 @@ static void gathers_less(lacuna_communicator* communicator) {
 }
 
 /*
- * A step of sharded data parallelism: weights are gathered from their owners, without some; the gradients of those that
- * a rank lacked are not reduced. Equal samplers make the two fit.
+ * A step of sharded data parallelism. Weights are gathered from their owners, and some are left out. The gradients of
+ * the weights that a rank lacked are not reduced. Equal samplers make the two fit.
  */
 static void sharded(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator), me = lacuna_rank(communicator);
@@ -294,7 +294,7 @@ static void refused_gaps(lacuna_communicator* communicator) {
   options.prepare = 1;
   expect_status(execute_allreduce(communicator, &buffer, &buffer, LACUNA_SUM, &options, &request), LACUNA_OK,
                 "prepare");
-  set_method(&options, NULL); /* the request has it */
+  set_method(&options, NULL); /* the request holds the method */
   expect_error(lacuna_gaps(request, 0, &gap, 1, &count), bad, "has not been started", "gaps of no call");
   expect_status(lacuna_start(request), LACUNA_OK, "start");
   expect_status(lacuna_wait(request, -1), LACUNA_OK, "wait");
@@ -304,7 +304,7 @@ static void refused_gaps(lacuna_communicator* communicator) {
   expect_error(lacuna_gaps(NULL, 0, &gap, 1, &count), bad, "request is null", "gaps of nothing");
   expect(count == 77, "what is refused counts nothing");
   expect_status(lacuna_gaps(request, 0, NULL, 0, &count), ranks > 1 ? bad : LACUNA_OK, "the number of gaps");
-  expect(ranks == 1 ? count == 0 : count >= (size_t)ranks, "all ranks are missing somewhere"); /* but in their piece */
+  expect(ranks == 1 ? count == 0 : count >= (size_t)ranks, "all ranks are missing somewhere"); /* in others' pieces */
   expect(gap.offset == 1 && gap.count == 2 && gap.from == 3, "and nothing was written");
   lacuna_request_free(request);
   expect_status(execute_allreduce(communicator, &buffer, &buffer, LACUNA_MAX, NULL, &request), LACUNA_OK, "allreduce");

@@ -1,4 +1,5 @@
-/* What skipping keeps from call to call in a state, saved and restored, and what the C interface refuses of it. */
+/* What a state of skipping holds from call to call. It is saved and restored, and the C interface refuses wrong ones.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static void feedback(lacuna_communicator* communicator) {
   free(saved);
 }
 
-/* A state with two arrays, one of them each rank's own: all of it comes back, in place of what another state had. */
+/* A state has two arrays, and one of them differs between ranks. All of it comes back and replaces another state. */
 static void arrays_are_kept(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   const char* const names[] = {"residual", "audit"};
@@ -86,7 +87,7 @@ static void arrays_are_kept(lacuna_communicator* communicator) {
   expect_status(lacuna_state_create(options.method, 3, 4, &one), LACUNA_OK, "a state");
   expect_status(lacuna_state_create(options.method, 5, 6, &two), LACUNA_OK, "another state");
   options.state = two;
-  add_up(communicator, given, other, elements, &options); /* has arrays of its own by now */
+  add_up(communicator, given, other, elements, &options); /* by now it has arrays of its own */
   options.state = one;
   for (int run = 0; run < 3; ++run) add_up(communicator, given, sum, elements, &options);
   expect_status(lacuna_state_save(one, saved, room, &length), LACUNA_OK, "save");
@@ -117,7 +118,7 @@ static void arrays_are_kept(lacuna_communicator* communicator) {
   free(again);
 }
 
-/* The others post their call once rank 0 has asked: until then its call can't end. */
+/* The others post their call once rank 0 has asked. Until then the call of rank 0 can't end. */
 static void a_state_in_use_is_busy(lacuna_communicator* communicator) {
   if (lacuna_size(communicator) == 1) return;
   float given[elements] = {1}, sum[elements], asked = 1;
@@ -151,7 +152,7 @@ static void a_state_in_use_is_busy(lacuna_communicator* communicator) {
   free(saved);
 }
 
-/* A state that was made for no method serves any; each other one serves the method that it was made for. */
+/* A state that was made for no method serves any. Every other state serves the method for which it was made. */
 static void a_state_serves_its_method(lacuna_communicator* communicator) {
   float given[elements] = {1}, sum[elements];
   const lacuna_buffer in = buffer_of(given, elements), out = buffer_of(sum, elements);

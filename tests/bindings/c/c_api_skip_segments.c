@@ -1,4 +1,4 @@
-/* Skipping by segments, the importance that is measured of them, saved and restored, and what is refused of both. */
+/* Skipping by segments, and their importance, which is measured, saved and restored. Wrong ones are refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void set_segments(lacuna_options* options, const char* text, const lacuna
   set_method(options, method);
 }
 
-/* The first half is large, the second small; both are measured in the first run. */
+/* The first half is large, the second small. Both are measured in the first run. */
 static void automatic(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   float given[elements], dense[elements], sum[elements];
@@ -71,7 +71,7 @@ static void automatic(lacuna_communicator* communicator) {
   free(saved);
 }
 
-/* Two tensors of one model: of the large one all is important, of the small one nothing. Alone, neither is. */
+/* One model has two tensors. All of the large one is important, nothing of the small one. Alone, neither is. */
 static void models(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator);
   float large[elements], small[elements], sum[elements];
@@ -136,7 +136,7 @@ static void segments_are_treated(lacuna_communicator* communicator) {
   set_method(&options, NULL);
 }
 
-/* A call that has this method is refused; it is freed. */
+/* A call that has this method must be refused. Frees the method. */
 static void expect_refused(lacuna_communicator* communicator, lacuna_method* method, const char* part) {
   float data[elements] = {0};
   const lacuna_buffer buffer = buffer_of(data, elements);

@@ -1,4 +1,4 @@
-/* Every function of the C interface, from C99. Alone, or as the ranks of a job: both must pass. */
+/* Calls every function of the C interface from C99, alone or as the ranks of a job. Both must pass. */
 #include "tests/bindings/c/c_api_test.h"
 
 #include <math.h>
@@ -197,7 +197,7 @@ static void skipping(lacuna_communicator* communicator) {
   set_method(&options, NULL);
 }
 
-/* Around the ring: the message of a rank goes to the next one. */
+/* Messages go around the ring: that of a rank goes to the next one. */
 static void messages(lacuna_communicator* communicator) {
   const int32_t ranks = lacuna_size(communicator), rank = lacuna_rank(communicator);
   const int32_t to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;

@@ -3,31 +3,31 @@
 #include "bindings/c/lacuna.h"
 #include "tests/bindings/c/c_calls.h"
 
-/* Counts and reports what does not hold. */
+/* Counts and reports a check that does not hold. */
 void expect(int holds, const char* what);
-/* How many checks have failed so far. */
+/* Returns how many checks have failed so far. */
 int failed_checks(void);
 void expect_status(lacuna_status got, lacuna_status wanted, const char* what);
-/* A failure of this kind, whose text has this part. */
+/* Expects a failure of this kind, whose text has this part. */
 void expect_error(lacuna_status got, lacuna_status wanted, const char* part, const char* what);
 
 lacuna_buffer buffer_of(float* data, size_t count);
 
-/* The method "skip" with these options, written as printf() writes them, in place of what the options had before. */
+/* Replaces the method by "skip" with these options, which are written as printf() writes them. */
 void set_skip(lacuna_options* options, const char* format, ...);
-/* Another method in place of that, or null. */
+/* Replaces the method by another one, or by null. */
 void set_method(lacuna_options* options, lacuna_method* method);
-/* Fills the array of this name, if the state has one: 1, else 0. */
+/* Fills `array` if the state has an array of this name. Returns 1 then, else 0. */
 int find_array(const lacuna_state* state, const char* name, lacuna_state_array* array);
 
 /* Sets `sum` to what all ranks have given. */
 void add_up(lacuna_communicator* communicator, const float* given, float* sum, size_t count,
             const lacuna_options* options);
-/* Flips each of the saved bytes, cuts the end off, and adds one: `restore` must refuse all of that. */
+/* Flips each of the saved bytes, cuts the end off, and adds a byte. `restore` must refuse all of that. */
 void refuses_damaged(unsigned char* bytes, size_t length, lacuna_status (*restore)(void*, const void*, size_t),
                      void* handle);
 
-/* Parts of the test that stand in files of their own. */
+/* Parts of the test that have files of their own. */
 void blocks_of_different_lengths(lacuna_communicator* communicator);
 void prepared_requests(lacuna_communicator* communicator);
 void buffers_of_entries(lacuna_communicator* communicator);

@@ -2,7 +2,7 @@
 
 #include "bindings/c/lacuna.h"
 
-/* Calls by their description, in one line each: what the tests of lacuna_execute() use. */
+/* Makes calls from their description in one line each. The tests of lacuna_execute() use this. */
 
 static inline lacuna_status execute_reducing(lacuna_communicator* communicator, lacuna_collective collective,
                                              const lacuna_buffer* input, const lacuna_buffer* output,

@@ -1,4 +1,4 @@
-// The functions of one line, one for each collective, beside lacuna_execute().
+// The functions of the single collectives, compared with lacuna_execute().
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t block = 6;  ///< elements of a block, or of data without blocks
 constexpr float unwritten = -7;
 
-/// What is declared between the brackets of this function of lacuna.h; nothing if it is not declared.
+/// Returns what is declared between the brackets of this function of lacuna.h; nothing if it is not declared.
 std::string parameters_of(const std::string& function) {
   std::stringstream text;
   text << std::ifstream(LACUNA_SOURCE "/bindings/c/lacuna.h").rdbuf();
@@ -75,7 +75,7 @@ struct Buffers {
     writes = writes_output(what, rank, root);
     in_count = length(traits.input);
     out_count = length(traits.output);
-    if (in_place && reads && writes) {  // the smaller one is block `rank` of the larger
+    if (in_place && reads && writes) {  // the smaller buffer is block `rank` of the larger one
       const bool blocks_come_in = traits.input == Holds::Blocks && traits.output != Holds::Blocks;
       const bool blocks_go_out = traits.output == Holds::Blocks && traits.input != Holds::Blocks;
       if (blocks_go_out)
@@ -156,7 +156,7 @@ lacuna_status by_description(Collective what, lacuna_communicator* rank, Rank ro
   return lacuna_execute(rank, &call, nullptr, nullptr);
 }
 
-/// body(rank) on a thread for each rank, with the handles that C programs have.
+/// Calls body(rank) on a thread for each rank, with the handles that C programs have.
 void on_each_rank(Rank size, const std::function<void(lacuna_communicator*)>& body) {
   auto ranks = test::local(size, Progress::Caller);
   test::on_each(ranks, [&](Communicator& rank) {
@@ -194,7 +194,7 @@ TEST_P(CCollectiveOf, InOneLineRefusesWhatItsDescriptionRefuses) {
     EXPECT_EQ(in_one_line(GetParam(), nullptr, 0, all), LACUNA_INVALID_ARGUMENT);
     EXPECT_STREQ(lacuna_last_error(), "communicator is null");
     all.input = all.output = nullptr;
-    if (moves_data(GetParam()) && GetParam() != Collective::Broadcast) {  // whose input the test would copy
+    if (moves_data(GetParam()) && GetParam() != Collective::Broadcast) {  // the test would copy the input
       EXPECT_EQ(in_one_line(GetParam(), rank, 0, all), LACUNA_INVALID_ARGUMENT);
       EXPECT_NE(std::string(lacuna_last_error()).find("null"), std::string::npos) << lacuna_last_error();
     }

@@ -19,7 +19,7 @@ class OneCRank : public testing::Test {
   lacuna_communicator* rank_ = nullptr;
 };
 
-/// What a function is given; most of it is right.
+/// What a function is given. Most of it is right.
 struct Given {
   Given() {
     input = {sizeof(lacuna_buffer), in.data(), 4, LACUNA_F32, LACUNA_HOST, 0, nullptr};
@@ -37,7 +37,7 @@ struct Given {
   lacuna_options options = LACUNA_OPTIONS_INIT;
   int32_t reduction = LACUNA_SUM, root = 0;
 
-  /// As C has it, which may put any number there.
+  /// Returns the reduction as C has it, which may hold any number.
   lacuna_reduction as_reduction() const { return std::bit_cast<lacuna_reduction>(reduction); }
 };
 

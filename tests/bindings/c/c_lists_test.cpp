@@ -1,4 +1,4 @@
-// What lacuna_list_...() tell, beside the tables of the core.
+// What the functions lacuna_list_...() tell, compared with the tables of the core.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace lacuna {
 namespace {
 
-/// All rows of a list; list(index, row, count) is one of the functions.
+/// Returns all rows of a list. list(index, row, count) is one of the functions.
 template <class Row, class List>
 std::vector<Row> rows_of(const List& list) {
   std::size_t count = 0;
@@ -105,7 +105,7 @@ TEST(CLists, ADefaultOfTheListIsTakenAsTheOption) {
       return lacuna_list_options(method.name, index, row, count);
     });
     for (const auto& option : options) {
-      if (std::string(option.initial).empty()) continue;  // no pairs; a text can't say so
+      if (std::string(option.initial).empty()) continue;  // the default is no pairs, which a text can't say
       lacuna_method* made = nullptr;
       const std::string text = std::string(option.name) + "=" + option.initial;
       EXPECT_EQ(lacuna_method_create(method.name, text.c_str(), &made), LACUNA_OK) << lacuna_last_error();

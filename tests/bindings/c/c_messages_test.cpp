@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 class CMessages : public test::OneCRank {
  protected:
-  /// What ends until so many have, by token; nothing more than that comes afterwards.
+  /// Waits until so many have ended, and returns their outcomes by token. Nothing more may come afterwards.
   std::map<std::uint64_t, lacuna_status> completions(std::size_t wanted) {
     std::map<std::uint64_t, lacuna_status> all;
     const auto until = Clock::now() + std::chrono::seconds(20);
@@ -48,7 +48,7 @@ class CMessages : public test::OneCRank {
   }
 };
 
-/// Of either end, with any token; not where nobody has asked for it.
+/// Either end of a message may ask, with any token. Nobody else is told.
 TEST_F(CMessages, ThatEndAreToldWithTheirTokensToWhoAskedForIt) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   for (const int32_t asks : {0, 1, -1}) {

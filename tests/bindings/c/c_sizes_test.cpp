@@ -1,4 +1,4 @@
-// Structures that the C interface fills, of all sizes that an older or newer program may give them.
+// Structures that the C interface fills, in all sizes that an older or newer program may give them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using test::Given;
 
-/// One call of a method that keeps a state with an array, has a report, and measures importance.
+/// One call of a method whose state has an array. It has a report and measures importance.
 class CSizes : public test::OneCRank {
  protected:
   CSizes() {
@@ -51,7 +51,7 @@ class CSizes : public test::OneCRank {
   lacuna_request* request_ = nullptr;
 };
 
-/// Memory for a T with more behind it.
+/// Memory for a T, with more memory behind it.
 template <class T>
 struct Filled {
   static constexpr unsigned char rubbish = 0xa5;
@@ -69,7 +69,7 @@ struct Filled {
   alignas(T) std::array<unsigned char, sizeof(T) + 64> bytes;
 };
 
-/// fill(T*) writes as much as struct_size says, whatever that is, and refuses what it can't be.
+/// fill(T*) must write as much as struct_size says, whatever that is, and refuse sizes that can't be.
 template <class T, class Fill>
 void expect_no_more_than_its_size(const char* what, const Fill& fill) {
   for (std::size_t size = sizeof(std::size_t); size <= sizeof(T); ++size) {

@@ -1,4 +1,4 @@
-// Values that the C interface refuses, of every function that takes them, and those at its limits that it takes.
+// Values that the C interface refuses, in every function that takes them, and values at its limits that it takes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Function {
   bool reduces = false, has_root = false, has_blocks = false, has_buffers = true;
 };
 
-/// lacuna_execute() with each collective, and a function of messages.
+/// Returns lacuna_execute() with each collective, and a function of messages.
 std::vector<Function> all_functions() {
   std::vector<Function> all;
   for (const CollectiveTraits& traits : collective_traits) {
@@ -52,9 +52,9 @@ std::vector<Function> all_functions() {
 
 const std::vector<Function> functions = all_functions();
 
-/// Makes one value wrong; nothing where the function does not take it.
+/// Makes one value wrong. It is nothing where the function does not take the value.
 struct Wrong {
-  const char* text;  ///< a part of what is said
+  const char* text;  ///< a part of the error's text
   std::function<bool(const Function&, Given&)> make;
 };
 
@@ -155,11 +155,11 @@ TEST_F(CValues, EveryFunctionRefusesValuesThatAreNoneAndGoesOn) {
 
 TEST_F(CValues, EveryFunctionTakesTheLargestAndTheSmallestThatIsAllowed) {
   for (const Function& function : functions) {
-    if (function.name == "send") continue;  // to itself: it would wait for its receive
+    if (function.name == "send") continue;  // a message to the own rank would wait for its receive
     for (const double deadline : {0.0, 1e-9, 1e9, 1e300, std::numeric_limits<double>::infinity()}) {
       for (const int32_t priority : {0, 2}) {
         Given given;
-        given.options.deadline = deadline == 1e-9 ? 1 : deadline;  // so soon nothing ends for sure
+        given.options.deadline = deadline == 1e-9 ? 1 : deadline;  // nothing ends for sure after so short a deadline
         given.options.priority = priority;
         EXPECT_EQ(function.call(rank_, given), LACUNA_OK) << function.name << ": " << lacuna_last_error();
       }

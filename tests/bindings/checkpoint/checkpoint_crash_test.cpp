@@ -16,7 +16,7 @@
 namespace lacuna::checkpoint {
 namespace {
 
-/// Files longer than this many bytes cannot be written while it lives, as on a full disk.
+/// While it lives, files longer than this many bytes cannot be written, as on a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
@@ -38,7 +38,7 @@ constexpr std::size_t big = 100'000;
 
 class CheckpointCrashTest : public CheckpointTest {
  protected:
-  /// Says that it runs and writes sets until it is killed; ends by itself after ten seconds or an error.
+  /// Says that it runs and writes sets until it is killed. It ends by itself after ten seconds or an error.
   [[noreturn]] void write_until_killed(std::int64_t step, int running) const {
     alarm(10);
     if (write(running, "1", 1) != 1) _exit(1);

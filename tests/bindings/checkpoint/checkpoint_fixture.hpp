@@ -21,7 +21,7 @@ inline testing::AssertionResult holds(std::string_view text, std::string_view pa
   return testing::AssertionFailure() << "\"" << text << "\" does not hold \"" << part << "\"";
 }
 
-/// A directory of its own for each test, and checkpoint sets of two ranks whose content follows from the step.
+/// A directory for each test, and checkpoint sets of two ranks whose content follows from the step.
 class CheckpointTest : public testing::Test {
  protected:
   static constexpr Rank ranks = 2;

@@ -209,7 +209,7 @@ TEST_F(CheckpointTest, ADamagedNewestSetIsPassedOverForAReasonThatNamesTheFile) 
 
 TEST_F(CheckpointTest, ASetWhoseSumsAreRightButWhoseFilesAreNotItsOwnIsPassedOver) {
   ASSERT_TRUE(write_set(directory_, 1));
-  const Result<FileSum> foreign = write_rank_file({directory_, 2, 0, 1}, {}, {});  // of a job of one rank
+  const Result<FileSum> foreign = write_rank_file({directory_, 2, 0, 1}, {}, {});  // it belongs to a job of one rank
   const Result<FileSum> good = write_rank_file({directory_, 2, 1, ranks}, {}, {});
   ASSERT_TRUE(foreign && good);
   ASSERT_TRUE(write_manifest(directory_, {2, {*foreign, *good}, "", ""}));

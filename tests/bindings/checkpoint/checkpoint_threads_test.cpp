@@ -1,4 +1,4 @@
-// HDF5 as it is where it was built without thread safety: it says so, and no two threads may be in it at once.
+// HDF5 as if it were built without thread safety. It says so, and no two threads may be in it at once.
 #include <dlfcn.h>
 #include <hdf5.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<int> inside = 0, meetings = 0;
 
-/// Calls HDF5's own function of that name, and sees whether another thread is in one meanwhile.
+/// Calls HDF5's own function of that name, and notices if another thread is in such a function meanwhile.
 template <class... Arguments>
 herr_t watched(const char* name, Arguments... arguments) {
   using Function = herr_t (*)(Arguments...);
@@ -48,7 +48,7 @@ namespace {
 
 class CheckpointThreads : public CheckpointTest {
  protected:
-  /// Both at the same time, each so often.
+  /// Runs both at the same time, each so often.
   template <class One, class Other>
   static void run_beside(int times, One one, Other other) {
     meetings = 0;

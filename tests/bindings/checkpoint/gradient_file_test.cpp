@@ -41,7 +41,7 @@ class Gradients : public testing::Test {
                                           {"biases", Dtype::BF16, second.data(), second.size()}};
     return write_gradients(path(), step, rank, items);
   }
-  /// Everything of a file, or the first error.
+  /// Reads everything of a file. Returns the first error.
   Status read_all() const {
     const auto file = GradientFile::open(path());
     if (!file) return file.status();
@@ -103,7 +103,7 @@ TEST_F(Gradients, WhatIsRecordedIsReadAgain) {
   }
 }
 
-/// Names of steps have six digits, or more where the number has.
+/// Names of steps have six digits, or more if the number has more.
 TEST_F(Gradients, StepsOfAnyNumberOfDigitsAscendByNumberAndEachHasItsOwnMark) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   GradientLayout many = layout();
@@ -113,7 +113,7 @@ TEST_F(Gradients, StepsOfAnyNumberOfDigitsAscendByNumberAndEachHasItsOwnMark) {
     ASSERT_TRUE(mark_recorded(path(), marked));
     EXPECT_EQ(GradientFile::open(path())->steps(), std::vector<std::int64_t>{marked});
   }
-  many.steps.resize(many.steps.size() - 2);  // of which the fixture has numbers
+  many.steps.resize(many.steps.size() - 2);  // the fixture has numbers for so many
   ASSERT_TRUE(make_gradient_file(path(), many));
   for (const std::int64_t step : many.steps) {
     ASSERT_TRUE(write(step, 1));

@@ -10,7 +10,8 @@
 
 namespace lacuna::test {
 
-/// A file of gradients as users write it with other programs: HDF5's oldest format, groups made as they are needed.
+/// A file of gradients as users write it with other programs: in HDF5's oldest format, with groups made as they are
+/// needed.
 class UserFile {
  public:
   explicit UserFile(const std::filesystem::path& path)
@@ -28,7 +29,7 @@ class UserFile {
   /// How a dataset is made, unless it is made as usual.
   hid_t creation = H5P_DEFAULT;
 
-  /// "000003/rank-1/weights" of the steps, say, or with '/' before it of the file; of these sides.
+  /// Writes a dataset with these sides: "000003/rank-1/weights" of the steps, say, or with '/' before it, of the file.
   template <class T>
   void put(const std::string& tensor, hid_t type, const std::vector<T>& values, std::vector<hsize_t> sides = {}) {
     if (sides.empty()) sides = {values.size()};
@@ -43,7 +44,7 @@ class UserFile {
   void group(const std::string& name) {
     H5Gclose(H5Gcreate2(file_, place_of(name).c_str(), links_, H5P_DEFAULT, H5P_DEFAULT));
   }
-  /// Gives a tensor a text, of variable length or of its own.
+  /// Gives a tensor a text, with variable length or with its own length.
   void attribute(const std::string& tensor, const std::string& name, const std::string& text, bool variable) {
     const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, variable ? H5T_VARIABLE : text.size());

@@ -1,4 +1,4 @@
-// What lies under the names that lacuna reads and writes may be anything, and be put there by anyone.
+// Anything may lie under the names that lacuna reads and writes, and anyone may have put it there.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -28,12 +28,12 @@ const std::map<std::string, std::function<bool(const Path&)>> no_files = {
     {"link to a device", [](const Path& path) { return ::symlink("/dev/zero", path.c_str()) == 0; }},
     {"folder", [](const Path& path) { return std::filesystem::create_directory(path); }}};
 
-/// What a text calls it, where links are refused.
+/// Returns what a text calls it, where links are refused.
 std::string name_of(const std::string& kind) { return kind.starts_with("link") ? "link" : kind; }
-/// Where they are followed.
+/// Returns what a text calls it, where links are followed.
 std::string followed(const std::string& kind) { return kind.starts_with("link") ? "device" : kind; }
 
-/// What this says in a process of its own, which may wait forever.
+/// Returns what `body` says in a process of its own, which might wait forever.
 std::string said_in_time(const std::function<std::string()>& body) {
   test::Process process([&](const test::Process::Say& say) { say(body()); });
   return process.line(std::chrono::seconds(5));
@@ -170,7 +170,7 @@ TEST_F(HostileFiles, PlantedLinksAreNotFollowed) {
   EXPECT_FALSE(std::filesystem::is_symlink(directory_ / "ckpt-1-rank0.h5"));
 }
 
-/// Permissions of a file that is written under this umask.
+/// Returns the permissions of a file that is written under this umask.
 std::string modes_under(mode_t mask, const Path& directory, const std::function<Status()>& write) {
   return said_in_time([&] {
     ::umask(mask);
@@ -204,7 +204,7 @@ TEST_F(HostileFiles, ResultFilesAreForOwnerAndGroupAtMostAndOtherFilesForWhomThe
   EXPECT_EQ(modes_under(022, directory_, other), "x 0644");
 }
 
-/// What a process has done to files, a line each: what, first, second, number.
+/// Returns what a process has done to files, with a line for each: what, first, second, number.
 std::vector<std::vector<std::string>> recorded(const std::string& text) {
   std::vector<std::vector<std::string>> lines;
   std::istringstream stream(text);

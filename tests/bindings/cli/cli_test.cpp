@@ -145,7 +145,7 @@ TEST(Command, AlgorithmsOfTheEnvironmentServeCallsThatNameNone) {
   EXPECT_EQ(count(unknown.output, "LACUNA_ALGORITHMS: no allreduce algorithm is called 'double'"), 1u);
 }
 
-/// A result of `lacuna perf -J` with one row of these times.
+/// Writes a result of `lacuna perf -J` with one row of these times.
 std::string result_file(const std::string& name, double out_of_place, double in_place, int wrong = 0, int size = 8,
                         const std::string& method = "") {
   const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";

@@ -11,20 +11,20 @@ namespace {
 
 using cli::count;
 
-/// What computes by default here, and what computes anywhere.
+/// Returns the name of the kernels that are the default here. The next function returns those that run anywhere.
 std::string best() { return std::string((*kernels::backend_named("host"))->name()); }
 std::string baseline() {
   const bool has_levels = kernels::kernels_here()[1].name != "kokkos";
   return has_levels ? kernels::kernels_here()[1].name : "host";
 }
 
-/// A copy of the core, beside which stands no other library unless a test puts one there.
+/// A copy of the core, beside which no other library stands unless a test puts one there.
 class AloneCore : public testing::Test {
  protected:
   AloneCore() { std::filesystem::copy_file(LACUNA_CORE_LIBRARY, core_); }
 
-  /// The command with this core, by such kernels. Its own core is the one that its build names, so this one is there
-  /// first.
+  /// Runs the command with this core, by such kernels. The command's own core is the one that its build names, so this
+  /// core is found first.
   cli::Outcome lacuna(const std::vector<std::string>& arguments, const std::string& kernels = "kokkos") const {
     return cli::lacuna(arguments, {{"LACUNA_KERNELS", kernels}, {"LD_PRELOAD", core_.string()}});
   }

@@ -31,7 +31,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// How often the pattern is found.
+/// Returns how often the pattern is found.
 inline std::size_t count(const std::string& text, const std::string& pattern) {
   const std::regex expression(pattern);
   return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), expression), {}));

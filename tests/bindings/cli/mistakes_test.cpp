@@ -11,7 +11,7 @@ namespace {
 
 struct Mistake {
   std::vector<std::string> arguments;
-  std::string text;  // a part of what is said of it
+  std::string text;  // a part of what is said about it
 };
 
 TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {

@@ -14,7 +14,7 @@ const CallCounters& calls_of(const CommunicatorCounters& communicator, Collectiv
   return communicator.calls[static_cast<std::size_t>(collective)];
 }
 
-/// Of calls that skip; zeros where there were none.
+/// Returns the counters of calls that skip; zeros if there were none.
 MethodCounters skips_of(const std::vector<MethodCounters>& methods) {
   MethodCounters counted{.method = &skip_method};
   for (const MethodCounters& one : methods) {
@@ -75,7 +75,7 @@ TEST(JobCounters, TrafficIsTheTransports) {
   on_each(ranks, [](Communicator& rank) { EXPECT_TRUE(allreduce(rank, 1000)); });
   const JobCounters all = ranks[0].job_counters();
   ASSERT_EQ(all.peers.size(), 2u);
-  EXPECT_EQ(all.peers[1].payload_sent, 4000u);  // ring, two ranks: half of it twice
+  EXPECT_EQ(all.peers[1].payload_sent, 4000u);  // each rank of a ring of two sends half of it twice
   EXPECT_EQ(all.peers[1].payload_received, 4000u);
   EXPECT_EQ(all.peers[0].messages_sent, 0u);
 }
@@ -201,7 +201,7 @@ TEST(JobCounters, ARequestTellsWhatItsCallHasLeftOut) {
               (std::vector<PartReport>{{.offset = 0, .count = 100, .outcome = skipped, .fewest = 2, .mean = 2}}));
     EXPECT_TRUE(Request().report().parts.empty());
     EXPECT_EQ(Request().report().method, nullptr);
-    request = Request();  // what comes next takes its memory
+    request = Request();  // the next call takes its memory
     auto next = rank.prepare(lacuna::allreduce<float>(values, values, Reduction::Sum, options));
     EXPECT_TRUE(next->report().parts.empty()) << "not started yet";
     next = Request();

@@ -111,7 +111,7 @@ constexpr Method other_method = [] {
   return method;
 }();
 
-/// Values of a method's measures, by row.
+/// Returns values of a method's measures, by row.
 MeasureValues values_of(const Method& method, std::initializer_list<double> values) {
   MeasureValues all;
   all.begin(method.measures);
@@ -215,7 +215,7 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   for (const auto& [metric, type] : read.types()) EXPECT_GT(read.count(metric), 0u) << metric;
 }
 
-/// A measure in JSON.
+/// Returns a measure in JSON.
 Json shown(double value, const char* unit, const char* adds_up, int calls) {
   return {{"value", value}, {"unit", unit}, {"adds_up", adds_up}, {"calls", calls}};
 }

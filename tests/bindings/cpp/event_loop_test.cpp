@@ -23,7 +23,7 @@ bool readable(const Communicator& communicator, std::chrono::milliseconds within
   return ::poll(&sleeper, 1, static_cast<int>(within.count())) == 1;
 }
 
-/// The outcome of the next completion, or that the loop came to sleep for too long.
+/// Returns the outcome of the next completion, or says that the loop slept for too long.
 Status next_outcome(Communicator& communicator) {
   Status outcome;
   const bool served = serve(communicator, patience, [&](const Completion& completion) {
@@ -99,7 +99,7 @@ TEST(EventLoop, ACallThatEndedBeforeTheLoopSleepsIsNotSleptOver) {
     std::this_thread::sleep_for(50ms);
     while (ranks[0].progress()) {
     }
-    auto request = ranks[0].start(broadcast<float>(data, 1));  // its message is there: it ends at once
+    auto request = ranks[0].start(broadcast<float>(data, 1));  // its message is there, so it ends at once
     ASSERT_TRUE(request);
     std::this_thread::sleep_for(50ms);
     bool ended = false;

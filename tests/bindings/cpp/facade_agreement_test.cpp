@@ -4,13 +4,13 @@
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
-// What ranks are told that made different calls.
+// What ranks are told if they made different calls.
 namespace lacuna {
 namespace {
 
 using namespace test;
 
-/// The error lines of this process, while it lives.
+/// Collects the error lines of this process while it lives.
 class Errors {
  public:
   Errors() {
@@ -27,7 +27,7 @@ class Errors {
   Errors(const Errors&) = delete;
   Errors& operator=(const Errors&) = delete;
 
-  /// All lines, each behind `start`.
+  /// Returns all lines, each behind `start`.
   std::string all(const std::string& start = "") const {
     const std::lock_guard lock(mutex_);
     std::string text;
@@ -87,7 +87,7 @@ TEST(FacadeAgreement, ABroadcastWithTwoRootsThatEndedWellEverywhereIsSaidWhenThe
                              "rank 1 posted broadcast tree f32 count 10 root 1"});
 }
 
-// A program that takes the log's lines itself ends well, so that nothing else would tell whoever started it.
+// A program that takes the log's lines itself ends well. Nothing else would tell whoever started it.
 TEST(FacadeAgreement, WhatOnlyTheLogTellsIsOnTheErrorOutputToo) {
   for (const bool fails_after_its_end : {false, true}) {
     const Errors errors;
@@ -143,7 +143,7 @@ TEST(FacadeAgreement, CallsThatNobodyRemembersAnyMoreAreSaidToBeMissingAllTheSam
   expect_said(errors.all(), {"did not agree", "ranks 0, 2 left before call 0", "rank 1 posted it"});
 }
 
-// Each looks at what the other has sent once its own call has ended.
+// Each rank looks at what the other has sent once its own call has ended.
 void differ_and_look(std::vector<Communicator>& ranks) {
   std::vector<float> data[2] = {ten(1), ten(2)};
   for (Rank rank : {0, 1}) EXPECT_TRUE(ranks[static_cast<std::size_t>(rank)].call(broadcast<float>(data[rank], rank)));

@@ -16,7 +16,7 @@ class FacadeBlocks : public testing::TestWithParam<Progress> {};
 INSTANTIATE_TEST_SUITE_P(, FacadeBlocks, testing::Values(Progress::Caller, Progress::Thread),
                          [](const auto& given) { return std::string(to_string(given.param)); });
 
-/// Rank r has r elements of value r; blocks lie one behind the other.
+/// Rank r has r elements of value r. Blocks lie one behind the other.
 const Sizes lengths = {0, 1, 2};
 const Ints everything = {1, 2, 2};
 
@@ -76,12 +76,13 @@ TEST_P(FacadeBlocks, TooLongABlockIsAnErrorOnAllRanks) {
     const Sizes counts = {2, 2, 2};
     static_cast<void>(rank.call(gatherv<std::int32_t>(mine, all, {.counts = counts})));
     const std::string says = "rank 2 sent 3 elements of i32 where rank 0 expects 2";
-    expect_error(rank.call(barrier()), Code::Mismatch, says);  // who only sends may have ended well before
+    expect_error(rank.call(barrier()), Code::Mismatch, says);  // a rank that only sends may have ended well before
     expect_error(rank.status(), Code::Mismatch, "rank 0 reports");
   });
 }
 
-/// What rank 0 of two is told of a call whose ranks give these many elements, if its peer's message comes first or not.
+/// Returns what rank 0 of two is told about a call whose ranks give these many elements. Its peer's message comes first
+/// or not.
 Status told(const Call& mine, const Call& theirs, bool theirs_first) {
   auto ranks = local(2, Progress::Caller);
   std::optional<Request> requests[2];

@@ -7,7 +7,8 @@
 #include "algorithms/registry/registry.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
-// Rank 1 asks for something else in one field: the mismatch shows both values. Or in one that nobody uses: none comes.
+// Rank 1 asks for something else in one field. If the call uses the field, the mismatch shows both values. Else there
+// is none.
 namespace lacuna {
 namespace {
 
@@ -50,7 +51,7 @@ struct Given {
   }
 };
 
-/// `values`: what stands in the text of ranks 0 and 2, and in that of rank 1.
+/// `values` are what stands in the text of ranks 0 and 2, and in that of rank 1.
 struct Field {
   const char* name;
   const char* values[2];
@@ -267,7 +268,7 @@ std::vector<Status> outcome_of(const Field& field) {
     const auto i = static_cast<std::size_t>(rank.rank());
     field.set(given[i], rank.rank() == 1, rank.rank());
     Status ended = rank.call(given[i].made());
-    if (ended) ended = rank.call(barrier());  // where a rank's part was done before the others differed
+    if (ended) ended = rank.call(barrier());  // a rank's part may have been done before the others differed
     all[i] = ended;
   });
   return all;

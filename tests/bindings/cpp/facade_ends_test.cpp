@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-/// Memory that can't be touched once this ends: whoever does it later ends the test with a signal.
+/// Memory that can't be touched once this ends. Whoever touches it later ends the test with a signal.
 class Pages {
  public:
   explicit Pages(std::size_t count)
@@ -22,7 +22,7 @@ class Pages {
     std::fill(data_, data_ + count_, 1.0f);
   }
   ~Pages() {
-    ::mprotect(data_, count_ * sizeof(float), PROT_NONE);  // at once, however many pages
+    ::mprotect(data_, count_ * sizeof(float), PROT_NONE);  // at once, however many pages there are
     ::munmap(data_, count_ * sizeof(float));
   }
   Pages(const Pages&) = delete;
@@ -42,7 +42,7 @@ class FacadeEnds : public testing::TestWithParam<Progress> {
 INSTANTIATE_TEST_SUITE_P(, FacadeEnds, testing::Values(Progress::Caller, Progress::Thread),
                          [](const auto& given) { return std::string(to_string(given.param)); });
 
-// A mismatch ends a stream of messages, each of which its receiver copies for a while.
+// A mismatch ends a stream of messages, each of which takes its receiver a while to copy.
 TEST_P(FacadeEnds, MemoryMayGoWhenACallThatFailedReturnsThoughOthersWereCopyingIt) {
   constexpr std::size_t count = 4 << 20;
   for (int repeat = 0; repeat < 5; ++repeat) {

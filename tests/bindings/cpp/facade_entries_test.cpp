@@ -12,7 +12,7 @@ class FacadeEntries : public testing::TestWithParam<Progress> {};
 INSTANTIATE_TEST_SUITE_P(, FacadeEntries, testing::Values(Progress::Caller, Progress::Thread),
                          [](const auto& given) { return std::string(to_string(given.param)); });
 
-/// Loses nothing.
+/// Returns options that lose nothing.
 Options lossless() { return {.method = topk({.density = 1, .feedback = false})}; }
 
 TEST_P(FacadeEntries, AnAllreduceTakesThemAndGivesThem) {

@@ -22,7 +22,7 @@ bool is_missing(const Gaps& gaps, Rank from, std::size_t element) {
   });
 }
 
-/// The gaps of this rank's output, after checks that they are sorted, and the same on all other ranks.
+/// Returns the gaps of this rank's output, after checking that they are sorted, and the same on all other ranks.
 Gaps agreed_gaps(Communicator& rank, const Request& request) {
   std::vector<std::int64_t> sums;
   Gaps mine;
@@ -48,7 +48,7 @@ Gaps agreed_gaps(Communicator& rank, const Request& request) {
   return mine;
 }
 
-/// One call of each rank's bit; every rank's term is in the result exactly where there is no gap of it.
+/// Makes one call of each rank's bit. Every rank's term must be in the result exactly where the rank has no gap.
 void expect_gaps_of_sum(Communicator& rank, Collective collective, std::size_t count, const Options& options) {
   const auto size = static_cast<std::size_t>(rank.size());
   const bool scatters = collective == Collective::ReduceScatter;
@@ -56,7 +56,7 @@ void expect_gaps_of_sum(Communicator& rank, Collective collective, std::size_t c
   auto request = rank.start(scatters ? reduce_scatter<std::int64_t>(input, output, Reduction::Sum, options)
                                      : allreduce<std::int64_t>(input, output, Reduction::Sum, options));
   ASSERT_TRUE(request) << request.status().to_string();
-  const Gaps gaps = agreed_gaps(rank, *request);  // known from the start on
+  const Gaps gaps = agreed_gaps(rank, *request);  // they are known from the start on
   ASSERT_TRUE(request->wait());
   for (std::size_t i = 0; i < count; i += 1 + i / 50) {
     for (Rank from = 0; from < rank.size(); ++from) {

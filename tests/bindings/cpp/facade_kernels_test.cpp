@@ -4,7 +4,7 @@
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/sparse_sum.hpp"
 
-// What ranks are told where kernels, or what follows a part, go wrong on one of them.
+// What ranks are told if kernels, or what follows a part, go wrong on one of them.
 namespace lacuna {
 namespace {
 
@@ -70,7 +70,7 @@ TEST(FacadeKernels, APartThatFollowsOnOneRankOnlyEndsOnAll) {
     Call call = call_of("sparse_sum", input, output);
     call.options.method = sparse_sum_options({.most = 5, .stays = rank.rank() == 1});
     Status end = rank.call(call);
-    if (end) end = rank.call(barrier());  // the one that lets nothing follow has ended well, until it hears of it
+    if (end) end = rank.call(barrier());  // the rank that lets nothing follow has ended well, until it hears of it
     EXPECT_EQ(end.code(), Code::Mismatch) << end.to_string();
     EXPECT_NE(end.message().find("part 1 of call 0"), std::string::npos) << end.to_string();
   });

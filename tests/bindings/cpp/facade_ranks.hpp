@@ -15,7 +15,7 @@ namespace lacuna::test {
 
 using Clock = std::chrono::steady_clock;
 
-/// The ranks of a job in this process.
+/// Makes the ranks of a job in this process.
 inline std::vector<Communicator> local(Rank size, Progress progress) {
   auto ranks = Communicator::local(size, {.progress = progress});
   EXPECT_TRUE(ranks) << ranks.status().to_string();
@@ -23,21 +23,21 @@ inline std::vector<Communicator> local(Rank size, Progress progress) {
   return *std::move(ranks);
 }
 
-/// Calls body(rank's communicator) on a thread per rank.
+/// Calls body(rank's communicator) on a thread for each rank.
 inline void on_each(std::vector<Communicator>& ranks, const std::function<void(Communicator&)>& body) {
   std::vector<std::thread> threads;
   for (Communicator& rank : ranks) threads.emplace_back([&] { body(rank); });
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Where the communicators of a test come from: they are all ranks of a job, or a part of a part of them, in an order
-/// of its own, whose other ranks have left.
+/// Where the communicators of a test come from. They are all ranks of a job. Or they are a group of a group, in an
+/// order of its own, and the other ranks have left.
 enum class Origin : std::uint8_t { World, GroupOfAGroup };
 
-/// For the names of tests.
+/// Returns a word for the names of tests.
 inline std::string to_string(Origin origin) { return origin == Origin::World ? "world" : "group_of_a_group"; }
 
-/// So many ranks in this process, by number.
+/// Makes so many ranks in this process, ordered by number.
 inline std::vector<Communicator> local(Rank size, Progress progress, Origin origin) {
   if (origin == Origin::World) return local(size, progress);
   std::vector<Communicator> world = local(2 * size + 2, progress);
@@ -56,7 +56,7 @@ inline std::vector<Communicator> local(Rank size, Progress progress, Origin orig
   return ranks;
 }
 
-/// Which ranks of the job these ranks of a communicator are.
+/// Returns which ranks of the job these ranks of a communicator are.
 inline std::vector<Rank> in_job(const Communicator& communicator, const std::vector<Rank>& ranks) {
   std::vector<Rank> found;
   for (Rank rank : ranks) found.push_back(communicator.job_ranks()[static_cast<std::size_t>(rank)]);

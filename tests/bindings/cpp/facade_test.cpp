@@ -215,7 +215,7 @@ TEST_P(Facade, CountersCountThePayloadOfEachPeer) {
 TEST(FacadeThreads, ThreadsShareACommunicatorWhenAllRanksPostInOneOrder) {
   auto ranks = local(2, Progress::Thread);
   constexpr int threads = 4, rounds = 50;
-  // A ticket per rank keeps the order of posts equal on both ranks; waiting is free of order.
+  // A ticket for each rank makes the order of posts equal on both ranks. Waiting may come in any order.
   on_each(ranks, [](Communicator& rank) {
     std::atomic<int> turn{0};
     std::atomic<int> wrong{0};

@@ -36,8 +36,8 @@ void expect_sum(Communicator& communicator, std::size_t count) {
   EXPECT_EQ(data, std::vector<std::int32_t>(count, communicator.size() * (communicator.size() + 1) / 2));
 }
 
-/// On each of four ranks: fails a call of the odd half, and sees that the even half and the world go on. `text` is of
-/// the numbers of that half's ranks in the job.
+/// On each of four ranks, fails a call of the odd half, and checks that the even half and the world continue. `text`
+/// gets the numbers of that half's ranks in the job.
 void expect_only_the_odd_half_to_fail(std::vector<Communicator> ranks, Code code,
                                       const std::function<std::string(Rank first, Rank second)>& text_of,
                                       const std::function<Status(Communicator& half)>& fails) {
@@ -104,7 +104,7 @@ TEST_P(GroupFailures, AMessageThatIsNeverTakenEndsItsGroupAndTheOthersGoOn) {
       });
 }
 
-// Each names another root, so that rank 0 waits for two ranks that have ended and freed the part.
+// Each rank names another root, so that rank 0 waits for two ranks that have ended and freed their communicators.
 TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedThePart) {
   const Variable soon("LACUNA_STALL", "0.1");
   auto ranks = ranks_of(3);

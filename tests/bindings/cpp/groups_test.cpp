@@ -37,7 +37,7 @@ Communicator must_split(Communicator& from, int colour, int key = 0) {
   return **std::move(made);
 }
 
-/// The ranks of a communicator as their numbers in the world of the test, gathered by a collective of it.
+/// Returns the ranks of a communicator by their numbers in the world of the test, gathered by one of its collectives.
 std::vector<std::int32_t> members_heard(Communicator& communicator, Rank world_rank) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(communicator.size()));
   const std::array<std::int32_t, 1> mine = {world_rank};
@@ -145,7 +145,7 @@ TEST_P(Groups, ARankOutsideMayLeaveWhileAGroupGoesOn) {
       const Communicator gone = std::move(world);
       return;
     }
-    if (me == 1) std::this_thread::sleep_for(300ms);  // long enough to be taken for stalled
+    if (me == 1) std::this_thread::sleep_for(300ms);  // long enough to count as stalled
     EXPECT_EQ(members_heard(**made, me), (std::vector<Rank>{0, 1}));
   });
 }
@@ -171,7 +171,7 @@ TEST_P(Groups, MessagesGoToTheRanksOfTheirGroupAndAProbeSeesThoseOfItsRank) {
   });
 }
 
-/// Each rank sends each other one bytes of a number of their own.
+/// Each rank sends each other rank a number of bytes that only this pair has.
 TEST_P(Groups, CountersOfAPeerAreThoseOfTheRankThatHasItsNumberInTheGroup) {
   auto ranks = ranks_of(4);
   on_each(ranks, [](Communicator& group) {
@@ -208,7 +208,7 @@ TEST_P(Groups, CountersOfAPeerAreThoseOfTheRankThatHasItsNumberInTheGroup) {
 /// Whose terms are missing where on rank 0.
 using Missing = std::vector<std::pair<Rank, std::size_t>>;
 
-/// After calls that leave out terms by a draw.
+/// Returns what is missing after calls that leave out terms by a draw.
 Missing missing_in_calls(Communicator& communicator) {
   Missing missing;
   for (int i = 0; i < 8; ++i) {

@@ -1,4 +1,4 @@
-// Calls in place, with one buffer, beside the same calls with two.
+// Calls in place, with one buffer, compared with the same calls with two.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ constexpr std::size_t n = 4;
 const std::vector<std::size_t> counts = {1, 4, 2};
 constexpr std::size_t total = 7;
 
-/// What only this rank has.
+/// Returns values that only this rank has.
 Floats values_of(Rank rank, std::size_t length) {
   Floats values(length);
   std::iota(values.begin(), values.end(), static_cast<float>(100 * (rank + 1)));
   return values;
 }
 
-/// The call on one buffer leaves in it what the call on two has put into `output`.
+/// The call on one buffer must leave in it what the call on two has put into `output`.
 void expect_result(Communicator& rank, const char* name, TypedCall two, const Floats& output, TypedCall one,
                    std::span<const float> in_place) {
   EXPECT_EQ(rank.call(std::move(two)).to_string(), "ok") << name;

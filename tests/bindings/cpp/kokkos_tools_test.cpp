@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-/// What the program and the tool of Kokkos in it print.
+/// Returns what the program and the tool of Kokkos in it print.
 std::string output_of(const std::string& when, bool with_tool) {
   test::Environment environment;
   if (with_tool) {
@@ -14,7 +14,7 @@ std::string output_of(const std::string& when, bool with_tool) {
   test::Executed program({LACUNA_KOKKOS_PROGRAM, when}, environment);
   EXPECT_EQ(program.wait(), 0) << program.output();
   const std::string all = program.output();
-  const std::size_t begin = all.find("= blocking");  // before it stands what Kokkos says of itself
+  const std::size_t begin = all.find("= blocking");  // Kokkos writes about itself before it
   return begin == std::string::npos ? all : all.substr(begin);
 }
 

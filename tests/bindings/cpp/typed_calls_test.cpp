@@ -16,7 +16,7 @@ using namespace test;
 using Floats = std::vector<float>;
 using Out = std::span<float>;
 
-/// Called, started and prepared, a call gives the same; what is prepared does nothing before it is started.
+/// A call gives the same if it is called, started and prepared. A prepared call does nothing before it is started.
 template <class Made>
 void expect_alike(Communicator& rank, const char* name, std::size_t length, Made made) {
   const Floats untouched(length, -1);
@@ -69,7 +69,7 @@ TEST_P(TypedCalls, AreTheSameCalledStartedAndPrepared) {
   });
 }
 
-/// A half of another library: the bits of an f16.
+/// A half of another library, with the bits of an f16.
 struct OtherHalf {
   std::uint16_t bits;
 };

@@ -19,8 +19,9 @@ namespace lacuna::test {
 
 using namespace std::chrono_literals;
 
-/// What each rank of a job of processes says of its world: `body`'s line, or why it did not join. Each rank has
-/// variables of its own beside rank, size, store and key; none is said by the `silent` one, which is killed in the end.
+/// Returns what each rank of a job of processes says about its world: the line of `body`, or why it did not join. Each
+/// rank has variables of its own beside rank, size, store and key. The `silent` rank says nothing, and is killed in the
+/// end.
 inline std::vector<std::string> said_by_job(Rank size, const std::vector<Environment>& by_rank,
                                             const std::function<std::string(Communicator&)>& body,
                                             std::optional<Rank> silent = {}) {
@@ -71,7 +72,7 @@ inline void store() {
   }
 }
 
-/// What a rank needs that is killed: it would leave shared memory of UCX behind.
+/// A rank that is killed needs this. Otherwise it would leave shared memory of UCX behind.
 inline const std::pair<const std::string, std::string> without_shared_memory = {"UCX_TLS", "tcp,self"};
 
 inline void key() {

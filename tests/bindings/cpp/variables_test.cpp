@@ -1,5 +1,5 @@
-// Every configuration variable goes through a job to something that a user sees. A variable of config.def without a row
-// here fails this suite.
+// Every configuration variable goes through a job to something that a user sees. This suite fails if a variable of
+// config.def has no row here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,10 +27,10 @@ constexpr std::string_view names[] = {
 #undef LACUNA_VARIABLE
 };
 
-/// The ring's allreduce of so many floats.
+/// Returns the ring's allreduce of so many floats.
 TypedCall ring(std::vector<float>& data) { return allreduce<float>(data, data, Reduction::Sum, {.algorithm = "ring"}); }
 
-/// Messages that each of two ranks sends for a ring of 64 KiB.
+/// Returns how many messages each of two ranks sends for a ring of 64 KiB.
 std::uint64_t messages_of_ring() {
   auto ranks = local(2, Progress::Thread);
   on_each(ranks, [](Communicator& rank) {
@@ -40,7 +40,7 @@ std::uint64_t messages_of_ring() {
   return ranks[0].counters(1).messages_sent;
 }
 
-/// Messages of 1000 bytes that rank 0 sends so that rank 1 must ask for their bytes.
+/// Returns how many messages of 1000 bytes rank 0 sends so that rank 1 must ask for their bytes.
 std::uint64_t asked_for() {
   auto ranks = local(2, Progress::Thread);
   on_each(ranks, [](Communicator& rank) {
@@ -54,14 +54,14 @@ std::uint64_t asked_for() {
   return ranks[0].job_counters().descriptor_messages;
 }
 
-/// What the engine of a rank was given, where only speed and memory show it.
+/// Returns what the engine of a rank was given, where only speed and memory would show it.
 runtime::ExecutorOptions engine_of_a_rank() {
   auto ranks = make_local(1, Progress::Caller, select_algorithm);
   EXPECT_TRUE(ranks) << ranks.status().to_string();
   return (*ranks)[0]->job->executor->options();
 }
 
-/// What rank 0 counts where rank 1 comes late to a barrier.
+/// Returns what rank 0 counts if rank 1 comes late to a barrier.
 JobCounters with_a_late_rank(std::chrono::milliseconds late) {
   auto ranks = local(2, Progress::Thread);
   on_each(ranks, [&](Communicator& rank) {
@@ -140,7 +140,7 @@ void algorithms() {
 }
 
 void chunk() {
-  const Variable fetched("LACUNA_EAGER", "0");  // so that a piece is one message
+  const Variable fetched("LACUNA_EAGER", "0");  // then a piece is one message
   const auto with = [](const char* bytes) {
     const Variable variable("LACUNA_CHUNK", bytes);
     return messages_of_ring();

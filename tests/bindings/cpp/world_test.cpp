@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-/// What the constructor of the world throws.
+/// Returns what the constructor of the world throws.
 std::string thrown(const WorldOptions& options = {}) {
   try {
     const Communicator world(options);

@@ -7,7 +7,8 @@ namespace {
 
 using cli::count;
 
-/// What a program prints whose kernels run so, with a tool in each Kokkos that it has. It ends well.
+/// Returns what a program prints whose kernels run so, with a tool in each Kokkos that it has. The program must end
+/// well.
 std::string output_of(const std::vector<std::string>& command, const std::string& kernels) {
   test::Executed program(command, {{"LACUNA_KERNELS", kernels},
                                    {"KOKKOS_PROFILE_LIBRARY", LACUNA_KOKKOS_COUNTER},

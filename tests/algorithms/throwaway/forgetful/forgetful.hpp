@@ -4,14 +4,14 @@
 
 namespace lacuna {
 
-/// Leaves the first rounds of a ring out; or small values, of which a residual keeps the rest.
+/// Leaves out the first rounds of a ring, or small values, which a residual holds.
 struct Forgetful {
 #define LACUNA_OPTION(name, type, value, ...) type name = value;
 #include "algorithms/forgetful/options.def"
 #undef LACUNA_OPTION
 };
 
-/// What it reports: a measure for each way in which these add up.
+/// Its measures. There is one for each way in which measures add up.
 namespace forgetful_measure {
 inline constexpr Measure rounds = {.name = "rounds",
                                    .help = "rounds left out of the ring",
@@ -29,7 +29,7 @@ inline constexpr Measure share = {
     .name = "share", .help = "share of the elements that was sent", .unit = Unit::Ratio, .adds_up = AddsUp::Mean};
 }  // namespace forgetful_measure
 
-/// What the method's functions do.
+/// The functions of the method.
 Status check_forgetful(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 void plan_forgetful(const PlanRequest& request, Plan& plan);
 std::optional<PartPlan> follow_forgetful(const Followed& part);
@@ -38,7 +38,7 @@ inline const Forgetful& forgetful_of(const Call& call) { return call.options.met
 
 /// The parameters of the sparse program.
 struct ForgetfulForm {
-  bool smaller = false;  ///< it sends what is a quarter as large: in the part that follows
+  bool smaller = false;  ///< it sends values a quarter as large, in the part that follows
   friend bool operator==(const ForgetfulForm&, const ForgetfulForm&) = default;
 };
 inline constexpr Parameter forgetful_parameters[] = {

@@ -6,7 +6,7 @@
 namespace lacuna {
 namespace {
 
-/// Of the call's next run.
+/// Returns the rounds of the call's next run.
 int rounds_of(const Call& call) {
   const Forgetful& asked = forgetful_of(call);
   const auto every = static_cast<std::uint64_t>(asked.recalls);
@@ -46,7 +46,7 @@ void plan_forgetful(const PlanRequest& request, Plan& plan) {
   add_parts(request.call, part, request.hosts.size(), request.chunk_bytes, plan);
 }
 
-/// Where few came together, a second part sends what is a quarter as large.
+/// If few entries came together, a second part sends values a quarter as large.
 std::optional<PartPlan> follow_forgetful(const Followed& part) {
   if (part.values.empty() || part.length > 1) return {};
   if (part.values[0] * 8 > part.part.data.count) return {};

@@ -10,12 +10,12 @@ namespace {
 using kernels::load;
 using kernels::store;
 
-/// An entry is a place and a value.
+/// Returns the bytes of an entry, which is a place and a value.
 std::size_t bytes_of_entry(Dtype dtype) { return sizeof(std::uint32_t) + size_of(dtype); }
 std::size_t room_for_all(const PartView& part) { return part.count * bytes_of_entry(part.call.dtype); }
 constexpr BufferInfo room_of_entries = {.element = Dtype::U8, .capacity = room_for_all};
 
-/// What is large goes from the residual into entries.
+/// Moves large values from the residual into entries.
 struct Select {
   static constexpr std::string_view name = "select";
   Write residual, to, own_length;
@@ -45,11 +45,11 @@ struct Select {
   }
 };
 
-/// Says to both ends of each message of entries how long it is, and where the own position puts those that come.
+/// Tells both ends of each message of entries how long it is, and where the own position puts arriving entries.
 struct TellLengths {
   static constexpr std::string_view name = "tell lengths";
-  Read lengths;                       ///< of the entries of all positions
-  Defines outgoing, incoming, begin;  ///< by distance from the own position, and before it
+  Read lengths;                       ///< numbers of entries of all positions
+  Defines outgoing, incoming, begin;  ///< by distance from the own position, and by distance before it
 
   Status operator()(const KernelCall& call) const {
     const Rank size = call.part.size, own = call.part.position;
@@ -68,10 +68,10 @@ struct TellLengths {
   }
 };
 
-/// Adds the entries of all positions in one order, so that all have the same bits.
+/// Adds the entries of all positions in one order, so that all positions have the same bits.
 struct AddEntries {
   static constexpr std::string_view name = "add entries";
-  Reads entries;  ///< by distance before the own position
+  Reads entries;  ///< ordered by distance before the own position
   Write sum;
   Define came;
 
@@ -105,14 +105,14 @@ struct AddEntries {
 std::size_t room_of_all(const PartView& part) { return room_for_all(part) * static_cast<std::size_t>(part.size); }
 std::size_t one_for_each(const PartView& part) { return static_cast<std::size_t>(part.size); }
 
-/// The length of a position so many places after the own one.
+/// Returns the length of the position that is `distance` places after the own one.
 Region length_at(const GraphBuilder& g, const Region& lengths, Rank distance) {
   const auto piece = static_cast<std::uint32_t>((g.position() + distance + g.size()) % g.size());
   return {.buffer = lengths.buffer, .of = static_cast<std::uint32_t>(g.size()), .begin = piece, .end = piece + 1};
 }
 
-/// Each position tells all others how much it has. Then only those who have something send it: a message of a length
-/// that its two ends know, to a place that shares nothing with those of the other messages.
+/// Each position tells all others how many entries it has. Then only positions with entries send them, in a message
+/// whose length its two ends know, to a place that shares nothing with those of the other messages.
 void build(GraphBuilder& g) {
   const bool second = g.parameters<ForgetfulForm>().smaller;
   const Region residual = g.buffer({.role = Role::State, .name = residual_array}), room = g.buffer(room_of_entries),

@@ -2,7 +2,7 @@
 
 namespace lacuna {
 
-/// Messages carry f16 in place of what the call adds up.
+/// Messages carry f16 in place of the elements that the call adds up.
 struct Frugal {
 #define LACUNA_OPTION(name, type, value, ...) type name = value;
 #include "algorithms/frugal/options.def"

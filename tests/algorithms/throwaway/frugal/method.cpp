@@ -11,7 +11,7 @@ extern const Algorithm allreduce_ring;
 
 namespace {
 
-/// To the nearest element of the other type.
+/// Converts to the nearest elements of the other type.
 struct Convert {
   static constexpr std::string_view name = "convert";
   Read from;
@@ -31,7 +31,7 @@ struct Convert {
   }
 };
 
-/// A ring over a copy of f16.
+/// Builds a ring over a copy of the data in f16.
 void build(GraphBuilder& g) {
   const Region input = g.input(), output = g.output(), halves = g.buffer({.element = Dtype::F16});
   g.kernel(Convert{.from = input, .to = halves});

@@ -2,7 +2,7 @@
 
 namespace lacuna {
 
-/// Leaves the first round of a ring out, and counts nothing.
+/// Leaves out the first round of a ring, and counts nothing.
 struct Wordless {
 #define LACUNA_OPTION(name, type, value, ...) type name = value;
 #include "algorithms/wordless/options.def"

@@ -75,7 +75,7 @@ TEST(Cost, OfTwoLevelsIsTheLeastBetweenHosts) {
     EXPECT_EQ(even.host_bytes, 2 * (hosts - 1) * 4096 / hosts);
   }
   const Cost uneven = cost(Collective::Allreduce, "two_level", Hosts(std::vector<Rank>{0, 0, 0, 0, 0, 1, 1, 2}), 300);
-  EXPECT_EQ(uneven.steps, 2 + 3 + 2);  // up a tree of 5, around 3 leaders back to the first, down
+  EXPECT_EQ(uneven.steps, 2 + 3 + 2);  // up a tree of 5, around 3 leaders and back to the first, down the tree
   EXPECT_EQ(uneven.host_bytes, 2u * 2 * 1200 / 3);
   EXPECT_EQ(uneven.total_bytes, 2u * 2 * 1200 + 2u * 5 * 1200);
 }
@@ -97,7 +97,7 @@ const Algorithm& skipping(const char* name, Collective collective = Collective::
   return **select_algorithm(call, 2);
 }
 
-/// A structure without so many rounds.
+/// Returns a structure that leaves out so many rounds.
 Structure without(int rounds) { return {.parameters = LeftOut{.rounds = rounds}}; }
 
 TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {
@@ -159,7 +159,7 @@ TEST(Explain, OfACallThatNamesItsAlgorithmSaysSoByEitherName) {
   }
 }
 
-/// A ring over a copy of the data in another type.
+/// Builds a ring over a copy of the data in another type.
 template <Dtype element>
 void ring_of(GraphBuilder& g) {
   const Region copy = g.buffer({.element = element});
@@ -183,7 +183,7 @@ TEST(Cost, OfABufferOfAnotherTypeIsThatTypesBytes) {
   }
 }
 
-/// Without numbers of its own.
+/// Has no functions for rounds or bytes.
 constexpr MethodAlgorithm served[] = {{&allreduce_ring, "served", "a test's", nullptr}};
 const Method numberless = {
     .name = "numberless",

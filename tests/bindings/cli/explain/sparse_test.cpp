@@ -91,7 +91,7 @@ TEST(SparseCost, TheDenseCallWinsAtItsDensityAndNotBelow) {
 
 TEST(SparseCost, OfPlacesThatEachHasDrawnARingOfCoordinatesIsNeverTheLeast) {
   for (Rank size : {4, 8, 16, 64}) {
-    for (double share : {0.8, 1.2}) {  // of the density from which on an allgather sends more than the dense ring
+    for (double share : {0.8, 1.2}) {  // times the density from which on an allgather sends more than the dense ring
       const std::string method = fmt::format("topk:density={},format=coordinates", share / size);
       const ExplainOptions options = asked(method, size, 1 << 22);
       const SparseCost gather = cost(options, "sparse_allgather"), ring = cost(options, "sparse_ring");
@@ -122,7 +122,8 @@ bool has(const std::string& text, const std::string& pattern) { return std::rege
 
 TEST(Explain, OfASparseMethodShowsExpectedBytesBesideTheDenseOnes) {
   const std::string text = explained(asked("topk:k=1024,format=coordinates", 4, 1 << 20));
-  // 3 messages of 16 + 8 * 1024 bytes; the dense ring's 6 MiB; 60 us and 24624 bytes at 125 MB/s
+  // The call has 3 messages of 16 + 8 * 1024 bytes, and the dense ring 6 MiB. It takes 60 us, and 24624 bytes at 125
+  // MB/s.
   EXPECT_TRUE(has(text, "\n> sparse_allgather +1 +5 +24.05 KiB +6 MiB +99.6% +0.2500 +217.0 us\n")) << text;
   EXPECT_TRUE(has(text, "\n  sparse_doubling sends least; each rank sends 1024 entries, the result has 4090\n"))
       << text;

@@ -14,7 +14,7 @@
 namespace lacuna::cli {
 namespace {
 
-/// Every shape that `lacuna graph` draws for few ranks.
+/// Calls `body` for every shape that `lacuna graph` draws for few ranks.
 template <class Body>
 void for_each_shape(Body body) {
   for (const Algorithm* algorithm : all_algorithms()) {
@@ -94,7 +94,7 @@ TEST(Command, GraphDrawsWhatAMethodLeavesOfAnAlgorithm) {
   EXPECT_EQ(count(fewer, "final, of 2 ranks"), 1u) << fewer;
 }
 
-/// All but the title.
+/// Returns all lines but the title.
 std::string steps_of(const Outcome& graph) {
   EXPECT_EQ(graph.exit_code, 0) << graph.output;
   return graph.output.substr(graph.output.find('\n'));

@@ -35,7 +35,7 @@ bool waits_for(const OutputFile& file, const std::string& part, std::size_t time
   return false;
 }
 
-/// A launcher in a process of its own, in which no signal is ignored but one perhaps.
+/// A launcher in a process of its own, in which no signal is ignored, or only the given one.
 class Launcher {
  public:
   explicit Launcher(const LaunchOptions& options, int ignored = 0)
@@ -50,7 +50,7 @@ class Launcher {
   void signal(int number) const { process_.signal(number); }
   const OutputFile& out() const { return out_; }
   const OutputFile& err() const { return err_; }
-  /// The lines of standard output, sorted, because ranks print in any order.
+  /// Returns the lines of standard output, sorted, because ranks print in any order.
   std::vector<std::string> lines() const {
     std::istringstream stream(out_.text());
     std::vector<std::string> lines;
@@ -65,12 +65,12 @@ class Launcher {
   Process process_;
 };
 
-/// Ranks that run a script of the shell.
+/// Returns options for ranks that run a script of the shell.
 LaunchOptions script(int ranks, const std::string& text) {
   return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms};
 }
 
-/// True for a zombie too: not every container has an init that reaps.
+/// Returns true for a zombie too, because not every container has an init that reaps.
 bool has_ended(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;

@@ -17,7 +17,7 @@ constexpr Rank size = 3;
 constexpr std::size_t count = 1000;
 constexpr std::size_t chunk_bytes = 256 << 10;  // LACUNA_CHUNK's default
 
-/// One call carried out by the ranks of this process, as `lacuna perf` would.
+/// Carries out one call on the ranks of this process, as `lacuna perf` would.
 class Carried {
  public:
   explicit Carried(const Call& given, const std::optional<Pattern>& pattern = {}) : pattern_(pattern) {

@@ -20,7 +20,7 @@ class Replay : public testing::Test {
  protected:
   std::string path() const { return folder_ / "g.h5"; }
 
-  /// `lacuna replay` on so many ranks.
+  /// Runs `lacuna replay` on so many ranks.
   Outcome replay(int ranks, const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = {"launch", "-n",  std::to_string(ranks), "--raw", "--", LACUNA_COMMAND,
                                       "replay", path()};
@@ -29,7 +29,7 @@ class Replay : public testing::Test {
   }
   nlohmann::json results() const { return nlohmann::json::parse(folder_.read("g-replay.json")); }
 
-  /// Integers that follow from step, rank and place, and differ between them.
+  /// Writes integers that follow from step, rank and place, and differ between them.
   void write_integers(int ranks, int steps) const {
     UserFile file(path());
     for (int step = 0; step < steps; ++step) {
@@ -42,7 +42,7 @@ class Replay : public testing::Test {
       }
     }
   }
-  /// Two ranks whose gradient is 1, or 3, everywhere.
+  /// Writes gradients of two ranks, which are 1 and 3 everywhere.
   void write_ones_and_threes(int steps) const {
     UserFile file(path());
     for (int step = 0; step < steps; ++step) {
@@ -79,7 +79,7 @@ TEST_F(Replay, DenseIsExactAndSendsTheBytesOfItsRing) {
   expect_series(dense, "dense_bytes_per_rank", bytes);
 }
 
-/// One of two ranks' terms is left out of each half of the result: 1 lacks 3 there, and 3 lacks 1 here, of 4.
+/// Each half of the result lacks the term of one of two ranks. A 1 lacks 3, and a 3 lacks 1, of 4.
 TEST_F(Replay, AMethodsErrorIsThatOfWhatItLeftOut) {
   write_ones_and_threes(3);
   const Outcome outcome = replay(2, {"--method", "skip:steps=1", "--algorithm", "ring"});
@@ -94,7 +94,7 @@ TEST_F(Replay, AMethodsErrorIsThatOfWhatItLeftOut) {
   EXPECT_DOUBLE_EQ(method.at("bytes_share"), 0.5);
 }
 
-/// What never leaves a rank adds up there.
+/// Terms that never leave a rank add up in its residual.
 TEST_F(Replay, AResidualIsWhatAMethodHasKeptBack) {
   write_ones_and_threes(3);
   const Outcome outcome = replay(2, {"--method", "skip:steps=1,feedback=1", "--algorithm", "ring"});
@@ -103,7 +103,7 @@ TEST_F(Replay, AResidualIsWhatAMethodHasKeptBack) {
   expect_series(results().at("methods").at(0), "residual", {one_step, 2 * one_step, 3 * one_step});
 }
 
-/// Sums of results and residuals are the exact sums: what the running sum lacks is what the residuals hold.
+/// Sums of results and residuals are the exact sums, so the residuals hold what the running sum lacks.
 TEST_F(Replay, WithFeedbackTheRunningSumLacksTheResiduals) {
   write_integers(2, 5);
   const std::string feedback = "skip:steps=1,mode=random,feedback=1", without = "skip:steps=1,mode=random";
@@ -124,7 +124,7 @@ TEST_F(Replay, WithFeedbackTheRunningSumLacksTheResiduals) {
   EXPECT_LT(lacking, results().at("methods").at(1).at("running_error_last").get<double>());
 }
 
-/// 2 of 72 elements in each step, by each rank: what a rank has selected it has not kept.
+/// Each rank sends 2 of 72 elements in each step. What a rank has selected is not in its residual.
 TEST_F(Replay, MethodsNameTheirAlgorithmsAndTopkKeepsWhatItDoesNotSend) {
   write_ones_and_threes(3);
   const Outcome outcome = replay(2, {"--method", "dense@ring", "--method", "topk:k=4@sparse_ring", "--method",
@@ -139,7 +139,7 @@ TEST_F(Replay, MethodsNameTheirAlgorithmsAndTopkKeepsWhatItDoesNotSend) {
     EXPECT_EQ(methods[i].at("method"), labels[i]);
     EXPECT_EQ(methods[i].at("algorithms"), std::vector<std::string>{algorithms[i]});
   }
-  // All 40 elements are alike: the first four are sent, then, as what is kept grows, the next ones.
+  // All 40 elements are alike. First the first four are sent, then the next ones, as the residual grows.
   std::vector<double> residuals;
   for (int step = 1; step <= 3; ++step) {
     const int never = 40 - 4 * step;

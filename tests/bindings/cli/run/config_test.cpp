@@ -44,10 +44,10 @@ std::string replaced(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-/// How the second method begins.
+/// The beginning of the second method.
 const std::string second = "label = \"half\"\nname = \"skip\"\nalgorithm = \"ring\"\n";
 
-/// The second method with these lines in place of its mode.
+/// Returns the second method with these lines in place of its mode.
 std::string with(const std::string& lines) { return replaced("mode = \"random\"", lines); }
 
 const Skip& skip_of(const MethodChoice& choice) { return choice.options.as<Skip>(); }
@@ -111,7 +111,7 @@ audit_samples = 256)");
   EXPECT_EQ(skip.audit_samples, 256U);
 }
 
-/// As it is written in a config.
+/// Returns the value as it is written in a config.
 std::string toml_of(const Option& option, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* name = std::get_if<std::string>(&value)) return "\"" + *name + "\"";

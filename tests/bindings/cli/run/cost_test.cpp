@@ -12,7 +12,7 @@ constexpr Measure sum = {.name = "sum"}, largest = {.name = "largest", .adds_up 
                   last = {.name = "last", .adds_up = AddsUp::Last}, mean = {.name = "mean", .adds_up = AddsUp::Mean};
 constexpr const Measure* table[] = {&largest, &sum, &mean, &last};
 
-/// What three ranks have told: rank 1 nothing of three measures.
+/// Returns what each of three ranks has told. Rank 1 has told nothing about three measures.
 Cost cost_of(Rank rank) {
   Cost cost{.seconds = 3.0 * rank, .waited = 1, .payload = 6};
   const MeasureCell told[3][4] = {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs of two ranks, with what they record.
+/// Makes runs of two ranks and reads what they record.
 class Record : public testing::Test {
  protected:
   static constexpr int ranks = 2;

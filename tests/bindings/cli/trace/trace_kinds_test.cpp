@@ -1,4 +1,4 @@
-// Steps of all kinds are in a trace, also those that only methods have.
+// A trace has steps of all kinds, also those that only methods have.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -40,7 +40,7 @@ TEST(TraceSlices, AKindThatNoTableKnowsHasALaneToo) {
   EXPECT_EQ(slices.steps[0].lane, 0u);
 }
 
-/// The tracks of rank 0, and the names of what lies on each.
+/// Returns the tracks of rank 0, and the names of what lies on each.
 std::map<std::string, std::set<std::string>> tracks_of(const std::string& file) {
   const auto json = nlohmann::json::parse(file);
   std::map<int, std::string> names;
@@ -52,7 +52,7 @@ std::map<std::string, std::set<std::string>> tracks_of(const std::string& file) 
   return tracks;
 }
 
-/// What `lacuna perf` of a method leaves on each of three ranks.
+/// Returns what `lacuna perf` of a method leaves on each of three ranks.
 std::map<std::string, std::set<std::string>> tracks_of_method(const std::string& method) {
   const Folder folder;
   test::Executed launched({LACUNA_COMMAND, "launch", "-n", "3", "--", LACUNA_COMMAND, "perf", "allreduce", "-b", "16K",

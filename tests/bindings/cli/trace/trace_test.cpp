@@ -31,7 +31,7 @@ Status allreduce(Communicator& rank, std::size_t count) {
   return rank.call(lacuna::allreduce<float>(values, values, Reduction::Sum, {.algorithm = "ring"}));
 }
 
-/// What the ranks of a job in this process leave, each of which has executed `body`, merged.
+/// Runs `body` on the ranks of a job in this process. Returns the merged traces.
 TraceJson trace_of(Rank size, const Folder& folder, const std::function<void(Communicator&)>& body) {
   {
     const Variable trace("LACUNA_TRACE", folder.path());
@@ -153,7 +153,7 @@ TEST(Trace, EventsBeyondTheRoomAreCountedAndSaid) {
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(allreduce(rank, 10));
   });
   set_log_callback(nullptr, nullptr);
-  // A call of one rank: posted, one step started and ended, ended, waited for.
+  // A call of one rank has these events: it is posted, one step starts and ends, it ends, and it is waited for.
   EXPECT_EQ(trace.other().at("dropped"), 40);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_TRUE(lines[0].starts_with("trace: 40 later events had no room in ")) << lines[0];
