@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains with and without skipped steps for several seeds, and writes the results into docs/.
+"""Trains with and without skipping for several seeds, and writes the results into docs/.
 
     examples/skipreduce/evidence.py run [--build BUILD] [--seeds N] [--epochs N] [--fresh] [EXPERIMENT ...]
     examples/skipreduce/evidence.py gather

@@ -5,7 +5,7 @@
 
 The time is that of the steps, without evaluations. Between evaluations the accuracy is interpolated. Over the seeds the
 table gives the dense time divided by the method's, and the time that a step saved divided by what the formula allows.
-The formula allows S of the 14 steps of a dense allreduce, whose bytes travel at the rate of a raw TCP ring in the same
+The formula allows S of the 14 rounds of a dense allreduce, whose bytes travel at the rate of a raw TCP ring in the same
 lab. It needs Debian's python3-h5py.
 """
 import argparse
