@@ -35,7 +35,7 @@ Status read_tables(const lacuna::Communicator& communicator, const lacuna_call& 
   return read_blocks(given.output_blocks, ranks, call.output_blocks);
 }
 
-/// Reads what a buffer of so many values says about its places. A list without entries is a list too.
+/// Reads what a buffer of that many values says about its places. A list without entries is a list too.
 Status read_places(const lacuna_entries* given, std::size_t values, lacuna_entries& entries) {
   static std::uint32_t none = 0;
   if (Status valid = read(given, entries); !valid) return valid;

@@ -15,7 +15,7 @@ namespace {
 
 using hdf5::failure;
 
-constexpr std::uint64_t most_compressed = 1100;  // at most about so many bytes come out of one byte of deflate
+constexpr std::uint64_t most_compressed = 1100;  // at most about that many bytes come out of one byte of deflate
 
 /// Returns the type of IEEE 754's binary16, as it lies in memory.
 hdf5::Type half_type() {

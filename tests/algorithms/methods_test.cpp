@@ -32,7 +32,7 @@ std::string name_of(const testing::TestParamInfo<const Method*>& one) { return s
 class Methods : public testing::TestWithParam<const Method*> {
  protected:
   std::vector<Example> examples(Rank size, MethodState& state) const { return examples_of(GetParam(), size, state); }
-  /// Returns each example with each allreduce of a method, as far as so many ranks accept them.
+  /// Returns each example with each allreduce of a method, as far as that many ranks accept them.
   static std::vector<Example> examples_of(const Method* method, Rank size, MethodState& state) {
     std::vector<Example> all;
     for (std::string_view text : method->examples) {

@@ -78,7 +78,7 @@ class SerialTraining {
   }
 
  private:
-  /// Returns the sum of a[i] * b[i], in so many partial sums. The compiler chooses for the kernel whether it fuses
+  /// Returns the sum of a[i] * b[i], in that many partial sums. The compiler chooses for the kernel whether it fuses
   /// products with sums; it chooses for each partial sum here.
   static float dot(const std::vector<float>& a, const std::vector<float>& b, std::size_t parts = 1) {
     const std::size_t depth = a.size() / parts;

@@ -108,7 +108,7 @@ TEST_F(Training, MomentumOfTheMethodStandsForTheTrainers) {
   EXPECT_TRUE(parameters[0] == parameters[1]);
 }
 
-/// The parameters with which training on so many ranks ends, layer by layer.
+/// The parameters with which training on that many ranks ends, layer by layer.
 using Parameters = std::vector<std::string>;
 
 class TrainingForms : public Training {
@@ -165,8 +165,8 @@ TEST_F(TrainingForms, BucketsOfLayersAreAveragedAsOneTensor) {
   }
 }
 
-/// A bucket takes layers, from the last one on, until they have so many bytes. The layers have 20 x 23, 23 x 9 and 9 x
-/// 10 weights.
+/// A bucket takes layers, from the last one on, until they have that many bytes. The layers have 20 x 23, 23 x 9 and 9
+/// x 10 weights.
 TEST_F(TrainingForms, BucketsHoldNeighbouringLayersUpToASize) {
   const std::pair<std::size_t, std::vector<std::string>> cases[] = {{0, {"layer0.", "layer1.", "layer2."}},
                                                                     {4 * 100, {"layer0.", "layer1.", "layer2."}},

@@ -25,7 +25,7 @@ double xi_of(const Values& input, const Values& average, std::size_t entries, co
   return measured ? *measured : -1;
 }
 
-/// Returns so many of the largest values; of equal ones the first.
+/// Returns that many of the largest values; of equal ones the first.
 Values largest(Values values, std::size_t entries) {
   std::vector<std::size_t> places(values.size());
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;

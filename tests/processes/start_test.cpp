@@ -108,7 +108,7 @@ TEST(Start, TooFewDescriptorsAreRefusedWithTheNumberThatIsNeeded) {
   }
 }
 
-/// Starts a command in a mount namespace of its own, with so large a /dev/shm.
+/// Starts a command in a mount namespace of its own, with a /dev/shm of this size.
 Executed with_shared_memory(const std::string& size, const std::string& command, const Environment& environment) {
   const std::string script = "mount -t tmpfs -o size=" + size + " tmpfs /dev/shm && echo mounted && exec " + command;
   return Executed({"unshare", "--map-root-user", "--mount", "sh", "-c", script}, environment);

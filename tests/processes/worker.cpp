@@ -55,7 +55,7 @@ class Worker {
     return status.is_ok();
   }
 
-  /// storm=N: makes so many interleaved calls and messages.
+  /// storm=N: makes that many interleaved calls and messages.
   bool storm(const std::string& operations) {
     const Status status = run_storm(communicator_, 0, std::stoul(operations));
     fmt::print("storm: {}\n", status.to_string());
@@ -89,7 +89,7 @@ class Worker {
     return status.is_ok();
   }
 
-  /// posts=N: makes so many calls and messages, posted by each of two threads, in an event loop.
+  /// posts=N: makes that many calls and messages, posted by each of two threads, in an event loop.
   bool posts(const std::string& number) {
     const Status status = post_into_a_loop(communicator_, std::stoul(number));
     fmt::print("posts: {}\n", status.to_string());

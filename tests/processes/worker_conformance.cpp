@@ -179,7 +179,7 @@ class Suite {
     return {};
   }
 
-  /// Runs a call in the next kinds that it takes, at most so many.
+  /// Runs a call in the next kinds that it takes, at most that many.
   Status run_kinds(Call call, std::size_t most) {
     const std::size_t first = number_;
     for (std::size_t i = 0, taken = 0; i < kinds.size() && taken < most; ++i) {

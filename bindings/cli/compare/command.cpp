@@ -9,10 +9,10 @@ void add_compare(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command = app.add_subcommand("compare", "compare two results of `lacuna perf -J`");
   command->add_option("before", options->before, "a result")->required()->check(CLI::ExistingFile);
-  command->add_option("after", options->after, "a later one")->required()->check(CLI::ExistingFile);
+  command->add_option("after", options->after, "a later result")->required()->check(CLI::ExistingFile);
   command->add_option("-t,--tolerance", options->tolerance, "how much longer a time may be, 0.1 for a tenth")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--allow-missing", options->allow_missing, "the later one may lack rows");
+  command->add_flag("--allow-missing", options->allow_missing, "the later result may lack rows");
   command->callback([options, &exit_code] { exit_code = compare(*options); });
 }
 

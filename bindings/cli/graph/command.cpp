@@ -103,12 +103,12 @@ void add_topology(CLI::App& graph, int& exit_code) {
   command->add_option("--sides", options->sides, "rows and columns of a torus, such as 3,4")
       ->delimiter(',')
       ->expected(2);
-  command->add_option("--lists", options->lists, "by position, such as \"1,2;3;;\"; of a ring, its order");
+  command->add_option("--lists", options->lists, "the lists by position, such as \"1,2;3;;\"; for a ring, its order");
   for (const char* size : {"--ranks", "--hosts"}) {  // these two tell the number of positions by themselves
     command->get_option("--sides")->excludes(command->get_option(size));
     command->get_option("--lists")->excludes(command->get_option(size));
   }
-  command->add_flag("--dot", *dot, "in Graphviz's language");
+  command->add_flag("--dot", *dot, "write it in Graphviz's language");
   command->callback([options, dot, &exit_code] { exit_code = draw_topology(*options, *dot); });
 }
 
@@ -125,7 +125,7 @@ void add_graph(CLI::App& app, int& exit_code) {
   command->add_option("--position", options->position, "the position whose graph is shown")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
-  command->add_flag("--dot", options->dot, "in Graphviz's language");
+  command->add_flag("--dot", options->dot, "write it in Graphviz's language");
   add_method(*command, options->call.options.method);
   command->add_option("--follow", options->follow, "show the part that follows one which ended with these values")
       ->delimiter(',');

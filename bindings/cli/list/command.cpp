@@ -75,11 +75,11 @@ int list_method(const Method& method) {
 
 void add_list(CLI::App& app, int& exit_code) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("list", "all collectives, algorithms and methods, or the options and measures of a method");
+  CLI::App* command = app.add_subcommand(
+      "list", "list all collectives, algorithms and methods, or the options and measures of a method");
   std::vector<std::string> names;
   for (const Method* method : all_methods()) names.emplace_back(method->name);
-  command->add_option("method", *name, "its options and measures")->check(CLI::IsMember(names));
+  command->add_option("method", *name, "list its options and measures")->check(CLI::IsMember(names));
   command->callback([name, &exit_code] {
     exit_code = name->empty() ? list_algorithms() : list_method(*method_options(*name)->method());
   });

@@ -49,7 +49,7 @@ void add_pattern(CLI::App& command, PerfOptions& options) {
             pattern->density = options.pattern.value_or(PatternOptions()).density;
             options.pattern = *std::move(pattern);
           },
-          "where they lie: uniform, overlap, clustered, powerlaw:A, blocks:B, skewed or gradient")
+          "where these elements lie: uniform, overlap, clustered, powerlaw:A, blocks:B, skewed or gradient")
       ->needs(density);
 }
 
@@ -61,10 +61,13 @@ void add_perf(CLI::App& app, int& exit_code) {
   add_subject(*command, *options);
   add_size(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
   add_size(*command, "-e,--maxbytes", options->end_bytes, "largest size");
-  command->add_option("-f,--stepfactor", options->factor, "from size to size")->check(CLI::Range(2, 1 << 20));
+  command->add_option("-f,--stepfactor", options->factor, "factor from one size to the next")
+      ->check(CLI::Range(2, 1 << 20));
   command->add_option("-n,--iters", options->iterations, "iterations")->check(CLI::Range(1, 1 << 30));
-  command->add_option("-w,--warmup_iters", options->warmup, "iterations before")->check(CLI::NonNegativeNumber);
-  command->add_option("-m,--agg_iters", options->operations, "calls in flight in each")->check(CLI::Range(1, 1024));
+  command->add_option("-w,--warmup_iters", options->warmup, "iterations before those that are timed")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("-m,--agg_iters", options->operations, "calls in flight in each iteration")
+      ->check(CLI::Range(1, 1024));
   add_name(*command, "-d,--datatype", options->dtype, dtype_names(), "element type");
   add_name(*command, "-o,--op", options->reduction, reduction_names(), "reduction");
   command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
@@ -72,13 +75,13 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
   add_method(*command, options->method);
   add_pattern(*command, *options);
-  command->add_flag("--percentiles", options->percentiles, "also p50, p95 and p99 of single iterations");
-  command->add_option("--groups", options->groups, "split the ranks into so many groups that measure at the same time")
+  command->add_flag("--percentiles", options->percentiles, "also show p50, p95 and p99 of single iterations");
+  command->add_option("--groups", options->groups, "how many groups of ranks measure at the same time")
       ->check(CLI::PositiveNumber);
   add_name(
       *command, "--priority", options->priority,
       std::map<std::string, Priority>{{"high", Priority::High}, {"normal", Priority::Normal}, {"low", Priority::Low}},
-      "of what is measured");
+      "priority of what is measured");
   add_size(*command, "--beside", options->beside, "bytes of an allreduce that is always in flight meanwhile");
   command->add_option("-J,--json", options->json_path, "also write the results to this file");
   command->callback([options, &exit_code] { exit_code = perf(*options); });

@@ -15,22 +15,22 @@ namespace lacuna::cli {
 struct PerfOptions {
   Collective collective = Collective::Allreduce;
   bool messages = false;  ///< sendrecv instead: each rank sends to the next and receives from the one before
-  std::vector<std::string> algorithms;      ///< one row each; empty: lacuna chooses
-  std::size_t begin_bytes = 8;              ///< -b
-  std::size_t end_bytes = 32 << 20;         ///< -e
-  std::size_t factor = 2;                   ///< -f
-  int iterations = 20;                      ///< -n
-  int warmup = 5;                           ///< -w
-  int operations = 1;                       ///< -m: calls in flight at a time in each iteration
-  Dtype dtype = Dtype::F32;                 ///< -d
-  Reduction reduction = Reduction::Sum;     ///< -o
-  bool check = true;                        ///< -c
-  Rank root = 0;                            ///< -r
-  MethodOptions method{};                   ///< --method: for the algorithms that serve it
-  bool percentiles = false;                 ///< --percentiles: also time each iteration
-  int groups = 1;                           ///< --groups: the ranks split into so many, which measure at the same time
-  Priority priority = Priority::Normal;     ///< --priority: of the calls or messages that are measured
-  std::size_t beside = 0;                   ///< --beside: bytes of an allreduce that is always in flight meanwhile
+  std::vector<std::string> algorithms;   ///< one row each; empty: lacuna chooses
+  std::size_t begin_bytes = 8;           ///< -b
+  std::size_t end_bytes = 32 << 20;      ///< -e
+  std::size_t factor = 2;                ///< -f
+  int iterations = 20;                   ///< -n
+  int warmup = 5;                        ///< -w
+  int operations = 1;                    ///< -m: calls in flight at a time in each iteration
+  Dtype dtype = Dtype::F32;              ///< -d
+  Reduction reduction = Reduction::Sum;  ///< -o
+  bool check = true;                     ///< -c
+  Rank root = 0;                         ///< -r
+  MethodOptions method{};                ///< --method: for the algorithms that serve it
+  bool percentiles = false;              ///< --percentiles: also time each iteration
+  int groups = 1;                        ///< --groups: the ranks split into that many, which measure at the same time
+  Priority priority = Priority::Normal;  ///< --priority: of the calls or messages that are measured
+  std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
   std::optional<PatternOptions> pattern{};  ///< --density, --pattern: what is not zero; none: seven eighths
   std::string json_path;                    ///< -J
 

@@ -38,7 +38,7 @@ void add_replay(CLI::App& app, int& exit_code) {
                       "the algorithm of methods that name none; see `lacuna list`");
   command->add_option("--seed", options->seed, "the seed of the methods' draws");
   command->add_option("--json", options->json, "the file of results, which has all numbers of each step");
-  command->add_option("--plot", options->plot, "also draw them, as an SVG picture");
+  command->add_option("--plot", options->plot, "also draw the results as an SVG picture");
   command->callback([options, &exit_code] { exit_code = replay_command(*options); });
 }
 

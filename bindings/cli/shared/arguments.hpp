@@ -17,7 +17,7 @@ std::map<std::string, T> names_of(const List& values) {
   return names;
 }
 
-/// Returns hosts with so many ranks on each, in order.
+/// Returns hosts with that many ranks on each, in order.
 inline Hosts hosts_with(const std::vector<Rank>& ranks_on_each) {
   std::vector<std::size_t> names;
   for (std::size_t host = 0; host < ranks_on_each.size(); ++host) {

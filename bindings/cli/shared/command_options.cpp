@@ -47,7 +47,7 @@ void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone) {
             if (hosts.size() <= most) return;
             throw CLI::ValidationError("--hosts", fmt::format("{} ranks, must be at most {}", hosts.size(), most));
           },
-          "instead: how many ranks each host has, such as 4,4,2")
+          "instead of --ranks: how many ranks each host has, such as 4,4,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
       ->excludes(ranks);

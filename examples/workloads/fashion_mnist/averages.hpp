@@ -25,7 +25,7 @@ double momentum_of(const MethodOptions& method);
 /// one threshold for it. All ranks that average together make equal objects and the same calls.
 class Averages {
  public:
-  /// Buckets have at least so many bytes. 0: each layer has its own.
+  /// Buckets have at least that many bytes. 0: each layer has its own.
   Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes = 0);
 
   /// Returns Ok, or why these ranks cannot average in this way.

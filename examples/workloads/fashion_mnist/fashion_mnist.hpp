@@ -27,7 +27,7 @@ constexpr std::string_view to_string(Averaged averaged) {
 
 struct FashionMnistOptions {
   std::filesystem::path folder = "/usr/share/datasets/fashion-mnist";
-  std::size_t images = 0;  ///< only so many of the first training images are used; 0: all
+  std::size_t images = 0;  ///< only that many of the first training images are used; 0: all
   Shards shards = Shards::Mixed;
   std::size_t batch = 16;              ///< samples of each rank and step
   std::vector<std::size_t> filters{};  ///< of each convolution before the dense layers
@@ -36,7 +36,7 @@ struct FashionMnistOptions {
   double momentum = 0.9;
   Decay decay = Decay::None;
   Averaged averaged = Averaged::Gradients;
-  std::size_t bucket_bytes = 0;  ///< layers are averaged together until they have so many bytes; 0: one by one
+  std::size_t bucket_bytes = 0;  ///< layers are averaged together until they have that many bytes; 0: one by one
   std::uint64_t xi_every = 0;    ///< steps; evaluations compare the last such step with dense averages; 0: never
 };
 

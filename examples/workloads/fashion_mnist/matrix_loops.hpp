@@ -31,7 +31,7 @@ inline constexpr std::size_t row_tile = 8;
 /// How many floats the longest vector of an instruction set has.
 inline constexpr std::size_t longest_vector = 16;
 
-/// Returns how many floats of `room` the loops need for so many rows. They need it for columns that fill no vector.
+/// Returns how many floats of `room` the loops need for that many rows. They need it for columns that fill no vector.
 constexpr std::size_t edge_room(const Product& product, std::size_t rows) {
   return product.columns % longest_vector == 0 ? 0 : (product.depth + rows) * longest_vector;
 }

@@ -31,7 +31,7 @@ void keep_largest(std::vector<float>& values, std::size_t entries) {
   const float border = *last;
   const auto larger = static_cast<std::size_t>(
       std::count_if(magnitudes.begin(), last, [&](float magnitude) { return magnitude > border; }));
-  std::size_t equal = entries - larger;  // so many of the values equal to the border stay
+  std::size_t equal = entries - larger;  // that many of the values equal to the border stay
   for (float& value : values) {
     const float magnitude = std::abs(value);
     const bool is_equal = magnitude == border, stays = magnitude > border || (is_equal && equal > 0);

@@ -36,7 +36,7 @@ class PipelineStage {
   void initialise(std::uint64_t seed);
   void clear_gradients();
 
-  /// A micro-batch of so many samples enters the slot.
+  /// A micro-batch of that many samples enters the slot.
   void begin(std::size_t slot, std::size_t samples);
   /// Returns where the samples of the first stage go before forward(). layers().front() says with which features.
   std::span<float> inputs(std::size_t slot);

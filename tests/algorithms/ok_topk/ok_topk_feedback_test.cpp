@@ -56,7 +56,7 @@ struct Counts {
   }
 };
 
-/// Runs so many steps. Returns the mean loss of the last fifth.
+/// Runs that many steps. Returns the mean loss of the last fifth.
 double run(OkRig& rig, Problem& problem, std::size_t steps, Counts* counts = nullptr) {
   double loss = 0;
   const std::uint64_t beside = (p - 1) * (2 * 16 + 4 + 4 * rig.steps().size());  // headers and offers

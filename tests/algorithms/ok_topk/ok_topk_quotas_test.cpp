@@ -37,7 +37,7 @@ Shared share_out(const Sums& sums, std::size_t k) {
   return shared;
 }
 
-/// Draws so many sums for each rank, around a scale of its own.
+/// Draws that many sums for each rank, around a scale of its own.
 Sums drawn(const std::vector<std::size_t>& counts, const std::vector<float>& scales, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -118,7 +118,7 @@ TEST(OkQuotas, NeedNoMoreThanAFewDozenNumbersOfEachRank) {
   EXPECT_EQ(ok::words_of_offer(1, 8), 2u);
 }
 
-/// For each step an offer has the magnitude of the last sum, as exactly as a sample of so many can tell.
+/// For each step an offer has the magnitude of the last sum, as exactly as a sample of that many can tell.
 TEST(OkQuotas, OffersOfLongListsAreCloseToTheirMagnitudes) {
   constexpr std::size_t k = 100000;
   const std::vector<float> sums = drawn({8 * ok::most_sampled - 3}, {1}, 4)[0], own = magnitudes(sums);

@@ -85,7 +85,7 @@ TEST(OkThreshold, IsMadeAnewAfterAJump) {
 /// of 900 or more.
 struct OkTold : OkRig {
   OkTold() : OkRig(4, 30, 1000, "feedback=0") { EXPECT_EQ(run_with({30, 30, 30, 30}), ""); }
-  /// Gives each rank so many large elements, at places that no other rank has.
+  /// Gives each rank that many large elements, at places that no other rank has.
   std::string run_with(const std::array<std::size_t, 4>& large) {
     Vectors inputs(4, std::vector<float>(4000));
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -113,7 +113,7 @@ class Moved {
  public:
   explicit Moved(double exactly) { threshold_.make(exactly); }
 
-  /// Makes a run that selected so many. The least is 101, and each of the others is larger by 1.
+  /// Makes a run that selected that many. The least is 101, and each of the others is larger by 1.
   double after(std::size_t selected, std::size_t gone) {
     std::vector<float> values(selected);
     for (std::size_t i = 0; i < selected; ++i) values[i] = static_cast<float>(101 + i);

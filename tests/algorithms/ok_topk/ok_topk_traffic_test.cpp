@@ -246,7 +246,7 @@ TEST(OkTraffic, StepsAndMessagesOfManyRanks) {
 }
 
 /// In round d each rank sends to the rank d after it. Never more messages are on their way than the bucket says: a send
-/// follows the send that is so many rounds before it.
+/// follows the send that is that many rounds before it.
 TEST(OkTraffic, TheSplitGoesRoundInTurnsThatMeetNowhereAndNoMoreAtATimeThanTheBucket) {
   for (Rank size : {2, 5, 9, 16}) {
     for (int bucket : {1, 3, 4, 255}) {

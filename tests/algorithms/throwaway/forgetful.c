@@ -55,7 +55,7 @@ static void report_has_measures(const lacuna_request* request, int ranks) {
   expect_refused(lacuna_get_report_measure(request, "steps", &rounds), "there are: rounds");
 }
 
-/* Checks the residual after so many runs. */
+/* Checks the residual after that many runs. */
 static void state_remembers(const lacuna_state* state, int runs, int rank, int ranks) {
   lacuna_state_values values = LACUNA_STATE_VALUES_INIT;
   lacuna_state_array array = LACUNA_STATE_ARRAY_INIT;

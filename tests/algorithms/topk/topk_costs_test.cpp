@@ -81,7 +81,7 @@ TEST(TopkCosts, OfOneRankAreNothing) {
   for (const char* algorithm : sparse_allreduces) EXPECT_EQ(expected_bytes(algorithm, "k=10", 1, 1000, 10), 0);
 }
 
-/// The published formulas count entries of 8 bytes and headers of 16, for so many ranks.
+/// The published formulas count entries of 8 bytes and headers of 16, for that many ranks.
 struct Published {
   double n, k, p;
 

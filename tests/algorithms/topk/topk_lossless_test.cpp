@@ -6,7 +6,7 @@ namespace {
 constexpr Rank size = 3;
 constexpr std::size_t count = 2000, entries = 100;
 
-/// Returns inputs with so many elements that are not zero, at places of each rank's own.
+/// Returns inputs with that many elements that are not zero, at places of each rank's own.
 Vectors inputs_of_entries() {
   Vectors all(size, std::vector<float>(count));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -5,7 +5,7 @@
 namespace lacuna::test {
 namespace {
 
-/// An allreduce of 16 ranks, each of which selects so many elements of each range, and the sums that it should give.
+/// An allreduce of 16 ranks, each of which selects that many elements of each range, and the sums that it should give.
 struct Selections {
   Selections(std::size_t taken, std::size_t range) : of_range(taken), count(ranks * range) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {

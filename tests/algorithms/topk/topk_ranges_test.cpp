@@ -13,7 +13,7 @@ constexpr std::size_t count = 1 << 18;
 /// For each rank, the places where it has entries. All entries of a rank have different places.
 using Selections = std::vector<std::set<std::uint32_t>>;
 
-/// Draws so many different places of [begin, end) for each rank.
+/// Draws that many different places of [begin, end) for each rank.
 Selections drawn_within(std::size_t begin, std::size_t end, std::size_t ranks, std::size_t entries) {
   std::mt19937_64 random(begin + ranks);
   Selections all(ranks);

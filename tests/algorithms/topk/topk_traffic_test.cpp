@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t header = 16;
 
-/// Returns the bytes of the shortest message of so many f32 entries in so many places.
+/// Returns the bytes of the shortest message of so many f32 entries in that many places.
 std::uint64_t message(std::size_t entries, std::size_t places) {
   const std::size_t coordinates = 8 * entries, local = 4 * ((places + 65535) / 65536) + 6 * entries,
                     bitmap = (places + 7) / 8 + 4 * entries, dense = 4 * places;

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 class CMessages : public test::OneCRank {
  protected:
-  /// Waits until so many have ended, and returns their outcomes by token. Nothing more may come afterwards.
+  /// Waits until that many have ended, and returns their outcomes by token. Nothing more may come afterwards.
   std::map<std::uint64_t, lacuna_status> completions(std::size_t wanted) {
     std::map<std::uint64_t, lacuna_status> all;
     const auto until = Clock::now() + std::chrono::seconds(20);

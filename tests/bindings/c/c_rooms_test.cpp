@@ -32,7 +32,7 @@ TEST(CDeadlines, BelowAMillisecondAreDeadlinesToo) {
   }
 }
 
-/// Makes an allreduce of entries on one rank, with room for so many entries.
+/// Makes an allreduce of entries on one rank, with room for that many entries.
 lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std::size_t room, std::size_t& found) {
   lacuna_method* method = nullptr;
   EXPECT_EQ(lacuna_method_create("topk", "density=1,feedback=0", &method), LACUNA_OK) << lacuna_last_error();

@@ -48,7 +48,7 @@ namespace {
 
 class CheckpointThreads : public CheckpointTest {
  protected:
-  /// Runs both at the same time, each so often.
+  /// Runs both at the same time, each that often.
   template <class One, class Other>
   static void run_beside(int times, One one, Other other) {
     meetings = 0;

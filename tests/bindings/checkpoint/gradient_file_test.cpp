@@ -113,7 +113,7 @@ TEST_F(Gradients, StepsOfAnyNumberOfDigitsAscendByNumberAndEachHasItsOwnMark) {
     ASSERT_TRUE(mark_recorded(path(), marked));
     EXPECT_EQ(GradientFile::open(path())->steps(), std::vector<std::int64_t>{marked});
   }
-  many.steps.resize(many.steps.size() - 2);  // the fixture has numbers for so many
+  many.steps.resize(many.steps.size() - 2);  // the fixture has numbers for that many
   ASSERT_TRUE(make_gradient_file(path(), many));
   for (const std::int64_t step : many.steps) {
     ASSERT_TRUE(write(step, 1));

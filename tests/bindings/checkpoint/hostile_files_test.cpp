@@ -217,7 +217,7 @@ std::vector<std::vector<std::string>> recorded(const std::string& text) {
 
 class DurableFiles : public HostileFiles {
  protected:
-  /// Trains for so many steps, each with a checkpoint, and records what is done to files.
+  /// Trains for that many steps, each with a checkpoint, and records what is done to files.
   std::vector<std::vector<std::string>> run(int steps = 2) const {
     const Path config = directory_ / "config.toml", record = directory_ / "record";
     std::ofstream(config) << "[run]\nname = \"few\"\noutput = \"" << (directory_ / "out").string()

@@ -37,7 +37,7 @@ enum class Origin : std::uint8_t { World, GroupOfAGroup };
 /// Returns a word for the names of tests.
 inline std::string to_string(Origin origin) { return origin == Origin::World ? "world" : "group_of_a_group"; }
 
-/// Makes so many ranks in this process, ordered by number.
+/// Makes that many ranks in this process, ordered by number.
 inline std::vector<Communicator> local(Rank size, Progress progress, Origin origin) {
   if (origin == Origin::World) return local(size, progress);
   std::vector<Communicator> world = local(2 * size + 2, progress);

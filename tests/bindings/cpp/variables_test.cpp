@@ -27,7 +27,7 @@ constexpr std::string_view names[] = {
 #undef LACUNA_VARIABLE
 };
 
-/// Returns the ring's allreduce of so many floats.
+/// Returns the ring's allreduce of that many floats.
 TypedCall ring(std::vector<float>& data) { return allreduce<float>(data, data, Reduction::Sum, {.algorithm = "ring"}); }
 
 /// Returns how many messages each of two ranks sends for a ring of 64 KiB.

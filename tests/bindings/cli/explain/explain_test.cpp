@@ -97,7 +97,7 @@ const Algorithm& skipping(const char* name, Collective collective = Collective::
   return **select_algorithm(call, 2);
 }
 
-/// Returns a structure that leaves out so many rounds.
+/// Returns a structure that leaves out that many rounds.
 Structure without(int rounds) { return {.parameters = LeftOut{.rounds = rounds}}; }
 
 TEST(Cost, OfSkippingIsThatOfThePublishedFormulas) {

@@ -22,7 +22,7 @@ using runtime::Clock;
 using test::OutputFile;
 using test::Process;
 
-/// Waits until the file holds `part` so many times.
+/// Waits until the file holds `part` that many times.
 bool waits_for(const OutputFile& file, const std::string& part, std::size_t times = 1) {
   const auto deadline = Clock::now() + 10s;
   while (Clock::now() < deadline) {

@@ -22,7 +22,7 @@ struct Pipe {
   Fd read, write;
 };
 
-/// Returns so many bytes. Each byte differs from the one that lies a pipe's length before it.
+/// Returns that many bytes. Each byte differs from the one that lies a pipe's length before it.
 std::string text_of(std::size_t length) {
   std::string text;
   for (std::size_t i = 0; i < length; ++i) text += static_cast<char>('!' + i % 89);
@@ -41,7 +41,7 @@ std::string all_of(const Fd& from) {
   }
 }
 
-/// Returns what a reader gets of a line of this length over a pipe that takes so many bytes at a time.
+/// Returns what a reader gets of a line of this length over a pipe that takes that many bytes at a time.
 std::string copied(std::size_t length, int room) {
   Pipe from, to;
   const int holds = ::fcntl(to.write.get(), F_SETPIPE_SZ, room);

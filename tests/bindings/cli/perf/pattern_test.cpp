@@ -28,7 +28,7 @@ double count_of(const std::vector<bool>& places) {
   return static_cast<double>(std::count(places.begin(), places.end(), true));
 }
 
-/// Returns how many places the first so many ranks have together.
+/// Returns how many places the first that many ranks have together.
 double union_of(const Pattern& pattern, Rank ranks) {
   std::vector<bool> all(elements);
   for (Rank rank = 0; rank < ranks; ++rank) {
@@ -37,7 +37,7 @@ double union_of(const Pattern& pattern, Rank ranks) {
   return count_of(all);
 }
 
-/// Expects a result within five standard deviations of what so many fair draws give.
+/// Expects a result within five standard deviations of what that many fair draws give.
 void expect_drawn(double got, double draws, double chance, const std::string& what) {
   EXPECT_NEAR(got, draws * chance, 5 * std::sqrt(draws * chance * (1 - chance)) + 1) << what;
 }

@@ -20,7 +20,7 @@ class Replay : public testing::Test {
  protected:
   std::string path() const { return folder_ / "g.h5"; }
 
-  /// Runs `lacuna replay` on so many ranks.
+  /// Runs `lacuna replay` on that many ranks.
   Outcome replay(int ranks, const std::vector<std::string>& arguments) const {
     std::vector<std::string> words = {"launch", "-n",  std::to_string(ranks), "--raw", "--", LACUNA_COMMAND,
                                       "replay", path()};
