@@ -11,7 +11,7 @@ struct CompareOptions {
   bool allow_missing = false;  ///< `after` may lack what `before` has
 };
 
-/// Prints what the first file measured beside the second, with the ratio of the times. Returns 0. It returns 1 if a
+/// Prints what both files measured, with the ratio of the times. Returns 0. It returns 1 if a
 /// time grew by more than the tolerance, or if a result is missing or newly wrong, and 2 if the files can't be
 /// compared.
 int compare(const CompareOptions& options);

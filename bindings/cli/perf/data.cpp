@@ -27,7 +27,7 @@ void put_element(Dtype dtype, std::byte* to, double value) {
   });
 }
 
-/// Returns for how many ranks a sum of at most 7 from each is exact. A few ranks may give one more.
+/// Returns for how many ranks a sum of at most 7 from each is exact, also if a few further ranks give 1.
 Rank ranks_of_sevens(Dtype dtype) {
   if (dtype == Dtype::BF16) return 256 / 7;
   return dtype == Dtype::F16 ? 2048 / 7 : std::numeric_limits<Rank>::max();

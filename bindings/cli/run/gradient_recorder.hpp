@@ -33,7 +33,7 @@ class GradientRecorder {
   /// file of an earlier run like this one.
   Status prepare(bool fresh);
   bool wants(std::uint64_t step) const { return step % options_.every == 0; }
-  /// Returns the number of steps after which, behind `step` steps, the next recorded step has ended.
+  /// After `step` steps, returns how many will be done when the next step that is recorded has ended.
   std::uint64_t next_stop(std::uint64_t step) const;
   /// Returns the function for Task::tap. It must not be called after the end of this recorder.
   GradientTap tap();
