@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <atomic>
 #include <filesystem>
 
 #include "kernels/entry.hpp"
@@ -29,7 +28,6 @@ std::string_view SpaceBackend::name() const { return baseline_name; }
 namespace {
 
 constinit const SpaceBackend baseline;
-constinit std::atomic<const Backend*> serving = nullptr;
 
 /// The mode in which a library is loaded. The application sees none of its symbols. The library of the Kokkos backend
 /// finds its own Kokkos before that of the application, except in a build with sanitizers, which must see all symbols
@@ -50,7 +48,7 @@ std::string library_of(std::string_view name) {
 /// elsewhere would belong to another version of lacuna.
 std::filesystem::path path_of(std::string_view name) {
   Dl_info here{};
-  if (::dladdr(&serving, &here) == 0) return {};
+  if (::dladdr(&baseline, &here) == 0) return {};
   std::error_code none;
   for (const auto& core : {std::filesystem::path(here.dli_fname), std::filesystem::canonical(here.dli_fname, none)}) {
     auto beside = core.parent_path() / library_of(name);
@@ -120,17 +118,13 @@ std::vector<KernelsHere> kernels_here() {
   return all;
 }
 
-const Backend& backend() {
-  const Backend* chosen = serving.load(std::memory_order_acquire);
-  if (chosen == nullptr) {
-    const Backend* const found = best().backend;
-    if (serving.compare_exchange_strong(chosen, found)) chosen = found;
-  }
-  return *chosen;
+const Backend& best_backend() {
+  static const Backend& found = *best().backend;
+  return found;
 }
 
 Result<const Backend*> backend_named(std::string_view name) {
-  if (name == best_name) return best().backend;
+  if (name == best_name) return &best_backend();
   if (name == baseline_name) return &baseline;
   std::vector<std::string> known;
   for (const KernelsHere& kernels : kernels_here()) {
@@ -142,11 +136,5 @@ Result<const Backend*> backend_named(std::string_view name) {
 }
 
 std::string better_but_missing() { return best().missing; }
-
-Status serve_by(std::string_view name) {
-  const auto named = backend_named(name);
-  if (named) serving.store(*named, std::memory_order_release);
-  return named.status();
-}
 
 }  // namespace lacuna::kernels

@@ -45,8 +45,8 @@ struct FeedBack {
 };
 
 /// All that lacuna computes on the elements of buffers, by one kind of loop. Dtypes must be floating-point, except for
-/// reduce and copy. No function allocates, fences or throws. Results that later kernels read go to memory, not into a
-/// return value. Thread rule: any thread, and several at the same time.
+/// reduce, clear and copy. No function allocates, fences or throws. Results that later kernels read go to memory, not
+/// into a return value. Thread rule: any thread, and several at the same time.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -61,6 +61,8 @@ class Backend {
   /// Integers wrap around and are not scaled. Avg is the same as Sum: the scale divides. Min and Max are IEEE 754-2019
   /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them.
   virtual void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const = 0;
+  /// out[i] = 0.
+  virtual void clear(Target out) const = 0;
   /// out[i] = round(in[i] scaled), scaled in the accumulation type. With a scale of one, and for integers, it is a
   /// copy. `out` and `in` are the same or disjoint. For a copy they may also overlap.
   virtual void copy(Scale scale, Target out, const std::byte* in) const = 0;
@@ -163,9 +165,8 @@ class Backend {
   static constexpr std::size_t merge_places = 16 * block_places;
 };
 
-/// The backend that computes for this process: the best one that this processor runs, unless serve_by() has chosen
-/// another one. The first call may load a library. Thread rule: any thread.
-const Backend& backend();
+/// The best of lacuna's own loops that this processor runs. The first call may load a library. Thread rule: any thread.
+const Backend& best_backend();
 
 /// Kernels with a name that LACUNA_KERNELS may give.
 struct KernelsHere {
@@ -184,10 +185,6 @@ Result<const Backend*> backend_named(std::string_view name);
 /// Says why "host" does not give the best kernels that this processor could run. Empty if it does. Thread rule: any
 /// thread.
 std::string better_but_missing();
-
-/// Makes the kernels with this name compute for this process from now on. Steps that run already end with the kernels
-/// with which they began. Thread rule: any thread.
-Status serve_by(std::string_view name);
 
 /// Returns the entries of a message. The message must be one of the range number `segment`, which has `length` places,
 /// of this dtype, and exactly as long as its header says. An error says in a few words what is wrong. This looks only

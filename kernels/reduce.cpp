@@ -12,6 +12,12 @@ struct Operands {
   std::size_t count;
 };
 
+struct ClearKernel {
+  std::byte* to;
+
+  KOKKOS_FUNCTION void operator()(std::size_t i) const { to[i] = std::byte{0}; }
+};
+
 template <class T, class Operation>
 void reduce_by(Scale scale, const Operands& on) {
   using Wide = WideOf<T>;
@@ -54,6 +60,8 @@ void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const st
   const Operands on{out.data, a, b, out.count};
   with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
 }
+
+void SpaceBackend::clear(Target out) const { Space::for_each(out.count * size_of(out.dtype), ClearKernel{out.data}); }
 
 void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
   if (scale.is_one() || is_integer(out.dtype)) {

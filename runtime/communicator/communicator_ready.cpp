@@ -80,7 +80,7 @@ void Communicator::make_part(CollectiveRun& run, std::uint32_t number, GraphCach
   part.order = ready.order;
   part.position = part.order.position_of(rank());
   cut(part);
-  make_arrays(part);
+  make_arrays(part, executor_.memory());
 }
 
 /// Makes the graphs and arrays that plan() has not found.

@@ -119,7 +119,7 @@ struct Levels {
   static std::string allowed();
 };
 
-/// A name that kernels::serve_by() knows on at least one architecture.
+/// A name that kernels::backend_named() knows on at least one architecture.
 struct KernelBackend {
   using Value = std::string;
   static std::optional<Value> parse(std::string_view text);

@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "runtime/engine/client.hpp"
+#include "runtime/engine/memory_pools.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/digest.hpp"
 
 namespace lacuna::runtime {
 namespace {
-
-constexpr std::size_t alignment = 64;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Where there are blocks, a part takes the same range of each; piece i is the block of the rank at position i. A
 /// buffer that holds data instead is the own block. What is laid out as the input is read as it.
@@ -86,13 +84,22 @@ Range counted_range(const ActivePart& part, const Region& region) {
                                       count_of(count, "element"), begin, length));
 }
 
-/// An array of the state, which is made if it lacks.
-std::byte* array_of(const ActivePart& part, const BufferInfo& info) {
+MemoryKind memory_of(const ActivePart& part, const BufferInfo& info) {
+  return info.memory.value_or(part.run->call.memory.kind);
+}
+
+/// An array of the state, which is made if it does not exist.
+std::byte* array_of(const ActivePart& part, const BufferInfo& info, MemoryPools& memory) {
   const Call& call = part.run->call;
   if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
   const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
   const Dtype dtype = info.element.value_or(call.dtype);
-  StateArray& array = call.options.state->array(info.name, dtype, count, info.own);
+  const MemoryKind kind = memory_of(part, info);
+  StateArray& array = call.options.state->array(info.name, dtype, count, info.own, memory.of(kind).space());
+  if (array.bytes.kind() != kind) {
+    throw std::invalid_argument(fmt::format("the state's array {} lies in {} memory, this call needs it in {} memory",
+                                            info.name, to_string(array.bytes.kind()), to_string(kind)));
+  }
   if (array.count() == count && array.dtype == dtype) return array.bytes.data();
   throw std::length_error(fmt::format("the state's array {} has {} of {}, this call needs {} of {}", info.name,
                                       count_of(array.count(), "element"), to_string(array.dtype), count,
@@ -117,10 +124,15 @@ PartBuffer callers_buffer(const ActivePart& part, Role role) {
   } else if (!has_blocks(call.collective)) {
     data += part.offset * size_of(call.dtype);
   }
-  return {.data = data, .length = length, .room = length, .dtype = call.dtype, .reduction = call.reduction};
+  return {.data = data,
+          .length = length,
+          .room = length,
+          .dtype = call.dtype,
+          .reduction = call.reduction,
+          .memory = call.memory.kind};
 }
 
-PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
+PartBuffer buffer_of(ActivePart& part, const BufferInfo& info, MemoryPools& memory) {
   const Call& call = part.run->call;
   if (info.role <= Role::Output) return callers_buffer(part, info.role);
   if (info.role == Role::Caller) {
@@ -129,19 +141,23 @@ PartBuffer buffer_of(ActivePart& part, const BufferInfo& info) {
             .length = there.count,
             .room = there.count,
             .dtype = there.dtype,
-            .reduction = there.reduction};
+            .reduction = there.reduction,
+            .memory = memory_of(part, info)};
   }
   PartBuffer buffer{.dtype = info.element.value_or(call.dtype),
-                    .reduction = info.element ? Reduction::Sum : call.reduction};
+                    .reduction = info.element ? Reduction::Sum : call.reduction,
+                    .memory = memory_of(part, info)};
   buffer.length = info.is_like_data() ? part.count : capacity_of(part, info);
   buffer.room = buffer.length;
   if (info.role == Role::Scratch) {
     buffer.room = capacity_of(part, info);
-    part.scratch_bytes += aligned(buffer.room * size_of(buffer.dtype));
+    buffer.taken = buffer.room * size_of(buffer.dtype);
+    if (buffer.taken > 0) buffer.data = memory.of(buffer.memory).take(buffer.taken);
   } else if (info.role == Role::Run) {
-    buffer.data = collective_of(part).run_memory(info.name, buffer.length * size_of(buffer.dtype));
+    const std::size_t bytes = buffer.length * size_of(buffer.dtype);
+    buffer.data = collective_of(part).run_memory(info.name, bytes, memory.of(buffer.memory));
   } else if (info.role == Role::State) {
-    buffer.data = array_of(part, info);
+    buffer.data = array_of(part, info, memory);
     if (!has_blocks(call.collective) && info.is_like_data()) buffer.data += part.offset * size_of(buffer.dtype);
   }
   return buffer;
@@ -170,20 +186,19 @@ void cut(ActivePart& part) {
   part.count = (longest + part.plan->shares - 1) / part.plan->shares;
 }
 
-void lay_out(ActivePart& part) {
-  part.scratch_bytes = 0;
+void lay_out(ActivePart& part, MemoryPools& memory) {
+  const std::vector<BufferInfo>& table = part.graph->tables().buffers;
   part.buffers.clear();
-  for (const BufferInfo& info : part.graph->tables().buffers) part.buffers.push_back(buffer_of(part, info));
+  part.buffers.reserve(table.size());
+  for (const BufferInfo& info : table) part.buffers.push_back(buffer_of(part, info, memory));
 }
 
-void place_scratch(ActivePart& part) {
-  std::byte* next = part.scratch;
-  const auto& table = part.graph->tables().buffers;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (table[i].role != Role::Scratch) continue;
-    part.buffers[i].data = next;
-    next += aligned(part.buffers[i].room * size_of(part.buffers[i].dtype));
-  }
+void give_back(PartBuffer& buffer, MemoryPools& memory) {
+  if (buffer.taken > 0) memory.of(buffer.memory).give_back(buffer.data, std::exchange(buffer.taken, 0));
+}
+
+void give_back_memory(ActivePart& part, MemoryPools& memory) {
+  for (PartBuffer& buffer : part.buffers) give_back(buffer, memory);
 }
 
 bool lacks_array(const Graph& graph, const MethodState& state) {
@@ -192,9 +207,9 @@ bool lacks_array(const Graph& graph, const MethodState& state) {
                      [&](const BufferInfo& info) { return info.role == Role::State && !state.find(info.name); });
 }
 
-void make_arrays(const ActivePart& part) {
+void make_arrays(const ActivePart& part, MemoryPools& memory) {
   for (const BufferInfo& info : part.graph->tables().buffers) {
-    if (info.role == Role::State) array_of(part, info);
+    if (info.role == Role::State) array_of(part, info, memory);
   }
 }
 
@@ -211,7 +226,8 @@ Extent resolve(const ActivePart& part, const Region& region) {
     const std::size_t begin = boundary(there.begin, buffer.length, there.of);
     range = {region.at_start ? 0 : begin, boundary(there.end, buffer.length, there.of) - begin};
   }
-  return {buffer.data + range.begin * size_of(buffer.dtype), range.count, buffer.dtype, buffer.reduction};
+  return {buffer.data + range.begin * size_of(buffer.dtype), range.count, buffer.dtype, buffer.reduction,
+          buffer.memory};
 }
 
 Scale scale_of(const ActivePart& part, const Step& step) {

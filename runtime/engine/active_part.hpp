@@ -14,6 +14,7 @@
 namespace lacuna::runtime {
 
 struct CollectiveRun;
+class MemoryPools;
 struct Landing;
 struct Run;
 
@@ -38,7 +39,8 @@ struct PartBuffer {
   std::size_t room = 0;    ///< elements that it holds
   Dtype dtype = Dtype::U8;
   Reduction reduction = Reduction::Sum;
-  std::size_t landed = 0;  ///< bytes of memory taken for what has landed
+  MemoryKind memory = MemoryKind::Host;
+  std::size_t taken = 0;  ///< bytes of the pool of its memory that the part has taken for it
 };
 
 /// One graph on one segment of a run's data, being executed.
@@ -60,8 +62,6 @@ struct ActivePart {
   std::uint32_t remaining = 0;        ///< steps that have not ended
   std::vector<PartBuffer> buffers;    ///< by Buffer
   std::vector<std::uint64_t> values;  ///< by Value
-  std::byte* scratch = nullptr;       ///< the memory of its scratch buffers
-  std::size_t scratch_bytes = 0;
 
   PartBuffer& buffer(const Region& region) { return buffers[static_cast<std::size_t>(region.buffer)]; }
   const PartBuffer& buffer(const Region& region) const { return buffers[static_cast<std::size_t>(region.buffer)]; }
@@ -84,15 +84,17 @@ PartView view_of(const ActivePart& part);
 /// Sets the segment that a part takes.
 void cut(ActivePart& part);
 
-/// Finds out where its buffers lie and how long they are, but for scratch, whose bytes it counts: place_scratch() says
-/// where it lies. Arrays of the state are made if they lack.
-void lay_out(ActivePart& part);
-void place_scratch(ActivePart& part);
+/// Finds out where the part's buffers lie and how long they are. Takes memory for scratch, and for memory of the run
+/// and arrays of the state that do not exist yet. Landed memory is taken when a message lands.
+void lay_out(ActivePart& part, MemoryPools& memory);
+/// Gives back what the part has taken for this buffer, or for all of its buffers.
+void give_back(PartBuffer& buffer, MemoryPools& memory);
+void give_back_memory(ActivePart& part, MemoryPools& memory);
 
 /// Does the state lack an array that the graph wants?
 bool lacks_array(const Graph& graph, const MethodState& state);
 /// Makes the arrays that are lacking. The part's run, plan, graph, place and segment stand.
-void make_arrays(const ActivePart& part);
+void make_arrays(const ActivePart& part, MemoryPools& memory);
 
 /// Throws std::length_error where a value says more than the buffer holds.
 Extent resolve(const ActivePart& part, const Region& region);

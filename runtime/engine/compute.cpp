@@ -1,6 +1,6 @@
 #include "runtime/engine/compute.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <mutex>
 
 #include "kernels/backend.hpp"
@@ -71,6 +71,7 @@ class HostCompute final : public Compute {
 }  // namespace
 
 std::size_t Work::bytes() const {
+  if (!kernel) return computation.bytes();
   std::size_t bytes = 0;
   for (const auto* extents : {&reads, &writes}) {
     for (const Extent& extent : *extents) bytes += extent.bytes();
@@ -78,26 +79,25 @@ std::size_t Work::bytes() const {
   return bytes;
 }
 
-void carry_out(StepKind kind, Scale scale, const Extent& to, const Extent& from) {
+void carry_out(const kernels::Backend& backend, const Computation& computation) {
+  const auto& [kind, scale, to, from, local] = computation;
   switch (kind) {
     case StepKind::Clear:
-      if (to.count > 0) std::memset(to.data, 0, to.bytes());
-      return;
+      return backend.clear({to.dtype, to.data, to.count});
     case StepKind::Reduce:
-      return kernels::backend().reduce(to.reduction, {}, {to.dtype, to.data, to.count}, to.data, from.data);
-    default:  // of the own block in a call with tables, the shorter one
-      return kernels::backend().copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
+      return backend.reduce(to.reduction, {}, {to.dtype, to.data, to.count}, to.data, from.data);
+    case StepKind::ReceiveReduce:
+      return backend.reduce(local.reduction, scale, {to.dtype, to.data, to.count}, local.data, from.data);
+    default:  // a copy of the own block in a call with tables has the shorter one's length
+      return backend.copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
   }
 }
 
 void carry_out(Work& work) {
-  if (work.kind != StepKind::Kernel) {
-    return carry_out(work.kind, work.scale, work.writes.front(), work.reads.empty() ? Extent() : work.reads.front());
-  }
+  if (!work.kernel) return carry_out(*work.backend, work.computation);
   try {
-    const KernelStep& step = *work.kernel;
-    work.status = step.kernel->run(step.ports.get(), {work.reads, work.writes, work.uses, work.defines},
-                                   {*work.part, kernels::backend(), work.measures});
+    work.status = work.kernel->kernel->run(work.kernel->ports.get(), {work.reads, work.writes, work.uses, work.defines},
+                                           {*work.part, *work.backend, work.measures});
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
   } catch (...) {

@@ -75,20 +75,7 @@ void Executor::lay_out_part(ActivePart& part) {
   part.states.assign(graph.steps().size(), {});
   part.remaining = static_cast<std::uint32_t>(graph.steps().size());
   part.values.assign(graph.tables().values.size(), 0);
-  lay_out(part);
-  if (part.scratch_bytes == 0) return;
-  part.scratch = blocks_.take(part.scratch_bytes);
-  place_scratch(part);
-}
-
-void Executor::give_back_memory(ActivePart& part) {
-  if (part.scratch) blocks_.give_back(std::exchange(part.scratch, nullptr), part.scratch_bytes);
-  for (PartBuffer& buffer : part.buffers) release(buffer);
-}
-
-/// Of what has landed there.
-void Executor::release(PartBuffer& buffer) {
-  if (buffer.landed > 0) blocks_.give_back(buffer.data, std::exchange(buffer.landed, 0));
+  lay_out(part, memory_);
 }
 
 std::uint32_t Executor::parts_in_flight(const Plan& plan) const {
@@ -176,7 +163,7 @@ void Executor::start(ActivePart& part, StepId step) {
     case StepKind::Kernel:
       return start_kernel(part, step);
     case StepKind::Release:
-      release(part.buffer(part.graph->steps()[step].to));
+      give_back(part.buffer(part.graph->steps()[step].to), memory_);
       return complete(part, step);
   }
 }
@@ -191,7 +178,7 @@ void Executor::complete(ActivePart& part, StepId step) {
 }
 
 void Executor::finish_part(ActivePart& part) {
-  give_back_memory(part);
+  give_back_memory(part, memory_);
   if (part.run->kind != RunKind::Collective) {
     part.run->lay_aside(part);
     return finish_run(*part.run, Status::ok());
@@ -230,18 +217,16 @@ bool Executor::follow(ActivePart& part) {
 
 void Executor::finish_run(Run& run, const Status& status) {
   record_.add({.run = number_or_tag(run), .kind = status ? FlightRecord::Kind::Finished : FlightRecord::Kind::Failed});
-  run.finished = call_has_ended_ = true;
+  run.finished = true;
+  alarms_.note_end();
   run.status = status;
   if (tracer_) tracer_->call_ended(run);
-  if (run.call.options.notify) {
-    finished_.push({*run.call.options.notify, status});
-    signal(finished_fd_);
-  }
+  if (run.call.options.notify) alarms_.push({*run.call.options.notify, status});
   run.communicator->ended(run, record_.ticks());
-  if (--unfinished_ == 0) next_duty_ = Clock::time_point::max();
+  duties_.end_run();
   if (options_.progress_thread) {
     ended_.notify_all();
-    wake_loop();
+    alarms_.wake_loop();
   }
   if (run.operations == 0) let_go(run);
 }
@@ -267,7 +252,7 @@ void Executor::let_go(Run& run) {
 /// Those that a failed run has left.
 void Executor::lay_aside_parts(Run& run) {
   for (auto& part : run.active) {
-    give_back_memory(*part);
+    give_back_memory(*part, memory_);
     run.spare.push_back(std::move(part));
   }
   run.active.clear();
@@ -281,6 +266,8 @@ void Executor::recycle(Run& run) {
   call.call.options.method = {};
   call.call.options.state = nullptr;
   call.plan.clear();
+  for (RunMemory& one : call.memory) one.give_back();
+  call.memory.clear();
   calls_.give_back(&call);
 }
 

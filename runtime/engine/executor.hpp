@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -11,10 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/alarms.hpp"
+#include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
+#include "runtime/engine/duties.hpp"
 #include "runtime/engine/executor_options.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/engine/matching.hpp"
+#include "runtime/engine/memory_pools.hpp"
 #include "runtime/engine/message_graphs.hpp"
 #include "runtime/engine/operation.hpp"
 #include "runtime/engine/run_tracer.hpp"
@@ -26,12 +29,6 @@
 #include "transports/transport.hpp"
 
 namespace lacuna::runtime {
-
-/// A finished run whose caller asked to be told.
-struct Finished {
-  std::uint64_t token = 0;
-  Status status;
-};
 
 /// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
 /// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
@@ -71,7 +68,7 @@ class Executor : public Watched, private Receiver {
   bool wait(const std::function<bool()>& done, Clock::time_point until);
   /// Readable when progress() has something to do, after arm() returned true; with a progress thread, when a call has
   /// ended; always while a token waits.
-  int event_fd() const { return event_fd_; }
+  int event_fd() const { return alarms_.event_fd(); }
   /// Before a sleep on event_fd(). False: call progress() first.
   bool arm();
   std::optional<Finished> next_finished();
@@ -128,6 +125,7 @@ class Executor : public Watched, private Receiver {
   /// Fails its calls and serves it no more.
   void leave(Client& communicator);
   Landings& landings() { return landings_; }
+  MemoryPools& memory() { return memory_; }
   /// A run to be filled, until it is abandoned.
   CollectiveRun& take_call() { return *calls_.take(); }
   MessageRun& take_message() { return *messages_.take(); }
@@ -167,8 +165,6 @@ class Executor : public Watched, private Receiver {
   };
 
   // Counting (executor_counters.cpp)
-  void retire(const Client& communicator, Reach reach);
-  void tell_retired(const Client& communicator, Reach reach);
   void count_wait(std::uint64_t begin);
 
   // Steps (executor.cpp)
@@ -182,8 +178,6 @@ class Executor : public Watched, private Receiver {
   void lay_out_part(ActivePart& part);
   void start_part(ActivePart& part);
   void start_steps(ActivePart& part);
-  void give_back_memory(ActivePart& part);
-  void release(PartBuffer& buffer);
   void settle();
   void start(ActivePart& part, StepId step);
   void complete(ActivePart& part, StepId step);
@@ -195,6 +189,8 @@ class Executor : public Watched, private Receiver {
 
   // Computing (executor_compute.cpp)
   void start_compute(ActivePart& part, StepId step);
+  void start_work(const StepOf& step, const Computation& what, const Holder& holder);
+  void copy_lent(Work& work);
   void start_kernel(ActivePart& part, StepId step);
   bool is_computing() const { return works_.in_use() > 0; }
   bool end_works();
@@ -251,7 +247,13 @@ class Executor : public Watched, private Receiver {
   void start_receive(ActivePart& part, StepId step);
   void take_landing(ActivePart& part, StepId step);
   std::byte* place_of(ActivePart& part, const Step& step, const StepState& state);
-  void consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes);
+  bool consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes,
+               const Holder& holder);
+  void note_consumed(ActivePart& part, StepId step, std::size_t bytes);
+  void release_held(ActivePart& part, StepId step, const Holder& holder, std::size_t bytes);
+  void end_use(Landing& landing);
+  void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
+  void give_credit(Rank sender, std::size_t bytes);
   void start_fetches(Rank peer);
   void end_fetch(Operation* operation, bool fetched);
   bool end_operation(Operation* operation, bool well);
@@ -272,7 +274,6 @@ class Executor : public Watched, private Receiver {
 
   // Deadlines (executor_deadlines.cpp)
   void start_clock(Run& run);
-  void expect_duty(Clock::time_point at) { next_duty_ = std::min(next_duty_, at); }
   void check_time();
   void do_duties(Clock::time_point now);
   void check_runs(Client& communicator, Clock::time_point now, bool stalled);
@@ -284,9 +285,7 @@ class Executor : public Watched, private Receiver {
   // Progress (executor_progress.cpp)
   bool progress_locked();
   bool may_sleep();
-  void set_timer();
   void wake();
-  void wake_loop();
   void give_way() const;
 
   // Waiting (executor_wait.cpp)
@@ -299,7 +298,6 @@ class Executor : public Watched, private Receiver {
   void idle(Clock::duration idle_for, Clock::duration longest);
   void sleep_on_events(std::chrono::milliseconds longest);
   void progress_loop();
-  static void signal(int fd);
 
   const std::unique_ptr<Transport> transport_;
   const Rank rank_, size_;
@@ -309,23 +307,20 @@ class Executor : public Watched, private Receiver {
   const std::uint32_t most_ranges_waiting_;
   const MessageGraphs message_graphs_;
   const std::unique_ptr<Compute> compute_;
+  const kernels::Backend& kernels_;
 
   mutable std::mutex mutex_;
   mutable std::atomic<int> contenders_{0};
 
   Links links_;
   Lanes<StepOf> ready_;
-  // Changes of the next two hold this mutex too, so that the watch can be told what was posted without the big lock.
-  mutable std::mutex told_;
-  std::vector<Client*> communicators_;
-  std::deque<Reach> retired_;  // of communicators that were destroyed, the youngest last
-  std::vector<CommunicatorCounters> retired_counters_;
+  Clients communicators_;
   // The runs of all communicators; one outlives its own while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
   ObjectPool<Work> works_;
-  BlockPool blocks_;
+  MemoryPools memory_;
   std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
   Landings landings_;
   std::uint32_t slots_in_use_ = 0;
@@ -353,22 +348,8 @@ class Executor : public Watched, private Receiver {
   std::atomic<bool> deferred_{false};
   std::vector<std::shared_ptr<const void>> let_go_;
 
-  std::uint64_t movements_ = 0, movements_seen_ = 0;          // rounds of progress in which anything happened
-  std::uint32_t unfinished_ = 0;                              // calls and messages of all communicators
-  Clock::time_point quiet_since_;                             // nothing has happened, or that has been reported
-  Clock::time_point next_duty_ = Clock::time_point::max();    // before it no deadline and nothing like it passes
-  Clock::time_point broken_duty_ = Clock::time_point::max();  // from then on somebody is to blame for a connection
-
-  Fifo<Finished> finished_;
-  int event_fd_ = -1;            // for the application: epoll over the transport's descriptor and the next three
-  int finished_fd_ = -1;         // readable while finished_ holds something
-  int attention_fd_ = -1;        // readable after something has happened elsewhere, until arm()
-  int timer_fd_ = -1;            // readable from timer_at_ on
-  int wake_fd_ = -1;             // wakes whoever sleeps inside
-  bool call_has_ended_ = false;  // since the last arm()
-  std::thread::id armed_by_;     // whose loop sleeps on event_fd_, or is about to; none: nobody's
-  Clock::time_point timer_at_ = Clock::time_point::max();
-  std::atomic<int> sleepers_{0};
+  Duties duties_;
+  Alarms alarms_;
   std::condition_variable ended_;  // with a progress thread: a run has ended
   std::thread thread_;
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
@@ -12,13 +14,12 @@ namespace {
 /// Given back to its pool, unless it has been handed over.
 class TakenWork {
  public:
-  TakenWork(ObjectPool<Work>& pool, const StepOf& step) : pool_(pool), work_(pool.take()) {
+  TakenWork(ObjectPool<Work>& pool, const StepOf& step, const kernels::Backend& backend)
+      : pool_(pool), work_(pool.take()) {
     work_->step = step;
-    work_->kind = step.part->graph->steps()[step.step].kind;
-    work_->reads.clear();
-    work_->writes.clear();
-    work_->uses.clear();
-    work_->status = {};
+    work_->backend = &backend;
+    work_->kernel = nullptr;
+    work_->part.reset();
   }
   ~TakenWork() {
     if (work_) pool_.give_back(work_);
@@ -28,7 +29,7 @@ class TakenWork {
 
   Work* operator->() { return work_; }
   Work& operator*() { return *work_; }
-  void hand_over() { work_ = nullptr; }
+  Work& hand_over() { return *std::exchange(work_, nullptr); }
 
  private:
   ObjectPool<Work>& pool_;
@@ -39,40 +40,56 @@ class TakenWork {
 
 void Executor::start_compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
-  const Extent to = resolve(part, step.to), from = step.reads() ? resolve(part, step.from) : Extent();
+  Computation what{.kind = step.kind, .to = resolve(part, step.to)};
+  if (step.reads()) what.from = resolve(part, step.from);
+  if (step.kind == StepKind::Copy) what.scale = scale_of(part, step);
+  const auto& [to, from] = std::tie(what.to, what.from);
   if (step.reads() && (to.dtype != from.dtype || (step.kind == StepKind::Reduce && from.count < to.count))) {
     throw std::length_error(fmt::format("part {} step {}: {} of {} from {} of {}", part.number, id,
                                         count_of(to.count, "element"), to_string(to.dtype), from.count,
                                         to_string(from.dtype)));
   }
-  const Scale scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale();
-  if (!compute_->takes(to.bytes() + from.bytes())) {
-    carry_out(step.kind, scale, to, from);
-    return complete(part, id);
-  }
-  TakenWork work(works_, {&part, id});
-  work->scale = scale;
-  work->writes.push_back(to);
-  if (step.reads()) work->reads.push_back(from);
-  ++part.run->operations;  // the buffers are in use
-  Work& given = *work;
-  work.hand_over();
+  if (compute_->takes(what.bytes())) return start_work({&part, id}, what, {});
+  carry_out(kernels_, what);
+  complete(part, id);
+}
+
+void Executor::start_work(const StepOf& step, const Computation& what, const Holder& holder) {
+  TakenWork work(works_, step, kernels_);
+  work->computation = what;
+  work->holder = holder;
+  if (holder.is_lent) copy_lent(*work);
+  if (holder.landing) ++holder.landing->users;
+  ++step.part->run->operations;  // the buffers are in use
+  Work& given = work.hand_over();
   if (compute_->start(given) == Started::Done) end_work(given);
+}
+
+/// Gives the work a copy of the bytes that it reads.
+void Executor::copy_lent(Work& work) {
+  Extent& from = work.computation.from;
+  BlockPool& host = memory_.host();
+  work.holder.copy = host.take(from.bytes());
+  host.space().copy(work.holder.copy, from.data, from.bytes());
+  from.data = work.holder.copy;
 }
 
 void Executor::start_kernel(ActivePart& part, StepId id) {
   const KernelStep& row = part.graph->kernel(part.graph->steps()[id]);
-  TakenWork work(works_, {&part, id});
+  TakenWork work(works_, {&part, id}, kernels_);
   work->kernel = &row;
   work->part.emplace(view_of(part));
   const Method* method = collective_of(part).method;
   work->measures.begin(method ? method->measures : MeasureTable());
+  work->reads.clear();
+  work->writes.clear();
+  work->uses.clear();
   for (const Region& region : row.reads) work->reads.push_back(resolve(part, region));
   for (const Region& region : row.writes) work->writes.push_back(resolve(part, region));
   for (Value value : row.uses) work->uses.push_back(part.value(value));
   work->defines.assign(row.defines.size(), 0);
-  Work& given = *work;
-  work.hand_over();
+  work->status = {};
+  Work& given = work.hand_over();
   ++part.run->operations;
   const bool is_long = compute_->takes(given.bytes());
   if (!is_long) carry_out(given);
@@ -96,13 +113,16 @@ void Executor::end_work(Work& work) {
   const auto [part, id] = work.step;
   Run& run = *part->run;
   works_.give_back(&work);  // nobody takes it before this has ended
+  const std::size_t received = work.kernel ? 0 : work.computation.from.bytes();
+  if (!work.kernel) release_held(*part, id, work.holder, received);
   --run.operations;
   if (run.finished) {  // it has failed
     if (run.operations > 0) return;
     if (options_.progress_thread) ended_.notify_all();
     return let_go(run);
   }
-  if (work.kind == StepKind::Kernel) {
+  if (part->graph->steps()[id].receives()) return note_consumed(*part, id, received);
+  if (work.kernel) {
     CollectiveRun& call = as_collective(run);
     if (!work.status) return kernel_failed(call, work);
     const auto& defines = part->graph->kernel(part->graph->steps()[id]).defines;

@@ -9,41 +9,29 @@
 #include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
-namespace {
-
-constexpr std::chrono::milliseconds duty_interval{10};  // there may be many messages to look at
-
-}  // namespace
-
 /// A call or a message begins.
 void Executor::start_clock(Run& run) {
   const auto now = options_.time.coarse_now();
   const auto deadline = run.call.options.deadline;
   run.deadline = later(now, deadline.count() > 0 ? deadline : options_.deadline);
-  if (unfinished_++ == 0) quiet_since_ = now;
-  expect_duty(std::min({run.deadline, later(quiet_since_, options_.stall), broken_duty_}));
+  duties_.begin_run(now, run.deadline);
 }
 
 void Executor::check_time() {
-  if (unfinished_ == 0) return;
+  if (!duties_.has_runs()) return;
   const auto now = options_.time.coarse_now();
-  if (std::exchange(movements_seen_, movements_) != movements_) quiet_since_ = now;
-  if (now >= next_duty_) do_duties(now);
+  if (duties_.are_due(now)) do_duties(now);
 }
 
 /// Reports what is late, and finds out when there is something to do again.
 void Executor::do_duties(Clock::time_point now) {
-  const bool stalled = now >= later(quiet_since_, options_.stall);
-  if (stalled) {
-    quiet_since_ = now;
-    ++tally_.stalls;
-  }
-  next_duty_ = later(quiet_since_, options_.stall);
+  const bool stalled = duties_.begin_look(now);
+  if (stalled) ++tally_.stalls;
   for (Client* communicator : communicators_) {
     if (communicator->runs().calls() > 0) check_runs(*communicator, now, stalled);
     if (!communicator->runs().messages().empty()) check_messages(*communicator, now, stalled);
   }
-  next_duty_ = unfinished_ > 0 ? std::max(next_duty_, now + duty_interval) : Clock::time_point::max();
+  duties_.end_look(now);
   after_handlers();
 }
 
@@ -59,14 +47,14 @@ void Executor::check_runs(Client& communicator, Clock::time_point now, bool stal
     if (now >= run.deadline + verdict_grace) {
       failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
-    expect_duty(run.expiry_reported ? run.deadline + verdict_grace : run.deadline);
+    duties_.expect(run.expiry_reported ? run.deadline + verdict_grace : run.deadline);
   });
   for (Rank peer = 0; peer < size_; ++peer) {
     Link& to = links_[peer];
     if (communicator.group().rank_of(peer) < 0 || first->expiry_reported) continue;
     if (!to.broken_since) continue;
     if (now < *to.broken_since + broken_link_grace) {
-      expect_duty(*to.broken_since + broken_link_grace);
+      duties_.expect(*to.broken_since + broken_link_grace);
       continue;
     }
     first->expiry_reported = true;

@@ -1,5 +1,3 @@
-#include <sys/epoll.h>
-
 #include <algorithm>
 
 #include "runtime/engine/client.hpp"
@@ -12,34 +10,23 @@ namespace lacuna::runtime {
 
 std::vector<Reach> Executor::reached() const {
   Lock lock(*this);
-  std::vector<Reach> all;  // a goodbye has room for so many
-  for (const Client* communicator : communicators_) all.push_back(communicator->reach());
-  all.insert(all.end(), retired_.rbegin(), retired_.rend());
-  return all;
+  return communicators_.reached();
 }
 
 std::optional<Posted> Executor::posted(std::uint64_t communicator, std::uint32_t run) {
-  const std::lock_guard lock(told_);
-  for (Client* one : communicators_) {
-    if (one->id() == communicator) return one->runs().posted(run);
-  }
-  for (const Reach& one : retired_) {
-    if (one.communicator == communicator && comes_before(run, one.next_run)) return posted_at(one, run);
-  }
-  return std::nullopt;
+  return communicators_.posted(communicator, run);
 }
 
 void Executor::poison(std::uint64_t communicator, const Status& verdict) {
   {
     Lock lock(*this);
-    for (Client* one : communicators_) {
-      if (one->id() != communicator) continue;
-      end_calls(*one, verdict);
+    if (Client* client = communicators_.find(communicator)) {
+      end_calls(*client, verdict);
       ending_ = Ending::Leave;  // its calls may have ended here and not on the others
     }
     after_handlers();
   }
-  signal(attention_fd_);
+  alarms_.call_attention();
 }
 
 void Executor::fail(const Status& verdict) {
@@ -49,13 +36,13 @@ void Executor::fail(const Status& verdict) {
     state_ = State::Failed;
     verdict_ = verdict;
     for (Client* communicator : communicators_) end_calls(*communicator, verdict);
-    if (transport_->event_fd() >= 0) ::epoll_ctl(event_fd_, EPOLL_CTL_DEL, transport_->event_fd(), nullptr);
+    alarms_.forget(transport_->event_fd());
     access_ = transport_->abandon();
     keeps_memory_ = access_ == Access::Devices;
     if (access_ == Access::Nobody) end_operations();
   }
-  signal(wake_fd_);
-  signal(attention_fd_);
+  alarms_.wake_next_sleeper();
+  alarms_.call_attention();
   flush_troubles();
 }
 
@@ -67,8 +54,8 @@ void Executor::release(bool all_have_stopped) {
     keeps_memory_ = operations_.in_use() > 0;
     if (options_.progress_thread) ended_.notify_all();
   }
-  signal(attention_fd_);
-  signal(wake_fd_);
+  alarms_.call_attention();
+  alarms_.wake_next_sleeper();
   flush_troubles();
 }
 
@@ -83,12 +70,12 @@ void Executor::leave_memory() {
   struct Left {
     ObjectPool<CollectiveRun> calls;
     ObjectPool<MessageRun> messages;
-    BlockPool blocks;
+    MemoryPools memory;
   };
   static std::mutex mutex;
   static auto* const left = new std::vector<Left>();
   const std::lock_guard lock(mutex);
-  left->push_back({std::move(calls_), std::move(messages_), std::move(blocks_)});
+  left->push_back({std::move(calls_), std::move(messages_), std::move(memory_)});
 }
 
 void Executor::help() {
@@ -98,12 +85,11 @@ void Executor::help() {
     moved = progress_locked();
   }
   flush_troubles();
-  if (moved) signal(attention_fd_);
+  if (moved) alarms_.call_attention();
 }
 
 const Status& Executor::join(Client& communicator) {
-  const std::lock_guard lock(told_);
-  communicators_.push_back(&communicator);
+  communicators_.add(communicator);
   return verdict_;
 }
 
@@ -113,7 +99,7 @@ void Executor::leave(Client& communicator) {
   std::erase_if(failures_, [&](const auto& failure) { return failure.first == &communicator; });
   std::erase_if(answers_, [&](const Answer& answer) { return answer.communicator == &communicator; });
   after_handlers();
-  retire(communicator, std::move(last));
+  communicators_.retire(communicator, std::move(last), tick_scale_.line());
 }
 
 void Executor::fail(Client& communicator, const Status& verdict) {

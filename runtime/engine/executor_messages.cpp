@@ -93,8 +93,8 @@ void Executor::check_messages(Client& communicator, Clock::time_point now, bool 
     if (now >= run.deadline + verdict_grace) {
       failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
-    expect_duty(unmet || !run.expiry_reported ? run.deadline : run.deadline + verdict_grace);
-    if (peer.broken_since && !run.expiry_reported) expect_duty(*peer.broken_since + broken_link_grace);
+    duties_.expect(unmet || !run.expiry_reported ? run.deadline : run.deadline + verdict_grace);
+    if (peer.broken_since && !run.expiry_reported) duties_.expect(*peer.broken_since + broken_link_grace);
     if (stalled && !asked[static_cast<std::size_t>(run.peer)]) {
       asked[static_cast<std::size_t>(run.peer)] = true;
       message_trouble(Trouble::Kind::Stalled, run, "");

@@ -4,8 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "runtime/values/clock.hpp"
+#include "runtime/values/memory.hpp"
+
+namespace lacuna::kernels {
+class Backend;
+}
 
 namespace lacuna::runtime {
 
@@ -26,7 +32,9 @@ struct ExecutorOptions {
   bool progress_thread = false;
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
-  std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out compute steps; null: the host does
+  std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out computations; null: the host does
+  const kernels::Backend* kernels = nullptr;        ///< what computes; null: kernels::best_backend()
+  std::span<MemorySpace* const> memory{};  ///< one for each kind that is served; the host's is host_memory() if none is
   TimeSource time{};  ///< of deadlines, stalls and waits; by a virtual clock nobody sleeps, who waits keeps looking
 };
 

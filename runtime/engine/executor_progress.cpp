@@ -1,12 +1,9 @@
 #include <fmt/format.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <system_error>
 
+#include "kernels/backend.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
@@ -18,12 +15,6 @@ namespace {
 
 constexpr std::chrono::microseconds closing_pause{20};  // between looks at the wire
 constexpr std::size_t least_offer = 1 << 20;            // descriptors that any peer may let wait here
-
-void watch_readable(int epoll, int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
-}
 
 std::size_t most_descriptors(const ExecutorOptions& options) {
   return std::max(least_offer, std::size_t{64} * (options.max_runs + options.max_messages));
@@ -59,27 +50,24 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       credit_threshold_(credit_threshold(options.credit_bytes)),
       most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
       compute_(options.compute ? options.compute() : host_compute()),
+      kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
-      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_, blocks_,
-                discards_),
+      memory_(options.memory),
+      landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_,
+                memory_.host(), discards_),
       record_(options.time),
       tick_scale_(options.time),
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
-      event_fd_(::epoll_create1(EPOLL_CLOEXEC)),
-      finished_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      attention_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      timer_fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (transport_->event_fd() >= 0 && !options_.progress_thread) watch_readable(event_fd_, transport_->event_fd());
-  for (int fd : {finished_fd_, attention_fd_, timer_fd_}) watch_readable(event_fd_, fd);
+      duties_(options.stall) {
+  if (options_.progress_thread) return;  // which sleeps on these itself
+  for (int fd : {transport_->event_fd(), compute_->event_fd()}) alarms_.watch(fd);
 }
 
 Executor::~Executor() {
   static_cast<void>(close(std::chrono::milliseconds(0)));
   release(false);
   if (keeps_memory_) leave_memory();
-  for (int fd : {event_fd_, finished_fd_, attention_fd_, timer_fd_, wake_fd_}) ::close(fd);
 }
 
 Status Executor::connect(std::vector<std::vector<std::byte>> addresses) {
@@ -105,7 +93,7 @@ Status Executor::close(std::chrono::milliseconds deadline) {
     if (state_ == State::Closed) return {};
     if (state_ == State::Running) state_ = State::Closing;
   }
-  signal(wake_fd_);
+  alarms_.wake_next_sleeper();
   if (thread_.joinable()) {
     thread_.join();
     finish_log_lines();
@@ -132,11 +120,6 @@ std::string Executor::flight_record() const {
   return record_.text();
 }
 
-void Executor::signal(int fd) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
-}
-
 bool Executor::progress_locked() {
   const bool computed = is_computing() && end_works();
   if (state_.load(std::memory_order_relaxed) != State::Running) return false;
@@ -148,14 +131,9 @@ bool Executor::progress_locked() {
     after_handlers();
     settle();
     if (thrown_) after_handlers();
-    if (++movements_ % 1024 == 0) check_time();  // a deadline passes also while other calls keep moving
+    if (duties_.note_movement()) check_time();  // a deadline passes also while other calls keep moving
   }
-  if (armed_by_ == std::thread::id()) return moved;
-  if (armed_by_ == std::this_thread::get_id()) {
-    armed_by_ = {};  // it is awake
-  } else if (moved && !options_.progress_thread) {
-    wake_loop();
-  }
+  alarms_.note_round(moved && !options_.progress_thread);
   return moved;
 }
 
@@ -178,58 +156,32 @@ bool Executor::progress() {
 
 std::optional<Finished> Executor::next_finished() {
   Lock lock(*this);
-  if (finished_.empty()) return std::nullopt;
-  Finished next = finished_.pop();
-  if (finished_.empty()) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(finished_fd_, &count, sizeof count);
-  }
-  return next;
+  return alarms_.next_finished();
 }
 
 bool Executor::arm() {
   Lock lock(*this);
-  std::uint64_t count = 0;
-  const bool has_ended = std::exchange(call_has_ended_, false);
-  if (::read(attention_fd_, &count, sizeof count) > 0 || has_ended || deferred_) return false;
+  if (!alarms_.may_begin_sleep() || deferred_) return false;
   if (!options_.progress_thread && is_computing() && compute_->wants_turn()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
-    set_timer();
+    alarms_.set_timer(duties_.next(), options_.time.coarse_now());
   }
-  armed_by_ = std::this_thread::get_id();
+  alarms_.begin_sleep();
   return true;
-}
-
-/// Lets event_fd_ become readable at the next duty, or before: a needless wake-up costs less than to set it each time.
-void Executor::set_timer() {
-  const auto now = options_.time.coarse_now();
-  if (now < timer_at_ && timer_at_ <= next_duty_) return;
-  timer_at_ = next_duty_;
-  itimerspec from_now{};
-  if (next_duty_ != Clock::time_point::max()) {
-    const auto wait = std::max<Clock::duration>(next_duty_ - now, Clock::duration(0)) + coarse_lag();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
-    from_now.it_value = {.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
-  }
-  ::timerfd_settime(timer_fd_, 0, &from_now, nullptr);
 }
 
 /// After a post: who sleeps may have something to move now, or less time.
 void Executor::wake() {
-  if (sleepers_.load(std::memory_order_relaxed) > 0) signal(wake_fd_);
-  if (!options_.progress_thread) wake_loop();
+  alarms_.wake_sleepers();
+  if (!options_.progress_thread) alarms_.wake_loop();
 }
 
-void Executor::wake_loop() {
-  if (std::exchange(armed_by_, {}) != std::thread::id()) signal(attention_fd_);
-}
-
-/// Asks the transport for an event. False if there is something to do before one comes.
+/// Asks the transport and what computes for an event. False if there is something to do before one comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
-  if (is_computing() && compute_->wants_turn()) return false;
-  return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < next_duty_ && transport_->arm();
+  if (is_computing() && (compute_->wants_turn() || !compute_->arm())) return false;
+  return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < duties_.next() && transport_->arm();
 }
 
 }  // namespace lacuna::runtime

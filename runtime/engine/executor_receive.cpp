@@ -5,7 +5,6 @@
 #include <exception>
 #include <new>
 
-#include "kernels/backend.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/observe/log.hpp"
@@ -59,11 +58,19 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
     const Place at = place({from, *header, bytes.size(), true});
     if (at.duplicate) return;
     if (at.landing) return landings_.keep(*at.landing, header->offset, bytes);
-    Link& sender = links_[from];
-    sender.consumed += bytes.size() + fragment_charge;
-    if (sender.owed() >= credit_threshold_) links_.request_pump(from);
-    if (at.part) consume(*at.part, at.step, header->offset, bytes);
+    bool is_held = false;
+    if (at.part) {
+      guarded([&] { is_held = consume(*at.part, at.step, header->offset, bytes, {.is_lent = true, .sender = from}); });
+    }
+    if (!is_held) give_credit(from, bytes.size());
   });
+}
+
+/// An eager fragment of so many bytes is consumed.
+void Executor::give_credit(Rank sender, std::size_t bytes) {
+  Link& from = links_[sender];
+  from.consumed += bytes + fragment_charge;
+  if (from.owed() >= credit_threshold_) links_.request_pump(sender);
 }
 
 void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
@@ -97,10 +104,9 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
 
 /// Where this belongs. A receive that the message meets has begun, or has ended.
 Place Executor::place(const Arrival& message) {
-  const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Client* c) { return c->id() == message.header.communicator; });
-  if (found == communicators_.end() || (*found)->has_failed() || is_doomed(**found)) return {};
-  serving_ = *found;
+  Client* const client = communicators_.find(message.header.communicator);
+  if (!client || client->has_failed() || is_doomed(*client)) return {};
+  serving_ = client;
   Place place = serving_->matching().place(message);
   if (place.duplicate) ++tally_.duplicate_fragments;
   if (!place.violation.empty()) violation(*serving_, message, std::string(place.violation));
@@ -165,45 +171,73 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   part.states[id].landing = nullptr;
   std::byte* const memory = landing->memory;
   const Step& step = part.graph->steps()[id];
-  if (lands(part, step) && memory) {  // it stays where it is
-    PartBuffer& landed = part.buffer(step.to);
-    landed.data = std::exchange(landing->memory, nullptr);
-    landed.landed = landing->bytes;
+  PartBuffer& buffer = part.buffer(step.to);
+  if (lands(part, step) && memory && buffer.memory == MemoryKind::Host) {  // it stays where it is
+    buffer.data = std::exchange(landing->memory, nullptr);
+    buffer.taken = landing->bytes;
   }
   // The last piece may end the step, the part and the run: nothing of them is touched after it.
+  landing->users = 1;
   guarded([&] {
     for (const auto& piece : landing->pieces) {
-      consume(part, id, piece.offset, {memory + piece.offset, piece.bytes});
+      consume(part, id, piece.offset, {memory + piece.offset, piece.bytes}, {.landing = landing});
     }
   });
-  landings_.release(landing);
+  end_use(*landing);
+}
+
+/// One of those who use its memory does not need it any more.
+void Executor::end_use(Landing& landing) {
+  if (--landing.users == 0) landings_.release(&landing);
 }
 
 /// Where a step's bytes lie in the end; memory for what lands is taken with its first byte.
 std::byte* Executor::place_of(ActivePart& part, const Step& step, const StepState& state) {
   PartBuffer& buffer = part.buffer(step.to);
-  if (lands(part, step) && buffer.landed == 0 && state.bytes > 0) {
-    buffer.data = blocks_.take(state.bytes);
-    buffer.landed = state.bytes;
+  if (lands(part, step) && buffer.taken == 0 && state.bytes > 0) {
+    buffer.data = memory_.of(buffer.memory).take(state.bytes);
+    buffer.taken = state.bytes;
   }
   return resolve(part, step.to).data;
 }
 
-void Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes) {
+/// Takes bytes of a message to their place. True if a work does so, which lets go of their holder in the end.
+bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes,
+                       const Holder& holder) {
+  if (bytes.empty()) {
+    note_consumed(part, id, 0);
+    return false;
+  }
+  const Step& step = part.graph->steps()[id];
+  std::byte* const to = place_of(part, step, part.states[id]) + offset;
+  if (to != bytes.data()) {
+    const MemoryKind memory = part.buffer(step.to).memory;
+    const Extent from = {const_cast<std::byte*>(bytes.data()), bytes.size(), Dtype::U8, Reduction::Sum,
+                         holder.slot ? memory : MemoryKind::Host};  // it is only read
+    Computation what{.kind = step.kind, .to = {to, bytes.size(), Dtype::U8, Reduction::Sum, memory}, .from = from};
+    if (step.kind == StepKind::ReceiveReduce) {
+      what.local = resolve(part, step.from);
+      what.local.data += offset;
+      what.to.dtype = what.from.dtype = what.local.dtype;
+      what.to.count = what.from.count = what.local.count = bytes.size() / size_of(what.local.dtype);
+      what.scale = scale_of(part, step);
+    }
+    if (compute_->takes(what.bytes())) {
+      start_work({&part, id}, what, holder);
+      return true;
+    }
+    carry_out(kernels_, what);
+  }
+  note_consumed(part, id, bytes.size());
+  return false;
+}
+
+/// So many bytes of a message are in their place.
+void Executor::note_consumed(ActivePart& part, StepId id, std::size_t bytes) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
-  if (!bytes.empty()) {
-    std::byte* to = place_of(part, step, state) + offset;
-    if (step.kind == StepKind::Receive) {
-      if (to != bytes.data()) std::memcpy(to, bytes.data(), bytes.size());
-    } else {
-      const Extent from = resolve(part, step.from);
-      kernels::backend().reduce(from.reduction, scale_of(part, step),
-                                {from.dtype, to, bytes.size() / size_of(from.dtype)}, from.data + offset, bytes.data());
-    }
-    part.run->received += bytes.size();
-  }
-  state.consumed += bytes.size();
+  part.run->received += bytes;
+  state.consumed += bytes;
   if (state.consumed < state.bytes) return;
   record_.add({.bytes = state.bytes,
                .run = number_or_tag(*part.run),
@@ -227,7 +261,8 @@ void Executor::start_fetches(Rank peer) {
       waiting_for_slot_ = true;
       return;
     }
-    std::byte* slot = step.kind == StepKind::ReceiveReduce ? blocks_.take(fetch.descriptor.bytes) : nullptr;
+    const MemoryKind memory = part.buffer(step.to).memory;
+    std::byte* slot = step.kind == StepKind::ReceiveReduce ? memory_.of(memory).take(fetch.descriptor.bytes) : nullptr;
     std::byte* to = slot ? slot : place_of(part, step, part.states[fetch.step.step]) + fetch.offset;
     Operation* operation = operations_.take();
     static_cast<void>(lane->pop());
@@ -249,17 +284,32 @@ void Executor::end_fetch(Operation* operation, bool fetched) {
   const std::size_t offset = operation->header.offset;
   const std::size_t bytes = operation->bytes;
   std::byte* slot = operation->slot;
+  const Region& to = step.part->graph->steps()[step.step].to;
+  const MemoryKind memory = step.part->buffer(to).memory;
   links_[operation->peer].fetching -= bytes;
+  bool is_held = false;
   if (end_operation(operation, fetched)) {
-    const Region& to = step.part->graph->steps()[step.step].to;
     guarded([&] {
-      consume(*step.part, step.step, offset, {slot ? slot : resolve(*step.part, to).data + offset, bytes});
+      const std::byte* const from = slot ? slot : resolve(*step.part, to).data + offset;
+      is_held = consume(*step.part, step.step, offset, {from, bytes}, {.slot = slot});
     });
   }
-  if (!slot) return;
-  blocks_.give_back(slot, bytes);
+  if (slot && !is_held) give_back_slot(slot, bytes, memory);
+}
+
+void Executor::give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory) {
+  memory_.of(memory).give_back(slot, bytes);
   --slots_in_use_;
   if (std::exchange(waiting_for_slot_, false)) links_.request_pump_of_all();
+}
+
+/// A work has taken so many bytes to their place, or its run has failed.
+void Executor::release_held(ActivePart& part, StepId id, const Holder& holder, std::size_t bytes) {
+  if (holder.landing) end_use(*holder.landing);
+  if (holder.slot) give_back_slot(holder.slot, bytes, part.buffer(part.graph->steps()[id].to).memory);
+  if (!holder.copy) return;
+  memory_.host().give_back(holder.copy, bytes);
+  give_credit(holder.sender, bytes);
 }
 
 void Executor::on_complete(Token token, const Status& status) {
@@ -289,8 +339,7 @@ void Executor::on_peer_failure(Peer peer, const Status& status) {
   if (broken.broken_since) return;
   broken.broken_since = options_.time.now();
   broken.broken = status;
-  broken_duty_ = std::min(broken_duty_, *broken.broken_since + broken_link_grace);
-  if (unfinished_ > 0) expect_duty(broken_duty_);
+  duties_.note_broken(*broken.broken_since + broken_link_grace);
   guarded([&] { log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message()); });
 }
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 
@@ -10,11 +8,10 @@ namespace lacuna::runtime {
 void Executor::tell_members(std::uint64_t communicator, std::uint32_t run) {
   {
     Lock lock(*this);
-    const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                    [&](const Client* one) { return one->id() == communicator; });
-    if (state_ != State::Running || found == communicators_.end()) return;
+    Client* const client = communicators_.find(communicator);
+    if (state_ != State::Running || !client) return;
     for (Rank peer = 0; peer < size_; ++peer) {
-      if (peer != rank_ && (*found)->group().rank_of(peer) >= 0) send_statement(**found, run, peer, true);
+      if (peer != rank_ && client->group().rank_of(peer) >= 0) send_statement(*client, run, peer, true);
     }
   }
   flush_deferred();
@@ -45,11 +42,10 @@ void Executor::send_statement(Client& communicator, std::uint32_t run, Rank peer
 
 /// A rank whose communicator has failed answers too: the one that asks may not know yet.
 void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body) {
-  const auto found = std::find_if(communicators_.begin(), communicators_.end(),
-                                  [&](const Client* one) { return one->id() == header.communicator; });
+  Client* const client = communicators_.find(header.communicator);
   const auto theirs = decode_posted(body);
-  if (found == communicators_.end() || !theirs) return;
-  Client& communicator = **found;
+  if (!client || !theirs) return;
+  Client& communicator = *client;
   const auto ours = communicator.runs().posted(header.run);
   const bool are_known = ours && ours->history != 0 && theirs->history != 0;
   if (communicator.group().rank_of(from) < 0 || !are_known || ours->history == theirs->history) return;

@@ -1,6 +1,3 @@
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "runtime/engine/executor.hpp"
@@ -96,7 +93,7 @@ void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
 }
 
 void Executor::sleep_on_events(std::chrono::milliseconds longest) {
-  sleepers_.fetch_add(1);
+  Alarms::Sleeper sleeper(alarms_);
   bool armed = false;
   int transport_fd = -1;
   {
@@ -104,16 +101,7 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
     armed = state_ != State::Running || may_sleep();  // a job that has failed waits for release()
     transport_fd = transport_->event_fd();
   }
-  if (armed) {
-    pollfd fds[2] = {{transport_fd, POLLIN, 0}, {wake_fd_, POLLIN, 0}};
-    ::poll(fds, 2, static_cast<int>(longest.count()));
-    std::uint64_t count = 0;
-    if (fds[1].revents) [[maybe_unused]]
-      const auto read = ::read(wake_fd_, &count, sizeof count);
-  } else {
-    std::this_thread::yield();
-  }
-  sleepers_.fetch_sub(1);
+  armed ? sleeper.sleep(transport_fd, compute_->event_fd(), longest) : std::this_thread::yield();
 }
 
 /// After a failure it goes on until no compute step is under way: its buffers are the callers'. Others may have begun

@@ -34,6 +34,7 @@ struct Landing {
   Arrived arrived;  ///< of a collective's message
   std::vector<Piece> pieces;
   std::vector<Waiting> descriptors;
+  std::uint32_t users = 0;  ///< of its memory, once a step takes the message: works, and who hands the bytes to them
 };
 
 }  // namespace lacuna::runtime

@@ -36,8 +36,8 @@ class Landings {
   };
 
   /// Descriptors that nobody wants are added to `discards`.
-  Landings(const LandingLimits& limits, Links& links, BlockPool& blocks, std::vector<Descriptor>& discards)
-      : limits_(limits), links_(links), blocks_(blocks), discards_(discards) {}
+  Landings(const LandingLimits& limits, Links& links, BlockPool& memory, std::vector<Descriptor>& discards)
+      : limits_(limits), links_(links), memory_(memory), discards_(discards) {}
 
   /// The credit that a message may use: without bytes it may overdraw.
   std::uint64_t granted(const Arrival& message) const {
@@ -74,7 +74,7 @@ class Landings {
  private:
   const LandingLimits limits_;
   Links& links_;
-  BlockPool& blocks_;
+  BlockPool& memory_;  // of the host: eager bytes come there
   std::vector<Descriptor>& discards_;
   ObjectPool<Landing> pool_;
   Tally tally_;

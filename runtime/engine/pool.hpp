@@ -5,10 +5,11 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "runtime/values/memory.hpp"
 
 namespace lacuna::runtime {
 
@@ -116,25 +117,26 @@ class ObjectPool {
   std::vector<Slot*> free_;
 };
 
-/// Blocks of memory in powers of two, kept for reuse: fresh pages cost more than the work on them. All are freed with
-/// the pool, also those that a failed call never gave back.
+/// Blocks of one memory space in powers of two, kept for reuse: fresh pages cost more than the work on them. All are
+/// freed with the pool, also those that a failed call never gave back.
 class BlockPool {
  public:
-  BlockPool() = default;
+  explicit BlockPool(MemorySpace& space = host_memory()) : space_(&space) {}
   BlockPool(BlockPool&&) = default;
   BlockPool& operator=(BlockPool&&) = delete;
   ~BlockPool() {
-    for (const Blocks& blocks : classes_) {
-      for (std::byte* block : blocks.all) ::operator delete(block, alignment);
+    for (std::size_t i = 0; i < classes_.size(); ++i) {
+      for (std::byte* block : classes_[i].all) space_->give_back(block, std::size_t{1} << i);
     }
   }
 
+  MemorySpace& space() const { return *space_; }
   std::byte* take(std::size_t bytes) {
     Blocks& blocks = classes_[size_class(bytes)];
     if (blocks.free.empty()) {
       blocks.all.push_back(nullptr);
       blocks.free.reserve(blocks.all.capacity());
-      blocks.all.back() = static_cast<std::byte*>(::operator new (std::size_t{1} << size_class(bytes), alignment));
+      blocks.all.back() = space_->take(std::size_t{1} << size_class(bytes));
       return blocks.all.back();
     }
     std::byte* block = blocks.free.back();
@@ -149,9 +151,9 @@ class BlockPool {
     std::vector<std::byte*> free;
   };
 
-  static constexpr std::align_val_t alignment{64};
   static std::size_t size_class(std::size_t bytes) { return static_cast<std::size_t>(std::bit_width(bytes | 63)); }
 
+  MemorySpace* space_;  // never null
   std::array<Blocks, 65> classes_;
 };
 

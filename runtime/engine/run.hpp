@@ -6,9 +6,11 @@
 #include <exception>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/engine/active_part.hpp"
+#include "runtime/engine/pool.hpp"
 #include "runtime/engine/unsent.hpp"
 #include "runtime/method/method.hpp"
 #include "runtime/observe/kokkos_tools.hpp"
@@ -64,8 +66,13 @@ struct Chain {
 /// Memory that the parts of a run share, whose graphs know it by its name. What it holds at first is not defined.
 struct RunMemory {
   std::string_view name;
+  BlockPool* pool = nullptr;  ///< from which it is taken
+  std::byte* data = nullptr;  ///< null: none is taken
   std::size_t size = 0;
-  std::unique_ptr<std::byte[]> bytes{};
+
+  void give_back() {
+    if (data) pool->give_back(std::exchange(data, nullptr), size);
+  }
 };
 
 /// What a part of the plan begins with.
@@ -102,12 +109,17 @@ struct CollectiveRun : Run {
   std::vector<RunMemory> memory;  ///< beside the data, for its parts
   Report report;
 
-  /// The memory of this name, which is made if it lacks. All parts ask for the same length.
-  std::byte* run_memory(std::string_view name, std::size_t bytes) {
+  /// The memory of this name, which is taken from the pool if the run does not have it yet. All parts ask for the same
+  /// length.
+  std::byte* run_memory(std::string_view name, std::size_t bytes, BlockPool& pool) {
     auto found = std::find_if(memory.begin(), memory.end(), [&](const RunMemory& one) { return one.name == name; });
-    if (found == memory.end()) found = memory.insert(found, RunMemory{.name = name});
-    if (found->size < bytes) *found = {name, bytes, std::make_unique_for_overwrite<std::byte[]>(bytes)};
-    return found->bytes.get();
+    if (found == memory.end()) found = memory.insert(found, {.name = name, .pool = &pool});
+    if (!found->data || found->size < bytes) {
+      std::byte* const larger = pool.take(bytes);
+      found->give_back();
+      *found = {.name = name, .pool = &pool, .data = larger, .size = bytes};
+    }
+    return found->data;
   }
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {

@@ -23,12 +23,13 @@ struct PartView {
   std::uint64_t state_run = 0;  ///< the number of the run among those of its state, from 1; 0: there is no state
 };
 
-/// A region when the part runs: where it lies in memory, and what it holds.
+/// A region when the part runs: where it lies, in which kind of memory, and what it holds.
 struct Extent {
   std::byte* data = nullptr;
   std::size_t count = 0;  ///< number of elements
   Dtype dtype = Dtype::U8;
   Reduction reduction = Reduction::Sum;
+  MemoryKind memory = MemoryKind::Host;
 
   std::size_t bytes() const { return count * size_of(dtype); }
 };

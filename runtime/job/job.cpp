@@ -84,7 +84,8 @@ bool crowded(const Hosts& hosts, Rank rank) {
   return here > std::thread::hardware_concurrency();
 }
 
-runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is_crowded) {
+runtime::ExecutorOptions executor_options(const runtime::Config& config, const kernels::Backend& kernels,
+                                          bool is_crowded) {
   return {.window_bytes = config.window,
           .credit_bytes = config.credits,
           .eager_bytes = config.eager,
@@ -97,19 +98,21 @@ runtime::ExecutorOptions executor_options(const runtime::Config& config, bool is
           .stall = config.stall,
           .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
           .progress_thread = config.progress == Progress::Thread,
-          .trace_events = config.trace.empty() ? 0 : config.trace_events};
+          .trace_events = config.trace.empty() ? 0 : config.trace_events,
+          .kernels = &kernels};
 }
 
-/// From now on, the kernels of LACUNA_KERNELS compute.
-Status take_kernels(const runtime::Config& config) {
-  Status served = kernels::serve_by(config.kernels);
-  if (served) {
-    if (const std::string missing = kernels::better_but_missing(); config.kernels == "host" && !missing.empty()) {
-      runtime::log_warning(Subsystem::Job, "{} serve: {}", kernels::backend().name(), missing);
-    }
-    return served;
+/// The kernels of LACUNA_KERNELS, by which the job computes.
+Result<const kernels::Backend*> kernels_of(const runtime::Config& config) {
+  auto named = kernels::backend_named(config.kernels);
+  if (!named) {
+    return Status(named.status().code(),
+                  fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, named.status().message()));
   }
-  return {served.code(), fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, served.message())};
+  if (const std::string missing = kernels::better_but_missing(); config.kernels == "host" && !missing.empty()) {
+    runtime::log_warning(Subsystem::Job, "{} serve: {}", (*named)->name(), missing);
+  }
+  return named;
 }
 
 /// Makes the folders, and makes their paths absolute, because the program may change its folder.
@@ -215,7 +218,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, Se
   }
   runtime::set_log_rank(rank);
 
-  if (Status taken = take_kernels(config); !taken) return taken;
+  const auto kernels = kernels_of(config);
+  if (!kernels) return kernels.status();
   auto job = std::make_shared<JobState>(config);
   if (Status taken = take_algorithms(config, size, select, *job); !taken) return taken;
   if (Status writable = prepare_folders(job->config); !writable) return writable;
@@ -243,7 +247,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, Se
   job->id = membership->nonce;
   job->host_names = membership->hosts;
   job->hosts = membership->grouping();
-  const auto options = executor_options(config, crowded(job->hosts, rank));
+  const auto options = executor_options(config, **kernels, crowded(job->hosts, rank));
   job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
   auto world = make_group(job, membership->nonce, world_key, Group(size));
   auto watch = runtime::Watch::start(*membership, *job->executor);
@@ -261,7 +265,8 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
     return Status(Code::InvalidArgument, fmt::format("a job of {}; there must be at least 1", count_of(size, "rank")));
   auto config = runtime::Config::from_environment();
   if (!config) return config.status();
-  if (Status taken = take_kernels(*config); !taken) return taken;
+  const auto kernels = kernels_of(*config);
+  if (!kernels) return kernels.status();
   if (Status writable = prepare_folders(*config); !writable) return writable;
   config->progress = progress;
   std::vector<std::shared_ptr<GroupState>> ranks;
@@ -276,8 +281,9 @@ Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress 
     job->id = id;
     job->host_names.assign(static_cast<std::size_t>(size), config->host);
     job->hosts = size;
-    job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
-                                                        size, executor_options(*config, crowded(job->hosts, rank)));
+    job->executor =
+        std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank, size,
+                                            executor_options(*config, **kernels, crowded(job->hosts, rank)));
     job->local_watch = watch;
     watch->join(rank, *job->executor);
     job->executor->set_reporter([watch, rank](const runtime::Trouble& trouble) { watch->report(rank, trouble); });

@@ -6,30 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "runtime/values/blocks.hpp"
 #include "runtime/values/collective.hpp"
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/memory.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/method_state.hpp"
 #include "runtime/values/sampler.hpp"
 
 namespace lacuna {
-
-/// Where a buffer lies. Only host memory is supported today; calls with other memory are refused with a reason.
-enum class MemoryKind : std::uint8_t { Host = 0, Cuda = 1, CudaManaged = 2 };
-
-constexpr std::string_view to_string(MemoryKind kind) {
-  constexpr std::string_view names[] = {"host", "cuda", "cuda_managed"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-struct Memory {
-  MemoryKind kind = MemoryKind::Host;
-  int device = 0;
-  void* stream = nullptr;  ///< a device buffer is ready after the work in this stream; unused for host memory
-};
 
 /// Priority class of a call. A higher class overtakes the lower ones at every step and on the wire.
 enum class Priority : std::uint8_t { High = 0, Normal = 1, Low = 2 };

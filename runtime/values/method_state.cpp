@@ -37,6 +37,10 @@ class Writer {
   explicit Writer(std::vector<std::byte>& to) : to_(to) {}
   void put(std::uint64_t word) { put(std::as_bytes(std::span(&word, 1))); }
   void put(std::span<const std::byte> bytes) { to_.insert(to_.end(), bytes.begin(), bytes.end()); }
+  void put(const MemoryBlock& block) {
+    to_.resize(to_.size() + block.size());
+    block.copy_to(to_.data() + (to_.size() - block.size()));
+  }
 
  private:
   std::vector<std::byte>& to_;
@@ -72,7 +76,7 @@ std::optional<StateArray> read_array(Reader& from) {
   StateArray array{.name = std::string(reinterpret_cast<const char*>(name->data()), name->size()),
                    .dtype = static_cast<Dtype>(*kind & 0xff),
                    .own = (*kind >> 8) == 1,
-                   .bytes = {bytes->begin(), bytes->end()}};
+                   .bytes = MemoryBlock(*bytes)};
   if (array.bytes.size() % size_of(array.dtype) != 0) return std::nullopt;
   return array;
 }
@@ -100,10 +104,10 @@ StateArray* MethodState::find(std::string_view name) {
 
 const StateArray* MethodState::find(std::string_view name) const { return const_cast<MethodState*>(this)->find(name); }
 
-StateArray& MethodState::array(std::string_view name, Dtype dtype, std::size_t count, bool own) {
+StateArray& MethodState::array(std::string_view name, Dtype dtype, std::size_t count, bool own, MemorySpace& space) {
   if (StateArray* known = find(name)) return *known;
   return arrays.emplace_back(StateArray{
-      .name = std::string(name), .dtype = dtype, .own = own, .bytes = std::vector<std::byte>(count * size_of(dtype))});
+      .name = std::string(name), .dtype = dtype, .own = own, .bytes = MemoryBlock(count * size_of(dtype), space)});
 }
 
 Result<std::vector<std::byte>> MethodState::save() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/values/dtype.hpp"
+#include "runtime/values/memory.hpp"
 #include "runtime/values/sampler.hpp"
 #include "runtime/values/status.hpp"
 
@@ -18,7 +19,7 @@ struct StateArray {
   std::string name;
   Dtype dtype = Dtype::F32;
   bool own = false;  ///< true: each rank has its own array; false: the array is equal on all ranks
-  std::vector<std::byte> bytes;
+  MemoryBlock bytes;
 
   std::size_t count() const { return bytes.size() / size_of(dtype); }
 };
@@ -39,8 +40,9 @@ struct MethodState {
   /// The array of this name, or null if there is none.
   StateArray* find(std::string_view name);
   const StateArray* find(std::string_view name) const;
-  /// The array of this name. If there is none, it is made, with `count` zeros.
-  StateArray& array(std::string_view name, Dtype dtype, std::size_t count, bool own);
+  /// The array of this name. If there is none, it is made in this space, with `count` zeros.
+  StateArray& array(std::string_view name, Dtype dtype, std::size_t count, bool own,
+                    MemorySpace& space = host_memory());
 
   /// Returns all of it except in_use and model, for a checkpoint. The error is Busy while a call changes the arrays. A
   /// failed call may change them until it has given its buffers back.

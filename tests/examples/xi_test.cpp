@@ -54,10 +54,8 @@ TEST(Xi, IsTheNormOfWhatTheResultLacksOverThatOfTheInput) {
 TEST(Xi, LooksAtWhatWasKeptAndAtTheInput) {
   MethodState state;
   Values kept = {0, 10, 0};
-  StateArray array{.name = "residual", .dtype = Dtype::F32, .own = true, .bytes = {}};
-  array.bytes.resize(kept.size() * sizeof(float));
-  std::memcpy(array.bytes.data(), kept.data(), array.bytes.size());
-  state.arrays.push_back(array);
+  state.arrays.push_back(
+      {.name = "residual", .dtype = Dtype::F32, .own = true, .bytes = MemoryBlock(std::as_bytes(std::span(kept)))});
   EXPECT_EQ(xi_of({4, -3, 0}, {0, 7, 0}, 1, state), 0) << "4, 7 and 0 are there";
   EXPECT_DOUBLE_EQ(xi_of({4, -3, 0}, {4, 0, 0}, 1, state), std::sqrt(65.0) / 5);
 }

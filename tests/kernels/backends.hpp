@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
+#include "tests/support/configured_kernels.hpp"
 
 namespace lacuna::kernels {
 
-/// The names of all backends that this build has and this processor runs. serve_by() takes them.
+/// What the tests of one backend compute by. The whole folder runs with each backend.
+inline const Backend& backend() { return test::configured_kernels(); }
+
+/// The names of all backends that this build has and this processor runs. backend_named() takes them.
 inline std::vector<std::string> backend_names() {
   const std::vector<KernelsHere> all = kernels_here();
   std::vector<std::string> names;

@@ -20,55 +20,29 @@ constexpr bool has_levels = true;
 constexpr bool has_levels = false;
 #endif
 
-/// The kernels that are tested through backend() are those of LACUNA_KERNELS.
-class Configured : public testing::Environment {
- public:
-  void SetUp() override {
-    const auto config = runtime::Config::from_environment();
-    ASSERT_TRUE(config) << config.status().to_string();
-    const Status served = serve_by(config->kernels);
-    ASSERT_TRUE(served) << served.to_string();
-  }
-};
-
-const auto* const configured = testing::AddGlobalTestEnvironment(new Configured);
-
-/// Remembers which backend computes. The destructor makes it compute again.
-class ServeBy : public testing::Test {
- protected:
-  ~ServeBy() override { static_cast<void>(serve_by(before_)); }
-
- private:
-  std::string before_ = std::string(backend().name().substr(0, backend().name().find(' ')));
-};
-
-TEST_F(ServeBy, TheBackendOfTheNameComputesFromThenOn) {
+TEST(Backends, EachHasTheNameByWhichItIsFound) {
   for (const std::string& name : backend_names()) {
-    ASSERT_TRUE(serve_by(name));
-    EXPECT_EQ(&backend(), &backend_to_test(name));
-    EXPECT_TRUE(backend().name().starts_with(name)) << backend().name();
+    EXPECT_TRUE(backend_to_test(name).name().starts_with(name)) << backend_to_test(name).name();
   }
 }
 
-TEST_F(ServeBy, AnotherNameIsAnErrorThatSaysWhatIsAllowedAndChangesNothing) {
-  const Backend* before = &backend();
-  const Status status = serve_by("cuda");
+TEST(Backends, AnotherNameIsAnErrorThatSaysWhatIsAllowed) {
+  const Status status = backend_named("cuda").status();
   EXPECT_EQ(status.code(), Code::InvalidArgument);
   std::string expected = "no kernels by \"cuda\"; allowed here: host";
   for (const KernelsHere& kernels : kernels_here()) {
     if (kernels.name != "host" && kernels.problem.empty()) expected += ", " + kernels.name;
   }
   EXPECT_EQ(status.message(), expected);
-  EXPECT_EQ(&backend(), before);
 }
 
-TEST_F(ServeBy, HostNamesTheBestThatThisProcessorRuns) {
-  ASSERT_TRUE(serve_by("host"));
+TEST(Backends, HostNamesTheBestThatThisProcessorRuns) {
   std::string_view best = has_levels ? "x86-64" : "host";
   for (std::string_view level : {"x86-64-v3", "x86-64-v4"}) {
     if (runs(this_processor(), level)) best = level;
   }
-  EXPECT_EQ(backend().name(), best);
+  EXPECT_EQ(best_backend().name(), best);
+  EXPECT_EQ(*backend_named("host"), &best_backend());
   EXPECT_EQ(better_but_missing(), "");
 }
 

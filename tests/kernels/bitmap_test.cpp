@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
+#include "tests/kernels/backends.hpp"
 #include "tests/support/messages.hpp"
 
 namespace lacuna::kernels {

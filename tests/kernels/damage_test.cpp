@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
+#include "tests/kernels/backends.hpp"
 #include "tests/support/entries_fuzz.hpp"
 #include "tests/support/messages.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/backend.hpp"
+#include "tests/kernels/backends.hpp"
 #include "tests/kernels/oracle.hpp"
 #include "tests/support/messages.hpp"
 

@@ -12,6 +12,7 @@
 
 #include "kernels/backend.hpp"
 #include "kernels/elements.hpp"
+#include "tests/kernels/backends.hpp"
 #include "tests/kernels/block.hpp"
 #include "tests/kernels/oracle.hpp"
 

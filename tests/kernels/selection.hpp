@@ -15,13 +15,14 @@
 #include "kernels/backend.hpp"
 #include "runtime/values/dtype.hpp"
 #include "tests/kernels/oracle.hpp"
+#include "tests/support/configured_kernels.hpp"
 #include "tests/support/messages.hpp"
 
 /// Arrays to select from, as the bits of their elements, and which of them should be selected.
 namespace lacuna::test {
 
 /// The backend whose kernels are tested.
-inline const kernels::Backend& tested() { return kernels::backend(); }
+inline const kernels::Backend& tested() { return configured_kernels(); }
 
 using Elements = std::vector<std::uint64_t>;
 using Random = std::mt19937_64;

@@ -26,8 +26,8 @@ struct Message {
   EntriesView list() const {
     return {Format::Coordinates, header.entries, 0, std::as_bytes(std::span(places)).data(), values.data()};
   }
-  void encode() { backend().encode(header, list(), bytes.data()); }
-  void index() { backend().index(view, header.length, before.data(), &sound); }
+  void encode() { best_backend().encode(header, list(), bytes.data()); }
+  void index() { best_backend().index(view, header.length, before.data(), &sound); }
 };
 
 /// Each place with the probability of one in `one_in`.
@@ -86,7 +86,8 @@ void index_and_sum(benchmark::State& state) {
   std::uint64_t entries = 0;
   for (auto _ : state) {
     for (Message& message : messages.all) message.index();
-    backend().sum(messages.views, messages.before.data(), {}, {messages.dtype, out.data(), messages.length}, &entries);
+    best_backend().sum(messages.views, messages.before.data(), {}, {messages.dtype, out.data(), messages.length},
+                       &entries);
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(out.size()));
 }
@@ -110,9 +111,9 @@ void index_and_merge(benchmark::State& state) {
   for (auto _ : state) {
     for (Message& message : messages.all) message.index();
     taken = 0;
-    backend().merge(messages.views, messages.before.data(), {}, messages.length,
-                    {messages.dtype, room.data(), Backend::merge_places}, {places.data(), values.data(), places.size()},
-                    &taken);
+    best_backend().merge(messages.views, messages.before.data(), {}, messages.length,
+                         {messages.dtype, room.data(), Backend::merge_places},
+                         {places.data(), values.data(), places.size()}, &taken);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(taken));
 }

@@ -76,9 +76,9 @@ void read_limit(benchmark::State& state, Dtype dtype) {
 void count_taken(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   Cut cut;
-  backend().largest(data.source(), k, data.scratch(), &cut);
+  best_backend().largest(data.source(), k, data.scratch(), &cut);
   std::uint64_t taken = 0;
-  for (auto _ : state) backend().count(data.source(), &cut, &taken);
+  for (auto _ : state) best_backend().count(data.source(), &cut, &taken);
   report(state, data);
   state.counters["taken"] = static_cast<double>(taken);
 }
@@ -86,11 +86,11 @@ void count_taken(benchmark::State& state, Dtype dtype) {
 void compact(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   Cut cut;
-  backend().largest(data.source(), k, data.scratch(), &cut);
+  best_backend().largest(data.source(), k, data.scratch(), &cut);
   std::uint64_t taken = 0;
   for (auto _ : state) {
     taken = 0;
-    backend().compact(data.source(), &cut, data.list(), &taken);
+    best_backend().compact(data.source(), &cut, data.list(), &taken);
   }
   report(state, data);
   state.counters["taken"] = static_cast<double>(taken);
@@ -99,7 +99,7 @@ void compact(benchmark::State& state, Dtype dtype) {
 void largest(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   Cut cut;
-  for (auto _ : state) backend().largest(data.source(), k, data.scratch(), &cut);
+  for (auto _ : state) best_backend().largest(data.source(), k, data.scratch(), &cut);
   report(state, data);
 }
 
@@ -109,8 +109,8 @@ void largest_and_compact(benchmark::State& state, Dtype dtype) {
   std::uint64_t taken = 0;
   for (auto _ : state) {
     taken = 0;
-    backend().largest(data.source(), k, data.scratch(), &cut);
-    backend().compact(data.source(), &cut, data.list(), &taken);
+    best_backend().largest(data.source(), k, data.scratch(), &cut);
+    best_backend().compact(data.source(), &cut, data.list(), &taken);
   }
   report(state, data);
   state.counters["taken"] = static_cast<double>(taken);
@@ -121,23 +121,23 @@ void estimate(benchmark::State& state, Dtype dtype) {
   constexpr std::size_t samples = 65536;
   std::vector<std::byte> room(samples * size_of(dtype));
   Cut cut;
-  for (auto _ : state) backend().estimate(data.source(), k, samples, {1, 2, 3}, room.data(), data.scratch(), &cut);
+  for (auto _ : state) best_backend().estimate(data.source(), k, samples, {1, 2, 3}, room.data(), data.scratch(), &cut);
   std::uint64_t taken = 0;
-  backend().count(data.source(), &cut, &taken);
+  best_backend().count(data.source(), &cut, &taken);
   state.counters["taken"] = static_cast<double>(taken);
 }
 
 void sum_of_squares(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   double sum = 0;
-  for (auto _ : state) backend().sum_of_powers(data.source(), 2, 1, &sum);
+  for (auto _ : state) best_backend().sum_of_powers(data.source(), 2, 1, &sum);
   report(state, data);
 }
 
 void feed_back(benchmark::State& state, Dtype dtype) {
   Data& data = data_of(dtype);
   std::vector<std::byte> residual(data.elements.size());
-  for (auto _ : state) backend().feed_back({}, {dtype, residual.data(), count}, nullptr, data.elements.data());
+  for (auto _ : state) best_backend().feed_back({}, {dtype, residual.data(), count}, nullptr, data.elements.data());
   report(state, data);
 }
 
@@ -150,7 +150,7 @@ void select_of(benchmark::State& state, std::size_t length, auto find) {
   for (auto _ : state) {
     taken = 0;
     find(data, from, &cut);
-    backend().compact(from, &cut, data.list(), &taken);
+    best_backend().compact(from, &cut, data.list(), &taken);
   }
   state.counters["taken"] = static_cast<double>(taken);
 }
@@ -160,14 +160,14 @@ void register_lengths() {
     const std::string name = "f32/of_" + std::to_string(length);
     benchmark::RegisterBenchmark((name + "/exact").c_str(), [length](benchmark::State& state) {
       select_of(state, length, [](Data& data, const Source& from, Cut* cut) {
-        backend().largest(from, from.count / 100, data.scratch(), cut);
+        best_backend().largest(from, from.count / 100, data.scratch(), cut);
       });
     })->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark((name + "/sampled").c_str(), [length](benchmark::State& state) {
       constexpr std::size_t samples = 65536;
       std::vector<std::byte> room(samples * sizeof(float));
       select_of(state, length, [&room](Data& data, const Source& from, Cut* cut) {
-        backend().estimate(from, from.count / 100, samples, {1, 2, 3}, room.data(), data.scratch(), cut);
+        best_backend().estimate(from, from.count / 100, samples, {1, 2, 3}, room.data(), data.scratch(), cut);
       });
     })->Unit(benchmark::kMillisecond);
   }

@@ -56,11 +56,25 @@ struct Declared {
   std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
 };
 
+/// Calls visit(extent, is it written?) for all that a step declares.
+template <class Visit>
+void each_extent(runtime::Work& work, const Visit& visit) {
+  if (!work.kernel) {
+    visit(work.computation.from, false);
+    visit(work.computation.local, false);
+    visit(work.computation.to, true);
+    return;
+  }
+  for (Extent& extent : work.reads) visit(extent, false);
+  for (Extent& extent : work.writes) visit(extent, true);
+}
+
 /// The memory that a step declares. Regions that share bytes become one, and so do regions of one kind that touch.
-std::vector<Declared> declared_by(const runtime::Work& work) {
+std::vector<Declared> declared_by(runtime::Work& work) {
   std::vector<Declared> all;
-  for (const Extent& extent : work.reads) all.push_back({extent.data, extent.data + extent.bytes(), false});
-  for (const Extent& extent : work.writes) all.push_back({extent.data, extent.data + extent.bytes(), true});
+  each_extent(work, [&](const Extent& extent, bool written) {
+    all.push_back({extent.data, extent.data + extent.bytes(), written});
+  });
   std::erase_if(all, [](const Declared& one) { return one.begin == one.end; });
   std::sort(all.begin(), all.end(), [](const Declared& a, const Declared& b) { return a.begin < b.begin; });
   std::vector<Declared> joined;
@@ -84,14 +98,12 @@ std::byte* place_in(const Pages& pages, const Declared& one) {
   return copy;
 }
 
-void move_to_copies(std::vector<Extent>& extents, const std::vector<Declared>& all) {
-  for (Extent& extent : extents) {
-    if (extent.bytes() == 0) continue;
-    for (const Declared& one : all) {
-      if (extent.data >= one.begin && extent.data < one.end) {
-        extent.data = one.copy + (extent.data - one.begin);
-        break;
-      }
+void move_to_copy(Extent& extent, const std::vector<Declared>& all) {
+  if (extent.bytes() == 0) return;
+  for (const Declared& one : all) {
+    if (extent.data >= one.begin && extent.data < one.end) {
+      extent.data = one.copy + (extent.data - one.begin);
+      return;
     }
   }
 }
@@ -101,6 +113,7 @@ class GuardedCompute final : public runtime::Compute {
   bool takes(std::size_t) const override { return true; }
   Started start(runtime::Work& work) override {
     const std::vector<Extent> reads = work.reads, writes = work.writes;
+    const runtime::Computation computation = work.computation;
     std::vector<Declared> all = declared_by(work);
     std::vector<Pages> copies;
     for (Declared& one : all) {
@@ -109,14 +122,14 @@ class GuardedCompute final : public runtime::Compute {
       std::memcpy(one.copy, one.begin, one.bytes());
       if (!one.written) pages.allow(PROT_READ);
     }
-    move_to_copies(work.reads, all);
-    move_to_copies(work.writes, all);
+    each_extent(work, [&](Extent& extent, bool) { move_to_copy(extent, all); });
     carry_out_trapped(work);
     for (const Declared& one : all) {
       if (one.written) std::memcpy(one.begin, one.copy, one.bytes());
     }
     work.reads = reads;
     work.writes = writes;
+    work.computation = computation;
     return Started::Done;
   }
   runtime::Work* ended() override { return nullptr; }
@@ -126,7 +139,7 @@ class GuardedCompute final : public runtime::Compute {
  private:
   /// The call that a kernel gets: its pointers lead to memory that nobody may touch.
   void carry_out_trapped(runtime::Work& work) {
-    if (!work.part) return carry_out(work);
+    if (!work.kernel) return carry_out(work);
     const PartView part = *work.part;
     Call call = part.call;
     const auto trap = [&](auto& pointer) {

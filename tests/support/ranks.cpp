@@ -1,11 +1,9 @@
 #include "tests/support/ranks.hpp"
 
-#include <cstdlib>
-#include <stdexcept>
 #include <thread>
 
 #include "algorithms/registry/registry.hpp"
-#include "kernels/backend.hpp"
+#include "tests/support/configured_kernels.hpp"
 
 namespace lacuna::test {
 
@@ -13,15 +11,6 @@ namespace {
 
 constexpr std::uint64_t communicator_id = 7;
 constexpr int idle_sweeps = 64;  // no drawn delay lasts longer
-
-/// Makes the kernels of LACUNA_KERNELS compute. Here no job does it.
-void serve_as_configured() {
-  static const Status served = [] {
-    const char* name = std::getenv("LACUNA_KERNELS");
-    return kernels::serve_by(name == nullptr ? "host" : name);
-  }();
-  if (!served) throw std::runtime_error(served.to_string());
-}
 
 }  // namespace
 
@@ -34,7 +23,8 @@ runtime::ExecutorOptions quick_executor() {
 }
 
 Ranks::Ranks(Rank size, const RanksOptions& options) {
-  serve_as_configured();
+  runtime::ExecutorOptions engine = options.executor;
+  if (!engine.kernels) engine.kernels = &configured_kernels();
   auto transports = make_inproc(size, options.network);
   const Hosts hosts = options.hosts.empty() ? Hosts(size) : Hosts(options.hosts);
   std::vector<std::vector<std::byte>> addresses;
@@ -42,7 +32,7 @@ Ranks::Ranks(Rank size, const RanksOptions& options) {
   for (Rank rank = 0; rank < size; ++rank) {
     auto& transport = transports[static_cast<std::size_t>(rank)];
     if (options.wrap) transport = options.wrap(rank, std::move(transport));
-    executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, options.executor));
+    executors_.push_back(std::make_unique<runtime::Executor>(std::move(transport), rank, size, engine));
     communicators_.push_back(
         std::make_unique<runtime::Communicator>(*executors_.back(), communicator_id, Group(size), hosts));
   }

@@ -3,6 +3,7 @@
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "runtime/values/call.hpp"
+#include "tests/support/state_bytes.hpp"
 
 namespace lacuna::test {
 
@@ -31,9 +32,6 @@ inline SkipIn skip_in(Options& options) { return SkipIn(options); }
 inline int steps_of(const Report& report) { return static_cast<int>(report.measures.value(skip_measure::steps)); }
 
 /// The residual of a state. Nothing if it has none.
-inline std::vector<std::byte> residual_of(const MethodState& state) {
-  const StateArray* array = state.find(residual_array);
-  return array ? array->bytes : std::vector<std::byte>();
-}
+inline std::vector<std::byte> residual_of(const MethodState& state) { return bytes_of(state, residual_array); }
 
 }  // namespace lacuna::test

@@ -23,7 +23,7 @@ Status run_kernel(const Graph& graph, const PartView& view, std::string_view nam
     std::vector<Extent> reads(step.reads.size());
     reads.front() = read;
     return step.kernel->run(step.ports.get(), {.reads = reads, .writes = {&written, 1}, .uses = {}, .defines = {}},
-                            {.part = view, .backend = kernels::backend(), .measures = measures});
+                            {.part = view, .backend = kernels::best_backend(), .measures = measures});
   }
   return {Code::Internal, fmt::format("no kernel {}", name)};
 }

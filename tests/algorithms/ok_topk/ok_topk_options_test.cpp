@@ -2,6 +2,7 @@
 #include "algorithms/phases/sparse_kernels.hpp"
 #include "tests/algorithms/ok_topk/ok_topk_rig.hpp"
 #include "tests/support/calls.hpp"
+#include "tests/support/state_bytes.hpp"
 
 /// What ok_topk refuses, and what its options and states do.
 namespace lacuna::test {
@@ -157,7 +158,7 @@ TEST(OkOptions, ArraysOfARankAreItsOwnAndTheOthersAreEqual) {
         array.name == "local_threshold" || array.name == residual_array || array.name == sparse::velocity_array;
     EXPECT_EQ(array.own, own) << array.name;
     for (const MethodState& other : rig.states) {
-      EXPECT_TRUE(own || other.find(array.name)->bytes == array.bytes) << array.name;
+      EXPECT_TRUE(own || bytes_of(other, array.name) == bytes_of(rig.states[0], array.name)) << array.name;
     }
   }
   EXPECT_EQ(rig.states[0].arrays.size(), 4u);

@@ -48,8 +48,8 @@ TEST(OkTopk, WithAllElementsItIsTheDenseSum) {
         for (std::size_t i = 0; i < 97; ++i) {
           ASSERT_EQ(rig.residual(rank)[i], rig.outputs[0][i] != 0 ? 0 : inputs[rank][i]) << text(size, 97, run);
         }
-        std::fill(rig.states[rank].arrays.front().bytes.begin(), rig.states[rank].arrays.front().bytes.end(),
-                  std::byte{0});
+        MemoryBlock& residual = rig.states[rank].arrays.front().bytes;
+        std::fill_n(residual.data(), residual.size(), std::byte{0});
       }
     }
   }

@@ -117,7 +117,7 @@ class Moved {
   double after(std::size_t selected, std::size_t gone) {
     std::vector<float> values(selected);
     for (std::size_t i = 0; i < selected; ++i) values[i] = static_cast<float>(101 + i);
-    threshold_.move(kernels::backend(),
+    threshold_.move(kernels::best_backend(),
                     {.values = {Dtype::F32, reinterpret_cast<const std::byte*>(values.data()), selected}, .gone = gone},
                     workspace_.data());
     return threshold_.value();

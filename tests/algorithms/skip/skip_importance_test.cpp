@@ -6,6 +6,7 @@
 #include "tests/algorithms/skip/skip_rig.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/skip_call.hpp"
+#include "tests/support/state_bytes.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -234,7 +235,7 @@ TEST(SkipAutomatic, ProtectsTheSegmentWithTheLargeGradientsAndSmallOnes) {
   EXPECT_GT(figures[1].share, 0.8);
   EXPECT_EQ(figures[2].segment, 3u);
   for (const MethodState& one : rig.states) {
-    EXPECT_EQ(one.find("importance")->bytes, rig.states[0].find("importance")->bytes);
+    EXPECT_EQ(bytes_of(one, "importance"), bytes_of(rig.states[0], "importance"));
   }
 }
 

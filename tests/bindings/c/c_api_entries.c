@@ -52,7 +52,8 @@ void buffers_of_entries(lacuna_communicator* communicator) {
   expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "places is null", "values without places");
   given.places = places;
   asked.found = NULL;
-  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "their count", "no place for the count");
+  expect_error(lacuna_execute(communicator, &call, &options, NULL), bad, "where their number goes",
+               "no place for the count");
   given.length = elements + 1;
   call.output = &dense;
   call.output_entries = NULL;

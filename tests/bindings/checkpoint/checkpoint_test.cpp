@@ -57,7 +57,8 @@ TEST_F(CheckpointTest, WhatAMethodKeepsOfATensorComesBackUnderItsPrefix) {
   MethodState state = with_arrays(7), back = with_arrays(0);
   std::byte value{1};
   for (StateArray& array : state.arrays) {
-    for (std::byte& byte : array.bytes) byte = value = static_cast<std::byte>(std::to_integer<int>(value) * 37 + 11);
+    for (std::byte& byte : std::span(array.bytes.data(), array.bytes.size()))
+      byte = value = static_cast<std::byte>(std::to_integer<int>(value) * 37 + 11);
   }
   ASSERT_NE(*state.save(), *back.save());
   std::vector<StateItem> items, targets;

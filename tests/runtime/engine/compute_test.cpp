@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 
+#include "kernels/backend.hpp"
+
 namespace lacuna::test {
 namespace {
 
@@ -14,8 +16,9 @@ using runtime::Work;
 /// A step that clears some bytes.
 struct Clearing {
   Clearing() {
-    work.kind = StepKind::Clear;
-    work.writes.push_back({.data = bytes.data(), .count = bytes.size(), .dtype = Dtype::U8});
+    work.backend = &kernels::best_backend();
+    work.computation = {.kind = StepKind::Clear,
+                        .to = {.data = bytes.data(), .count = bytes.size(), .dtype = Dtype::U8}};
     bytes.fill(std::byte{7});
   }
   bool is_done() const { return bytes == std::array<std::byte, 8>{}; }

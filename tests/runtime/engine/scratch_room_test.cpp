@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "runtime/engine/memory_pools.hpp"
 #include "runtime/engine/run.hpp"
 #include "runtime/graph/builder.hpp"
 
@@ -31,10 +32,14 @@ struct Part {
     part.followed.data = {0, count};
     part.plan = &part.followed;
     runtime::cut(part);
-    runtime::lay_out(part);
+    runtime::lay_out(part, memory);
   }
+  ~Part() { runtime::give_back_memory(part, memory); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
 
   std::vector<Region> regions;
+  runtime::MemoryPools memory;
   runtime::CollectiveRun run;
   runtime::ActivePart part;
 };

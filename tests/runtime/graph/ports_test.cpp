@@ -86,7 +86,7 @@ TEST(Ports, OfAKernelThatRunsReferToItsOperandsAndItsNumbersAreThoseOfTheProgram
     const std::vector<std::uint64_t> uses{first + 20, first + 21};
     std::vector<std::uint64_t> defines(3);
     const Status status =
-        step.kernel->run(step.ports.get(), {reads, writes, uses, defines}, {part, kernels::backend(), measures});
+        step.kernel->run(step.ports.get(), {reads, writes, uses, defines}, {part, kernels::best_backend(), measures});
     EXPECT_EQ(status.message(), "it has run");
     const auto at = [&](std::size_t i) { return std::to_string(first + i); };
     EXPECT_EQ(said, (std::vector<std::string>{at(10), at(0), at(1), at(20), at(2), at(3), at(21), at(11), "7",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/engine/memory_pools.hpp"
 #include "runtime/engine/run.hpp"
 #include "tests/support/oracle.hpp"
 
@@ -62,11 +63,12 @@ struct Fake {
     part.followed.data = {offset, boundary(number + 1, run.call.count, parts) - offset};
     part.plan = &part.followed;
     cut(part);
-    lay_out(part);
+    lay_out(part, memory);
   }
   Extent at(const Region& region) const { return resolve(part, region); }
 
   static constexpr std::uintptr_t input = 0x1000'0000'0001, output = 0x2000'0000'0003;
+  runtime::MemoryPools memory;
   runtime::Run run;
   runtime::ActivePart part;
 };

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "runtime/engine/pool.hpp"
+#include "runtime/files/fd.hpp"
+#include "runtime/values/clock.hpp"
+#include "runtime/values/status.hpp"
+
+namespace lacuna::runtime {
+
+/// A finished run whose caller asked to be told.
+struct Finished {
+  std::uint64_t token = 0;
+  Status status;
+};
+
+/// What wakes those who sleep until there is something to do: threads that wait inside lacuna, and the application's
+/// loop, which sleeps on event_fd(). It owns the descriptors for that, and the tokens of finished runs.
+/// Thread rule: the executor's lock guards all of it. These need no lock: event_fd(), call_attention(), wake_sleepers()
+/// and Sleeper.
+class Alarms {
+ public:
+  Alarms();
+
+  /// The application's descriptor. It is readable after something has called for attention, while a token waits, when
+  /// the timer has run out, and while one of the descriptors of watch() is readable.
+  int event_fd() const { return event_.get(); }
+  /// Descriptors of others, for event_fd() to include. A negative one changes nothing.
+  void watch(int fd);
+  void forget(int fd);
+
+  /// A run has ended whose caller wants this token.
+  void push(const Finished& finished);
+  std::optional<Finished> next_finished();
+
+  /// Wakes the loop, if it sleeps or is about to.
+  void wake_loop();
+  /// Wakes the loop, or its next arm() returns false.
+  void call_attention() { signal(attention_); }
+  /// A run has ended: the next begin_sleep() is refused.
+  void note_end() { run_has_ended_ = true; }
+  /// Is there no reason for the loop to stay awake? Each reason counts once.
+  bool may_begin_sleep();
+  /// The loop, which this thread runs, sleeps from now on.
+  void begin_sleep() { loop_ = std::this_thread::get_id(); }
+  /// This thread has made a round of progress. If it runs the loop, the loop is awake; else `wakes` wakes the loop.
+  void note_round(bool wakes);
+  /// Makes event_fd() readable at this time, or a little later. It may become readable earlier.
+  void set_timer(Clock::time_point at, Clock::time_point now);
+
+  /// A thread that is about to sleep inside. While such an object exists, wake_sleepers() wakes it.
+  class Sleeper {
+   public:
+    explicit Sleeper(Alarms& alarms) : alarms_(alarms) { alarms_.sleepers_.fetch_add(1); }
+    ~Sleeper() { alarms_.sleepers_.fetch_sub(1); }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+    /// Sleeps until one of the two descriptors is readable, somebody wakes this thread, or the time is over. A negative
+    /// descriptor does not count.
+    void sleep(int one, int other, std::chrono::milliseconds longest);
+
+   private:
+    Alarms& alarms_;
+  };
+  /// Wakes the threads that sleep inside, if there are any.
+  void wake_sleepers() {
+    if (sleepers_.load(std::memory_order_relaxed) > 0) signal(wake_);
+  }
+  /// The next thread that begins to sleep inside wakes at once.
+  void wake_next_sleeper() { signal(wake_); }
+
+ private:
+  static void signal(const Fd& fd);
+  static bool take_signals(const Fd& fd);
+
+  const Fd event_;        // epoll over the next three and those of watch()
+  const Fd token_waits_;  // readable while finished_ holds something
+  const Fd attention_;    // readable after something has happened elsewhere, until may_begin_sleep()
+  const Fd timer_;        // readable from timer_at_ on
+  const Fd wake_;         // wakes whoever sleeps inside
+  Fifo<Finished> finished_;
+  bool run_has_ended_ = false;  // since the last may_begin_sleep()
+  std::thread::id loop_;        // that sleeps on event_fd(), or is about to; none: no loop does
+  Clock::time_point timer_at_ = Clock::time_point::max();
+  std::atomic<int> sleepers_{0};
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/engine/client.hpp"
+#include "runtime/engine/posted.hpp"
+#include "runtime/values/clock.hpp"
+#include "runtime/values/job_counters.hpp"
+
+namespace lacuna::runtime {
+
+/// The communicators that an executor serves, and what it remembers of those that have ended: how far they came, and
+/// their counters.
+/// Thread rule: the executor's lock guards all of it. Only posted() may be called without that lock.
+class Clients {
+ public:
+  void add(Client& client);
+  /// Takes the client out, and remembers how far it came and what it has counted.
+  void retire(const Client& client, Reach last, const TickScale::Line& scale);
+
+  /// The client of this id, or null.
+  Client* find(std::uint64_t id) const;
+  auto begin() const { return serving_.begin(); }
+  auto end() const { return serving_.end(); }
+
+  /// How far each communicator came: first those that are served, then the others, the youngest first.
+  std::vector<Reach> reached() const;
+  /// What this rank has posted as a call, if it has. Thread rule: any thread, which waits for nothing that may take
+  /// long.
+  std::optional<Posted> posted(std::uint64_t id, std::uint32_t run) const;
+  /// The counters of all communicators.
+  std::vector<CommunicatorCounters> counters(const TickScale::Line& scale) const;
+  /// See Executor::restart_measures().
+  void restart_measures();
+
+ private:
+  void remember(const Client& client, Reach last);
+
+  mutable std::mutex told_;  // held by whoever changes the next two, so that posted() can do without the lock
+  std::vector<Client*> serving_;
+  std::deque<Reach> retired_;  // the youngest last
+  std::vector<CommunicatorCounters> retired_counters_;
+};
+
+}  // namespace lacuna::runtime

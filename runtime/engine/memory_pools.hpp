@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "runtime/engine/pool.hpp"
+#include "runtime/values/memory.hpp"
+
+namespace lacuna::runtime {
+
+/// A pool for each kind of memory that an executor serves. Its parts, runs, slots and waiting messages take all of
+/// their memory here. Its owner locks.
+class MemoryPools {
+ public:
+  /// The spaces are of different kinds and outlive the pools. If none is the host's, host_memory() is.
+  explicit MemoryPools(std::span<MemorySpace* const> spaces = {}) {
+    for (MemorySpace* space : spaces) pools_[index_of(space->kind())].emplace(*space);
+    if (!pools_[index_of(MemoryKind::Host)]) pools_[index_of(MemoryKind::Host)].emplace(host_memory());
+  }
+
+  /// Throws std::invalid_argument if there is no memory of this kind.
+  BlockPool& of(MemoryKind kind) {
+    std::optional<BlockPool>& pool = pools_[index_of(kind)];
+    if (!pool) throw std::invalid_argument("no memory of the kind " + std::string(to_string(kind)));
+    return *pool;
+  }
+  BlockPool& host() { return *pools_[index_of(MemoryKind::Host)]; }
+
+ private:
+  static std::size_t index_of(MemoryKind kind) { return static_cast<std::size_t>(kind); }
+
+  std::array<std::optional<BlockPool>, memory_kinds> pools_;
+};
+
+}  // namespace lacuna::runtime

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/support/held_compute.hpp"
+#include "tests/support/lone_rank.hpp"
+
+// Bytes of messages that a device takes to their place: a receive is a computation, which may end late, or after its
+// call has failed.
+namespace lacuna::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr std::size_t piece = 128;  // elements of a message
+
+/// Position 0 adds what position 1 sends to its own input.
+const Algorithm adding = {
+    .collective = Collective::Allreduce,
+    .name = "adding",
+    .summary = "a test's",
+    .symmetric = false,
+    .build =
+        [](GraphBuilder& g) {
+          if (g.position() == 0) g.receive_reduce(g.output(), g.input(), 1);
+        },
+};
+
+/// A rank whose computations are held, with two communicators.
+struct HeldJob {
+  explicit HeldJob(const runtime::ExecutorOptions& options)
+      : job(2, options), other(job.executor, id_of_other), compute(last_held_compute()) {}
+
+  static runtime::ExecutorOptions options() {
+    runtime::ExecutorOptions options = quick_executor();
+    options.compute = held_compute;
+    return options;
+  }
+
+  /// Posts a call on a communicator.
+  runtime::Run& post(runtime::Communicator& on) {
+    Floats& output = outputs[&on == &other];
+    return **on.post(allreduce_call(input, output), adding);
+  }
+  /// Rank 1 sends its message of a communicator's first call.
+  void send(runtime::Communicator& on, Delivery delivery) {
+    const auto posted = static_cast<runtime::Watched&>(job.executor).posted(on.id(), 0);
+    const std::uint64_t history = posted ? posted->history : 0;
+    job.arrive({.communicator = on.id(),
+                .bytes = piece * sizeof(float),
+                .digest = static_cast<std::uint32_t>(history ^ history >> 32)},
+               theirs, 0, piece * sizeof(float), delivery);
+  }
+  void let_go() {
+    compute.let_go();
+    job.progress();
+  }
+  /// How many messages have returned nothing but credit.
+  std::size_t credits() const {
+    return static_cast<std::size_t>(std::count_if(job.wire.sent.begin(), job.wire.sent.end(), [](const auto& one) {
+      return one.header.kind == runtime::MessageKind::Credit;
+    }));
+  }
+  void expect_sum(runtime::Communicator& on, const runtime::Run& run) {
+    EXPECT_TRUE(run.finished && run.status) << job.communicator.status().to_string();
+    EXPECT_EQ(outputs[&on == &other], Floats(piece, 3));
+  }
+
+  static constexpr std::uint64_t id_of_other = 8;
+  LoneRank job;
+  runtime::Communicator other;
+  HeldCompute& compute;
+  const Floats input = Floats(piece, 1), theirs = Floats(piece, 2);
+  std::array<Floats, 2> outputs = {Floats(piece), Floats(piece)};
+};
+
+TEST(ReceiveWorks, ASlotIsInUseUntilItsBytesAreInTheirPlace) {
+  runtime::ExecutorOptions options = HeldJob::options();
+  options.slots = 1;
+  HeldJob held(options);
+  const runtime::Run &first = held.post(held.job.communicator), &second = held.post(held.other);
+  held.send(held.job.communicator, Delivery::Descriptor);
+  held.send(held.other, Delivery::Descriptor);
+  EXPECT_EQ(held.compute.held(), 1u) << "the second message waits for the slot";
+  held.let_go();
+  held.expect_sum(held.job.communicator, first);
+  EXPECT_EQ(held.compute.held(), 1u);
+  held.let_go();
+  held.expect_sum(held.other, second);
+}
+
+TEST(ReceiveWorks, TheSlotOfACallThatHasFailedServesOthersOnceItsWorkHasEnded) {
+  runtime::ExecutorOptions options = HeldJob::options();
+  options.slots = 1;
+  HeldJob held(options);
+  const runtime::Run &first = held.post(held.job.communicator), &second = held.post(held.other);
+  held.send(held.job.communicator, Delivery::Descriptor);
+  held.send(held.other, Delivery::Descriptor);
+  held.job.executor.fail(held.job.communicator, {Code::Internal, "a test's"});
+  held.job.progress();
+  EXPECT_TRUE(first.finished);
+  EXPECT_GT(first.operations, 0u) << "the work uses its buffers";
+  EXPECT_EQ(held.compute.held(), 1u) << "the work uses the slot";
+  held.let_go();
+  EXPECT_EQ(first.operations, 0u);
+  held.let_go();
+  held.expect_sum(held.other, second);
+}
+
+TEST(ReceiveWorks, EagerBytesAreCreditedOnceTheyAreInTheirPlace) {
+  for (const bool fails : {false, true}) {
+    runtime::ExecutorOptions options = HeldJob::options();
+    options.credit_bytes = 1000;
+    HeldJob held(options);
+    const runtime::Run& run = held.post(held.job.communicator);
+    held.send(held.job.communicator, Delivery::Eager);
+    EXPECT_EQ(held.compute.held(), 1u);
+    if (fails) held.job.executor.fail(held.job.communicator, {Code::Internal, "a test's"});
+    held.job.progress();
+    EXPECT_EQ(held.credits(), 0u);
+    held.let_go();
+    EXPECT_EQ(held.credits(), 1u);
+    if (!fails) held.expect_sum(held.job.communicator, run);
+  }
+}
+
+TEST(ReceiveWorks, AMessageThatCameEarlyWaitsUntilAllOfItIsInItsPlace) {
+  for (const bool fails : {false, true}) {
+    HeldJob held(HeldJob::options());
+    // The call's digest is known once it is posted; an equal job tells it before.
+    HeldJob equal(HeldJob::options());
+    equal.post(equal.job.communicator);
+    const auto header = equal.job.header_of(0, piece * sizeof(float));
+    for (std::size_t half : {1u, 0u}) {
+      held.job.arrive(header, held.theirs, half * piece * 2, (half + 1) * piece * 2);
+    }
+    EXPECT_EQ(held.job.executor.job_counters().waiting_messages, 1u);
+    const runtime::Run& run = held.post(held.job.communicator);
+    EXPECT_EQ(held.compute.held(), 2u);
+    EXPECT_EQ(held.job.executor.job_counters().waiting_messages, 1u) << "two works read its memory";
+    if (fails) held.job.executor.fail(held.job.communicator, {Code::Internal, "a test's"});
+    held.let_go();
+    EXPECT_EQ(held.job.executor.job_counters().waiting_messages, 0u);
+    if (!fails) held.expect_sum(held.job.communicator, run);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
