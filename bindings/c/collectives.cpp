@@ -171,10 +171,11 @@ lacuna_status lacuna_execute(lacuna_communicator* communicator, const lacuna_cal
     if (prepare && !request) return null_argument("request");
     lacuna::Communicator& ranks = communicator->communicator;
     if (!request) return ranks.call(std::move(typed));
-    auto made = prepare ? ranks.prepare(std::move(typed)) : ranks.start(std::move(typed));
-    if (!made) return made.status();
-    *request = new lacuna_request{std::move(*made)};
-    return {};
+    const auto give = [&](auto made) {
+      if (made) *request = new lacuna_request{*std::move(made)};
+      return made.status();
+    };
+    return prepare ? give(ranks.prepare(std::move(typed))) : give(ranks.start(std::move(typed)));
   });
 }
 

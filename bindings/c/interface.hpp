@@ -7,6 +7,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "bindings/c/lacuna.h"
@@ -21,7 +22,7 @@ struct lacuna_communicator {
 };
 
 struct lacuna_request {
-  lacuna::Request request;
+  std::variant<lacuna::Request, lacuna::ReceiveRequest, lacuna::CallRequest, lacuna::PreparedCall> request;
   lacuna::runtime::Home home{};
 };
 
@@ -36,6 +37,11 @@ struct lacuna_state {
 };
 
 namespace lacuna::c {
+
+/// What all requests have.
+Request& any(lacuna_request& request);
+/// The request's collective. It is empty for a message.
+const CallRequest& call_of(const lacuna_request& request);
 
 /// Turns a status into that of C. The text of a failure becomes the thread's last error.
 lacuna_status done(const Status& status);

@@ -76,7 +76,8 @@ lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* byt
   return guarded([&]() -> Status {
     if (!request || !bytes) return null_argument(request ? "bytes" : "request");
     if (Status may = request->home.check(); !may) return may;
-    *bytes = request->request.received_bytes();
+    const auto* receive = std::get_if<lacuna::ReceiveRequest>(&request->request);
+    *bytes = receive ? receive->received_bytes() : 0;
     return {};
   });
 }

@@ -119,7 +119,7 @@ lacuna_status lacuna_get_report(const lacuna_request* request, lacuna_report* re
     if (Status may = request->home.check(); !may) return may;
     lacuna_report value = LACUNA_REPORT_INIT;
     if (Status valid = read(report, value); !valid) return valid;
-    const lacuna::Report all = request->request.report();
+    const lacuna::Report all = call_of(*request).report();
     value = {report->struct_size, all.rounds,        all.dense_rounds,        all.sent,   all.dense_sent, all.received,
              all.dense_received,  all.contributions, all.dense_contributions, all.lacking};
     std::memcpy(report, &value, report->struct_size);
@@ -131,7 +131,7 @@ lacuna_status lacuna_get_report_measure(const lacuna_request* request, const cha
   return guarded([&]() -> Status {
     if (!request || !name || !value) return null_argument(!request ? "request" : name ? "value" : "name");
     if (Status may = request->home.check(); !may) return may;
-    const lacuna::Report all = request->request.report();
+    const lacuna::Report all = call_of(*request).report();
     if (all.method && !lacuna::find(all.method->measures, name)) return no_measure(*all.method, name);
     *value = all.measures.value(std::string_view(name));
     return {};
@@ -143,7 +143,7 @@ lacuna_status lacuna_gaps(const lacuna_request* request, int32_t rank, lacuna_ga
   return guarded([&]() -> Status {
     if (!request || !count) return null_argument(request ? "count" : "request");
     if (!gaps && capacity > 0) return null_argument("gaps");
-    const auto all = request->request.gaps(rank);
+    const auto all = call_of(*request).gaps(rank);
     if (!all) return all.status();
     *count = all->size();
     if (capacity < all->size()) return too_small(capacity, all->size());

@@ -56,15 +56,13 @@ Status Request::wait(std::chrono::milliseconds timeout) {
 
 bool Request::reclaimed() { return !run_ || !check() || group_->communicator.reclaimed(*run_); }
 
-Status Request::start() {
-  if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
-  Status may = check();
-  return may ? group_->communicator.start(*run_) : may;
+std::size_t ReceiveRequest::received_bytes() const {
+  return run_ && check() ? group_->communicator.received(*run_) : 0;
 }
 
-Report Request::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
+Report CallRequest::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
 
-Result<std::vector<Gap>> Request::gaps(Rank at) const {
+Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
   if (!run_ || run_->kind != runtime::RunKind::Collective) {
     return Status(Code::InvalidArgument, "gaps: only of a collective");
   }
@@ -79,7 +77,11 @@ Result<std::vector<Gap>> Request::gaps(Rank at) const {
   return Gaps(run, hosts).of(at);
 }
 
-std::size_t Request::received_bytes() const { return run_ && check() ? group_->communicator.received(*run_) : 0; }
+Status PreparedCall::start() {
+  if (!run_) return {Code::InvalidArgument, "an empty request has nothing to start"};
+  Status may = check();
+  return may ? group_->communicator.start(*run_) : may;
+}
 
 Communicator::Communicator(const WorldOptions& options) {
   auto joined = world(options);
@@ -191,20 +193,20 @@ Result<std::string_view> Communicator::algorithm_name(const Call& call) const {
   return name_of(call, **algorithm);
 }
 
-Result<Request> Communicator::start(const Call& call) {
+Result<CallRequest> Communicator::start(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   auto run = group_->communicator.post(call, **algorithm);
   if (!run) return run.status();
-  return Request(group_, *run);
+  return CallRequest(group_, *run);
 }
 
-Result<Request> Communicator::prepare(const Call& call) {
+Result<PreparedCall> Communicator::prepare(const Call& call) {
   const auto algorithm = algorithm_of(call);
   if (!algorithm) return algorithm.status();
   auto run = group_->communicator.prepare(call, **algorithm);
   if (!run) return run.status();
-  return Request(group_, *run);
+  return PreparedCall(group_, *run);
 }
 
 Status Communicator::call(const Call& call) {
@@ -215,12 +217,12 @@ Status Communicator::call(const Call& call) {
   return group_->communicator.finish(**run);
 }
 
-Result<Request> Communicator::start(TypedCall typed) {
+Result<CallRequest> Communicator::start(TypedCall typed) {
   const auto counts = counted(std::move(typed));
   return counts ? start(*counts) : counts.status();
 }
 
-Result<Request> Communicator::prepare(TypedCall typed) {
+Result<PreparedCall> Communicator::prepare(TypedCall typed) {
   const auto counts = counted(std::move(typed));
   return counts ? prepare(*counts) : counts.status();
 }
@@ -237,11 +239,11 @@ Result<Request> Communicator::start(const Send& message) {
   return Request(group_, *run);
 }
 
-Result<Request> Communicator::start(const Receive& message) {
+Result<ReceiveRequest> Communicator::start(const Receive& message) {
   if (Status may = check(); !may) return may;
   auto run = group_->communicator.post(message);
   if (!run) return run.status();
-  return Request(group_, *run);
+  return ReceiveRequest(group_, *run);
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {

@@ -133,21 +133,21 @@ class Communicator {
   Status call(TypedCall typed);
   Status call(const Call& call);
   /// Starts a call. If it fails, nothing was sent, and the communicator is as before.
-  Result<Request> start(TypedCall typed);
-  Result<Request> start(const Call& call);
-  /// Makes a request that Request::start starts, any number of times. Checks, choices and look-ups are done here once.
-  /// Nothing is sent, and the other ranks need not do the same.
-  Result<Request> prepare(TypedCall typed);
-  Result<Request> prepare(const Call& call);
+  Result<CallRequest> start(TypedCall typed);
+  Result<CallRequest> start(const Call& call);
+  /// Makes a call that PreparedCall::start starts, any number of times. Checks, choices and look-ups are done here
+  /// once. Nothing is sent, and the other ranks need not do the same.
+  Result<PreparedCall> prepare(TypedCall typed);
+  Result<PreparedCall> prepare(const Call& call);
 
   // A message goes from one rank to another, or to itself. Each rank calls only its own side. Messages of one sender
   // with one tag are received in the order in which they were sent. Messages with different tags do not wait for each
   // other, nor for collectives. Messages need not be posted in the same order anywhere.
 
-  /// Starts to send, or to receive at most as much as the buffer holds; Request::received_bytes says how much came. If
-  /// it fails, nothing was sent or taken.
+  /// Starts to send, or to receive at most as much as the buffer holds; ReceiveRequest::received_bytes says how much
+  /// came. If it fails, nothing was sent or taken.
   Result<Request> start(const Send& message);
-  Result<Request> start(const Receive& message);
+  Result<ReceiveRequest> start(const Receive& message);
   /// Sends. Returns when `data` may be changed, which may be before the receiver has asked for it.
   template <class T>
   Status send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
@@ -167,7 +167,7 @@ class Communicator {
     return request->received_bytes() / sizeof(T);
   }
   template <class T>
-  Result<Request> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
+  Result<ReceiveRequest> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
     return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
   }
   /// Makes progress without waiting, and returns the bytes of the message that the next receive of this source and tag

@@ -18,16 +18,19 @@ struct Run;
 }
 struct GroupState;
 
-/// A collective, or one side of a message, in flight. The destructor of an unfinished one waits for it, at most until
-/// its deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
-/// use. A request of Communicator::prepare has not been started, and counts as ended until start().
+/// What a program holds of a call or a message that it has started: all that a send needs, and what the requests below
+/// have in common. Each of them can be moved into a Request, for instance into a std::vector<Request> of all that is in
+/// flight. What is moved from is empty. The destructor of an unfinished request waits for it, at most until its
+/// deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
+/// use. An assignment destroys what the request has held before.
 class Request {
  public:
   Request() = default;
   Request(Request&& other) noexcept : group_(std::move(other.group_)), run_(std::exchange(other.run_, nullptr)) {}
   Request& operator=(Request&& other) noexcept {
-    std::swap(group_, other.group_);
-    std::swap(run_, other.run_);
+    Request taken(std::move(other));
+    std::swap(group_, taken.group_);
+    std::swap(run_, taken.run_);
     return *this;
   }
   ~Request();
@@ -43,27 +46,54 @@ class Request {
   /// After a failure: true once nothing touches the buffers any more. It may stay false until the process ends, if a
   /// network card, or a rank that did not answer, can reach them.
   bool reclaimed();
-  /// Starts a prepared collective. The rules of the call itself hold: all ranks start it in the same order, and some of
-  /// them may make the call instead. The request can be started again once it has ended. Its buffers, and its sampler
-  /// or state, must live until it is destroyed. If start() fails, nothing was sent. After Busy, try again.
-  Status start();
-  /// The bytes that a receive has taken if it ended well, and 0 for any other request.
-  std::size_t received_bytes() const;
-  /// What the method of a call that has ended well has left out. Valid until the call is started again. Empty if the
-  /// call was to leave nothing out.
-  Report report() const;
-  /// Lists what the output of rank `at` lacks after the last start of this collective, ascending by Gap::from, then by
-  /// offset. Without a method the list is empty. Each rank knows the lists of all ranks without a message. Use it for
-  /// checks, reports and sharded data parallelism: the time grows with the cube of the number of ranks.
-  Result<std::vector<Gap>> gaps(Rank at) const;
 
- private:
-  friend class Communicator;
+ protected:
   Status check() const;
-  Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
 
   std::shared_ptr<GroupState> group_;
   runtime::Run* run_ = nullptr;
+
+ private:
+  friend class Communicator;
+  Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
+};
+
+/// The request of a receive.
+class ReceiveRequest : public Request {
+ public:
+  /// The bytes that the receive has taken if it has ended well, else 0.
+  std::size_t received_bytes() const;
+
+ private:
+  using Request::Request;
+};
+
+/// The request of a collective.
+class CallRequest : public Request {
+ public:
+  /// What the method of a call that has ended well has left out. Empty if the call was to leave nothing out.
+  Report report() const;
+  /// Lists what the output of rank `at` lacks after this call, ascending by Gap::from, then by offset. Without a method
+  /// the list is empty. Each rank knows the lists of all ranks without a message. Use it for checks, reports and
+  /// sharded data parallelism: the time grows with the cube of the number of ranks.
+  Result<std::vector<Gap>> gaps(Rank at) const;
+
+ private:
+  using Request::Request;
+};
+
+/// A collective that Communicator::prepare has made. It counts as ended until its first start(). Then it is the request
+/// of the last start: report() and gaps() speak of that one, and report() is valid until the next. Its buffers, and its
+/// sampler or state, must live until it is destroyed.
+class PreparedCall : public CallRequest {
+ public:
+  /// Starts the call. It can be started again once it has ended. The rules of the call itself hold: all ranks start it
+  /// in the same order, and some of them may make the call instead. If start() fails, nothing was sent. After Busy, try
+  /// again.
+  Status start();
+
+ private:
+  using CallRequest::CallRequest;
 };
 
 /// A finished call that asked for it by Options::notify.

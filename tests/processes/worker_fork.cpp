@@ -20,7 +20,7 @@ Request unfinished;
 float one = 0;
 
 /// Prints what a child says about every call that was not refused as it must be.
-void call_everything(Communicator& communicator, Request& request) {
+void call_everything(Communicator& communicator, ReceiveRequest& request, PreparedCall& prepared) {
   const auto refused = [](const char* what, const Status& status) {
     const bool well = status.code() == Code::InvalidArgument && status.message().find("fork()") != std::string::npos;
     if (!well) fmt::print("child: {}: {}\n", what, status.to_string());
@@ -37,14 +37,16 @@ void call_everything(Communicator& communicator, Request& request) {
   refused("status", communicator.status());
   refused("wait", request.wait());
   refused("wait a while", request.wait(1s));
-  refused("start again", request.start());
+  if (request.received_bytes() != 0) fmt::print("child: the parent's message is received\n");
+  refused("start what is prepared", prepared.start());
   const bool idle = request.test() && !communicator.progress() && !communicator.next_completion();
   if (!idle || communicator.counters().messages_sent > 0) fmt::print("child: not idle\n");
 }
 
-[[noreturn]] void be_a_child(Communicator& communicator, Request request) {
-  call_everything(communicator, request);
+[[noreturn]] void be_a_child(Communicator& communicator, ReceiveRequest request, PreparedCall prepared) {
+  call_everything(communicator, request, prepared);
   { const Request freed = std::move(request); }
+  { const Request freed = std::move(prepared); }
   { const Communicator freed = std::move(communicator); }
   fmt::print("child: done\n");
   std::exit(0);
@@ -67,9 +69,11 @@ Status outlive_a_child(Communicator& communicator) {
     unfinished = *std::move(held);
     auto request = communicator.start_receive<std::int64_t>(std::span(&received, 1), peer, 5);
     if (!request) return request.status();
+    auto prepared = communicator.prepare(barrier());
+    if (!prepared) return prepared.status();
     std::fflush(stdout);
     const pid_t child = ::fork();
-    if (child == 0) be_a_child(communicator, *std::move(request));
+    if (child == 0) be_a_child(communicator, *std::move(request), *std::move(prepared));
     int status = 0;
     ::waitpid(child, &status, 0);
     fmt::print("child: exit {}\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));

@@ -37,10 +37,12 @@ struct Part {
   std::vector<std::byte> input, output;
   std::vector<std::size_t> counts;  ///< counts of the call's blocks
   std::vector<std::byte> expected;  ///< what a message that is received must bring
-  Request request;                  // it must end before its memory
+  Request request;                  // of a call or a send; it must end before its memory, as the receive must
+  ReceiveRequest receive;
 
   Status end(std::size_t chunk_bytes) {
     if (Status ended = request.wait(); !ended) return ended;
+    if (Status ended = receive.wait(); !ended) return ended;
     if (communicator) {
       const Sampler none;
       const auto wrong =
@@ -48,7 +50,7 @@ struct Part {
       if (wrong > 0) {
         return {Code::Internal, fmt::format("operation {}: {} wrong elements", number, wrong)};
       }
-    } else if (output != expected || request.received_bytes() != expected.size()) {
+    } else if (output != expected || receive.received_bytes() != expected.size()) {
       return {Code::Internal, fmt::format("operation {}: another message", number)};
     }
     return {};
@@ -125,7 +127,7 @@ class Storm {
       auto request = communicator.start(Receive{
           .data = part.output.data(), .count = part.output.size(), .dtype = Dtype::U8, .from = from, .tag = tag});
       if (!request) return request.status();
-      part.request = *std::move(request);
+      part.receive = *std::move(request);
     }
     return {};
   }

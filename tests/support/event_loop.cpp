@@ -92,7 +92,7 @@ class Poster {
     if (sends) keep(one, communicator_.start_send(sent, drawn.to, 1, {.notify = thread_}));
     if (receives) keep(one, communicator_.start_receive(received, drawn.from, 1, {.notify = thread_}));
   }
-  void keep(Posted& one, Result<Request> request) {
+  void keep(Posted& one, auto request) {
     if (!request) return void(failure_ = request.status());
     one.requests.push_back(*std::move(request));
     ++started_;

@@ -108,7 +108,7 @@ Rank Bench::neighbour(Rank distance) const {
 
 /// Starts once what is measured.
 Status Bench::start(const Call& now, std::vector<Request>& requests) {
-  const auto keep = [&](Result<Request> request) {
+  const auto keep = [&](auto request) {
     if (request) requests.push_back(*std::move(request));
     return request.status();
   };

@@ -90,10 +90,10 @@ Status ReplayedMethod::reduce(Communicator& communicator, Sums& sums) {
   if (Status together = communicator.call(barrier()); !together) return together;
   const std::uint64_t sent = communicator.counters().payload_sent;
   const Clock::time_point begin = Clock::now();
-  std::vector<Request> requests;
+  std::vector<CallRequest> requests;
   std::size_t waited = 0;
   while (requests.size() < states_.size()) {
-    Result<Request> request = communicator.start(call_of(requests.size()));
+    Result<CallRequest> request = communicator.start(call_of(requests.size()));
     if (request) {
       requests.push_back(*std::move(request));
     } else if (request.status().code() == Code::Busy && waited < requests.size()) {
@@ -102,12 +102,12 @@ Status ReplayedMethod::reduce(Communicator& communicator, Sums& sums) {
       return request.status();
     }
   }
-  for (Request& request : requests) {
+  for (CallRequest& request : requests) {
     if (Status ended = request.wait(); !ended) return ended;
   }
   std::array<double, 1> seconds = {std::chrono::duration<double>(Clock::now() - begin).count()};
   sums.sent = sums.dense = static_cast<double>(communicator.counters().payload_sent - sent);
-  for (const Request& request : requests) sums.dense += static_cast<double>(request.report().bytes_saved());
+  for (const CallRequest& request : requests) sums.dense += static_cast<double>(request.report().bytes_saved());
   if (Status slowest = communicator.call(allreduce(seconds, seconds, Reduction::Max)); !slowest) return slowest;
   series_.seconds.push_back(seconds[0]);
   return Status::ok();

@@ -55,7 +55,7 @@ class Averages {
     MethodState state{};
     std::vector<float> merged{};                ///< the gradients of several layers
     std::vector<std::span<float>> gradients{};  ///< gradients that have come, the last layer first
-    Request average{};
+    CallRequest average{};
     bool measured = false;
   };
 

@@ -60,7 +60,7 @@ Status PipelineStage::wait_for(Request& request) {
 }
 
 Status PipelineStage::receive(std::span<float> data, Rank from, int tag) {
-  Result<Request> request = grid_->pipeline.start_receive(data, from, tag);
+  Result<ReceiveRequest> request = grid_->pipeline.start_receive(data, from, tag);
   if (!request) return request.status();
   if (Status done = wait_for(*request); !done) return done;
   if (request->received_bytes() == data.size_bytes()) return Status::ok();

@@ -23,7 +23,7 @@ bool is_missing(const Gaps& gaps, Rank from, std::size_t element) {
 }
 
 /// Returns the gaps of this rank's output, after checking that they are sorted, and the same on all other ranks.
-Gaps agreed_gaps(Communicator& rank, const Request& request) {
+Gaps agreed_gaps(Communicator& rank, const CallRequest& request) {
   std::vector<std::int64_t> sums;
   Gaps mine;
   for (Rank at = 0; at < rank.size(); ++at) {
@@ -134,7 +134,7 @@ TEST(GapsOfRequest, OfADenseCallIsEmptyAndOfNoneAnError) {
     ASSERT_TRUE(dense && dense->wait());
     EXPECT_EQ(*dense->gaps(0), Gaps());
     expect_error(dense->gaps(2).status(), Code::InvalidArgument, "rank is 2, must be 0 .. 1");
-    expect_error(Request().gaps(0).status(), Code::InvalidArgument, "only of a collective");
+    expect_error(CallRequest().gaps(0).status(), Code::InvalidArgument, "only of a collective");
     const Options options{.algorithm = "skip_ring", .method = lacuna::skip({.steps = 1})};
     auto prepared = rank.prepare(allreduce<float>(data, data, Reduction::Sum, options));
     ASSERT_TRUE(prepared);

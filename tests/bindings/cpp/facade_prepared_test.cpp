@@ -37,7 +37,7 @@ struct Held {
   Call call;
   std::vector<std::size_t> counts;
   std::vector<std::byte> input, output;
-  Request request;
+  PreparedCall prepared;
 };
 
 TEST_P(Prepared, EveryCollectiveGivesItsResultAtEveryStart) {
@@ -50,12 +50,12 @@ TEST_P(Prepared, EveryCollectiveGivesItsResultAtEveryStart) {
       ASSERT_TRUE(request) << request.status().to_string();
       EXPECT_TRUE(request->test());
       EXPECT_TRUE(request->wait());
-      all.back()->request = *std::move(request);
+      all.back()->prepared = *std::move(request);
     }
     for (int start = 0; start < 5; ++start) {
       for (auto& one : all) std::fill(one->output.begin(), one->output.end(), std::byte{0xff});
-      for (auto& one : all) ASSERT_EQ(one->request.start().to_string(), "ok");
-      for (auto& one : all) ASSERT_EQ(one->request.wait().to_string(), "ok");
+      for (auto& one : all) ASSERT_EQ(one->prepared.start().to_string(), "ok");
+      for (auto& one : all) ASSERT_EQ(one->prepared.wait().to_string(), "ok");
       for (auto& one : all) {
         const cli::PerfResult result{one->call, {}, rank.rank(), rank.size(), 256 << 10};
         ASSERT_EQ(cli::count_wrong(result, one->output), 0u) << to_string(one->call.collective) << " start " << start;
@@ -138,21 +138,20 @@ TEST_P(Prepared, OneRankMayStartWhatTheOthersCall) {
   });
 }
 
-TEST_P(Prepared, WhatRunsOrWasNotPreparedIsNotStarted) {
+TEST_P(Prepared, WhatRunsOrIsEmptyIsNotStarted) {
   auto ranks = local(2, GetParam());
   std::vector<Floats> data(2, Floats(10, 1));
   auto prepared = ranks[0].prepare(allreduce<float>(data[0], data[0]));
   ASSERT_TRUE(prepared);
-  std::vector<Request> requests(2);
-  requests[0] = *std::move(prepared);
-  EXPECT_TRUE(requests[0].start());
-  expect_error(requests[0].start(), Code::InvalidArgument, "call 0 (allreduce recursive_doubling f32 count 10 sum)");
-  expect_error(requests[0].start(), Code::InvalidArgument, "is still running");
-  requests[1] = *ranks[1].start(allreduce<float>(data[1], data[1]));
+  EXPECT_TRUE(prepared->start());
+  expect_error(prepared->start(), Code::InvalidArgument, "call 0 (allreduce recursive_doubling f32 count 10 sum)");
+  expect_error(prepared->start(), Code::InvalidArgument, "is still running");
+  std::vector<Request> requests;
+  requests.push_back(*std::move(prepared));
+  requests.push_back(*ranks[1].start(allreduce<float>(data[1], data[1])));
   finish(requests);
   EXPECT_EQ(data[0], Floats(10, 2));
-  expect_error(requests[1].start(), Code::InvalidArgument, "only a call that was prepared");
-  expect_error(Request().start(), Code::InvalidArgument, "an empty request");
+  expect_error(prepared->start(), Code::InvalidArgument, "an empty request");
   expect_error(ranks[0].prepare(broadcast<float>(data[0], 2)).status(), Code::InvalidArgument, "root is 2");
 }
 
@@ -173,14 +172,17 @@ TEST_P(Prepared, ABusyStartMayBeTriedAgain) {
   const test::Variable changed("LACUNA_MAX_RUNS", "2");
   auto ranks = local(2, GetParam());
   std::vector<Floats> data(6, Floats(10, 1));
+  std::vector<PreparedCall> prepared;
+  for (std::size_t i = 0; i < 3; ++i) prepared.push_back(*ranks[0].prepare(allreduce<float>(data[i], data[i])));
+  EXPECT_TRUE(prepared[0].start());
+  EXPECT_TRUE(prepared[1].start());
+  expect_error(prepared[2].start(), Code::Busy, "at most 2");
   std::vector<Request> requests;
-  for (std::size_t i = 0; i < 3; ++i) requests.push_back(*ranks[0].prepare(allreduce<float>(data[i], data[i])));
-  EXPECT_TRUE(requests[0].start());
-  EXPECT_TRUE(requests[1].start());
-  expect_error(requests[2].start(), Code::Busy, "at most 2");
+  for (std::size_t i = 0; i < 2; ++i) requests.push_back(std::move(prepared[i]));
   for (std::size_t i = 3; i < 5; ++i) requests.push_back(*ranks[1].start(allreduce<float>(data[i], data[i])));
   finish(requests);
-  EXPECT_TRUE(requests[2].start());
+  EXPECT_TRUE(prepared[2].start());
+  requests.push_back(std::move(prepared[2]));
   requests.push_back(*ranks[1].start(allreduce<float>(data[5], data[5])));
   finish(requests);
   for (const Floats& one : data) EXPECT_EQ(one, Floats(10, 2));

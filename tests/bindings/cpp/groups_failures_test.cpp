@@ -124,7 +124,7 @@ TEST_P(GroupFailures, RootsThatDifferAreAMismatchAlsoAfterTheOthersHaveFreedTheP
     }
     if (me != 0) {
       EXPECT_TRUE(sent->wait());
-      sent = Request();
+      sent = CallRequest();
       part.reset();
     }
     posted.arrive_and_wait();
