@@ -18,14 +18,16 @@ foreach(folder IN ITEMS runtime/values runtime/graph runtime/method algorithms/t
           PATTERN *.def PATTERN sparse_kernels.hpp EXCLUDE PATTERN sparse_accumulator.hpp EXCLUDE
           PATTERN sparse_histogram.hpp EXCLUDE)
 endforeach()
-install(FILES algorithms/skip/skip.hpp algorithms/skip/importance.hpp algorithms/skip/options.def
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
-install(FILES algorithms/topk/topk.hpp algorithms/topk/options.def
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/topk)
-install(FILES algorithms/ok_topk/ok_topk.hpp algorithms/ok_topk/options.def
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/ok_topk)
-install(FILES algorithms/registry/registry.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/registry)
-install(FILES algorithms/methods.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms)
+# Each method has a header of its own, with its options beside it.
+file(GLOB method_options RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/options.def)
+foreach(options IN LISTS method_options)
+  get_filename_component(folder ${options} DIRECTORY)
+  get_filename_component(method ${folder} NAME)
+  install(FILES ${options} ${folder}/${method}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder})
+endforeach()
+install(FILES algorithms/skip/importance.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
+install(FILES algorithms/registry/registry.hpp algorithms/registry/method_options.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/registry)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/c)

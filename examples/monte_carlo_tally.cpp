@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/topk/topk.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "examples/monte_carlo_transport.hpp"
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "algorithms/registry/method_options.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna {
@@ -12,10 +13,6 @@ std::span<const Algorithm* const> all_algorithms();
 
 /// All methods, in the order of methods.def.
 std::span<const Method* const> all_methods();
-
-/// Reads a method with options from text: "skip", "skip:steps=2,mode=random". An error names what was given, and what
-/// is allowed or nearest.
-Result<MethodOptions> method_options(std::string_view text);
 
 /// How the algorithm is called when it serves this call: "skip_ring" with a method, "ring" without.
 std::string_view name_of(const Call& call, const Algorithm& algorithm);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/methods.hpp"
+#include "algorithms/registry/method_options.hpp"
 #include "bindings/cpp/collectives.hpp"
 #include "bindings/cpp/request.hpp"
 #include "runtime/values/call.hpp"
@@ -24,8 +24,9 @@
 #include "runtime/values/status.hpp"
 #include "runtime/values/version.hpp"
 
-/// lacuna: collectives that send only what matters. This header, with those that it includes, is the whole C++
-/// interface for embedding codes.
+/// lacuna: collectives that send only what matters. This header, with those that it includes, is the C++ interface for
+/// embedding codes. Each method has a header of its own, algorithms/METHOD/METHOD.hpp, which a program includes if it
+/// uses the method's struct. Made from text by method_options(), a method needs no header.
 ///
 /// Thread rule: several threads may use a Communicator. All ranks must post the calls of a communicator in the same
 /// order, so threads that share one must agree on an order. A Request belongs to one thread at a time.

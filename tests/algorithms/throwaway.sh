@@ -80,6 +80,13 @@ cc -std=c99 -Wall -Wextra -Werror -pedantic-errors -I. "$parts/forgetful.c" -o "
 "$bin/lacuna" launch -n 2 "$bin/forgetful"
 "$bin/lacuna" launch -n 3 "$bin/forgetful"
 
+# Its header is installed, and a C++ program that includes it sees its struct and its measures.
+cmake --install build/release --prefix build/installed >/dev/null
+libraries=$(dirname "$(find "$tree/build/installed" -name liblacuna_core.so)")
+read -ra flags <<<"$(PKG_CONFIG_PATH=$libraries/pkgconfig pkg-config --cflags --libs lacuna)"
+c++ -std=c++20 "$parts/forgetful.cpp" "${flags[@]}" -Wl,-rpath,"$libraries" -o "$bin/forgetful_cpp"
+"$bin/lacuna" launch -n 3 "$bin/forgetful_cpp" | grep '^\[0\] rounds left out: 1$'
+
 # In `lacuna run`, a run that is ended at its first checkpoint continues with the same bits as a run that is left alone.
 runs=$tree/build/runs
 run() {

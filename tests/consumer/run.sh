@@ -19,7 +19,7 @@ configure_and_build() {
 
 printf '== by CMake, with the packages of what is private to lacuna out of reach\n'
 configure_and_build plain -DCMAKE_DISABLE_FIND_PACKAGE_{ucx,Kokkos,fmt,OpenSSL,HDF5,nlohmann_json}=ON
-for program in allreduce version checkpoint; do
+for program in allreduce skip version checkpoint; do
   "$work/plain/$program"
 done
 
@@ -27,11 +27,12 @@ printf '== by pkg-config\n'
 export PKG_CONFIG_PATH=$libraries/pkgconfig
 read -ra flags <<<"$(pkg-config --cflags --libs lacuna)"
 c++ -std=c++20 "$here/plain/main.cpp" "${flags[@]}" -o "$work/by_pkg_config"
+c++ -std=c++20 "$here/plain/skip.cpp" "${flags[@]}" -o "$work/skip_by_pkg_config"
 read -ra flags <<<"$(pkg-config --cflags --libs lacuna-c)"
 cc "$here/plain/version.c" "${flags[@]}" -o "$work/c_by_pkg_config"
 read -ra flags <<<"$(pkg-config --cflags --libs lacuna-checkpoint)"
 c++ -std=c++20 "$here/plain/checkpoint.cpp" "${flags[@]}" -o "$work/checkpoint_by_pkg_config"
-for program in by_pkg_config c_by_pkg_config checkpoint_by_pkg_config; do
+for program in by_pkg_config skip_by_pkg_config c_by_pkg_config checkpoint_by_pkg_config; do
   LD_LIBRARY_PATH=$libraries "$work/$program"
 done
 

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/methods.hpp"
+#include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "tests/examples/training_fixture.hpp"
 

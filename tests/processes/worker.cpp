@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"

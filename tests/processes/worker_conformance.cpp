@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/methods.hpp"
+#include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/skip/skip.hpp"
+#include "algorithms/topk/topk.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "runtime/config/config.hpp"
 

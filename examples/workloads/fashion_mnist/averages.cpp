@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "algorithms/skip/importance.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::workloads {

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "algorithms/skip/skip.hpp"
 #include "bindings/c/interface.hpp"
 #include "bindings/c/lacuna.h"
 #include "bindings/c/lacuna_skip.h"

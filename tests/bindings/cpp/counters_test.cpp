@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/skip_call.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "algorithms/skip/skip.hpp"
 #include "bindings/c/lacuna.h"
 #include "runtime/method/method.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"

@@ -5,6 +5,7 @@
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 // Rank 1 asks for something else in one field. If the call uses the field, the mismatch shows both values. Else there

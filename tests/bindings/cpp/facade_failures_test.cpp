@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/skip_call.hpp"

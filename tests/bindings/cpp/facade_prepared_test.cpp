@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "algorithms/skip/skip.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "algorithms/topk/topk.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 namespace lacuna {

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <lacuna.hpp>
 
+// A program of calls, which knows methods by their texts only.
 int main() {
   auto ranks = lacuna::Communicator::local(2);
   if (!ranks) {
@@ -24,15 +25,11 @@ int main() {
   const std::array<float, 3> expected = {11, 22, 33};
   if (data[0] != expected || data[1] != expected) return 1;
 
-  // What a program that skips needs is installed and exported.
-  lacuna::MethodState state;
-  const lacuna::Options options{
-      .algorithm = "skip_ring",
-      .method = lacuna::skip({.steps = 1, .small = 1, .segments = {{0, 3, lacuna::SkipPolicy::Automatic}}}),
-      .state = &state};
-  if (options.method.text() != "skip:steps=1,small=1") return 1;
-  auto request = (*ranks)[0].prepare(lacuna::allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, options));
-  if (!request || request->gaps(0) || !lacuna::importance_of(state).empty()) return 1;
+  const auto method = lacuna::method_options("skip:steps=1");
+  if (!method) return 1;
+  auto prepared =
+      (*ranks)[0].prepare(lacuna::allreduce<float>(data[0], data[0], lacuna::Reduction::Sum, {.method = *method}));
+  if (!prepared || prepared->gaps(0)) return 1;  // it has not been started
   std::printf("%.0f %.0f %.0f\n", data[0][0], data[0][1], data[0][2]);
   return 0;
 }

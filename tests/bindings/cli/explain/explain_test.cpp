@@ -8,6 +8,7 @@
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf/perf.hpp"
 #include "tests/support/skip_call.hpp"
 

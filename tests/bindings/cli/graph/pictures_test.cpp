@@ -5,6 +5,7 @@
 
 #include "algorithms/phases/left_out.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
 #include "runtime/values/count_of.hpp"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "algorithms/skip/skip.hpp"
 #include "bindings/cli/perf/perf.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "kernels/elements.hpp"
