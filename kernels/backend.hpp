@@ -44,9 +44,41 @@ struct FeedBack {
   double momentum = 0;  ///< factor of the velocity, if there is one
 };
 
-/// All that lacuna computes on the elements of buffers, by one kind of loop. Dtypes must be floating-point, except for
-/// reduce, clear and copy. No function allocates, fences or throws. Results that later kernels read go to memory, not
-/// into a return value. Thread rule: any thread, and several at the same time.
+/// Sums over two arrays; see Backend::compare.
+struct Comparison {
+  double distance = 0;   ///< the sum of the squares of b[i] - a[i]
+  double a_squares = 0;  ///< the sum of the squares of a[i]
+  double b_squares = 0;  ///< the sum of the squares of b[i]
+  double products = 0;   ///< the sum of a[i] b[i]
+};
+
+/// The entries [first, last) of a list.
+struct Between {
+  std::uint64_t first = 0, last = 0;
+};
+
+/// The entries of a list whose places lie beyond the array; see Backend::find_beyond.
+struct Beyond {
+  std::uint64_t count = 0;  ///< how many there are
+  std::uint64_t entry = 0;  ///< the number of the first of them in the list
+  std::uint32_t place = 0;  ///< the place of that entry
+};
+
+/// A sample of the places that a list has in [begin, end). Where the list has n places there, number i of the sample is
+/// the one that has (i + share / shares) n / samples of them before it, rounded down. So samples of several lists with
+/// different shares do not fall together.
+struct EvenSample {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t share = 0, shares = 1;
+};
+
+/// All that lacuna computes on the elements of buffers, by one kind of loop. No step looks into the data of a call in
+/// any other way. Dtypes must be floating-point, except where a function says that it takes all. No function allocates,
+/// fences or throws. Results that later kernels read go to memory, not into a return value. Lists of views, and the
+/// addresses of their indexes, are read on the host. Results of a few numbers may go to the host's memory, and so may
+/// those of histogram, sample_places, sample_magnitudes and count_magnitudes, which are for control tables. Thread
+/// rule: any thread, and several at the same time.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -59,7 +91,8 @@ class Backend {
   /// out[i] = round((a[i] op b[i]) scaled) for i in [0, out.count). The operation and the scaling are carried out in
   /// the accumulation type (f32 for f32 and the 16-bit types, f64 for f64), and then rounded once to the dtype.
   /// Integers wrap around and are not scaled. Avg is the same as Sum: the scale divides. Min and Max are IEEE 754-2019
-  /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them.
+  /// minimum and maximum: a NaN wins over numbers, and -0 < +0. `out` is `a`, `b` or both, or disjoint from them. This
+  /// function, clear() and copy() take all dtypes.
   virtual void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const = 0;
   /// out[i] = 0.
   virtual void clear(Target out) const = 0;
@@ -73,6 +106,10 @@ class Backend {
   /// velocity[i] + added[i], and that is added to the residual instead (Lin, Han, Mao, Wang, Dally: Deep gradient
   /// compression, 2018, equations 4 and 5). Residual and velocity are rounded to the dtype. `velocity` may be null.
   virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
+
+  /// Compares two arrays of a.count elements of the dtype. The sums are in f64, in an order that depends on the count
+  /// only.
+  virtual void compare(Source a, const std::byte* b, Comparison* sums) const = 0;
 
   // These select elements of arrays, which must have fewer than 2^32 elements. `workspace` has workspace_bytes(), and
   // is aligned as a u64.
@@ -103,6 +140,14 @@ class Backend {
   virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
                     std::uint64_t* taken) const = 0;
 
+  /// to[i] = the magnitude of from[i * stride], which is there; of an f64 its upper 32 bits.
+  virtual void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const = 0;
+  /// Looks at `samples` elements that are spread evenly over `from`, at boundary(i, from.count, samples), rounded to
+  /// f32. bins[b] += how many of them are numbers whose exponent and first two bits of the mantissa are b. There are
+  /// magnitude_bins bins. Takes all dtypes.
+  virtual void count_magnitudes(Source from, std::size_t samples, std::uint32_t* bins) const = 0;
+  static constexpr std::size_t magnitude_bins = 1024;
+
   // These work on lists of places.
 
   /// bins[places[i] * bins / length] += 1, in 64-bit arithmetic: bin b of B begins at the place ceil(b length / B).
@@ -111,6 +156,18 @@ class Backend {
   /// difference, rounded up. There are as many skews as bins, and a bin has at most 2^31 places.
   virtual void histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
                          std::span<std::int64_t> skews) const = 0;
+  /// *found = the entries whose places lie in [begin, end). In this function and the next two, places ascend.
+  virtual void find_range(std::span<const std::uint32_t> places, std::uint64_t begin, std::uint64_t end,
+                          Between* found) const = 0;
+  /// words[0] = how many places lie in [of.begin, of.end), and words[1 + i] = number i of that sample of them, or
+  /// of.begin where there are none.
+  virtual void sample_places(std::span<const std::uint32_t> places, const EvenSample& of,
+                             std::uint32_t* words) const = 0;
+  /// Writes to `found` which of the places are among `others` too, in order; *count counts them.
+  virtual void find_common(std::span<const std::uint32_t> places, std::span<const std::uint32_t> others,
+                           std::uint32_t* found, std::uint64_t* count) const = 0;
+  /// *found = which of the places are not below `length`. The places may stand in any order.
+  virtual void find_beyond(std::span<const std::uint32_t> places, std::size_t length, Beyond* found) const = 0;
   /// to[places[i]] = 0. In this function and the next two, no place occurs twice, and all places lie in the array.
   virtual void clear_at(std::span<const std::uint32_t> places, Target to) const = 0;
   /// to[places[i]] += values[i], rounded to the dtype.
@@ -142,6 +199,8 @@ class Backend {
   /// Writes a message with this header, of the first header.entries entries of a list, whose places lie in [base, base
   /// + header.length). The header says which format and which dtype. `to` has message_bytes().
   virtual void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const = 0;
+  /// *header = the header of a message. The header may hold any numbers, because nothing is checked.
+  virtual void read_header(const std::byte* message, EntriesHeader* header) const = 0;
   /// Checks a view, and writes what sum() needs to know of it: before[b] = how many entries stand before block b, for b
   /// in [0, blocks_of(length)]. *sound = 1 if the places, counted from the view's base, are strictly increasing, below
   /// `length`, and as many as the view says. If not, *sound = 0, and `before` means nothing. In the format Dense, each
@@ -188,7 +247,8 @@ std::string better_but_missing();
 
 /// Returns the entries of a message. The message must be one of the range number `segment`, which has `length` places,
 /// of this dtype, and exactly as long as its header says. An error says in a few words what is wrong. This looks only
-/// at the header and the length of the message. index() checks its places.
-Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length);
+/// at the header and the length of the message, by the backend `on`. index() checks its places.
+Result<EntriesView> view_of(const Backend& on, std::span<const std::byte> message, Dtype dtype, std::size_t segment,
+                            std::size_t length);
 
 }  // namespace lacuna::kernels

@@ -11,6 +11,13 @@ struct WriteHeader {
   KOKKOS_FUNCTION void operator()(std::size_t) const { store(to, 0, header); }
 };
 
+struct ReadHeader {
+  const std::byte* from;
+  EntriesHeader* header;
+
+  KOKKOS_FUNCTION void operator()(std::size_t) const { *header = load<EntriesHeader>(from, 0); }
+};
+
 struct WriteCoordinates {
   PlaceList from;
   std::byte* to;
@@ -87,6 +94,10 @@ void SpaceBackend::encode(const EntriesHeader& header, const EntriesView& list, 
     case Format::Dense:
       return;
   }
+}
+
+void SpaceBackend::read_header(const std::byte* message, EntriesHeader* header) const {
+  Space::for_each(1, ReadHeader{message, header});
 }
 
 }  // namespace lacuna::kernels

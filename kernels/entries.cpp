@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "kernels/backend.hpp"
-#include "kernels/elements.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::kernels {
@@ -37,12 +36,14 @@ Status check(const EntriesHeader& header, Dtype dtype, std::size_t segment, std:
 
 }  // namespace
 
-Result<EntriesView> view_of(std::span<const std::byte> message, Dtype dtype, std::size_t segment, std::size_t length) {
+Result<EntriesView> view_of(const Backend& on, std::span<const std::byte> message, Dtype dtype, std::size_t segment,
+                            std::size_t length) {
   if (message.size() < sizeof(EntriesHeader)) {
     return wrong("entries of {}, fewer than the {} of a header", count_of(message.size(), "byte"),
                  sizeof(EntriesHeader));
   }
-  const auto header = load<EntriesHeader>(message.data(), 0);
+  EntriesHeader header;
+  on.read_header(message.data(), &header);
   if (Status sound = check(header, dtype, segment, length); !sound) return sound;
   const std::size_t bytes = message_bytes(header.format, dtype, header.entries, length);
   if (message.size() != bytes) {

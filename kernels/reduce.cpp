@@ -12,12 +12,6 @@ struct Operands {
   std::size_t count;
 };
 
-struct ClearKernel {
-  std::byte* to;
-
-  KOKKOS_FUNCTION void operator()(std::size_t i) const { to[i] = std::byte{0}; }
-};
-
 template <class T, class Operation>
 void reduce_by(Scale scale, const Operands& on) {
   using Wide = WideOf<T>;
@@ -54,6 +48,13 @@ void scale_as(Scale scale, std::byte* out, const std::byte* in, std::size_t coun
                   ScaleKernel<T>{out, in, static_cast<Wide>(scale.multiplier), static_cast<Wide>(scale.divisor)});
 }
 
+template <class T>
+struct ClearKernel {
+  std::byte* out;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const { store<T>(out, i, T{}); }
+};
+
 }  // namespace
 
 void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const {
@@ -61,14 +62,16 @@ void SpaceBackend::reduce(Reduction reduction, Scale scale, Target out, const st
   with_element(out.dtype, [&]<class T>(Element<T>) { reduce_as<T>(reduction, scale, on); });
 }
 
-void SpaceBackend::clear(Target out) const { Space::for_each(out.count * size_of(out.dtype), ClearKernel{out.data}); }
-
 void SpaceBackend::copy(Scale scale, Target out, const std::byte* in) const {
   if (scale.is_one() || is_integer(out.dtype)) {
     if (out.data != in && out.count != 0) Space::move(out.data, in, out.count * size_of(out.dtype));
     return;
   }
   with_floating_element(out.dtype, [&]<class T>(Element<T>) { scale_as<T>(scale, out.data, in, out.count); });
+}
+
+void SpaceBackend::clear(Target out) const {
+  with_element(out.dtype, [&]<class T>(Element<T>) { Space::for_each(out.count, ClearKernel<T>{out.data}); });
 }
 
 }  // namespace lacuna::kernels

@@ -16,10 +16,11 @@ class SpaceBackend final : public Backend {
   std::string_view name() const override;
   std::size_t elements_in_cache() const override { return Space::elements_in_cache; }
   void reduce(Reduction reduction, Scale scale, Target out, const std::byte* a, const std::byte* b) const override;
-  void clear(Target out) const override;
   void copy(Scale scale, Target out, const std::byte* in) const override;
+  void clear(Target out) const override;
   void sum_of_powers(Source from, int power, double scale, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
+  void compare(Source a, const std::byte* b, Comparison* sums) const override;
   void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
                 std::byte* workspace, Cut* cut) const override;
@@ -27,8 +28,16 @@ class SpaceBackend final : public Backend {
   void compact(Source from, const Cut* cut, EntriesList to, std::uint64_t* taken) const override;
   void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
             std::uint64_t* taken) const override;
+  void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const override;
+  void count_magnitudes(Source from, std::size_t samples, std::uint32_t* bins) const override;
   void histogram(std::span<const std::uint32_t> places, std::size_t length, std::span<std::int64_t> bins,
                  std::span<std::int64_t> skews) const override;
+  void find_range(std::span<const std::uint32_t> places, std::uint64_t begin, std::uint64_t end,
+                  Between* found) const override;
+  void sample_places(std::span<const std::uint32_t> places, const EvenSample& of, std::uint32_t* words) const override;
+  void find_common(std::span<const std::uint32_t> places, std::span<const std::uint32_t> others, std::uint32_t* found,
+                   std::uint64_t* count) const override;
+  void find_beyond(std::span<const std::uint32_t> places, std::size_t length, Beyond* found) const override;
   void clear_at(std::span<const std::uint32_t> places, Target to) const override;
   void add_at(std::span<const std::uint32_t> places, const std::byte* values, Target to) const override;
   void gather(std::span<const std::uint32_t> places, Source from, std::byte* to) const override;
@@ -40,6 +49,7 @@ class SpaceBackend final : public Backend {
                    std::uint64_t* count) const override;
   void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
   void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
+  void read_header(const std::byte* message, EntriesHeader* header) const override;
   void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;
   void sum(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, Target out,
            std::uint64_t* entries) const override;

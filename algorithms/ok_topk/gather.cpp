@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "algorithms/ok_topk/state.hpp"
 #include "algorithms/phases/sparse_accumulator.hpp"
-#include "kernels/elements.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::ok {
@@ -51,7 +49,7 @@ struct PackBlock {
   Status operator()(const KernelCall& call) const {
     const sparse::Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = sparse::range_of(*ranges, call.part.position);
-    sparse::write_message(call, block.list().in(range), range, message);
+    sparse::write_message(call, block.list().all(static_cast<std::size_t>(range.begin)), range, message);
     return {};
   }
 };
@@ -62,10 +60,10 @@ struct CountEntries {
   Reads messages;
   Define total, largest;
 
-  Status operator()(const KernelCall&) const {
+  Status operator()(const KernelCall& call) const {
     for (const Extent& message : messages) {
       kernels::EntriesHeader header;
-      if (message.bytes() >= sizeof(header)) std::memcpy(&header, message.data, sizeof(header));  // placing checks them
+      if (message.bytes() >= sizeof(header)) call.backend.read_header(message.data, &header);  // placing checks them
       *total += header.entries;
       *largest = std::max<std::uint64_t>(*largest, header.entries);
     }

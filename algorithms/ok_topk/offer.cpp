@@ -18,9 +18,10 @@ std::size_t words_of_sample(const PartView&) { return most_sampled; }
 std::size_t words_of_workspace(const PartView& part) { return 2 * ranks_of(part); }
 
 /// Of all ranks, in their order.
-constexpr BufferInfo offers_room = {.element = Dtype::I32, .capacity = words_of_offers};
-constexpr BufferInfo sample_room = {.element = Dtype::I32, .capacity = words_of_sample};
-constexpr BufferInfo share_out_room = {.element = Dtype::I64, .capacity = words_of_workspace};
+constexpr BufferInfo offers_room = {.element = Dtype::I32, .capacity = words_of_offers, .memory = MemoryKind::Host};
+constexpr BufferInfo sample_room = {.element = Dtype::I32, .capacity = words_of_sample, .memory = MemoryKind::Host};
+constexpr BufferInfo share_out_room = {
+    .element = Dtype::I64, .capacity = words_of_workspace, .memory = MemoryKind::Host};
 
 std::span<std::uint32_t> words_in(const Extent& extent) {
   return {reinterpret_cast<std::uint32_t*>(extent.data), extent.count};
@@ -37,7 +38,7 @@ struct MakeOffer {
 
   Status operator()(const KernelCall& call) const {
     const sparse::Stopwatch watch(call, sparse::measure::select_time);
-    make_offer(sums->dtype, sums->data, *count, words_in(*sample), words_in(*offer),
+    make_offer(call.backend, {sums->dtype, sums->data, *count}, words_in(*sample), words_in(*offer),
                sparse::arguments_of(call.part).wanted, call.part.size);
     return {};
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/magnitudes.hpp"
+#include "kernels/elements.hpp"
 
 namespace lacuna::ok {
 namespace {
@@ -27,20 +27,6 @@ class Next {
  private:
   std::uint64_t bits_;
 };
-
-/// The magnitudes of every stride-th value, the largest first.
-std::span<const std::uint32_t> sorted_sample(Dtype dtype, const std::byte* values, std::size_t count,
-                                             std::size_t stride, std::span<std::uint32_t> room) {
-  std::size_t taken = 0;
-  kernels::with_floating_element(dtype, [&]<class T>(kernels::Element<T>) {
-    const kernels::Magnitudes<T> magnitudes{values, count};
-    for (std::size_t i = 0; i < count; i += stride) {
-      room[taken++] = static_cast<std::uint32_t>(std::uint64_t{magnitudes[i]} >> bits_left_out(dtype));
-    }
-  });
-  std::sort(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(taken), std::greater<>());
-  return room.first(taken);
-}
 
 }  // namespace
 
@@ -89,17 +75,19 @@ std::uint32_t share_out(const Offers& offers, std::span<std::uint64_t> quotas, s
   return last;
 }
 
-void make_offer(Dtype dtype, const std::byte* values, std::size_t count, std::span<std::uint32_t> sample,
+void make_offer(const kernels::Backend& backend, kernels::Source values, std::span<std::uint32_t> sample,
                 std::span<std::uint32_t> offer, std::size_t k, Rank size) {
+  const std::size_t count = values.count, stride = (count + most_sampled - 1) / most_sampled;
   std::fill(offer.begin(), offer.end(), 0);
   offer[0] = static_cast<std::uint32_t>(count);
-  const std::size_t stride = (count + most_sampled - 1) / most_sampled;
   if (count == 0) return;
-  const std::span<const std::uint32_t> sorted = sorted_sample(dtype, values, count, stride, sample);
+  const std::span<std::uint32_t> magnitudes = sample.first((count + stride - 1) / stride);
+  backend.sample_magnitudes(values, stride, magnitudes);
+  std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
   std::size_t end = 0;
   for (std::size_t step = 1; step < offer.size() && end < count; ++step) {
     end = std::min(end_of_step(end, k, size), count);
-    offer[step] = sorted[(end - 1) / stride];
+    offer[step] = magnitudes[(end - 1) / stride];
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/backend.hpp"
 #include "runtime/values/call.hpp"
 
 /// Decides how many of its sums each rank brings to the result, in runs without an exact selection over all sums.
@@ -37,7 +38,7 @@ std::uint32_t share_out(const Offers& offers, std::span<std::uint64_t> quotas, s
 
 /// Writes the offer of a rank whose sums are these values, none of which is 0. Of more than most_sampled values it
 /// reads a sample that is spread evenly, and the magnitudes are estimates. `sample` has room for most_sampled numbers.
-void make_offer(Dtype dtype, const std::byte* values, std::size_t count, std::span<std::uint32_t> sample,
+void make_offer(const kernels::Backend& backend, kernels::Source values, std::span<std::uint32_t> sample,
                 std::span<std::uint32_t> offer, std::size_t k, Rank size);
 inline constexpr std::size_t most_sampled = 8192;
 

@@ -127,7 +127,7 @@ struct SelectRange {
     const List taken = take_from(call, ports, range);
     if (!message.room) return {};
     const sparse::Stopwatch watch(call, sparse::measure::pack_time);
-    sparse::write_message(call, taken.in(range), range, message);
+    sparse::write_message(call, taken.all(static_cast<std::size_t>(range.begin)), range, message);
     return {};
   }
 };

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "algorithms/ok_topk/state.hpp"
 #include "algorithms/phases/sparse_accumulator.hpp"
 #include "kernels/elements.hpp"
@@ -8,16 +6,6 @@ namespace lacuna::ok {
 namespace {
 
 using sparse::List;
-
-/// Writes to `found` which of these places the result has, where that is a list of entries. Returns how many.
-std::uint64_t find_in_entries(std::span<const std::uint32_t> places, std::span<const std::uint32_t> result,
-                              std::uint32_t* found) {
-  std::uint32_t* next = found;
-  for (std::uint32_t place : places) {
-    if (std::binary_search(result.begin(), result.end(), place)) *next++ = place;
-  }
-  return static_cast<std::uint64_t>(next - found);
-}
 
 /// Takes what is in the result from the accumulator, and moves the threshold.
 struct Settle {
@@ -38,7 +26,7 @@ struct Settle {
     const sparse::Stopwatch watch(call, sparse::measure::select_time);
     const sparse::Accumulator from(call, accumulator);
     const std::uint64_t contributed = find_in_result(call);
-    from.clear_at({found.list(contributed).places, contributed}, options_of(call.part.call).masking);
+    from.clear_at(found.list(contributed).all_places(), options_of(call.part.call).masking);
     call.measures.tell(sparse::measure::contributed, static_cast<double>(contributed));
     call.measures.tell(sparse::measure::left, static_cast<double>(sparse::places_of(call.part) - contributed));
     report(call, measure::largest_block, static_cast<double>(*largest));
@@ -50,18 +38,18 @@ struct Settle {
   /// Returns how many of the selected places the result has.
   std::uint64_t find_in_result(const KernelCall& call) const {
     const List selected = mine.list();
-    const std::span<const std::uint32_t> places(selected.places, selected.count);
+    std::uint64_t taken = 0;
     if (result_count) {
       const auto entries = kernels::load<std::uint64_t>(result_count->data, 0);
       const List all = List::of(*result_places, *result, 0, entries);
-      return find_in_entries(places, {all.places, all.count}, found.list(0).places);
+      call.backend.find_common(selected.all_places(), all.all_places(), found.list(0).places, &taken);
+      return taken;
     }
-    call.backend.gather(places, {result->dtype, result->data, result->count}, values->data);
+    call.backend.gather(selected.all_places(), {result->dtype, result->data, result->count}, values->data);
     const List there{selected.places, values->data, selected.count, result->dtype};
     const kernels::Cut all_but_zeros;
     kernels::EntriesList to = found.to();
     to.room = selected.count;
-    std::uint64_t taken = 0;
     call.backend.keep(there.all(), &all_but_zeros, to, {result->dtype, nullptr, 0}, &taken);
     return taken;
   }

@@ -21,7 +21,7 @@ struct PackRange {
   Status operator()(const KernelCall& call) const {
     const sparse::Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = sparse::range_of(*ranges, sparse::rank_at(call.part, distance));
-    sparse::write_message(call, mine.list().in(range), range, message);
+    sparse::write_message(call, mine.list().in(call, range), range, message);
     return {};
   }
 };
@@ -34,7 +34,7 @@ struct FindOwn {
   Define begin, end;
 
   Status operator()(const KernelCall& call) const {
-    const kernels::EntriesView own = mine.list().in(sparse::range_of(*ranges, call.part.position));
+    const kernels::EntriesView own = mine.list().in(call, sparse::range_of(*ranges, call.part.position));
     *begin = static_cast<std::size_t>(own.places - mine.places->data) / sizeof(std::uint32_t);
     *end = *begin + own.entries;
     return {};
@@ -56,10 +56,11 @@ struct AddBucket {
   Status operator()(const KernelCall& call) const {
     const sparse::Stopwatch watch(call, sparse::measure::merge_time);
     const Range range = sparse::range_of(*ranges, call.part.position);
+    const auto begin = static_cast<std::size_t>(range.begin);
     const Rank me = call.part.position;
     sparse::Views views = sparse::Views::of(rooms, call.part, range);
     Status sound;
-    if (before.count) sound = views.add(call, before.list().in(range), me);
+    if (before.count) sound = views.add(call, before.list().all(begin), me);
     std::int64_t distance = first;
     for (const Extent& message : messages) {
       if (sound) sound = views.add_message(call, message, sparse::rank_at(call.part, call.part.size - distance), range);
@@ -68,11 +69,11 @@ struct AddBucket {
     const bool is_last = static_cast<bool>(own_places);
     if (is_last && sound) {
       const List own = List::of(*own_places, *own_values, *own_begin, *own_end);
-      sound = views.add(call, own.in(range), me);
+      sound = views.add(call, own.all(begin), me);
     }
     if (!sound) return sound;
     const Scale scale = is_last ? sparse::scale_of(call.part) : Scale();
-    const auto sum = sparse::merge(call, rooms, views, scale, static_cast<std::size_t>(range.begin));
+    const auto sum = sparse::merge(call, rooms, views, scale, begin);
     if (sum) *count = sum->count;
     return sum.status();
   }

@@ -11,7 +11,8 @@ Region partition_of(GraphBuilder& g) {
                    .element = Dtype::I64,
                    .capacity = [](const PartView& part) { return words_of_partition(sparse::places_of(part)); },
                    .name = partition,
-                   .own = false});
+                   .own = false,
+                   .memory = MemoryKind::Host});
 }
 
 /// Returns a buffer that all parts of a run share. If the run has one part only, the buffer is that part's own.
@@ -56,7 +57,11 @@ sparse::Selection shared_sums(GraphBuilder& g) {
 }
 
 Region sizes_room(GraphBuilder& g) {
-  return g.buffer({.role = Role::Run, .element = Dtype::I64, .capacity = words_of_sizes, .name = "sizes"});
+  return g.buffer({.role = Role::Run,
+                   .element = Dtype::I64,
+                   .capacity = words_of_sizes,
+                   .name = "sizes",
+                   .memory = MemoryKind::Host});
 }
 
 Region repartition(GraphBuilder& g, const sparse::Selection& mine) {

@@ -69,7 +69,8 @@ Region threshold_room(GraphBuilder& g) {
                    .element = Dtype::F64,
                    .capacity = words_of_threshold,
                    .name = local_threshold,
-                   .own = true});
+                   .own = true,
+                   .memory = MemoryKind::Host});
 }
 
 double threshold_of(Dtype dtype, const kernels::Cut& cut) {

@@ -52,8 +52,11 @@ OutputList output_list(GraphBuilder& g) {
   return {.places = g.buffer(
               {.role = Role::Caller, .element = Dtype::I32, .locate = places_of_result, .name = "places of output"}),
           .values = GraphBuilder::all_of(Buffer::Output),
-          .count = g.buffer(
-              {.role = Role::Caller, .element = Dtype::I64, .locate = count_of_result, .name = "count of output"})};
+          .count = g.buffer({.role = Role::Caller,
+                             .element = Dtype::I64,
+                             .locate = count_of_result,
+                             .name = "count of output",
+                             .memory = MemoryKind::Host})};
 }
 
 }  // namespace lacuna::sparse

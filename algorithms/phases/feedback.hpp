@@ -8,7 +8,9 @@
 #include "runtime/values/status.hpp"
 
 /// Error feedback: what a rank leaves out of one call it adds to the next (Seide, Fu, Droppo, Li, Yu: 1-bit stochastic
-/// gradient descent, 2014). What went in is what came out and what the residuals hold.
+/// gradient descent, 2014). What went in is what came out and what the residuals hold. A program that does not know the
+/// residual has a frame around it. Kernels that select keep the residual themselves, so that they add the input where
+/// they search it next (sparse_accumulator.hpp).
 namespace lacuna {
 
 /// The array of a state that holds the residual: what earlier calls have not contributed yet of a rank's input, laid

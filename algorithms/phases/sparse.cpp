@@ -38,7 +38,7 @@ struct PackForAll {
     std::size_t begin = 0;
     for (std::size_t distance = 0; distance < bytes.size(); ++distance) {
       const Range range = range_of(*ranges, rank_at(call.part, static_cast<std::int64_t>(distance)));
-      bytes[distance] = write_message(call, list.in(range), range, messages->data + begin);
+      bytes[distance] = write_message(call, list.in(call, range), range, messages->data + begin);
       begins[distance] = begin;
       begin += (bytes[distance] + message_alignment - 1) / message_alignment * message_alignment;
     }

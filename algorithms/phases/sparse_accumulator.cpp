@@ -40,9 +40,7 @@ void Accumulator::feed_back(const kernels::FeedBack& by, const Range& range) con
   backend_.feed_back(by, {from_.dtype, from_.data + offset, range.length()}, moving, input_.data + offset);
 }
 
-void Accumulator::add(const List& entries) const {
-  backend_.add_at({entries.places, entries.count}, entries.values, from_);
-}
+void Accumulator::add(const List& entries) const { backend_.add_at(entries.all_places(), entries.values, from_); }
 
 void Accumulator::clear_at(std::span<const std::uint32_t> places, bool masks) const {
   if (feeds_back_) backend_.clear_at(places, from_);
@@ -64,11 +62,11 @@ Result<List> SortEntries::run(const KernelCall& call) const {
   std::uint64_t taken = 0, sound = 0;
   call.backend.sort(brought.values->dtype, all, all_places, sorted.to(), spare.to(), workspace->data, &taken, &sound);
   if (sound == 1) return sorted.list(taken);
-  const std::span given(reinterpret_cast<const std::uint32_t*>(brought.places->data), brought.places->count);
-  const auto wrong = std::find_if(given.begin(), given.end(), [&](std::uint32_t place) { return place >= all_places; });
+  kernels::Beyond wrong;
+  call.backend.find_beyond({reinterpret_cast<const std::uint32_t*>(all.places), all.entries}, all_places, &wrong);
   return Status(Code::InvalidArgument,
                 fmt::format("entry {} of the input has the place {}, must be less than the number of elements, {}",
-                            wrong - given.begin(), *wrong, all_places));
+                            wrong.entry, wrong.place, all_places));
 }
 
 }  // namespace lacuna::sparse

@@ -4,7 +4,7 @@
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
-/// What a rank selects from, for the kernels of methods that select.
+/// What a rank selects from, for the kernels of methods that select: they keep the residual of feedback.hpp themselves.
 namespace lacuna::sparse {
 
 /// All elements of these blocks, which lie behind each other.

@@ -71,17 +71,14 @@ std::span<const std::uint32_t> BinSamples::words_of(Rank rank) const {
   return {reinterpret_cast<const std::uint32_t*>(message.data) + word_, 1 + samples_};
 }
 
-void BinSamples::take(const Histogram::Bin& bin, std::size_t samples, std::span<const std::uint32_t> places,
-                      const PartView& part, std::uint32_t* words) {
-  const auto first = std::lower_bound(places.begin(), places.end(), bin.begin),
-             last = std::lower_bound(first, places.end(), bin.end);
-  const auto entries = static_cast<std::size_t>(last - first);
-  const std::size_t parts = 2 * ranks_of(part), own = 2 * static_cast<std::size_t>(part.position) + 1;
-  words[0] = static_cast<std::uint32_t>(entries);
-  for (std::size_t i = 0; i < samples; ++i) {
-    const std::size_t entry = (parts * i + own) * entries / (parts * samples);
-    words[1 + i] = entries == 0 ? static_cast<std::uint32_t>(bin.begin) : first[static_cast<std::ptrdiff_t>(entry)];
-  }
+void BinSamples::take(const KernelCall& call, const Histogram::Bin& bin, std::size_t samples,
+                      std::span<const std::uint32_t> places, std::uint32_t* words) {
+  const kernels::EvenSample of{.begin = bin.begin,
+                               .end = bin.end,
+                               .samples = samples,
+                               .share = 2 * static_cast<std::size_t>(call.part.position) + 1,
+                               .shares = 2 * ranks_of(call.part)};
+  call.backend.sample_places(places, of, words);
 }
 
 Status BinSamples::check() const {

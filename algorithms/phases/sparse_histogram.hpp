@@ -75,8 +75,8 @@ class BinSamples {
       : bin_(bin), samples_(samples), messages_(messages), word_(word), part_(part) {}
 
   /// Those of this rank, of the places of its entries.
-  static void take(const Histogram::Bin& bin, std::size_t samples, std::span<const std::uint32_t> places,
-                   const PartView& part, std::uint32_t* words);
+  static void take(const KernelCall& call, const Histogram::Bin& bin, std::size_t samples,
+                   std::span<const std::uint32_t> places, std::uint32_t* words);
 
   /// Ok, or which rank can't have such entries.
   Status check() const;

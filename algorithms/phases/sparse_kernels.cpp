@@ -25,12 +25,17 @@ std::size_t longest_range(const PartView& part) {
   return form.bins > 0 || !form.ranged ? places : std::min(places, places / ranges_of(part) + 1);
 }
 
-std::size_t view_bytes(const PartView& part) {
-  const std::size_t table = (kernels::blocks_of(longest_range(part)) + 1) * sizeof(std::uint32_t);
-  return sizeof(EntriesView) + sizeof(std::uint32_t*) + table;
-}
+/// Of Views of a single one, and of as many as there are ranks.
+std::size_t bytes_of_view(const PartView&) { return sizeof(EntriesView) + sizeof(std::uint32_t*); }
+std::size_t bytes_of_views(const PartView& part) { return ranks_of(part) * bytes_of_view(part); }
+std::size_t words_of_table(const PartView& part) { return kernels::blocks_of(longest_range(part)) + 1; }
+std::size_t words_of_tables(const PartView& part) { return ranks_of(part) * words_of_table(part); }
 
-std::size_t views_bytes(const PartView& part) { return ranks_of(part) * view_bytes(part); }
+constexpr ViewsInfo views_of(std::size_t (*bytes)(const PartView&), std::size_t (*words)(const PartView&)) {
+  return {.views = {.element = Dtype::U8, .capacity = bytes, .memory = MemoryKind::Host},
+          .tables = {.element = Dtype::I32, .capacity = words}};
+}
+ViewsRooms rooms_of(GraphBuilder& g, const ViewsInfo& info) { return {g.buffer(info.views), g.buffer(info.tables)}; }
 
 std::size_t places_at_a_time(const PartView&) { return kernels::Backend::merge_places; }
 
@@ -105,32 +110,39 @@ List List::of(const Extent& places, const Extent& values, std::size_t begin, std
           end - begin, values.dtype};
 }
 
-EntriesView List::in(const Range& range) const {
-  const auto first = std::lower_bound(places, places + count, range.begin);
-  const auto last = std::lower_bound(first, places + count, range.end);
+EntriesView List::all(std::size_t base) const {
   return {.format = kernels::Format::Coordinates,
-          .entries = static_cast<std::uint32_t>(last - first),
-          .base = static_cast<std::uint32_t>(range.begin),
-          .places = reinterpret_cast<const std::byte*>(first),
-          .values = values + static_cast<std::size_t>(first - places) * size_of(dtype)};
+          .entries = static_cast<std::uint32_t>(count),
+          .base = static_cast<std::uint32_t>(base),
+          .places = reinterpret_cast<const std::byte*>(places),
+          .values = values};
+}
+
+EntriesView List::in(const KernelCall& call, const Range& range) const {
+  const auto begin = static_cast<std::size_t>(range.begin);
+  kernels::Between found;
+  call.backend.find_range(all_places(), begin, static_cast<std::size_t>(range.end), &found);
+  const List part{places + found.first, values + found.first * size_of(dtype), found.last - found.first, dtype};
+  return part.all(begin);
 }
 
 kernels::EntriesList room_in(const Extent& places, const Extent& values, std::size_t base) {
   return {reinterpret_cast<std::uint32_t*>(places.data), values.data, places.count, static_cast<std::uint32_t>(base)};
 }
 
-const BufferInfo views_room = {.element = Dtype::U8, .capacity = views_bytes};
-const BufferInfo view_room = {.element = Dtype::U8, .capacity = view_bytes};
+const ViewsInfo views_room = views_of(bytes_of_views, words_of_tables);
+const ViewsInfo view_room = views_of(bytes_of_view, words_of_table);
 
-Views::Views(const Extent& room, std::size_t most, std::size_t length)
-    : views_(reinterpret_cast<EntriesView*>(room.data)),
+Views::Views(const ViewsRooms& rooms, std::size_t most, std::size_t length)
+    : views_(reinterpret_cast<EntriesView*>(rooms.views->data)),
       before_(reinterpret_cast<const std::uint32_t**>(views_ + most)),
-      tables_(reinterpret_cast<std::uint32_t*>(before_ + most)),
+      tables_(reinterpret_cast<std::uint32_t*>(rooms.tables->data)),
       length_(length) {}
 
 Status Views::add_message(const KernelCall& call, const Extent& message, Rank from, const Range& range) {
   const auto number = static_cast<std::size_t>(range.number);
-  const auto view = kernels::view_of({message.data, message.bytes()}, call.part.call.dtype, number, range.length());
+  const auto view =
+      kernels::view_of(call.backend, {message.data, message.bytes()}, call.part.call.dtype, number, range.length());
   if (view) return add(call, *view, from);
   return {Code::Mismatch, fmt::format("the message of rank {}: {}", from, view.status().message())};
 }
@@ -184,7 +196,7 @@ MergeRooms merge_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part
 }
 
 MergeRooms merge_rooms(GraphBuilder& g, const WriteList& list) {
-  const Region views = g.buffer(views_room);
+  const ViewsRooms views = rooms_of(g, views_room);
   return {list, views, g.buffer({.capacity = places_at_a_time})};
 }
 
@@ -210,11 +222,11 @@ Status merge(const KernelCall& call, const MergeRooms& rooms, const Views& views
   return {};
 }
 
-WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views) {
-  if (!form_of(g).listed) return {.output = std::move(output), .views = g.buffer(views)};
+WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const ViewsInfo& views) {
+  if (!form_of(g).listed) return {.output = std::move(output), .views = rooms_of(g, views)};
   const OutputList list = output_list(g);
   return {.output = std::vector{list.values},
-          .views = g.buffer(views),
+          .views = rooms_of(g, views),
           .places = list.places,
           .count = list.count,
           .sums = g.buffer({.capacity = places_at_a_time})};

@@ -70,9 +70,12 @@ struct List {
 
   /// The entries [begin, end) of the two buffers.
   static List of(const Extent& places, const Extent& values, std::size_t begin, std::size_t end);
-  /// Its entries in a range, their places counted from where that begins.
-  kernels::EntriesView in(const Range& range) const;
-  kernels::EntriesView all() const { return in({0, std::int64_t{1} << 32, 0}); }
+  /// Its places.
+  std::span<const std::uint32_t> all_places() const { return {places, count}; }
+  /// All entries. `base` is what their places are counted from; none is below it.
+  kernels::EntriesView all(std::size_t base = 0) const;
+  /// Those in a range, their places counted from where that begins.
+  kernels::EntriesView in(const KernelCall& call, const Range& range) const;
 };
 
 /// What a Backend writes entries to. Places count from `base` on in what it reads.
@@ -110,11 +113,22 @@ struct WriteMessage {
 };
 inline WriteMessage message_in(GraphBuilder& g, const Region& room) { return {room, g.value()}; }
 
-/// Ports of what a kernel that merges messages writes: the list of the sum, the memory of Views of as many ranges as
-/// there are ranks, and the sums of some places.
+/// Ports of the memory of Views. What a Backend is told lies in the host's memory, its tables where the data lie.
+struct ViewsRooms {
+  Write views, tables;
+};
+/// The buffers of Views: of as many as there are ranks, and of a single one, of a range each.
+struct ViewsInfo {
+  BufferInfo views, tables;
+};
+extern const ViewsInfo views_room, view_room;
+
+/// Ports of what a kernel that merges messages writes: the list of the sum, Views of as many ranges as there are ranks,
+/// and the sums of some places.
 struct MergeRooms {
   WriteList list;
-  Write views, sums;
+  ViewsRooms views;
+  Write sums;
 };
 /// Rooms for messages of a range each, whose sum has so many entries at most. Several steps may use them.
 MergeRooms merge_rooms(GraphBuilder& g, std::size_t (*most)(const PartView& part) = most_merged);
@@ -132,10 +146,10 @@ kernels::Cut cut_of_largest(const KernelCall& call, kernels::Source from, std::u
 class Views {
  public:
   /// So many at most, of so many places each, in memory of the part.
-  Views(const Extent& room, std::size_t most, std::size_t length);
+  Views(const ViewsRooms& rooms, std::size_t most, std::size_t length);
   /// Of a range of each rank.
   static Views of(const MergeRooms& rooms, const PartView& part, const Range& range) {
-    return {*rooms.views, static_cast<std::size_t>(part.size), range.length()};
+    return {rooms.views, static_cast<std::size_t>(part.size), range.length()};
   }
 
   /// Ok, or what is wrong with the message of that rank.
@@ -152,8 +166,6 @@ class Views {
   std::uint32_t* tables_;
   std::size_t length_, count_ = 0;
 };
-/// Memory of Views of as many as there are ranks, and of a single one, of a range each.
-extern const BufferInfo views_room, view_room;
 
 /// Writes the message of a range to `to`, and returns its bytes. The places of the list count from the range's begin.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
@@ -172,11 +184,11 @@ Status merge(const KernelCall& call, const MergeRooms& rooms, const Views& views
 /// Ports of a kernel that writes the result: elements of the output, or a list of entries.
 struct WriteResult {
   Writes output;
-  Write views;
+  ViewsRooms views;
   Write places{}, count{}, sums{};  ///< of a list, whose values are the output
 };
-/// What a kernel writes of the output, and the memory for its views (views_room or view_room).
-WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const BufferInfo& views);
+/// What a kernel writes of the output, and the memory for its views.
+WriteResult result_rooms(GraphBuilder& g, std::vector<Region> output, const ViewsInfo& views);
 
 /// Writes a result. The places of entries come in order.
 class OutputWriter {
@@ -184,7 +196,7 @@ class OutputWriter {
   OutputWriter(const KernelCall& call, const WriteResult& to) : call_(call), to_(to) {}
 
   /// Views for one range, so many at most, in the memory that the kernel has for them.
-  Views views(const Range& range, std::size_t most) const { return {*to_.views, most, range.length()}; }
+  Views views(const Range& range, std::size_t most) const { return {to_.views, most, range.length()}; }
   /// The sum of the views, from place `begin` on.
   void add(const Views& views, Scale scale, std::size_t begin);
   /// Ok, or that there is no room for all entries.

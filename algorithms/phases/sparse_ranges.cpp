@@ -83,7 +83,7 @@ struct SamplePlaces {
     const Histogram histogram(*bins, call.part);
     auto* words = reinterpret_cast<std::uint32_t*>(samples->data);
     histogram.each_sampled([&](const Histogram::Bin& bin, std::size_t count) {
-      BinSamples::take(bin, count, mine.all(), call.part, words);
+      BinSamples::take(call, bin, count, mine.all(), words);
       words += 1 + count;
     });
     return {};
@@ -170,10 +170,13 @@ struct LayRanges {
   }
 };
 
-constexpr BufferInfo table_of_ranges = {.element = Dtype::I64, .capacity = words_of_ranges},
-                     histogram_room = {.element = Dtype::I64, .capacity = words_of_histogram},
-                     samples_room = {.element = Dtype::I32, .capacity = most_words_of_samples},
-                     ends_of_ranges = {.element = Dtype::I64, .capacity = ranks_of};
+constexpr BufferInfo table_of(Dtype element, std::size_t (*capacity)(const PartView& part)) {
+  return {.element = element, .capacity = capacity, .memory = MemoryKind::Host};
+}
+constexpr BufferInfo table_of_ranges = table_of(Dtype::I64, words_of_ranges),
+                     histogram_room = table_of(Dtype::I64, words_of_histogram),
+                     samples_room = table_of(Dtype::I32, most_words_of_samples),
+                     ends_of_ranges = table_of(Dtype::I64, ranks_of);
 
 /// The histogram of the entries that all ranks have selected: a ring allreduce of whole numbers of 64 bits.
 Region reduce_histogram(GraphBuilder& g, const Selection& mine) {

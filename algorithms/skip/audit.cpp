@@ -5,9 +5,10 @@
 #include <limits>
 #include <mutex>
 
+#include "algorithms/phases/packing.hpp"
 #include "algorithms/skip/skipping.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/elements.hpp"
-#include "runtime/graph/packing.hpp"
 #include "runtime/graph/plan.hpp"
 
 namespace lacuna {
@@ -31,25 +32,16 @@ SkipAudit audit_of(const MethodState& state) {
 namespace {
 
 /// Returns the audit of all samples together: one relative error and one cosine.
-SkipAudit difference(const KernelCall& call, const Extent& sample, const Extent& output) {
-  const auto stretches = call.part.plan.stretches_of(call.part.part);
-  double distance = 0, dense_square = 0, skipped_square = 0, product = 0;
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    const double dense = kernels::load_number(sample.dtype, sample.data, i);
-    const double skipped = kernels::load_number(output.dtype, output.data, stretches[i].offset);
-    distance += (skipped - dense) * (skipped - dense);
-    dense_square += dense * dense;
-    skipped_square += skipped * skipped;
-    product += dense * skipped;
-  }
-  const bool equal = distance == 0;
-  const auto over = [equal](double a, double b, double otherwise) {
-    return b != 0 ? a / b : equal ? otherwise : std::numeric_limits<double>::quiet_NaN();
+SkipAudit difference(const KernelCall& call, const Extent& dense, const Extent& skipped) {
+  kernels::Comparison sums;
+  call.backend.compare({dense.dtype, dense.data, dense.count}, skipped.data, &sums);
+  const auto over = [&](double a, double b, double otherwise) {
+    return b != 0 ? a / b : sums.distance == 0 ? otherwise : std::numeric_limits<double>::quiet_NaN();
   };
   return {.run = call.part.state_run,
-          .samples = stretches.size(),
-          .relative_error = over(std::sqrt(distance), std::sqrt(dense_square), 0),
-          .cosine = over(product, std::sqrt(dense_square) * std::sqrt(skipped_square), 1)};
+          .samples = dense.count,
+          .relative_error = over(std::sqrt(sums.distance), std::sqrt(sums.a_squares), 0),
+          .cosine = over(sums.products, std::sqrt(sums.a_squares) * std::sqrt(sums.b_squares), 1)};
 }
 
 std::mutex last_audits;  // calls on one state may be under way together
@@ -57,11 +49,11 @@ std::mutex last_audits;  // calls on one state may be under way together
 /// The audit of the latest run stays in the state, whatever the order in which calls end.
 struct CompareSamples {
   static constexpr std::string_view name = "compare samples";
-  Read dense, output;
+  Read dense, skipped;
   Write last;
 
   Status operator()(const KernelCall& call) const {
-    const SkipAudit audit = difference(call, *dense, *output);
+    const SkipAudit audit = difference(call, *dense, *skipped);
     const std::array values = {static_cast<double>(audit.run), static_cast<double>(audit.samples), audit.relative_error,
                                audit.cosine};
     std::unique_lock lock(last_audits);
@@ -112,8 +104,11 @@ extern const Algorithm compare_with_sample = {
                                         .element = Dtype::F64,
                                         .capacity = [](const PartView&) { return audit_values; },
                                         .name = audit_array,
-                                        .own = false});
-          g.kernel(CompareSamples{.dense = sample_memory(g), .output = output, .last = last});
+                                        .own = false,
+                                        .memory = MemoryKind::Host});
+          const Region skipped = g.buffer({});
+          g.kernel(GatherStretches{.from = output, .to = skipped});
+          g.kernel(CompareSamples{.dense = sample_memory(g), .skipped = skipped, .last = last});
         },
 };
 

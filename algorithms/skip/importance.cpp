@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 
 #include "algorithms/skip/skipping.hpp"
-#include "kernels/elements.hpp"
+#include "kernels/backend.hpp"
 #include "runtime/values/count_of.hpp"
-#include "runtime/values/region.hpp"
 
 namespace lacuna {
 namespace {
@@ -18,10 +16,8 @@ namespace {
 constexpr std::string_view importance_array = "importance";
 
 /// Magnitudes are counted by exponent and the first two bits of the mantissa, in ascending order.
-constexpr std::size_t bins = 1024;
+constexpr std::size_t bins = kernels::Backend::magnitude_bins;
 using Histogram = std::array<std::uint32_t, bins>;
-
-std::size_t bin_of(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffu) >> 21; }
 
 /// A row of the state's array describes one segment.
 struct Row {
@@ -126,10 +122,7 @@ struct MeasureSegments {
       row->histogram = {};
       const std::byte* data = output->data + segment.offset * size_of(output->dtype);
       const std::size_t samples = std::min(segment.count, skip.importance_samples);
-      for (std::size_t i = 0; i < samples; ++i) {
-        const double value = kernels::load_number(output->dtype, data, boundary(i, segment.count, samples));
-        ++row->histogram[bin_of(static_cast<float>(value))];
-      }
+      call.backend.count_magnitudes({output->dtype, data, segment.count}, samples, row->histogram.data());
       ++row;
     }
     return {};
@@ -205,7 +198,8 @@ extern const Algorithm measure_importance = {
                               return automatic_segments(skip_of(part.call), part.call.dtype) * words_of_row;
                             },
                         .name = importance_array,
-                        .own = false});
+                        .own = false,
+                        .memory = MemoryKind::Host});
           g.kernel(MeasureSegments{.output = GraphBuilder::all_of(Buffer::Output), .rows = rows});
         },
 };

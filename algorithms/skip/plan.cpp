@@ -2,8 +2,8 @@
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
+#include "algorithms/phases/packing.hpp"
 #include "algorithms/skip/skipping.hpp"
-#include "runtime/graph/packing.hpp"
 #include "runtime/values/region.hpp"
 
 namespace lacuna {

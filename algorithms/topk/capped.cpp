@@ -22,7 +22,7 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
   std::uint64_t taken = 0;
   call.backend.keep(entries, &cut, to, {residual.dtype, residual.data, residual.count}, &taken);
   call.measures.tell(sparse::measure::left, static_cast<double>(entries.entries - taken));
-  return rooms.kept.list(taken).in({entries.base, std::int64_t{1} << 32, 0});
+  return rooms.kept.list(taken).all(entries.base);
 }
 
 Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,

@@ -213,7 +213,7 @@ Status Select::operator()(const KernelCall& call) const {
   }
   Cut cut = cut_of(given);
   const std::uint64_t taken = take(given, cut);
-  given.from.clear_at({selected.list(taken).places, taken}, topk_of(call.part.call).masking);
+  given.from.clear_at(selected.list(taken).all_places(), topk_of(call.part.call).masking);
   tell_taken(given, taken, given.from.count() - taken, cut);
   return {};
 }

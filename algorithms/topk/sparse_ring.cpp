@@ -37,7 +37,7 @@ struct PackPiece {
     const sparse::Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = piece.in(call.part);
     const double left = call.measures.value(sparse::measure::left);
-    const auto own = lacuna::cap(call, cap, mine.list().in(range), cap_of(call.part, range));
+    const auto own = lacuna::cap(call, cap, mine.list().in(call, range), cap_of(call.part, range));
     sparse::write_message(call, own, range, message);
     count_dropped(call, left);
     return {};
@@ -58,7 +58,7 @@ struct AddOwn {
     const Range range = piece.in(call.part);
     sparse::Views views = sparse::Views::of(sum.rooms, call.part, range);
     Status sound = views.add_message(call, *arrived, from, range);
-    if (sound) sound = views.add(call, mine.list().in(range), call.part.position);
+    if (sound) sound = views.add(call, mine.list().in(call, range), call.part.position);
     if (!sound) return sound;
     const Scale scale = is_last ? sparse::scale_of(call.part) : Scale();
     const double left = call.measures.value(sparse::measure::left);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "kernels/backend.hpp"
-
 namespace lacuna::runtime {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/backend.hpp"
 #include "runtime/engine/link.hpp"
 #include "runtime/graph/graph.hpp"
 #include "runtime/values/scale.hpp"

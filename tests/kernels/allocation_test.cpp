@@ -40,6 +40,7 @@ TEST(Allocations, SelectionMakesNone) {
     kernels::Cut cut;
     std::uint64_t taken = 0;
     double sum = 0;
+    kernels::Comparison sums;
     EXPECT_EQ(allocations_of([&] {
                 on.largest(from, k, scratch, &cut);
                 on.estimate(from, k, 4096, {}, room.data(), scratch, &cut);
@@ -47,6 +48,9 @@ TEST(Allocations, SelectionMakesNone) {
                 taken = 0;
                 on.compact(from, &cut, list, &taken);
                 on.sum_of_powers(from, 2, 1, &sum);
+                on.compare(from, block.data(), &sums);
+                on.sample_magnitudes(from, count / places.size(), places);
+                on.count_magnitudes(from, 1000, places.data());
                 on.feed_back({}, {dtype, rest.data(), count}, nullptr, block.data());
               }),
               0u)
@@ -77,17 +81,24 @@ TEST(Allocations, SortingMakesNone) {
 }
 
 TEST(Allocations, KernelsOfListsMakeNone) {
+  const kernels::Backend& on = tested();  // to load its library takes memory
   for (Dtype dtype : float_dtypes) {
     const std::vector<std::uint32_t> places = {1, 5, 70, 99};
     Block to = block_of(dtype, drawn(draw_normal, dtype, 100), 0), values(4 * size_of(dtype), 0), kept(32, 0);
     std::vector<std::uint32_t> kept_places(4);
     std::vector<std::int64_t> bins(10), skews(10);
+    kernels::Between between;
+    kernels::Beyond beyond;
     const kernels::EntriesView view{
         .entries = 4, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
     const kernels::Cut cut;
     std::uint64_t taken = 0;
     EXPECT_EQ(allocations_of([&] {
                 on.histogram(places, 100, bins, skews);
+                on.find_range(places, 1, 71, &between);
+                on.sample_places(places, {1, 71, 2, 1, 2}, kept_places.data());
+                on.find_common(places, places, kept_places.data(), &taken);
+                on.find_beyond(places, 70, &beyond);
                 on.gather(places, {dtype, to.data(), 100}, values.data());
                 on.add_at(places, values.data(), {dtype, to.data(), 100});
                 on.clear_at(places, {dtype, to.data(), 100});
@@ -99,6 +110,7 @@ TEST(Allocations, KernelsOfListsMakeNone) {
 }
 
 TEST(Allocations, KernelsOfMessagesMakeNone) {
+  const kernels::Backend& on = tested();  // to load its library takes memory
   constexpr std::uint32_t length = 5000, entries = 4;
   const std::vector<std::uint32_t> places = {1, 5, 700, 4999};
   std::vector<std::byte> map(length / 8 + 8);
@@ -112,12 +124,14 @@ TEST(Allocations, KernelsOfMessagesMakeNone) {
         .entries = entries, .places = reinterpret_cast<const std::byte*>(places.data()), .values = values.data()};
     for (kernels::Format format : kernels::all_formats) {
       Block message(kernels::message_bytes(format, dtype, entries, length), 0);
+      kernels::EntriesHeader header;
       std::uint64_t sound = 0, taken = 0, bits = 0;
       EXPECT_EQ(allocations_of([&] {
                   on.pack_bits(places, 0, length, map.data());
                   on.unpack_bits(map.data(), length, unpacked.data(), &bits);
                   on.count_bits(map.data(), length, before.data());
                   on.encode({entries, length, 0, format, dtype}, view, message.data());
+                  on.read_header(message.data(), &header);
                   on.index(view, length, before.data(), &sound);
                   on.sum({&view, 1}, &table, {}, {dtype, out.data(), length}, &taken);
                   taken = 0;

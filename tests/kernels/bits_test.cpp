@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -141,6 +142,40 @@ void place_all(const Backend& on, const Given& given, Results& results) {
   results.emplace_back("sorted values", comparable(given.dtype, sorted_values.data(), taken));
 }
 
+/// Looks things up in arrays and lists, and adds them to the results.
+void look_up_all(const Backend& on, const Given& given, Results& results) {
+  Block a = given.block(0), b = given.block(1);
+  const Source source{given.dtype, a.data(), given.count};
+  std::vector<std::uint32_t> bins(Backend::magnitude_bins), magnitudes((given.count + 2) / 3);
+  on.count_magnitudes(source, given.count / 2 + 1, bins.data());
+  on.sample_magnitudes(source, 3, magnitudes);
+  Comparison sums;
+  on.compare(source, b.data(), &sums);
+  test::Random random(given.count);
+  std::vector<std::uint32_t> places, others;
+  for (std::uint32_t i = 0; i < given.count; ++i) {
+    if (random() % 3 != 0) places.push_back(i);
+    if (random() % 2 != 0) others.push_back(i);
+  }
+  std::vector<std::uint32_t> samples(10), common(places.size());
+  Between between;
+  Beyond beyond;
+  std::uint64_t count = 0;
+  on.find_range(places, given.count / 3, given.count / 2, &between);
+  on.sample_places(places, {given.count / 4, given.count, 9, 3, 8}, samples.data());
+  on.find_common(places, others, common.data(), &count);
+  on.find_beyond(places, given.count / 2, &beyond);
+  on.clear({given.dtype, a.data(), given.count});
+  results.emplace_back("bins", Elements(bins.begin(), bins.end()));
+  results.emplace_back("magnitudes", Elements(magnitudes.begin(), magnitudes.end()));
+  results.emplace_back("comparison", comparable(Dtype::F64, reinterpret_cast<const std::byte*>(&sums), 4));
+  results.emplace_back("range", Elements{between.first, between.last});
+  results.emplace_back("samples", Elements(samples.begin(), samples.end()));
+  results.emplace_back("common", Elements(common.begin(), common.begin() + static_cast<std::ptrdiff_t>(count)));
+  results.emplace_back("beyond", Elements{beyond.count, beyond.entry, beyond.place});
+  results.emplace_back("cleared", comparable(given.dtype, a.data(), given.count));
+}
+
 /// Makes messages of three arrays in each format, and adds the entries of their sum to the results.
 void add_messages(const Backend& on, const Given& given, Results& results) {
   std::vector<test::Indexed> messages;
@@ -151,6 +186,9 @@ void add_messages(const Backend& on, const Given& given, Results& results) {
       value = given.draw(given.dtype, 1, 2, random) | 1;  // odd bits are not zero
     const test::Bytes message = test::encoded(on, sparse, format, 0);
     results.emplace_back("message", elements_of(Dtype::U8, message.data(), message.size()));
+    EntriesHeader header;
+    on.read_header(message.data(), &header);
+    EXPECT_EQ(std::memcmp(&header, message.data(), sizeof(header)), 0);
     if (auto found = test::indexed(on, message, given.dtype, 0, given.count)) messages.push_back(*std::move(found));
   }
   ASSERT_EQ(messages.size(), all_formats.size());
@@ -214,6 +252,7 @@ TEST_P(BitsOf, ReductionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(a
 TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, feed_back_all); }
 TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
+TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
 TEST_P(BitsOf, MessagesAndTheirSumsAreThoseOfTheBaseline) {
   expect_those_of_the_baseline(test::float_dtypes, add_messages);
 }
@@ -249,6 +288,13 @@ constexpr Known known_bits[] = {
     {"lists", place_all, Dtype::F64, 0x3e3d287352240b42},
     {"lists", place_all, Dtype::BF16, 0x8d9032e7265fc7dc},
     {"lists", place_all, Dtype::F16, 0x5843563ab1b54880},
+    {"looked up", look_up_all, Dtype::F32, 0xe3f800f55ff77e69},
+    {"looked up", look_up_all, Dtype::F64, 0x6d778239dd7fb997},
+    {"looked up", look_up_all, Dtype::BF16, 0xa7fa060e84a1ccd2},
+    {"looked up", look_up_all, Dtype::F16, 0x8e4f4c4c2eb78682},
+    {"looked up", look_up_all, Dtype::I32, 0x1cf3caea73f29034},
+    {"looked up", look_up_all, Dtype::I64, 0x23f75169a5252f32},
+    {"looked up", look_up_all, Dtype::U8, 0xe286f8c73a9b8348},
     {"messages", add_messages, Dtype::F32, 0xfa638299ced2d4f6},
     {"messages", add_messages, Dtype::F64, 0x428649907eb2295b},
     {"messages", add_messages, Dtype::BF16, 0x6f366a855b9cc499},

@@ -46,7 +46,7 @@ TEST(Damage, EachFieldOfAHeaderIsCheckedAndTheTextSaysWhatWasFoundAndExpected) {
   const auto text_after = [](std::size_t at, std::uint8_t value) {
     Bytes message = written(some_sparse(), Format::Coordinates, segment);
     number_at<std::uint8_t>(message, at) = value;
-    const auto view = view_of(message, Dtype::F32, segment, length);
+    const auto view = view_of(backend(), message, Dtype::F32, segment, length);
     EXPECT_FALSE(view);
     EXPECT_EQ(view.status().code(), Code::Mismatch);
     return std::string(view.status().message());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -54,6 +55,18 @@ TEST(Entries, AMessageCountsPlacesFromTheStartOfItsSegmentWhereverTheListBegins)
     for (std::uint32_t base : {1u, 65535u, 4294867295u}) {
       ASSERT_EQ(encoded(on, sparse, format, 7, base), written(sparse, format, 7)) << name_of(sparse, format);
     }
+  }
+}
+
+TEST(Entries, TheHeaderOfAnyBytesIsReadAsItStandsThere) {
+  std::mt19937_64 random(3);
+  for (int time = 0; time < 100; ++time) {
+    Bytes message(sizeof(EntriesHeader) + 1);
+    for (std::byte& byte : message) byte = static_cast<std::byte>(random());
+    EntriesHeader header, expected;
+    backend().read_header(message.data() + 1, &header);
+    std::memcpy(&expected, message.data() + 1, sizeof(expected));
+    ASSERT_EQ(std::memcmp(&header, &expected, sizeof(expected)), 0);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.hpp"
@@ -93,6 +95,89 @@ TEST(PlacesHistogram, OfNoPlacesAddsNothing) {
   tested().histogram({}, 100, bins, skews);
   EXPECT_EQ(bins, (std::vector<std::int64_t>{3, 3, 3, 3}));
   EXPECT_EQ(skews, (std::vector<std::int64_t>{2, 2, 2, 2}));
+}
+
+std::size_t number_below(const Places& places, std::uint64_t bound) {
+  return static_cast<std::size_t>(
+      std::count_if(places.begin(), places.end(), [&](std::uint64_t place) { return place < bound; }));
+}
+
+TEST(PlacesRange, IsWhatLiesFromItsBeginUpToItsEnd) {
+  for (const Places& places :
+       {Places{}, Places{0}, Places{5}, some_places(300, 2), Places{7, 0xfffffffeu, 0xffffffffu}}) {
+    std::vector<std::uint64_t> bounds = {0, 1, 100, 299, 300, 0xffffffffu, std::uint64_t{1} << 32};
+    for (std::uint32_t place : places) bounds.insert(bounds.end(), {place, place + std::uint64_t{1}});
+    for (std::uint64_t begin : bounds) {
+      for (std::uint64_t end : bounds) {
+        if (end < begin) continue;
+        kernels::Between found{77, 77};
+        tested().find_range(places, begin, end, &found);
+        ASSERT_EQ(found.first, number_below(places, begin)) << begin;
+        ASSERT_EQ(found.last, number_below(places, end)) << begin << " to " << end;
+      }
+    }
+  }
+}
+
+TEST(PlacesSample, HasThePlacesAtEvenDistancesOfAnyShareAndHowManyThereAre) {
+  for (const Places& places : {some_places(1000, 1), some_places(1000, 7), Places{}, Places{400}}) {
+    for (const auto& [begin, end] : {std::pair{0u, 1000u}, {100u, 101u}, {250u, 750u}, {999u, 1000u}}) {
+      const std::size_t first = number_below(places, begin), count = number_below(places, end) - first;
+      for (std::size_t samples : {1u, 2u, 40u, 3000u}) {
+        for (std::size_t share : {1u, 3u, 7u}) {
+          std::vector<std::uint32_t> words(1 + samples, 0xeeeeeeee);
+          tested().sample_places(places, {begin, end, samples, share, 8}, words.data());
+          ASSERT_EQ(words[0], count);
+          for (std::size_t i = 0; i < samples; ++i) {
+            const std::size_t before = (8 * i + share) * count / (8 * samples);
+            ASSERT_EQ(words[1 + i], count == 0 ? begin : places[first + before]) << i << " of " << samples;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PlacesCommon, AreThoseThatBothListsHaveInOrder) {
+  for (std::size_t step : {1u, 2u, 30u}) {
+    for (const Places& others : {Places{}, Places{0}, some_places(1000, 3), some_places(1003, 2)}) {
+      const Places places = some_places(1001, step);
+      Places expected, found(places.size(), 0xeeeeeeee);
+      std::set_intersection(places.begin(), places.end(), others.begin(), others.end(), std::back_inserter(expected));
+      std::uint64_t count = 77;
+      tested().find_common(places, others, found.data(), &count);
+      ASSERT_EQ(count, expected.size());
+      const auto end = found.begin() + static_cast<std::ptrdiff_t>(count);
+      ASSERT_TRUE(std::equal(found.begin(), end, expected.begin()));
+      ASSERT_TRUE(std::all_of(end, found.end(), [](std::uint32_t place) { return place == 0xeeeeeeee; }));
+    }
+  }
+}
+
+TEST(PlacesCommon, OfNoPlacesAreNone) {
+  std::uint64_t count = 77;
+  tested().find_common({}, Places{1, 2}, nullptr, &count);
+  EXPECT_EQ(count, 0u);
+}
+
+TEST(PlacesBeyond, AreCountedAndTheFirstIsNamed) {
+  Places places(1000, 99);
+  const auto found_in = [&](std::size_t length) {
+    kernels::Beyond found{77, 77, 77};
+    tested().find_beyond(places, length, &found);
+    return found;
+  };
+  EXPECT_EQ(found_in(100).count, 0u);
+  EXPECT_EQ(found_in(99).count, 1000u);
+  EXPECT_EQ(found_in(99).entry, 0u);
+  for (std::size_t first : {0u, 500u, 999u}) {
+    places.assign(1000, 99);
+    for (std::size_t i = first; i < places.size(); i += 300) places[i] = static_cast<std::uint32_t>(0xffffffffu - i);
+    const kernels::Beyond found = found_in(100);
+    EXPECT_EQ(found.count, (places.size() - first + 299) / 300);
+    EXPECT_EQ(found.entry, first);
+    EXPECT_EQ(found.place, 0xffffffffu - first);
+  }
 }
 
 class AtPlaces : public ::testing::TestWithParam<Dtype> {

@@ -193,6 +193,21 @@ TEST(Copy, EqualsTheOracleForAllDtypesCountsAndAlignments) {
   }
 }
 
+TEST(Clear, LeavesZerosOfAllDtypesCountsAndAlignmentsAndTouchesNothingElse) {
+  for (Dtype dtype : all_dtypes) {
+    for (std::size_t count : counts) {
+      for (std::size_t offset : {0u, 1u, 5u}) {
+        std::mt19937_64 random(count);
+        Block block(count * size_of(dtype), offset);
+        fill(dtype, block.data(), count, random);
+        backend().clear({dtype, block.data(), count});
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(element(dtype, block.data(), i), 0u) << to_string(dtype);
+        ASSERT_TRUE(block.guards_hold()) << to_string(dtype) << " " << count;
+      }
+    }
+  }
+}
+
 TEST(LoadNumber, GivesEveryElementOfEveryDtype) {
   std::mt19937_64 random(9);
   for (Dtype dtype : all_dtypes) {

@@ -44,7 +44,7 @@ Message drawn_message(Dtype dtype, std::size_t length, std::uint64_t one_in, std
   message.bytes.resize(message_bytes(format, dtype, entries, length));
   message.before.resize(blocks_of(length) + 1);
   message.encode();
-  message.view = *view_of(message.bytes, dtype, 0, length);
+  message.view = *view_of(best_backend(), message.bytes, dtype, 0, length);
   message.index();
   return message;
 }

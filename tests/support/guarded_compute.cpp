@@ -1,12 +1,17 @@
 #include "tests/support/guarded_compute.hpp"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
+
+#include "tests/support/opening_backend.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -51,38 +56,46 @@ class Pages {
 struct Declared {
   std::byte *begin, *end;
   bool written;
+  bool is_data;  ///< they lie where the call's data lie
   std::byte* copy = nullptr;
 
   std::size_t bytes() const { return static_cast<std::size_t>(end - begin); }
+  bool is_like(const Declared& other) const { return written == other.written && is_data == other.is_data; }
+  int access() const { return written ? PROT_READ | PROT_WRITE : PROT_READ; }
 };
 
-/// Calls visit(extent, is it written?) for all that a step declares.
+/// Calls visit(extent, does the step write it?, does it lie where the call's data lie?) for all that a step declares.
+/// All that steps without a kernel touch counts as data.
 template <class Visit>
 void each_extent(runtime::Work& work, const Visit& visit) {
   if (!work.kernel) {
-    visit(work.computation.from, false);
-    visit(work.computation.local, false);
-    visit(work.computation.to, true);
+    visit(work.computation.from, false, true);
+    visit(work.computation.local, false, true);
+    visit(work.computation.to, true, true);
     return;
   }
-  for (Extent& extent : work.reads) visit(extent, false);
-  for (Extent& extent : work.writes) visit(extent, true);
+  const auto is_data = [&](const Region& region) {
+    return work.step.part->graph->buffer(region).memory != MemoryKind::Host;
+  };
+  for (std::size_t i = 0; i < work.reads.size(); ++i) visit(work.reads[i], false, is_data(work.kernel->reads[i]));
+  for (std::size_t i = 0; i < work.writes.size(); ++i) visit(work.writes[i], true, is_data(work.kernel->writes[i]));
 }
 
 /// The memory that a step declares. Regions that share bytes become one, and so do regions of one kind that touch.
 std::vector<Declared> declared_by(runtime::Work& work) {
   std::vector<Declared> all;
-  each_extent(work, [&](const Extent& extent, bool written) {
-    all.push_back({extent.data, extent.data + extent.bytes(), written});
+  each_extent(work, [&](const Extent& extent, bool written, bool is_data) {
+    all.push_back({extent.data, extent.data + extent.bytes(), written, is_data});
   });
   std::erase_if(all, [](const Declared& one) { return one.begin == one.end; });
   std::sort(all.begin(), all.end(), [](const Declared& a, const Declared& b) { return a.begin < b.begin; });
   std::vector<Declared> joined;
   for (const Declared& one : all) {
     Declared* last = joined.empty() ? nullptr : &joined.back();
-    if (last && (one.begin < last->end || (one.begin == last->end && one.written == last->written))) {
+    if (last && (one.begin < last->end || (one.begin == last->end && one.is_like(*last)))) {
       last->end = std::max(last->end, one.end);
       last->written = last->written || one.written;
+      last->is_data = last->is_data || one.is_data;
     } else {
       joined.push_back(one);
     }
@@ -108,6 +121,35 @@ void move_to_copy(Extent& extent, const std::vector<Declared>& all) {
   }
 }
 
+/// What a fault is told of: the step that runs. Tests with guarded steps have one thread.
+std::array<char, 64> running{};
+struct sigaction before_us {};
+
+/// Says which step has touched memory that it may not, and lets the fault end the process as it would have.
+void tell(int signal, siginfo_t*, void*) {
+  constexpr std::string_view text = "this step has touched memory that it may not: ";
+  for (const std::string_view part : {text, std::string_view(running.data()), std::string_view("\n")}) {
+    static_cast<void>(!::write(STDERR_FILENO, part.data(), part.size()));
+  }
+  ::sigaction(signal, &before_us, nullptr);
+}
+
+/// Tells of faults while it lives.
+class Teller {
+ public:
+  explicit Teller(std::string_view step) {
+    running.fill(0);
+    step.copy(running.data(), running.size() - 1);
+    struct sigaction action {};
+    action.sa_sigaction = tell;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGSEGV, &action, &before_us);
+  }
+  ~Teller() { ::sigaction(SIGSEGV, &before_us, nullptr); }
+  Teller(const Teller&) = delete;
+  Teller& operator=(const Teller&) = delete;
+};
+
 class GuardedCompute final : public runtime::Compute {
  public:
   bool takes(std::size_t) const override { return true; }
@@ -120,10 +162,21 @@ class GuardedCompute final : public runtime::Compute {
       Pages& pages = copies.emplace_back(one.bytes() + alignment);
       one.copy = place_in(pages, one);
       std::memcpy(one.copy, one.begin, one.bytes());
-      if (!one.written) pages.allow(PROT_READ);
     }
-    each_extent(work, [&](Extent& extent, bool) { move_to_copy(extent, all); });
+    each_extent(work, [&](Extent& extent, bool, bool) { move_to_copy(extent, all); });
+    const auto show = [&](Sees sees) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool is_seen = sees == Sees::All || (sees == Sees::Data) == all[i].is_data;
+        copies[i].allow(is_seen ? all[i].access() : PROT_NONE);
+      }
+    };
+    show(Sees::Tables);
+    const kernels::Backend& real = *work.backend;
+    const OpeningBackend opening(real, show);
+    work.backend = &opening;
     carry_out_trapped(work);
+    work.backend = &real;
+    show(Sees::All);
     for (const Declared& one : all) {
       if (one.written) std::memcpy(one.begin, one.copy, one.bytes());
     }
@@ -139,6 +192,7 @@ class GuardedCompute final : public runtime::Compute {
  private:
   /// The call that a kernel gets: its pointers lead to memory that nobody may touch.
   void carry_out_trapped(runtime::Work& work) {
+    const Teller teller(work.kernel ? work.kernel->kernel->name : traits_of(work.computation.kind).name);
     if (!work.kernel) return carry_out(work);
     const PartView part = *work.part;
     Call call = part.call;

@@ -157,7 +157,7 @@ std::optional<Indexed> indexed(const Backend& on, std::span<const std::byte> mes
                                std::uint32_t segment, std::size_t length) {
   Indexed result{Bytes(message.size() + 1), {}, std::vector<std::uint32_t>(kernels::blocks_of(length) + 1, 0xeeeeeeee)};
   std::copy(message.begin(), message.end(), result.memory.begin() + 1);
-  const auto view = kernels::view_of(std::span(result.memory).subspan(1), dtype, segment, length);
+  const auto view = kernels::view_of(on, std::span(result.memory).subspan(1), dtype, segment, length);
   if (!view) return std::nullopt;
   result.view = *view;
   std::uint64_t sound = 2;

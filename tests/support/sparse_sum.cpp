@@ -14,7 +14,8 @@ std::int64_t number(const Extent& extent, std::size_t i) { return kernels::load<
 void put(const Extent& extent, std::size_t i, std::int64_t value) { kernels::store(extent.data, i, value); }
 
 std::size_t two_for_each(const PartView& part) { return 2 * part.count; }
-constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each};
+constexpr BufferInfo numbers = {.memory = MemoryKind::Host};  // cut as the data are
+constexpr BufferInfo pairs = {.element = Dtype::I64, .capacity = two_for_each, .memory = MemoryKind::Host};
 
 constexpr Measure selected = {.name = "selected", .help = "elements that a rank has selected"};
 constexpr Measure selections = {.name = "selections", .help = "times that a rank has selected"};
@@ -71,20 +72,24 @@ struct Count {
 
 void exchange(GraphBuilder& g) {
   const Value kept = g.value(), came = g.agreed();
-  const Region room = g.buffer(pairs), mine = GraphBuilder::counted(room, kept);
-  g.kernel(Select{.from = g.input(), .to = room, .taken = kept});
+  const Region data = g.buffer(numbers), room = g.buffer(pairs), mine = GraphBuilder::counted(room, kept);
+  g.copy(data, g.input());
+  g.kernel(Select{.from = data, .to = room, .taken = kept});
   std::vector<Region> all = {mine};
   for (Rank r = 1; r < g.size(); ++r) {
     g.send(mine, g.position() + r);
     all.push_back(g.receive_landed(g.position() - r, pairs));
   }
-  g.kernel(Add{.all = all, .to = g.output(), .pairs = came});
+  g.kernel(Add{.all = all, .to = data, .pairs = came});
+  g.copy(g.output(), data);
   g.decide({came});
 }
 
 void once_more(GraphBuilder& g) {
   const Value length = g.agreed();
-  g.kernel(Count{.from = g.output(), .numbers = length});
+  const Region data = g.buffer(numbers);
+  g.copy(data, g.output());
+  g.kernel(Count{.from = data, .numbers = length});
   const Region first = GraphBuilder::counted(g.output(), length);
   if (g.size() == 1) return static_cast<void>(g.reduce(first, first));
   const Region got = GraphBuilder::counted(g.buffer({}), length);

@@ -1,32 +1,69 @@
 #include <gtest/gtest.h>
 
+#include "kernels/backend.hpp"
 #include "tests/support/calls.hpp"
 #include "tests/support/guarded_compute.hpp"
 #include "tests/support/ranks.hpp"
 
-// guarded_compute() finds steps that touch what they do not declare.
+// guarded_compute() finds steps that touch what they do not declare, or data that only a backend may touch.
 namespace lacuna::test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-enum class Fault { None, ReadsTheCallersInput, WritesTheCallersOutput, ReadsBeyond, ReadsBefore, WritesWhatItReads };
+enum class Fault {
+  None,
+  ReadsTheCallersInput,
+  WritesTheCallersOutput,
+  ReadsBeyond,
+  ReadsBefore,
+  WritesWhatItReads,
+  ReadsData,
+  WritesData,
+  ReadsScratchOfTheData,
+  WritesATableThatItReads,
+  HandsATableToTheBackend,
+};
 
-/// A copy that can also do more than it declares.
+void touch(const void* at) { static_cast<void>(*static_cast<const volatile char*>(at)); }
+
+void copy_by(const kernels::Backend& backend, const Extent& to, const Extent& from) {
+  backend.copy({}, {to.dtype, to.data, to.count}, from.data);
+}
+
+/// Writes a table in the host's memory, and copies its input to scratch.
+struct Prepare {
+  static constexpr std::string_view name = "prepare";
+  Read from;
+  Write scratch, table;
+
+  Status operator()(const KernelCall& call) const {
+    copy_by(call.backend, *scratch, *from);
+    std::memset(table->data, 3, table->bytes());
+    return {};
+  }
+};
+
+/// A copy that also reads a table. It can do more than it declares too.
 struct Meddle {
   static constexpr std::string_view name = "meddle";
-  Read from;
+  Read from, scratch, table;
   Write to;
   Fault fault;
 
   Status operator()(const KernelCall& call) const {
-    std::memcpy(to->data, from->data, from->bytes());
-    const auto touch = [](const void* at) { static_cast<void>(*static_cast<const volatile char*>(at)); };
+    copy_by(call.backend, *to, *from);
+    if (std::to_integer<int>(table->data[0]) != 3) return {Code::Internal, "another table"};
     if (fault == Fault::ReadsTheCallersInput) touch(call.part.call.input);
     if (fault == Fault::WritesTheCallersOutput) std::memset(call.part.call.output, 0, 1);
-    if (fault == Fault::ReadsBeyond) touch(from->data + from->bytes() + 64);
-    if (fault == Fault::ReadsBefore) touch(from->data - 8192);
-    if (fault == Fault::WritesWhatItReads) std::memset(from->data, 0, 1);
+    if (fault == Fault::ReadsBeyond) touch(table->data + table->bytes() + 64);
+    if (fault == Fault::ReadsBefore) touch(table->data - 8192);
+    if (fault == Fault::WritesWhatItReads) copy_by(call.backend, *from, *to);
+    if (fault == Fault::ReadsData) touch(from->data);
+    if (fault == Fault::WritesData) std::memset(to->data, 0, 1);
+    if (fault == Fault::ReadsScratchOfTheData) touch(scratch->data);
+    if (fault == Fault::WritesATableThatItReads) std::memset(table->data, 0, 1);
+    if (fault == Fault::HandsATableToTheBackend) copy_by(call.backend, *to, *table);
     return {};
   }
 };
@@ -38,7 +75,12 @@ const Algorithm meddling = {
     .name = "meddling",
     .summary = "a test's",
     .symmetric = true,
-    .build = [](GraphBuilder& g) { g.kernel(Meddle{.from = g.input(), .to = g.output(), .fault = planted}); },
+    .build =
+        [](GraphBuilder& g) {
+          const Region scratch = g.buffer({}), table = g.buffer({.memory = MemoryKind::Host});
+          g.kernel(Prepare{.from = g.input(), .scratch = scratch, .table = table});
+          g.kernel(Meddle{.from = g.input(), .scratch = scratch, .table = table, .to = g.output(), .fault = planted});
+        },
 };
 
 /// Returns the first element of the result.
@@ -57,11 +99,24 @@ std::int64_t run_with(Fault fault) {
 
 TEST(DeclaredMemory, AStepThatTouchesItOnlyRunsAsEver) { EXPECT_EQ(run_with(Fault::None), 7); }
 
-TEST(DeclaredMemoryDeathTest, AStepThatTouchesAnythingElseEndsTheProcess) {
-  for (Fault fault : {Fault::ReadsTheCallersInput, Fault::WritesTheCallersOutput, Fault::ReadsBeyond,
-                      Fault::ReadsBefore, Fault::WritesWhatItReads}) {
-    EXPECT_DEATH(static_cast<void>(run_with(fault)), "") << static_cast<int>(fault);
+void expect_ends(std::initializer_list<Fault> faults) {
+  for (Fault fault : faults) {
+    EXPECT_DEATH(static_cast<void>(run_with(fault)), "this step has touched memory that it may not: meddle")
+        << static_cast<int>(fault);
   }
+}
+
+TEST(DeclaredMemoryDeathTest, AStepThatTouchesAnythingElseEndsTheProcessWithItsName) {
+  expect_ends({Fault::ReadsTheCallersInput, Fault::WritesTheCallersOutput, Fault::ReadsBeyond, Fault::ReadsBefore,
+               Fault::WritesWhatItReads, Fault::WritesATableThatItReads});
+}
+
+TEST(DeclaredMemoryDeathTest, AKernelThatTouchesDataItselfEndsTheProcessWithItsName) {
+  expect_ends({Fault::ReadsData, Fault::WritesData, Fault::ReadsScratchOfTheData});
+}
+
+TEST(DeclaredMemoryDeathTest, AControlTableThatABackendGetsAsDataEndsTheProcessWithTheStepsName) {
+  expect_ends({Fault::HandsATableToTheBackend});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "tests/support/calls.hpp"
 #include "tests/support/delayed_compute.hpp"
+#include "tests/support/guarded_compute.hpp"
 #include "tests/support/ranks.hpp"
 #include "tests/support/sparse_sum.hpp"
 
@@ -88,31 +89,31 @@ TEST_P(KernelSteps, MessagesOfCarriedLengthAndPartsThatFollowGiveTheOraclesNumbe
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, KernelSteps,
-                         testing::Values(Condition{"Eager", [](RanksOptions&) {}},
-                                         Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
-                                         Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
-                                         Condition{"DrawnOrder",
-                                                   [](RanksOptions& o) {
-                                                     o.network = {.seed = 5,
-                                                                  .sends = InprocOptions::Sends::Referenced,
-                                                                  .eager_limit = 64};
-                                                     o.executor.credit_bytes = 2000;
-                                                     o.executor.window_bytes = 300;
-                                                   }},
-                                         Condition{"ManyParts",
-                                                   [](RanksOptions& o) {
-                                                     o.network.seed = 9;
-                                                     o.executor.chunk_bytes = 64;
-                                                     o.executor.parts_in_flight = 3;
-                                                   }},
-                                         Condition{"DelayedCompute",
-                                                   [](RanksOptions& o) {
-                                                     o.network.seed = 2;
-                                                     o.executor.compute = delayed_compute;
-                                                     o.executor.chunk_bytes = 64;
-                                                   }}),
-                         [](const auto& one) { return one.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , KernelSteps,
+    testing::Values(Condition{"Eager", [](RanksOptions&) {}},
+                    Condition{"Fragments", [](RanksOptions& o) { o.network.eager_limit = 64; }},
+                    Condition{"Fetched", [](RanksOptions& o) { o.executor.eager_bytes = 0; }},
+                    Condition{"DrawnOrder",
+                              [](RanksOptions& o) {
+                                o.network = {.seed = 5, .sends = InprocOptions::Sends::Referenced, .eager_limit = 64};
+                                o.executor.credit_bytes = 2000;
+                                o.executor.window_bytes = 300;
+                              }},
+                    Condition{"ManyParts",
+                              [](RanksOptions& o) {
+                                o.network.seed = 9;
+                                o.executor.chunk_bytes = 64;
+                                o.executor.parts_in_flight = 3;
+                              }},
+                    Condition{"GuardedCompute", [](RanksOptions& o) { o.executor.compute = guarded_compute; }},
+                    Condition{"DelayedCompute",
+                              [](RanksOptions& o) {
+                                o.network.seed = 2;
+                                o.executor.compute = delayed_compute;
+                                o.executor.chunk_bytes = 64;
+                              }}),
+    [](const auto& one) { return one.param.name; });
 
 TEST(Kernels, ReportsCountTheBytesThatWentAndWhatKernelsCounted) {
   constexpr Rank size = 4;

@@ -8,9 +8,9 @@
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
+#include "algorithms/phases/packing.hpp"
 #include "algorithms/phases/sparse_arguments.hpp"
 #include "runtime/graph/algorithm.hpp"
-#include "runtime/graph/packing.hpp"
 
 namespace lacuna {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "algorithms/forgetful/forgetful.hpp"
 #include "algorithms/phases/feedback.hpp"
+#include "kernels/backend.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna {
@@ -10,32 +11,36 @@ namespace {
 using kernels::load;
 using kernels::store;
 
-/// Returns the bytes of an entry, which is a place and a value.
-std::size_t bytes_of_entry(Dtype dtype) { return sizeof(std::uint32_t) + size_of(dtype); }
-std::size_t room_for_all(const PartView& part) { return part.count * bytes_of_entry(part.call.dtype); }
+/// Returns the bytes of a message of entries, in the format of coordinates.
+std::size_t message_bytes(Dtype dtype, std::size_t entries, std::size_t places) {
+  return kernels::message_bytes(kernels::Format::Coordinates, dtype, entries, places);
+}
+std::size_t room_for_all(const PartView& part) { return message_bytes(part.call.dtype, part.count, part.count); }
 constexpr BufferInfo room_of_entries = {.element = Dtype::U8, .capacity = room_for_all};
+std::size_t places_of_part(const PartView& part) { return part.count; }
 
-/// Moves large values from the residual into entries.
+/// Moves large values from the residual into a message. Where there are none, there is no message.
 struct Select {
   static constexpr std::string_view name = "select";
-  Write residual, to, own_length;
+  Write residual, places, values, to, own_length;
   Define bytes;
   double share_of_threshold;
 
   Status operator()(const KernelCall& call) const {
     const double threshold = forgetful_of(call.part.call).threshold * share_of_threshold;
-    const std::size_t width = size_of(residual->dtype);
-    std::byte* next = to->data;
-    for (std::size_t i = 0; i < residual->count; ++i) {
-      if (!(std::abs(kernels::load_number(residual->dtype, residual->data, i)) >= threshold)) continue;
-      store(next, 0, static_cast<std::uint32_t>(i));
-      std::memcpy(next + sizeof(std::uint32_t), residual->data + i * width, width);
-      std::memset(residual->data + i * width, 0, width);
-      next += bytes_of_entry(residual->dtype);
+    const Dtype dtype = residual->dtype;
+    const kernels::Cut cut{.above = kernels::magnitude_of(dtype, std::nextafter(threshold, 0))};
+    auto* const list = reinterpret_cast<std::uint32_t*>(places->data);
+    std::uint64_t taken = 0;
+    call.backend.compact({dtype, residual->data, residual->count}, &cut, {list, values->data, places->count}, &taken);
+    if (taken > 0) {
+      const auto entries = static_cast<std::uint32_t>(taken), length = static_cast<std::uint32_t>(residual->count);
+      call.backend.encode({.entries = entries, .length = length, .dtype = dtype},
+                          {.entries = entries, .places = places->data, .values = values->data}, to->data);
+      call.backend.clear_at({list, taken}, {dtype, residual->data, residual->count});
+      *bytes = message_bytes(dtype, taken, residual->count);
     }
-    *bytes = static_cast<std::uint64_t>(next - to->data);
     store(own_length->data, 0, static_cast<std::int64_t>(*bytes));
-    const std::size_t taken = *bytes / bytes_of_entry(residual->dtype);
     const double sent = static_cast<double>(taken), all = static_cast<double>(residual->count);
     call.measures.tell(forgetful_measure::entries, sent);
     call.measures.tell(forgetful_measure::most, sent);
@@ -72,38 +77,33 @@ struct TellLengths {
 struct AddEntries {
   static constexpr std::string_view name = "add entries";
   Reads entries;  ///< ordered by distance before the own position
-  Write sum;
+  Write sum, table, added;
   Define came;
 
   Status operator()(const KernelCall& call) const {
     const PartView& part = call.part;
-    const std::size_t entry = bytes_of_entry(sum->dtype);
     const double divisor = part.call.reduction == Reduction::Avg ? part.size : 1;
-    Status status;
-    kernels::with_floating_element(sum->dtype, [&]<class T>(kernels::Element<T>) {
-      for (Rank position = 0; position < part.size; ++position) {
-        const Extent& from = entries[static_cast<std::size_t>((part.position - position + part.size) % part.size)];
-        if (from.count % entry != 0) status = {Code::Mismatch, "entries of another size"};
-        for (const std::byte* at = from.data; at != from.data + from.count / entry * entry; at += entry) {
-          const auto place = load<std::uint32_t>(at, 0);
-          if (place >= sum->count) {
-            status = {Code::Mismatch, "an entry beyond the data"};
-            return;
-          }
-          const auto value = kernels::widen(load<T>(at + sizeof(std::uint32_t), 0));
-          store(sum->data, place,
-                kernels::narrow<T>(kernels::widen(load<T>(sum->data, place)) +
-                                   value / static_cast<kernels::WideOf<T>>(divisor)));
-        }
-        *came += from.count / entry;
-      }
-    });
-    return status;
+    for (Rank position = 0; position < part.size; ++position) {
+      const Extent& from = entries[static_cast<std::size_t>((part.position - position + part.size) % part.size)];
+      if (from.count == 0) continue;
+      const auto view = kernels::view_of(call.backend, {from.data, from.count}, sum->dtype, 0, sum->count);
+      if (!view) return view.status();
+      auto* const before = reinterpret_cast<std::uint32_t*>(table->data);
+      std::uint64_t sound = 0, not_zero = 0;
+      call.backend.index(*view, sum->count, before, &sound);
+      if (sound == 0) return {Code::Mismatch, "an entry beyond the data"};
+      const kernels::Target here{sum->dtype, added->data, sum->count};
+      call.backend.sum({&*view, 1}, &before, {.divisor = divisor}, here, &not_zero);
+      call.backend.reduce(Reduction::Sum, {}, {sum->dtype, sum->data, sum->count}, sum->data, added->data);
+      *came += view->entries;
+    }
+    return {};
   }
 };
 
 std::size_t room_of_all(const PartView& part) { return room_for_all(part) * static_cast<std::size_t>(part.size); }
 std::size_t one_for_each(const PartView& part) { return static_cast<std::size_t>(part.size); }
+std::size_t words_of_table(const PartView& part) { return kernels::blocks_of(part.count) + 1; }
 
 /// Returns the length of the position that is `distance` places after the own one.
 Region length_at(const GraphBuilder& g, const Region& lengths, Rank distance) {
@@ -116,11 +116,13 @@ Region length_at(const GraphBuilder& g, const Region& lengths, Rank distance) {
 void build(GraphBuilder& g) {
   const bool second = g.parameters<ForgetfulForm>().smaller;
   const Region residual = g.buffer({.role = Role::State, .name = residual_array}), room = g.buffer(room_of_entries),
-               lengths = g.buffer({.element = Dtype::I64, .capacity = one_for_each}),
+               lengths = g.buffer({.element = Dtype::I64, .capacity = one_for_each, .memory = MemoryKind::Host}),
                arrived = g.buffer({.element = Dtype::U8, .capacity = room_of_all});
   if (!second) g.reduce(residual, g.input());
   const Value length = g.value(), came = g.agreed();
   g.kernel(Select{.residual = residual,
+                  .places = g.buffer({.element = Dtype::I32, .capacity = places_of_part}),
+                  .values = g.buffer({.capacity = places_of_part}),
                   .to = room,
                   .own_length = length_at(g, lengths, 0),
                   .bytes = length,
@@ -145,7 +147,11 @@ void build(GraphBuilder& g) {
     all.push_back(places[i]);
   }
   if (!second) g.clear(g.output());
-  g.kernel(AddEntries{.entries = all, .sum = g.output(), .came = came});
+  g.kernel(AddEntries{.entries = all,
+                      .sum = g.output(),
+                      .table = g.buffer({.element = Dtype::I32, .capacity = words_of_table}),
+                      .added = g.buffer({.capacity = places_of_part}),
+                      .came = came});
   g.decide({came});
 }
 

@@ -11,7 +11,7 @@ extern const Algorithm allreduce_ring;
 
 namespace {
 
-/// Converts to the nearest elements of the other type.
+/// Converts to the nearest elements of the other type. What it reads and writes lies in the host's memory.
 struct Convert {
   static constexpr std::string_view name = "convert";
   Read from;
@@ -31,14 +31,17 @@ struct Convert {
   }
 };
 
-/// Builds a ring over a copy of the data in f16.
+/// Builds a ring over a copy of the data in f16, in the host's memory.
 void build(GraphBuilder& g) {
-  const Region input = g.input(), output = g.output(), halves = g.buffer({.element = Dtype::F16});
-  g.kernel(Convert{.from = input, .to = halves});
+  const Region input = g.input(), output = g.output(), whole = g.buffer({.memory = MemoryKind::Host}),
+               halves = g.buffer({.element = Dtype::F16, .memory = MemoryKind::Host});
+  g.copy(whole, input);
+  g.kernel(Convert{.from = whole, .to = halves});
   g.replace(Buffer::Input, halves.buffer);
   g.replace(Buffer::Output, halves.buffer);
   ring_allreduce(g);
-  g.kernel(Convert{.from = halves, .to = output});
+  g.kernel(Convert{.from = halves, .to = whole});
+  g.copy(output, whole);
 }
 
 constexpr Algorithm frugal_ring = {

@@ -1,7 +1,6 @@
-#include "runtime/graph/packing.hpp"
+#include "algorithms/phases/packing.hpp"
 
-#include <cstring>
-
+#include "kernels/backend.hpp"
 #include "runtime/graph/plan.hpp"
 
 namespace lacuna {
@@ -24,7 +23,7 @@ struct ScatterStretches {
 
   Status operator()(const KernelCall& call) const {
     each_stretch(call.part, size_of(to->dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
-      std::memcpy(to->data + callers, from->data + packed, bytes);
+      call.backend.copy({}, {Dtype::U8, to->data + callers, bytes}, from->data + packed);
     });
     return {};
   }
@@ -34,7 +33,7 @@ struct ScatterStretches {
 
 Status GatherStretches::operator()(const KernelCall& call) const {
   each_stretch(call.part, size_of(to->dtype), [&](std::size_t callers, std::size_t packed, std::size_t bytes) {
-    std::memcpy(to->data + packed, from->data + callers, bytes);
+    call.backend.copy({}, {Dtype::U8, to->data + packed, bytes}, from->data + callers);
   });
   return {};
 }
