@@ -16,8 +16,8 @@ using Sums = std::vector<std::vector<float>>;  // by rank
 
 std::vector<std::uint32_t> offer_of(const std::vector<float>& sums, std::size_t k, Rank size) {
   std::vector<std::uint32_t> sample(ok::most_sampled), offer(ok::words_of_offer(k, size), 77);
-  ok::make_offer(kernels::best_backend(), {Dtype::F32, reinterpret_cast<const std::byte*>(sums.data()), sums.size()}, sample,
-                 offer, k, size);
+  ok::make_offer(kernels::best_backend(), {Dtype::F32, reinterpret_cast<const std::byte*>(sums.data()), sums.size()},
+                 sample, offer, k, size);
   return offer;
 }
 
@@ -138,8 +138,8 @@ TEST(OkQuotas, OffersOfLongListsAreCloseToTheirMagnitudes) {
 TEST(OkQuotas, OffersOfAllFloatingTypesOrderAsTheirSums) {
   const std::vector<double> sums = {1e300, -3, 2.5, 1e-300};
   std::vector<std::uint32_t> sample(ok::most_sampled), offer(ok::words_of_offer(4, 1));
-  ok::make_offer(kernels::best_backend(), {Dtype::F64, reinterpret_cast<const std::byte*>(sums.data()), sums.size()}, sample,
-                 offer, 4, 1);
+  ok::make_offer(kernels::best_backend(), {Dtype::F64, reinterpret_cast<const std::byte*>(sums.data()), sums.size()},
+                 sample, offer, 4, 1);
   ASSERT_EQ(offer.size(), 5u);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     EXPECT_NEAR(ok::number_of_offered(Dtype::F64, offer[1 + i]) / std::abs(sums[i]), 1, 1e-6) << i;
