@@ -74,11 +74,12 @@ struct EvenSample {
 };
 
 /// All that lacuna computes on the elements of buffers, by one kind of loop. No step looks into the data of a call in
-/// any other way. Dtypes must be floating-point, except where a function says that it takes all. No function allocates,
-/// fences or throws. Results that later kernels read go to memory, not into a return value. Lists of views, and the
-/// addresses of their indexes, are read on the host. Results of a few numbers may go to the host's memory, and so may
-/// those of histogram, sample_places, sample_magnitudes and count_magnitudes, which are for control tables. Thread
-/// rule: any thread, and several at the same time.
+/// any other way. Dtypes must be floating-point, except where a function says that it takes all. No function allocates
+/// or throws. Results go to memory, not into a return value. A function whose result goes to the host's memory returns
+/// when the result is there; another one may return before it has computed. Lists of views, and the addresses of their
+/// indexes, are read on the host. Results of a few numbers may go to the host's memory, and so may those of histogram,
+/// sample_places, sample_magnitudes and count_magnitudes, which are for control tables. Thread rule: any thread, and
+/// several at the same time.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -91,6 +91,7 @@ Status Communicator::start(Run& run) {
     if (!run.finished) {
       return {Code::InvalidArgument, text_of(run) + " is still running: it can be started again after its end"};
     }
+    if (run.operations > 0) return {Code::Busy, text_of(run) + ": the buffers of its last start are still in use"};
     CollectiveRun& call = as_collective(run);
     if (Status may = may_start(call.call, *call.algorithm); !may) return may;
     const auto check = call.method ? call.method->check : nullptr;  // the state may have been restored meanwhile

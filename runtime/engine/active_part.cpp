@@ -89,13 +89,13 @@ MemoryKind memory_of(const ActivePart& part, const BufferInfo& info) {
 }
 
 /// An array of the state, which is made if it does not exist.
-std::byte* array_of(const ActivePart& part, const BufferInfo& info, MemoryPools& memory) {
+std::byte* array_of(const ActivePart& part, const BufferInfo& info, const MemoryPools& memory) {
   const Call& call = part.run->call;
   if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
   const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
   const Dtype dtype = info.element.value_or(call.dtype);
   const MemoryKind kind = memory_of(part, info);
-  StateArray& array = call.options.state->array(info.name, dtype, count, info.own, memory.of(kind).space());
+  StateArray& array = call.options.state->array(info.name, dtype, count, info.own, memory.space_of(kind));
   if (array.bytes.kind() != kind) {
     throw std::invalid_argument(fmt::format("the state's array {} lies in {} memory, this call needs it in {} memory",
                                             info.name, to_string(array.bytes.kind()), to_string(kind)));
@@ -187,10 +187,11 @@ void cut(ActivePart& part) {
 }
 
 void lay_out(ActivePart& part, MemoryPools& memory) {
-  const std::vector<BufferInfo>& table = part.graph->tables().buffers;
   part.buffers.clear();
-  part.buffers.reserve(table.size());
-  for (const BufferInfo& info : table) part.buffers.push_back(buffer_of(part, info, memory));
+  for (const BufferInfo& info : part.graph->tables().buffers) {
+    part.buffers.emplace_back();  // before its memory is taken, which is given back with the row
+    part.buffers.back() = buffer_of(part, info, memory);
+  }
 }
 
 void give_back(PartBuffer& buffer, MemoryPools& memory) {
@@ -207,7 +208,7 @@ bool lacks_array(const Graph& graph, const MethodState& state) {
                      [&](const BufferInfo& info) { return info.role == Role::State && !state.find(info.name); });
 }
 
-void make_arrays(const ActivePart& part, MemoryPools& memory) {
+void make_arrays(const ActivePart& part, const MemoryPools& memory) {
   for (const BufferInfo& info : part.graph->tables().buffers) {
     if (info.role == Role::State) array_of(part, info, memory);
   }

@@ -94,7 +94,7 @@ void give_back_memory(ActivePart& part, MemoryPools& memory);
 /// Does the state lack an array that the graph wants?
 bool lacks_array(const Graph& graph, const MethodState& state);
 /// Makes the arrays that are lacking. The part's run, plan, graph, place and segment stand.
-void make_arrays(const ActivePart& part, MemoryPools& memory);
+void make_arrays(const ActivePart& part, const MemoryPools& memory);
 
 /// Throws std::length_error where a value says more than the buffer holds.
 Extent resolve(const ActivePart& part, const Region& region);

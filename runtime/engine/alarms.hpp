@@ -21,8 +21,8 @@ struct Finished {
 
 /// What wakes those who sleep until there is something to do: threads that wait inside lacuna, and the application's
 /// loop, which sleeps on event_fd(). It owns the descriptors for that, and the tokens of finished runs.
-/// Thread rule: the executor's lock guards all of it. These need no lock: event_fd(), call_attention(), wake_sleepers()
-/// and Sleeper.
+/// Thread rule: the executor's lock guards all of it. These need no lock: event_fd(), call_attention(),
+/// wake_sleepers(), wake_next_sleeper() and Sleeper.
 class Alarms {
  public:
   Alarms();

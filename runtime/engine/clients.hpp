@@ -27,7 +27,8 @@ class Clients {
   auto begin() const { return serving_.begin(); }
   auto end() const { return serving_.end(); }
 
-  /// How far each communicator came: first those that are served, then the others, the youngest first.
+  /// How far each communicator came: first those that are served, then those that have ended, of which the youngest
+  /// come first.
   std::vector<Reach> reached() const;
   /// What this rank has posted as a call, if it has. Thread rule: any thread, which waits for nothing that may take
   /// long.

@@ -13,12 +13,7 @@
 #include "runtime/values/status.hpp"
 #include "transports/transport.hpp"
 
-namespace lacuna {
-namespace kernels {
-class Backend;
-}
-
-namespace runtime {
+namespace lacuna::runtime {
 
 /// What holds bytes of a message until they are in their place.
 struct Holder {
@@ -73,7 +68,7 @@ class Compute {
   virtual bool takes(std::size_t bytes) const = 0;
   /// Done: it has ended. Pending: ended() returns it later. Until then the work and what it refers to stay.
   virtual Started start(Work& work) = 0;
-  /// One that has ended, or null.
+  /// One that has ended, or null. After null, event_fd() is not readable until another one ends.
   virtual Work* ended() = 0;
   /// Has some thread anything to do before more can end?
   virtual bool wants_turn() const = 0;
@@ -93,5 +88,4 @@ class Compute {
 /// Host kernels: a long computation runs without the lock on a thread that makes progress, so that others can.
 std::unique_ptr<Compute> host_compute();
 
-}  // namespace runtime
-}  // namespace lacuna
+}  // namespace lacuna::runtime

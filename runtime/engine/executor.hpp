@@ -82,7 +82,7 @@ class Executor : public Watched, private Receiver {
   /// From ticks, in which the trace tells the time.
   TickScale::Line time_scale() const { return tick_scale_.line(); }
 
-  /// How far each communicator came, the youngest first, for the goodbye.
+  /// How far each communicator came, for the goodbye. See Clients::reached().
   std::vector<Reach> reached() const;
   std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
   /// Poisons the communicator of this id, if it is there. What its calls have given to the transport still ends.
@@ -125,7 +125,6 @@ class Executor : public Watched, private Receiver {
   /// Fails its calls and serves it no more.
   void leave(Client& communicator);
   Landings& landings() { return landings_; }
-  MemoryPools& memory() { return memory_; }
   /// A run to be filled, until it is abandoned.
   CollectiveRun& take_call() { return *calls_.take(); }
   MessageRun& take_message() { return *messages_.take(); }
@@ -143,6 +142,8 @@ class Executor : public Watched, private Receiver {
   bool keeps_memory() const { return keeps_memory_; }
 
   // For them too, without a Lock.
+
+  const MemoryPools& memory() const { return memory_; }
 
   /// What must be done without it: reports, and letting go of the callers' memory.
   void flush_deferred();
@@ -285,6 +286,7 @@ class Executor : public Watched, private Receiver {
   // Progress (executor_progress.cpp)
   bool progress_locked();
   bool may_sleep();
+  bool works_may_sleep();
   void wake();
   void give_way() const;
 
@@ -306,7 +308,6 @@ class Executor : public Watched, private Receiver {
   const std::uint64_t credit_threshold_;
   const std::uint32_t most_ranges_waiting_;
   const MessageGraphs message_graphs_;
-  const std::unique_ptr<Compute> compute_;
   const kernels::Backend& kernels_;
 
   mutable std::mutex mutex_;
@@ -323,6 +324,7 @@ class Executor : public Watched, private Receiver {
   MemoryPools memory_;
   std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
   Landings landings_;
+  const std::unique_ptr<Compute> compute_;  // ends before the memory that its works use
   std::uint32_t slots_in_use_ = 0;
   bool waiting_for_slot_ = false;
   FlightRecord record_;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "runtime/engine/client.hpp"
@@ -40,16 +39,17 @@ class TakenWork {
 
 void Executor::start_compute(ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
-  Computation what{.kind = step.kind, .to = resolve(part, step.to)};
-  if (step.reads()) what.from = resolve(part, step.from);
-  if (step.kind == StepKind::Copy) what.scale = scale_of(part, step);
-  const auto& [to, from] = std::tie(what.to, what.from);
+  const Computation what{.kind = step.kind,
+                         .scale = step.kind == StepKind::Copy ? scale_of(part, step) : Scale(),
+                         .to = resolve(part, step.to),
+                         .from = step.reads() ? resolve(part, step.from) : Extent()};
+  const Extent &to = what.to, &from = what.from;
   if (step.reads() && (to.dtype != from.dtype || (step.kind == StepKind::Reduce && from.count < to.count))) {
     throw std::length_error(fmt::format("part {} step {}: {} of {} from {} of {}", part.number, id,
                                         count_of(to.count, "element"), to_string(to.dtype), from.count,
                                         to_string(from.dtype)));
   }
-  if (compute_->takes(what.bytes())) return start_work({&part, id}, what, {});
+  if (compute_->takes(to.bytes() + from.bytes())) return start_work({&part, id}, what, {});
   carry_out(kernels_, what);
   complete(part, id);
 }
@@ -62,7 +62,8 @@ void Executor::start_work(const StepOf& step, const Computation& what, const Hol
   if (holder.landing) ++holder.landing->users;
   ++step.part->run->operations;  // the buffers are in use
   Work& given = work.hand_over();
-  if (compute_->start(given) == Started::Done) end_work(given);
+  // What its end throws is noted here: whoever has handed over the holder must not release it again.
+  if (compute_->start(given) == Started::Done) guarded([&] { end_work(given); });
 }
 
 /// Gives the work a copy of the bytes that it reads.

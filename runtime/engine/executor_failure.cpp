@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"

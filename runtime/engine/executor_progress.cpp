@@ -49,12 +49,12 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       fragment_bytes_(fragment_size(*transport_)),
       credit_threshold_(credit_threshold(options.credit_bytes)),
       most_ranges_waiting_(most_ranges_waiting(options.window_bytes)),
-      compute_(options.compute ? options.compute() : host_compute()),
       kernels_(options.kernels ? *options.kernels : kernels::best_backend()),
       links_(size, options.credit_bytes),
       memory_(options.memory),
       landings_({.credit_bytes = options.credit_bytes, .most_descriptors = most_descriptors(options)}, links_,
                 memory_.host(), discards_),
+      compute_(options.compute ? options.compute() : host_compute()),
       record_(options.time),
       tick_scale_(options.time),
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
@@ -162,7 +162,7 @@ std::optional<Finished> Executor::next_finished() {
 bool Executor::arm() {
   Lock lock(*this);
   if (!alarms_.may_begin_sleep() || deferred_) return false;
-  if (!options_.progress_thread && is_computing() && compute_->wants_turn()) return false;
+  if (!options_.progress_thread && !works_may_sleep()) return false;
   if (state_ == State::Running && !options_.progress_thread) {
     if (!may_sleep()) return false;
     alarms_.set_timer(duties_.next(), options_.time.coarse_now());
@@ -177,10 +177,13 @@ void Executor::wake() {
   if (!options_.progress_thread) alarms_.wake_loop();
 }
 
+/// Asks what computes for an event. False if a work wants a turn of a thread, or has ended.
+bool Executor::works_may_sleep() { return !is_computing() || (!compute_->wants_turn() && compute_->arm()); }
+
 /// Asks the transport and what computes for an event. False if there is something to do before one comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
-  if (is_computing() && (compute_->wants_turn() || !compute_->arm())) return false;
+  if (!works_may_sleep()) return false;
   return !links_.needs_pump() && failures_.empty() && options_.time.coarse_now() < duties_.next() && transport_->arm();
 }
 

@@ -67,12 +67,14 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
   }
 }
 
-/// The last look of who waits no longer: a program may never wait for long.
+/// The last look of a thread that waits no longer. It may have carried out a work, and a program may never wait for
+/// long.
 template <class Done>
 bool Executor::ended_by_now(const Done& done) {
   bool ended = false;
   {
     Lock lock(*this);
+    if (is_computing()) progress_locked();
     check_time();
     ended = done();
   }
@@ -98,7 +100,8 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   int transport_fd = -1;
   {
     Lock lock(*this);
-    armed = state_ != State::Running || may_sleep();  // a job that has failed waits for release()
+    // A job that has failed waits for release(), and for works that use the callers' memory.
+    armed = state_ == State::Running ? may_sleep() : works_may_sleep();
     transport_fd = transport_->event_fd();
   }
   armed ? sleeper.sleep(transport_fd, compute_->event_fd(), longest) : std::this_thread::yield();

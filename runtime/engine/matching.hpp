@@ -56,9 +56,9 @@ class Matching {
   }
   /// Nothing follows this part: what has come for what would is let go of, and said to be wrong, as Place::violation.
   std::string_view refuse_after(const ActivePart& part);
-  /// "rank 1 sent message 0 of part 0 of call 7 (8 bytes at 0) to rank 0, which has <what>".
   /// Why a message of process `from`, or what it says that it posted, does not belong to this call.
   std::string text_of_difference(Rank from, std::uint32_t number) const;
+  /// "rank 1 sent message 0 of part 0 of call 7 (8 bytes at 0) to rank 0, which has <what>".
   std::string text_of_violation(const Arrival& message, std::string_view what) const;
 
   // Messages between two ranks (matching_messages.cpp)

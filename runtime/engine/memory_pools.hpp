@@ -6,7 +6,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "runtime/engine/pool.hpp"
 #include "runtime/values/memory.hpp"
@@ -14,7 +13,7 @@
 namespace lacuna::runtime {
 
 /// A pool for each kind of memory that an executor serves. Its parts, runs, slots and waiting messages take all of
-/// their memory here. Its owner locks.
+/// their memory here. Its owner locks, except for space_of().
 class MemoryPools {
  public:
   /// The spaces are of different kinds and outlive the pools. If none is the host's, host_memory() is.
@@ -29,6 +28,8 @@ class MemoryPools {
     if (!pool) throw std::invalid_argument("no memory of the kind " + std::string(to_string(kind)));
     return *pool;
   }
+  /// The space from which the pool of this kind takes its blocks. Throws as of(). Thread rule: any thread.
+  MemorySpace& space_of(MemoryKind kind) const { return const_cast<MemoryPools*>(this)->of(kind).space(); }
   BlockPool& host() { return *pools_[index_of(MemoryKind::Host)]; }
 
  private:

@@ -41,7 +41,8 @@ MemoryBlock::MemoryBlock(std::span<const std::byte> bytes, MemorySpace& space)
   space.copy(data_, bytes.data(), bytes.size());
 }
 
-MemoryBlock::MemoryBlock(const MemoryBlock& other) : MemoryBlock(other.size_, *other.space_) {
+MemoryBlock::MemoryBlock(const MemoryBlock& other)
+    : space_(other.space_), data_(other.size_ > 0 ? space_->take(other.size_) : nullptr), size_(other.size_) {
   space_->copy(data_, other.data_, size_);
 }
 

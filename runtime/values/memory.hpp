@@ -37,7 +37,8 @@ class MemorySpace {
   /// Ends what take() of so many bytes has returned. Null changes nothing.
   virtual void give_back(std::byte* memory, std::size_t bytes) noexcept = 0;
 
-  // These functions return when they are done. Nothing else writes to the bytes meanwhile.
+  // These functions return when they are done. Nothing else writes to the bytes meanwhile. The addresses may be null if
+  // there are no bytes.
 
   /// Sets bytes of this memory to 0.
   virtual void clear(std::byte* memory, std::size_t bytes) = 0;

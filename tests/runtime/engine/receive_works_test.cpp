@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <memory>
+#include <stdexcept>
 
 #include "tests/support/held_compute.hpp"
 #include "tests/support/lone_rank.hpp"
+#include "tests/support/parts_method.hpp"
 
 // Bytes of messages that a device takes to their place: a receive is a computation, which may end late, or after its
 // call has failed.
@@ -144,6 +147,45 @@ TEST(ReceiveWorks, AMessageThatCameEarlyWaitsUntilAllOfItIsInItsPlace) {
     EXPECT_EQ(held.job.executor.job_counters().waiting_messages, 0u);
     if (!fails) held.expect_sum(held.job.communicator, run);
   }
+}
+
+/// A computation ends as soon as it has started.
+class PromptCompute final : public runtime::Compute {
+ public:
+  bool takes(std::size_t) const override { return true; }
+  Started start(runtime::Work& work) override {
+    carry_out(work);
+    return Started::Done;
+  }
+  runtime::Work* ended() override { return nullptr; }
+  bool wants_turn() const override { return false; }
+  bool advance() override { return false; }
+};
+
+/// A method that throws where it is asked what follows.
+const Method throwing_method = [] {
+  Method method = parts_method;
+  method.follow = [](const Followed&) -> std::optional<PartPlan> { throw std::runtime_error("a test's"); };
+  return method;
+}();
+
+TEST(ReceiveWorks, EagerBytesAreCreditedOnceIfTheEndOfTheirWorkThrows) {
+  runtime::ExecutorOptions options = quick_executor();
+  options.compute = []() -> std::unique_ptr<runtime::Compute> { return std::make_unique<PromptCompute>(); };
+  options.credit_bytes = 1000;  // half of it is returned by a message of its own
+  LoneRank job(2, options);
+  const Floats input(piece, 1), theirs(piece, 2);
+  Floats output(piece);
+  Call call = allreduce_call(input, output);
+  call.options.method = {throwing_method, std::make_shared<const Parts>()};
+  const auto posted = job.communicator.post(call, parts_algorithm);
+  ASSERT_TRUE(posted) << posted.status().to_string();
+  job.arrive(job.header_of(0, piece * sizeof(float)), theirs, 0, piece * sizeof(float));
+  job.progress();
+  EXPECT_EQ(job.communicator.status().message(), "rank 0: a test's");
+  std::uint64_t returned = 0;
+  for (const auto& one : job.wire.sent) returned = std::max(returned, one.header.credits);
+  EXPECT_EQ(returned, piece * sizeof(float) + runtime::fragment_charge);
 }
 
 }  // namespace
