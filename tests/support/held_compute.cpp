@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <utility>
+#include <algorithm>
 
 namespace lacuna::test {
 namespace {
@@ -40,12 +40,14 @@ std::size_t HeldCompute::held() const {
   return held_.size();
 }
 
-void HeldCompute::let_go() {
+void HeldCompute::let_go(std::size_t most) {
   const std::lock_guard lock(mutex_);
-  for (runtime::Work* work : std::exchange(held_, {})) {
-    carry_out(*work);
-    ended_.push_back(work);
+  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(std::min(most, held_.size()));
+  for (auto work = held_.begin(); work != end; ++work) {
+    carry_out(**work);
+    ended_.push_back(*work);
   }
+  held_.erase(held_.begin(), end);
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
 }

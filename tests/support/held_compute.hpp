@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,8 +26,8 @@ class HeldCompute final : public runtime::Compute {
   bool advance() override { return false; }
 
   std::size_t held() const;
-  /// Carries out what is held now, in its order.
-  void let_go();
+  /// Carries out what is held now, or the first `most` of it, in its order.
+  void let_go(std::size_t most = SIZE_MAX);
 
  private:
   mutable std::mutex mutex_;

@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "tests/support/calls.hpp"
 #include "tests/support/held_compute.hpp"
 
-// A computation that ends by itself, as on a device, wakes whoever sleeps until then.
+// What the end of a computation means to those who wait: also if it ends by itself, as on a device.
 namespace lacuna::test {
 namespace {
 
@@ -65,6 +67,87 @@ TEST(ComputeEvents, AWaitEndsWithTheComputation) {
   EXPECT_TRUE(held.ranks.communicator(0).wait(held.run, 60s));
   device.join();
   EXPECT_EQ(held.output, held.input);
+}
+
+/// Computations that take some time on the thread that makes progress.
+class SlowCompute final : public runtime::Compute {
+ public:
+  static constexpr std::chrono::milliseconds time{30};
+
+  bool takes(std::size_t) const override { return true; }
+  Started start(runtime::Work& work) override {
+    waiting_ = &work;
+    return Started::Pending;
+  }
+  runtime::Work* ended() override { return std::exchange(ended_, nullptr); }
+  bool wants_turn() const override { return waiting_ != nullptr; }
+  bool advance() override {
+    if (!waiting_) return false;
+    std::this_thread::sleep_for(time);
+    carry_out(*waiting_);
+    ended_ = std::exchange(waiting_, nullptr);
+    return true;
+  }
+
+ private:
+  runtime::Work *waiting_ = nullptr, *ended_ = nullptr;
+};
+
+TEST(ComputeEvents, AWaitThatIsOverFindsTheComputationThatItHasCarriedOut) {
+  RanksOptions options = HeldCopy::options();
+  options.executor.compute = []() -> std::unique_ptr<runtime::Compute> { return std::make_unique<SlowCompute>(); };
+  Ranks ranks(1, options);
+  const Floats input(10, 1);
+  Floats output(10);
+  runtime::Run& run = must_post(ranks, 0, allreduce_call(input, output));
+  EXPECT_TRUE(ranks.communicator(0).wait(run, SlowCompute::time / 2));
+  EXPECT_EQ(output, input);
+}
+
+/// A kernel that refuses what its caller has brought.
+struct Refuse {
+  static constexpr std::string_view name = "refuse";
+  Read from;
+  Write to;
+
+  Status operator()(const KernelCall&) const { return {Code::InvalidArgument, "a test's"}; }
+};
+
+/// The kernel, and beside it a copy.
+const Algorithm refusing = {
+    .collective = Collective::Allreduce,
+    .name = "refusing",
+    .summary = "a test's",
+    .symmetric = true,
+    .build =
+        [](GraphBuilder& g) {
+          g.kernel(Refuse{.from = g.input(), .to = g.buffer({})});
+          g.copy(g.output(), g.input());
+        },
+};
+
+TEST(ComputeEvents, APreparedCallThatHasEndedIsNotStartedWhileAComputationUsesItsBuffers) {
+  Ranks ranks(1, HeldCopy::options());
+  HeldCompute& compute = last_held_compute();
+  runtime::Communicator& communicator = ranks.communicator(0);
+  const Floats input(10, 1);
+  Floats output(10);
+  runtime::Run& run = **communicator.prepare(allreduce_call(input, output), refusing);
+  ASSERT_TRUE(communicator.start(run));
+  ASSERT_EQ(compute.held(), 2u);
+  compute.let_go(1);
+  while (ranks.sweep()) {
+  }
+  EXPECT_TRUE(run.finished);
+  EXPECT_EQ(run.status.code(), Code::InvalidArgument);
+  EXPECT_EQ(communicator.start(run).code(), Code::Busy);
+  compute.let_go();
+  while (ranks.sweep()) {
+  }
+  EXPECT_TRUE(communicator.start(run));
+  compute.let_go();
+  while (ranks.sweep()) {
+  }
 }
 
 }  // namespace
