@@ -14,8 +14,9 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Where there are blocks, a part takes the same range of each; piece i is the block of the rank at position i. A
-/// buffer that holds data instead is the own block. What is laid out as the input is read as it.
+/// Does a buffer of this role hold a block for each rank? Then a part takes the same range of each block, and piece i
+/// is the block of the rank at position i. Any other buffer is this rank's own block. Buffers that are laid out like
+/// the input are treated like it.
 bool holds_blocks(Collective collective, Role role) {
   const CollectiveTraits& traits = traits_of(collective);
   return (role == Role::Output ? traits.output : traits.input) == Holds::Blocks;
@@ -30,7 +31,8 @@ struct Range {
   std::size_t begin = 0, count = 0;
 };
 
-/// A part's share of a block whose length a table gives. A scratch block is as long as that of the buffer with blocks.
+/// Returns a part's share of a block whose length a table gives. A block in scratch is as long as the block of the
+/// input or output that it stands for.
 Range range_in_table(const ActivePart& part, const Region& region, Role role) {
   const Call& call = part.run->call;
   const bool scratch = role == Role::Scratch;
@@ -59,8 +61,8 @@ Range told_range(const ActivePart& part, const Region& region) {
   return {region.offset() == Value::None ? 0 : part.value(region.offset()), part.value(region.length())};
 }
 
-/// Compares it with the others that are declared disjoint. Those whose values are not known yet have no length, and are
-/// compared when their own steps begin.
+/// Throws if the region shares elements with another one that is declared disjoint from it. A region whose values are
+/// not known yet has no length: it is compared when its own step begins.
 void check_disjoint(const ActivePart& part, const Region& region, const Range& range) {
   for (const Region& other : part.graph->tables().disjoint[region.apart - 1u]) {
     if (other.begin == region.begin && other.end == region.end) continue;
@@ -88,10 +90,11 @@ MemoryKind memory_of(const ActivePart& part, const BufferInfo& info) {
   return info.memory.value_or(part.run->call.memory.kind);
 }
 
-/// An array of the state, which is made if it does not exist.
+/// Returns an array of the state, and makes it first if it does not exist.
 std::byte* array_of(const ActivePart& part, const BufferInfo& info, const MemoryPools& memory) {
   const Call& call = part.run->call;
-  if (!call.options.state) throw std::invalid_argument(fmt::format("no state, which is to have {}", info.name));
+  if (!call.options.state)
+    throw std::invalid_argument(fmt::format("the call has no state, which must hold the array {}", info.name));
   const std::size_t count = info.capacity ? info.capacity(view_of(part)) : input_length(call, part.order.size());
   const Dtype dtype = info.element.value_or(call.dtype);
   const MemoryKind kind = memory_of(part, info);
@@ -112,7 +115,7 @@ std::size_t capacity_of(const ActivePart& part, const BufferInfo& info) {
   return whole ? part.count : (part.count / info.pieces + 1) * info.longest + 1;
 }
 
-/// One of the caller's two, which hold all that the part needs: nearly always.
+/// Returns one of the caller's two buffers, the input or the output.
 PartBuffer callers_buffer(const ActivePart& part, Role role) {
   const Call& call = part.run->call;
   const void* base = role == Role::Input ? call.input : call.output;
@@ -246,7 +249,7 @@ std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next) {
   return static_cast<std::uint32_t>(both ^ both >> 32);
 }
 
-/// In a call with tables it is, where the caller gives a place for it.
+/// In a call with tables, the sender says the length if the caller gives a place for the lengths that were received.
 bool is_open(const ActivePart& part, const Step& step) {
   return step.carries && (lands(part, step) || !part.run->call.output_blocks.received.empty());
 }

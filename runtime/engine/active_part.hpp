@@ -24,18 +24,18 @@ struct StepState {
   bool started = false;
   bool ended = false;
   bool all_started = false;    ///< a send: nothing is left to hand to the transport
-  bool told = false;           ///< a receive of at most `bytes`, until its first message tells
+  bool told = false;           ///< a receive whose exact length is unknown until its first message comes
   std::uint64_t given = 0;     ///< a send: bytes that the transport has been given
-  std::uint64_t bytes = 0;     ///< of a receive, once started
-  std::uint64_t consumed = 0;  ///< of these, what lies where it belongs
-  Arrived arrived;             ///< of these, in a collective: what lies there, or is being fetched
+  std::uint64_t bytes = 0;     ///< of a receive, once started: its length
+  std::uint64_t consumed = 0;  ///< of a receive: bytes that lie where they belong
+  Arrived arrived;             ///< of a collective's receive: bytes that have come, or are being fetched
   Landing* landing = nullptr;
 };
 
 /// A buffer of an active part.
 struct PartBuffer {
   std::byte* data = nullptr;
-  std::size_t length = 0;  ///< elements, of which its regions are cut
+  std::size_t length = 0;  ///< elements that its regions are cut from
   std::size_t room = 0;    ///< elements that it holds
   Dtype dtype = Dtype::U8;
   Reduction reduction = Reduction::Sum;
@@ -47,10 +47,10 @@ struct PartBuffer {
 struct ActivePart {
   Run* run = nullptr;
   std::uint32_t number = 0;
-  bool greets = false;             ///< its first message of each pair goes also when empty: it shows the digest
-  std::uint32_t digest = 0;        ///< of what its messages are for: that of the run, and of what it follows
-  const PartPlan* plan = nullptr;  ///< of its run's plan, or `followed`
-  PartPlan followed;               ///< how it follows the part before it in its chain
+  bool greets = false;             ///< its first message of each pair is sent even if empty, as it shows the digest
+  std::uint32_t digest = 0;        ///< of its messages: made of the run's digest and of the parts that it follows
+  const PartPlan* plan = nullptr;  ///< a part of its run's plan, or `followed`
+  PartPlan followed;               ///< its plan if it follows another part of its chain
   std::shared_ptr<const Graph> graph;
   const Group* group = nullptr;
   Order order;
@@ -67,7 +67,8 @@ struct ActivePart {
   const PartBuffer& buffer(const Region& region) const { return buffers[static_cast<std::size_t>(region.buffer)]; }
   std::uint64_t value(Value value) const { return values[static_cast<std::size_t>(value)]; }
 
-  /// The process so many positions after the own one, 0 .. size-1; and the inverse, for a member.
+  /// Returns the process that stands `distance` positions after this one, 0 .. size-1. distance_of() is the inverse,
+  /// for a member.
   Rank process_at(Rank distance) const {
     const Rank there = position + distance;
     return group->process_of(order.rank_of(there < order.size() ? there : there - order.size()));
@@ -78,7 +79,7 @@ struct ActivePart {
   }
 };
 
-/// As kernels and capacities see it.
+/// Returns the part as kernels and capacities see it.
 PartView view_of(const ActivePart& part);
 
 /// Sets the segment that a part takes.
@@ -91,18 +92,18 @@ void lay_out(ActivePart& part, MemoryPools& memory);
 void give_back(PartBuffer& buffer, MemoryPools& memory);
 void give_back_memory(ActivePart& part, MemoryPools& memory);
 
-/// Does the state lack an array that the graph wants?
+/// Does the state lack an array that the graph needs?
 bool lacks_array(const Graph& graph, const MethodState& state);
-/// Makes the arrays that are lacking. The part's run, plan, graph, place and segment stand.
+/// Makes the arrays of the state that do not exist yet. The part's run, plan, graph, position and segment must be set.
 void make_arrays(const ActivePart& part, const MemoryPools& memory);
 
-/// Throws std::length_error where a value says more than the buffer holds.
+/// Returns where a region lies. Throws std::length_error if a value asks for more than the buffer holds.
 Extent resolve(const ActivePart& part, const Region& region);
 
-/// What the result of this step is scaled by.
+/// Returns what the result of this step is scaled by.
 Scale scale_of(const ActivePart& part, const Step& step);
 
-/// Of the messages of a part that follows one with this digest.
+/// Returns the digest of a part's messages if the part follows one with this digest.
 std::uint32_t digest_after(std::uint32_t digest, const PartPlan& next);
 
 /// Does what this step receives stay where it lands?
@@ -110,13 +111,13 @@ inline bool lands(const ActivePart& part, const Step& step) {
   return step.length != Value::None && part.graph->buffer(step.to).role == Role::Landed;
 }
 
-/// Is the length of this receive the sender's to say, up to what its region holds?
+/// Does the sender say how long this receive is, up to what its region holds?
 bool is_open(const ActivePart& part, const Step& step);
-/// The sender has said it, in elements.
+/// Notes the length that the sender has said, in elements.
 void note_length(ActivePart& part, const Step& step, std::size_t count);
 
-/// Is a message of no bytes sent all the same? Signals are, the first message of each pair, for its digest, and those
-/// that tell their length.
+/// Is a message without bytes sent all the same? Three kinds are: signals, the first message of each pair, which shows
+/// the digest, and messages that tell their length.
 inline bool sent_when_empty(const ActivePart& part, const Step& step, const Region& region) {
   return region.is_signal() || step.carries || (part.greets && step.index == 0);
 }

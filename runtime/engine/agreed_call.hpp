@@ -14,10 +14,10 @@ namespace lacuna::runtime {
 /// Neighbouring parts of a plan that are treated alike. Texts show them as one.
 struct PartsAlike {
   Structure structure{};
-  bool is_dense = false;               ///< they are as without a method
-  const Algorithm* program = nullptr;  ///< null: the call's
+  bool is_dense = false;               ///< they run as without a method
+  const Algorithm* program = nullptr;  ///< null: the call's own algorithm
   Parameters arguments{};
-  std::size_t offset = 0, count = 0;  ///< of their data together, in elements
+  std::size_t offset = 0, count = 0;  ///< of the data of all these parts, in elements
   std::uint32_t parts = 0, stretches = 0;
 };
 
@@ -28,7 +28,7 @@ struct AgreedMethod {
 
   MethodOptions method{};
   std::uint64_t plan = 0;          ///< a digest of the plan's parts
-  std::uint32_t dense = 0;         ///< how many of the parts are as without a method
+  std::uint32_t dense = 0;         ///< how many of the parts run as without a method
   std::optional<Sampler> drawn{};  ///< the sampler, if this run draws
   // The text needs the following. The digest does not, because `plan` differs where any of it matters.
   std::uint64_t state_run = 0;                       ///< which run of its state it is, from 1; 0 without a state
@@ -37,11 +37,11 @@ struct AgreedMethod {
   std::uint32_t kinds_of_parts = 0;                  ///< how many PartsAlike the whole plan has
 };
 
-/// What all ranks must ask for alike in one call. Its text holds all that its digest is made of: where digests differ,
-/// texts differ too.
+/// What all ranks must ask for alike in one call. Its text tells everything that its digest is made of, so that texts
+/// differ where digests differ.
 struct AgreedCall {
   const Algorithm* algorithm = nullptr;
-  std::uint64_t count = 0;  ///< elements; where there are tables, those of the agreed blocks together
+  std::uint64_t count = 0;  ///< elements; in a call with tables, the sum of the agreed blocks
   std::uint64_t table = 0;  ///< a digest of the agreed lengths
   std::uint32_t parts = 1;
   Rank root = 0;
@@ -49,9 +49,9 @@ struct AgreedCall {
   Reduction reduction = Reduction::Sum;
 };
 
-/// What a run that is about to begin asks for.
+/// Returns what a run that is about to begin asks for.
 AgreedCall agreed_call(const CollectiveRun& run);
-/// What the method of such a run asks for.
+/// Returns what the method of a run that is about to begin asks for.
 AgreedMethod agreed_method(const CollectiveRun& run);
 
 /// Adds what is asked for to a digest that the algorithm's name has begun.
@@ -62,7 +62,8 @@ void add(Digest& digest, const AgreedMethod& method);
 /// (MEASURE 2), 1 of the parts dense, run 8 of its state, seed 1 key 0 draw 7, plan 0123456789abcdef: [0, 400) dense,
 /// [400, 1000) with rounds=1 in 3 parts", with the parameters of the program that are not as they are by default.
 std::string text_of(const AgreedCall& call);
-/// `planned` are the values of the method's measures as its plan tells them, by row; there may be more behind them.
+/// `planned` holds the values of the method's measures as its plan tells them, by row. It may be longer than the table
+/// of measures.
 std::string text_of(const AgreedMethod& method, std::span<const double> planned);
 
 }  // namespace lacuna::runtime

@@ -41,7 +41,7 @@ void Alarms::signal(const Fd& fd) {
   [[maybe_unused]] const auto written = ::write(fd.get(), &one, sizeof one);
 }
 
-/// True if there were any.
+/// Reads all signals of this descriptor. Returns true if there were any.
 bool Alarms::take_signals(const Fd& fd) {
   std::uint64_t count = 0;
   return ::read(fd.get(), &count, sizeof count) > 0;
@@ -78,7 +78,7 @@ void Alarms::note_round(bool wakes) {
 }
 
 void Alarms::set_timer(Clock::time_point at, Clock::time_point now) {
-  if (now < timer_at_ && timer_at_ <= at) return;  // a needless wake-up costs less than to set it each time
+  if (now < timer_at_ && timer_at_ <= at) return;  // a needless wake-up costs less than setting the timer each time
   timer_at_ = at;
   itimerspec from_now{};
   if (at != Clock::time_point::max()) {

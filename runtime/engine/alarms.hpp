@@ -13,7 +13,7 @@
 
 namespace lacuna::runtime {
 
-/// A finished run whose caller asked to be told.
+/// A run that has ended and whose caller asked to be told.
 struct Finished {
   std::uint64_t token = 0;
   Status status;
@@ -21,8 +21,8 @@ struct Finished {
 
 /// What wakes those who sleep until there is something to do: threads that wait inside lacuna, and the application's
 /// loop, which sleeps on event_fd(). It owns the descriptors for that, and the tokens of finished runs.
-/// Thread rule: the executor's lock guards all of it. These need no lock: event_fd(), call_attention(),
-/// wake_sleepers(), wake_next_sleeper() and Sleeper.
+/// Thread rule: the executor's lock guards all of it. Only event_fd(), call_attention(), wake_sleepers(),
+/// wake_next_sleeper() and Sleeper need no lock.
 class Alarms {
  public:
   Alarms();
@@ -30,7 +30,7 @@ class Alarms {
   /// The application's descriptor. It is readable after something has called for attention, while a token waits, when
   /// the timer has run out, and while one of the descriptors of watch() is readable.
   int event_fd() const { return event_.get(); }
-  /// Descriptors of others, for event_fd() to include. A negative one changes nothing.
+  /// Includes another descriptor in event_fd(). A negative one changes nothing.
   void watch(int fd);
   void forget(int fd);
 
@@ -40,7 +40,7 @@ class Alarms {
 
   /// Wakes the loop, if it sleeps or is about to.
   void wake_loop();
-  /// Wakes the loop, or its next arm() returns false.
+  /// Wakes the loop. If it does not sleep, its next arm() returns false.
   void call_attention() { signal(attention_); }
   /// A run has ended: the next begin_sleep() is refused.
   void note_end() { run_has_ended_ = true; }
@@ -78,14 +78,14 @@ class Alarms {
   static void signal(const Fd& fd);
   static bool take_signals(const Fd& fd);
 
-  const Fd event_;        // epoll over the next three and those of watch()
+  const Fd event_;        // epoll over token_waits_, attention_, timer_ and the descriptors of watch()
   const Fd token_waits_;  // readable while finished_ holds something
   const Fd attention_;    // readable after something has happened elsewhere, until may_begin_sleep()
   const Fd timer_;        // readable from timer_at_ on
   const Fd wake_;         // wakes whoever sleeps inside
   Fifo<Finished> finished_;
   bool run_has_ended_ = false;  // since the last may_begin_sleep()
-  std::thread::id loop_;        // that sleeps on event_fd(), or is about to; none: no loop does
+  std::thread::id loop_;        // the thread that sleeps on event_fd(), or is about to; none: no thread does
   Clock::time_point timer_at_ = Clock::time_point::max();
   std::atomic<int> sleepers_{0};
 };

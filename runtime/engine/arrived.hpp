@@ -6,16 +6,16 @@
 
 namespace lacuna::runtime {
 
-/// Which bytes of a message have come, so that none is taken twice. Costs no memory while they come in order.
+/// Notes which bytes of a message have come, so that none is taken twice. It needs no memory while they come in order.
 class Arrived {
  public:
   enum class Outcome : std::uint8_t {
     New,       ///< none of these bytes had come; they are noted
-    Known,     ///< all of them had
-    Overlaps,  ///< some of them had; nothing is noted
+    Known,     ///< all of these bytes had come
+    Overlaps,  ///< some of these bytes had come; nothing is noted
   };
 
-  /// The bytes [begin, end) come; none of an empty message, as 0 and 0.
+  /// The bytes [begin, end) come. An empty message comes as 0 and 0.
   Outcome add(std::uint64_t begin, std::uint64_t end) {
     if (begin == end) return std::exchange(begun_, true) ? Outcome::Known : Outcome::New;
     begun_ = true;
@@ -23,9 +23,9 @@ class Arrived {
     end_ = end;
     return Outcome::New;
   }
-  /// Have all of these bytes come, of which there is one at least?
+  /// Have all bytes of [begin, end) come? There is at least one.
   bool has(std::uint64_t begin, std::uint64_t end) const;
-  /// Has the whole message come, which is so long?
+  /// Has the whole message come, which has this many bytes?
   bool all(std::uint64_t bytes) const { return begun_ && end_ == bytes; }
   void clear() {
     end_ = 0;
@@ -43,7 +43,7 @@ class Arrived {
 
   std::uint64_t end_ = 0;  // all bytes before it have come
   bool begun_ = false;
-  std::vector<Range> beyond_;  // others, in order, with gaps between
+  std::vector<Range> beyond_;  // later bytes that have come, in order, with gaps between
 };
 
 }  // namespace lacuna::runtime

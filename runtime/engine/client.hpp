@@ -31,7 +31,7 @@ class Client {
   Rank rank() const { return rank_; }
   Rank size() const { return group_.size(); }
   const Group& group() const { return group_; }
-  /// The host of each rank.
+  /// Returns the host of each rank.
   const Hosts& hosts() const { return hosts_; }
 
   RunTable& runs() { return runs_; }
@@ -44,23 +44,23 @@ class Client {
     poison_ = verdict;
     unheard_ = runs_.empty();
   }
-  /// Returns true the first time only, so that one mismatch is reported for a communicator.
+  /// Returns true the first time only, so that each communicator reports one mismatch at most.
   bool may_accuse() { return !std::exchange(accuses_, true); }
-  /// A report about the call of this number, or a message with this tag.
+  /// Returns a report about the call of this number, or about a message with this tag.
   Trouble trouble(Trouble::Kind kind, std::uint32_t number, std::string text) const;
   Reach reach() const;
 
-  /// The graph of a part that is about to begin. The reference is valid until the next call.
+  /// Returns the graph of a part that is about to begin. The reference is valid until the next call.
   virtual const std::shared_ptr<const Graph>& graph(const ActivePart& part) = 0;
   /// Adds a part that has ended to the report of its run.
   virtual void report(const ActivePart& part) = 0;
   /// Adds what a kernel has told of the method's measures to the report of its run.
   virtual void add_measures(CollectiveRun& run, const MeasureValues& told) const = 0;
-  /// The part that follows one that has ended, if any.
+  /// Returns the part that follows one that has ended, if any does.
   virtual std::optional<PartPlan> next_of(const ActivePart& part) const = 0;
-  /// A run has ended, at this time in ticks. It stands no more among runs() when this returns.
+  /// A run has ended, at this time in ticks. When this returns, it is no longer among runs().
   virtual void ended(Run& run, std::uint64_t now) = 0;
-  /// What an unfinished run asks for, and what it waits for.
+  /// Returns a text that says what an unfinished run asks for and what it waits for.
   virtual std::string text_of(const Run& run) const = 0;
   virtual CommunicatorCounters counters(const TickScale::Line& scale) const = 0;
   /// See Executor::restart_measures().
@@ -76,9 +76,9 @@ class Client {
     unheard_ = false;
     return poison_;
   }
-  /// The job has failed before the communicator was made: every post is refused with this status.
+  /// The job had failed before the communicator was made: every post is refused with this status.
   void begin_poisoned(const Status& verdict) { poison_ = verdict; }
-  /// Why it has failed, if no call has returned that to the program; else ok.
+  /// Returns why the communicator has failed, if no call has returned that to the program yet; else ok.
   Status unheard() const { return unheard_ ? poison_ : Status(); }
 
  private:
@@ -90,7 +90,7 @@ class Client {
   Matching matching_;
   Status poison_;
   bool accuses_ = false;          // a mismatch has been reported
-  mutable bool unheard_ = false;  // it has failed, and no call has told the program yet
+  mutable bool unheard_ = false;  // the communicator has failed, and no call has told the program yet
 };
 
 }  // namespace lacuna::runtime

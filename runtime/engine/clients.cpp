@@ -6,7 +6,7 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::size_t most_retired = 64;  // communicators whose counters are told apart after their end
+constexpr std::size_t most_retired = 64;  // communicators whose counters are kept separately after their end
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Clients::retire(const Client& client, Reach last, const TickScale::Line& sc
 }
 
 std::vector<Reach> Clients::reached() const {
-  std::vector<Reach> all;  // a goodbye has room for most_reaches of them
+  std::vector<Reach> all;  // a goodbye holds the first most_reaches of them
   for (const Client* client : serving_) all.push_back(client->reach());
   all.insert(all.end(), retired_.rbegin(), retired_.rend());
   return all;

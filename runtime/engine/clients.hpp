@@ -27,13 +27,13 @@ class Clients {
   auto begin() const { return serving_.begin(); }
   auto end() const { return serving_.end(); }
 
-  /// How far each communicator came: first those that are served, then those that have ended, of which the youngest
-  /// come first.
+  /// Returns how far each communicator came: first those that are served, then those that have ended, the youngest
+  /// first.
   std::vector<Reach> reached() const;
-  /// What this rank has posted as a call, if it has. Thread rule: any thread, which waits for nothing that may take
-  /// long.
+  /// Returns what this rank has posted as this call, if it has posted it. Thread rule: any thread may call this. It
+  /// never waits long.
   std::optional<Posted> posted(std::uint64_t id, std::uint32_t run) const;
-  /// The counters of all communicators.
+  /// Returns the counters of all communicators.
   std::vector<CommunicatorCounters> counters(const TickScale::Line& scale) const;
   /// See Executor::restart_measures().
   void restart_measures();
@@ -41,7 +41,7 @@ class Clients {
  private:
   void remember(const Client& client, Reach last);
 
-  mutable std::mutex told_;  // held by whoever changes the next two, so that posted() can do without the lock
+  mutable std::mutex told_;  // held to change serving_ or retired_, so that posted() does not need the executor's lock
   std::vector<Client*> serving_;
   std::deque<Reach> retired_;  // the youngest last
   std::vector<CommunicatorCounters> retired_counters_;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t long_step = 1 << 20;  // bytes, about 100 us
 
-/// First in, first out, without memory of its own.
+/// A first-in, first-out queue that needs no memory of its own.
 class WorkQueue {
  public:
   bool empty() const { return first_ == nullptr; }
@@ -17,7 +17,7 @@ class WorkQueue {
     (first_ ? last_->next : first_) = work;
     last_ = work;
   }
-  /// Null if there is none.
+  /// Returns null if the queue is empty.
   Work* pop() {
     Work* work = first_;
     if (work) first_ = work->next;
@@ -86,7 +86,7 @@ void carry_out(const kernels::Backend& backend, const Computation& computation) 
       return backend.reduce(to.reduction, {}, {to.dtype, to.data, to.count}, to.data, from.data);
     case StepKind::ReceiveReduce:
       return backend.reduce(local.reduction, scale, {to.dtype, to.data, to.count}, local.data, from.data);
-    default:  // a copy of the own block in a call with tables has the shorter one's length
+    default:  // in a call with tables, the copy of the own block is as long as the shorter side
       return backend.copy(scale, {to.dtype, to.data, std::min(to.count, from.count)}, from.data);
   }
 }
@@ -99,7 +99,7 @@ void carry_out(Work& work) {
   } catch (const std::exception& error) {
     work.status = {Code::Internal, error.what()};
   } catch (...) {
-    work.status = {Code::Internal, "something was thrown"};
+    work.status = {Code::Internal, "the kernel threw something that is no std::exception"};
   }
 }
 

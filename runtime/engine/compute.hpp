@@ -15,46 +15,46 @@
 
 namespace lacuna::runtime {
 
-/// What holds bytes of a message until they are in their place.
+/// What holds bytes of a message until they lie where they belong.
 struct Holder {
-  Landing* landing = nullptr;  ///< the bytes are some of what waits there
+  Landing* landing = nullptr;  ///< the bytes wait in this landing
   std::byte* slot = nullptr;   ///< the bytes were fetched into this slot
   bool is_lent = false;        ///< the transport lends the bytes until its handler returns: a work gets a copy
-  Rank sender = 0;             ///< of lent bytes: who gets credit for them
-  std::byte* copy = nullptr;   ///< of lent bytes, for a work
+  Rank sender = 0;             ///< of lent bytes: the rank that gets credit for them
+  std::byte* copy = nullptr;   ///< of lent bytes: the copy that a work reads
 };
 
-/// What a step computes that is no kernel: a copy, a reduction, a clear, or the end of a receive.
+/// What a step that is no kernel computes: a copy, a reduction, a clear, or the end of a receive.
 struct Computation {
   StepKind kind = StepKind::Copy;
   Scale scale{};   ///< of a copy, and of a receive that reduces
   Extent to{};     ///< what is written
-  Extent from{};   ///< what is read: of a receive, the bytes that have come
-  Extent local{};  ///< of a receive that reduces: the own term
+  Extent from{};   ///< what is read; a receive reads the bytes that have come
+  Extent local{};  ///< of a receive that reduces: this rank's own term
 
   std::size_t bytes() const { return to.bytes() + from.bytes() + local.bytes(); }
 };
-/// Does it, at once. Any thread.
+/// Carries out the computation at once. Any thread may call this.
 void carry_out(const kernels::Backend& backend, const Computation& computation);
 
 /// A computation with all that it needs, so that it can be carried out without the executor's lock.
 struct Work {
   StepOf step;
-  const kernels::Backend* backend = nullptr;  ///< by which it computes
+  const kernels::Backend* backend = nullptr;  ///< carries out the computation
   Computation computation{};                  ///< if the step is no kernel
   Holder holder{};                            ///< of a receive: what holds the bytes
-  const KernelStep* kernel = nullptr;         ///< if the step is a kernel; then also the following members
+  const KernelStep* kernel = nullptr;         ///< if the step is a kernel; then the members below are used too
   std::optional<PartView> part;
   std::vector<Extent> reads, writes;
   std::vector<std::uint64_t> uses, defines;
   MeasureValues measures;
   Status status;         ///< of a kernel, once it has ended
-  Work* next = nullptr;  ///< for who keeps it meanwhile
+  Work* next = nullptr;  ///< the next work of the queue that holds this one
 
   std::size_t bytes() const;
 };
 
-/// Any thread.
+/// Carries out the work at once. Any thread may call this.
 void carry_out(Work& work);
 
 /// Where computations are carried out. A work ends like a send: at once, or later.
@@ -62,30 +62,32 @@ class Compute {
  public:
   virtual ~Compute() = default;
 
-  // Under the executor's lock.
+  // These functions are called under the executor's lock.
 
-  /// Is a computation on so many bytes given to start()? The executor carries out others itself, at once.
+  /// Is a computation on so many bytes to be given to start()? If not, the executor carries it out itself, at once.
   virtual bool takes(std::size_t bytes) const = 0;
-  /// Done: it has ended. Pending: ended() returns it later. Until then the work and what it refers to stay.
+  /// Starts a work. Done: it has ended. Pending: ended() returns it later, and until then the work and what it refers
+  /// to must stay.
   virtual Started start(Work& work) = 0;
-  /// One that has ended, or null. After null, event_fd() is not readable until another one ends.
+  /// Returns a work that has ended, or null. After null, event_fd() is not readable until another work ends.
   virtual Work* ended() = 0;
-  /// Has some thread anything to do before more can end?
+  /// Must a thread call advance() before more works can end?
   virtual bool wants_turn() const = 0;
 
-  // Of works that end without a turn of a thread of lacuna, as on a device.
+  // These functions are for works that end without a thread of lacuna, as on a device.
 
-  /// A descriptor, or -1 if there is none. After arm() has returned true it becomes readable once a work has ended, and
-  /// wakes whoever sleeps.
+  /// Returns a descriptor, or -1 if there is none. After arm() has returned true, it becomes readable once a work has
+  /// ended, and wakes a thread that sleeps on it.
   virtual int event_fd() const { return -1; }
-  /// Asks for an event. False if ended() has something already.
+  /// Asks for an event. Returns false if ended() has a work to return already.
   virtual bool arm() { return true; }
 
-  /// Goes on with what is pending, without the lock, on any thread. True if it did anything.
+  /// Goes on with pending works. Any thread may call this, without the lock. Returns true if it did anything.
   virtual bool advance() = 0;
 };
 
-/// Host kernels: a long computation runs without the lock on a thread that makes progress, so that others can.
+/// Returns what computes on the host. A thread that makes progress carries out long computations without the lock, so
+/// that other threads can take the lock meanwhile.
 std::unique_ptr<Compute> host_compute();
 
 }  // namespace lacuna::runtime

@@ -15,7 +15,7 @@ class Duties {
  public:
   explicit Duties(std::chrono::milliseconds stall) : stall_(stall) {}
 
-  /// A run begins, whose deadline this is.
+  /// A run with this deadline begins.
   void begin_run(Clock::time_point now, Clock::time_point deadline) {
     if (unfinished_++ == 0) quiet_since_ = now;
     expect(std::min({deadline, later(quiet_since_, stall_), broken_}));
@@ -23,18 +23,19 @@ class Duties {
   void end_run() {
     if (--unfinished_ == 0) next_ = Clock::time_point::max();
   }
-  /// Something has moved. True once in a while, when deadlines are to be looked at although things keep moving.
+  /// Something has moved. Returns true once in a while: then the deadlines must be looked at although things keep
+  /// moving.
   bool note_movement() { return ++movements_ % 1024 == 0; }
-  /// From this time on somebody is to blame for a connection.
+  /// From this time on, somebody is to blame for a broken connection.
   void note_broken(Clock::time_point to_blame_at) {
     broken_ = std::min(broken_, to_blame_at);
     if (unfinished_ > 0) expect(broken_);
   }
-  /// There is something to do at this time, or before.
+  /// There is something to do at this time or earlier.
   void expect(Clock::time_point at) { next_ = std::min(next_, at); }
 
   bool has_runs() const { return unfinished_ > 0; }
-  /// The next time at which there may be something to do.
+  /// Returns the next time at which there may be something to do.
   Clock::time_point next() const { return next_; }
   /// Is it time to look at the runs?
   bool are_due(Clock::time_point now) {
@@ -42,8 +43,8 @@ class Duties {
     return now >= next_;
   }
 
-  /// The runs are looked at. True if nothing has moved for so long that it is to be reported. Whoever looks at them
-  /// calls expect() for each time that matters next, and then end_look().
+  /// Begins a look at the runs. Returns true if nothing has moved for so long that it must be reported. The caller then
+  /// calls expect() for each time that matters next, and end_look() last.
   bool begin_look(Clock::time_point now) {
     const bool stalled = now >= later(quiet_since_, stall_);
     if (stalled) quiet_since_ = now;
@@ -59,9 +60,9 @@ class Duties {
   const std::chrono::milliseconds stall_;
   std::uint32_t unfinished_ = 0;                         // calls and messages of all communicators
   std::uint64_t movements_ = 0, movements_seen_ = 0;     // rounds of progress in which anything happened
-  Clock::time_point quiet_since_;                        // nothing has happened since then, or that has been reported
+  Clock::time_point quiet_since_;                        // since then nothing has moved, or a stall has been reported
   Clock::time_point next_ = Clock::time_point::max();    // before it nothing is due
-  Clock::time_point broken_ = Clock::time_point::max();  // from then on somebody is to blame for a connection
+  Clock::time_point broken_ = Clock::time_point::max();  // from then on somebody is to blame for a broken connection
 };
 
 }  // namespace lacuna::runtime

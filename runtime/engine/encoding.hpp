@@ -55,7 +55,7 @@ class Decoder {
     const auto found = length <= longest ? take(length) : fail();
     return {found.begin(), found.end()};
   }
-  /// Text for people: control characters become question marks.
+  /// Returns a text for people to read. Control characters become question marks.
   std::string text(std::size_t longest) {
     std::string text;
     for (std::byte byte : bytes(longest)) {
@@ -65,7 +65,7 @@ class Decoder {
     return text;
   }
 
-  /// True if everything asked for was there and nothing is left.
+  /// Returns true if everything that was asked for was there and nothing is left.
   bool complete() const { return !failed_ && rest_.empty(); }
 
  private:

@@ -21,7 +21,8 @@ void Executor::prepare(Run& run) {
   }
 }
 
-/// What is wrong with a program or its arrays is told when the run begins: it concerns all ranks.
+/// Makes the parts that begin first. If a program or its arrays are wrong, that is told when the run begins, because it
+/// concerns all ranks.
 void Executor::make_first_parts(CollectiveRun& run) {
   run.flaw = nullptr;
   std::size_t roots = 0;
@@ -53,12 +54,12 @@ void Executor::begin(Run& run) {
 
 void Executor::begin_call(CollectiveRun& run) {
   if (run.flaw) std::rethrow_exception(std::exchange(run.flaw, nullptr));
-  const std::uint32_t made = run.next_part;  // more may follow where parts have no steps
+  const std::uint32_t made = run.next_part;  // starting a part without steps may make more
   for (std::uint32_t number = 0; number < made; ++number) start_part(*run.find(number));
 }
 
 ActivePart& Executor::add_part(Run& run) {
-  run.spare.reserve(run.active.size() + std::max<std::size_t>(run.spare.size(), 1));  // to lay all aside again
+  run.spare.reserve(run.active.size() + std::max<std::size_t>(run.spare.size(), 1));  // room to lay all aside again
   if (run.spare.empty()) run.spare.push_back(std::make_unique<ActivePart>());
   run.active.push_back(std::move(run.spare.back()));
   run.spare.pop_back();
@@ -68,7 +69,7 @@ ActivePart& Executor::add_part(Run& run) {
   return part;
 }
 
-/// What a part needs before its first step starts; its graph and its share of the data stand.
+/// Makes what a part needs before its first step starts. Its graph and its share of the data must be set.
 void Executor::lay_out_part(ActivePart& part) {
   const Graph& graph = *part.graph;
   part.waits.assign(graph.predecessor_counts().begin(), graph.predecessor_counts().end());
@@ -85,13 +86,13 @@ std::uint32_t Executor::parts_in_flight(const Plan& plan) const {
                                       most_parts_in_flight));
 }
 
-/// The next part of the plan can begin: there is one, and it waits for none before it.
+/// Can the next part of the plan begin? There must be one, and it must not wait for the parts before it.
 bool Executor::has_next_part(const CollectiveRun& run) const {
   return run.next_part < run.parts && run.active.size() < run.in_flight &&
          !(run.plan.parts[run.next_part].waits && run.parts_done < run.next_part);
 }
 
-/// The next part of the plan, which is not to start yet.
+/// Makes the next part of the plan without starting it.
 ActivePart& Executor::make_part(CollectiveRun& run) {
   ActivePart& part = add_part(run);
   part.number = run.next_part++;
@@ -103,7 +104,7 @@ ActivePart& Executor::make_part(CollectiveRun& run) {
   return part;
 }
 
-/// Its plan and its order stand. `known`: its graph, or null.
+/// Makes a part whose plan and order are set. `known` is its graph, or null.
 void Executor::make_part(ActivePart& part, const std::shared_ptr<const Graph>& known) {
   const Client& communicator = *part.run->communicator;
   part.position = part.order.position_of(communicator.rank());
@@ -113,7 +114,7 @@ void Executor::make_part(ActivePart& part, const std::shared_ptr<const Graph>& k
   lay_out_part(part);
 }
 
-/// A part of the plan starts: its run has its number by now.
+/// Starts a part of the plan. Its run must have its number by now.
 void Executor::start_part(ActivePart& part) {
   part.digest = collective_of(part).digest;
   start_steps(part);
@@ -191,7 +192,7 @@ void Executor::finish_part(ActivePart& part) {
   while (has_next_part(run)) start_part(make_part(run));
 }
 
-/// The part that follows this one takes its place. False: none does.
+/// Replaces a part that has ended by the one that follows it. Returns false if none does.
 bool Executor::follow(ActivePart& part) {
   CollectiveRun& run = collective_of(part);
   const std::optional<PartPlan> next = run.communicator->next_of(part);
@@ -236,7 +237,7 @@ void Executor::abandon(Run& run) {
   if (run.finished && run.operations == 0) let_go(run);
 }
 
-/// The transport and kernels have let go of the run's memory, and it has ended.
+/// Cleans up after a run that has ended, once the transport and kernels have let go of its memory.
 void Executor::let_go(Run& run) {
   if (!run.active.empty()) lay_aside_parts(run);
   const bool is_call = run.kind == RunKind::Collective;
@@ -249,7 +250,7 @@ void Executor::let_go(Run& run) {
   if (run.abandoned) recycle(run);
 }
 
-/// Those that a failed run has left.
+/// Lays aside the parts that a failed run has left.
 void Executor::lay_aside_parts(Run& run) {
   for (auto& part : run.active) {
     give_back_memory(*part, memory_);

@@ -30,13 +30,14 @@
 
 namespace lacuna::runtime {
 
-/// Runs the steps of graphs: keeps what is ready, hands messages to the transport, takes what arrives, and makes the
-/// progress of this rank. One per rank; all communicators of the rank share it, and the watch speaks to all through it.
+/// Runs the steps of graphs: it keeps the steps that are ready, hands messages to the transport, takes what arrives,
+/// and makes the progress of this rank. Each rank has one, which all communicators of the rank share. The watch reaches
+/// all communicators through it.
 ///
-/// Thread rule: public functions may be called from any thread, some by communicators only, under a Lock. Everything
-/// below them holds `mutex_`, which a progress loop lets go of between rounds; callbacks of the transport run under it
-/// and never call users. Who holds it may do so for long, as parts begin and end under it. Only posted() does without
-/// it.
+/// Thread rule: any thread may call public functions, but some are for communicators only, under a Lock. All private
+/// functions run under `mutex_`, which a progress loop lets go of between rounds. Callbacks of the transport run under
+/// it too, and never call the program. A thread may hold it for long, as parts begin and end under it. Only posted()
+/// does not need it.
 class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
@@ -46,7 +47,8 @@ class Executor : public Watched, private Receiver {
 
   /// Connects to the processes of the job and starts the progress thread if there is to be one.
   Status connect(std::vector<std::vector<std::byte>> addresses);
-  /// Where stalled, expired and mismatched runs are reported; called without the lock. Set before the first call.
+  /// Sets the function that stalled, expired and mismatched runs are reported to. It is called without the lock. It
+  /// must be set before the first call.
   void set_reporter(std::function<void(const Trouble&)> reporter) { reporter_ = std::move(reporter); }
 
   Rank rank() const { return rank_; }
@@ -55,51 +57,52 @@ class Executor : public Watched, private Receiver {
   const TimeSource& time() const { return options_.time; }
   Status viable(const Memory& memory) const { return transport_->viable(memory); }
   Counters counters(Rank peer) const;
-  /// All but the host.
+  /// Returns all members but JobCounters::host.
   JobCounters job_counters() const;
   /// From now on job_counters() tells the largest and the last values of measures of calls that end later. Sums and
   /// means go on.
   void restart_measures();
 
-  /// One round of progress; true if anything moved.
+  /// Makes one round of progress. Returns true if anything moved.
   bool progress();
-  /// Waits until `done`, looked at under the lock, or until `until`; makes progress meanwhile unless a thread does.
+  /// Waits until `done` returns true, which is called under the lock, or until the time `until`. Makes progress
+  /// meanwhile, unless a progress thread does.
   /// A `done` of many captures is best given by std::ref, as a copy of it takes memory.
   bool wait(const std::function<bool()>& done, Clock::time_point until);
-  /// Readable when progress() has something to do, after arm() returned true; with a progress thread, when a call has
-  /// ended; always while a token waits.
+  /// Returns a descriptor. After arm() has returned true, it is readable when progress() has something to do; with a
+  /// progress thread, when a call has ended. It is always readable while a token waits.
   int event_fd() const { return alarms_.event_fd(); }
-  /// Before a sleep on event_fd(). False: call progress() first.
+  /// Must be called before a sleep on event_fd(). If it returns false, progress() must be called first.
   bool arm();
   std::optional<Finished> next_finished();
-  /// Lets the transport finish what it can and takes it down; no call may follow but those of the watch. It waits for
-  /// close_grace at most where calls have failed for want of an answer. After fail() it leaves that to release(), and
-  /// ends early if that comes meanwhile.
+  /// Lets the transport finish what it can and takes it down. After that only the watch may call. If calls have failed
+  /// because an answer did not come, it waits for close_grace at most. After fail(), release() takes the transport down
+  /// instead, and this function ends early if release() is called meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
-  /// The trace, or null; to be read after close() or release().
+  /// Returns the trace, or null. It may be read after close() or release().
   const Tracer* tracer() const { return tracer_ ? &tracer_->tracer() : nullptr; }
-  /// From ticks, in which the trace tells the time.
+  /// Returns how to convert ticks, in which the trace tells the time.
   TickScale::Line time_scale() const { return tick_scale_.line(); }
 
-  /// How far each communicator came, for the goodbye. See Clients::reached().
+  /// Returns how far each communicator came, for the goodbye. See Clients::reached().
   std::vector<Reach> reached() const;
   std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) override;
-  /// Poisons the communicator of this id, if it is there. What its calls have given to the transport still ends.
+  /// Poisons the communicator of this id, if there is one. What its calls have given to the transport still ends.
   void poison(std::uint64_t communicator, const Status& verdict) override;
-  /// Poisons all communicators, also those to come, and moves nothing any more: peers may leave from now on. All
+  /// Poisons all communicators, also later ones, and moves no data any more: peers may leave from now on. All
   /// operations of the transport end, unless others can touch their memory.
   void fail(const Status& verdict) override;
-  /// After fail(): the operations that waited for the peers to stop end if all have. Else, or if not only peers but
-  /// devices can touch their memory, they stay, and their memory is not reclaimed.
+  /// Is called after fail(). If all peers have stopped, the operations that waited for that end. If some have not, or
+  /// if devices can touch the operations' memory too, the operations stay, and their memory is not reclaimed.
   void release(bool all_have_stopped) override;
-  /// progress() from a thread of the watch, which runs no code of the caller's.
+  /// Makes progress from a thread of the watch. It runs no code of the program.
   void help() override;
   std::uint64_t sent(Rank peer) override { return counters(peer).messages_sent; }
-  /// In a statement to each, which answers if it has posted something else.
+  /// Sends each member a statement. A member answers it if it has posted something else.
   void tell_members(std::uint64_t communicator, std::uint32_t run) override;
 
-  /// The rank's big lock. Who waits for it gets it before the next round of a polling thread.
+  /// The lock of this rank's executor. A thread that waits for it gets it before the next round of a polling thread.
   class Lock {
    public:
     explicit Lock(const Executor& executor);
@@ -113,45 +116,48 @@ class Executor : public Watched, private Receiver {
     void lock();
 
    private:
-    const LogHold lines_;  // that are logged under it, until it is free
+    const LogHold lines_;  // keeps the lines that are logged under the lock until it is free
     const Executor& executor_;
     std::unique_lock<std::mutex> lock_;
   };
 
-  // For its communicators, which hold a Lock.
+  // Only communicators call these functions, and they hold a Lock.
 
-  /// Serves it from now on. Ok, or why the job has failed.
+  /// Serves the communicator from now on. Returns ok, or why the job has failed.
   const Status& join(Client& communicator);
-  /// Fails its calls and serves it no more.
+  /// Ends the communicator's calls with an error and serves it no more.
   void leave(Client& communicator);
   Landings& landings() { return landings_; }
-  /// A run to be filled, until it is abandoned.
+  /// Returns an unused run for the caller to fill. It is the caller's until abandon().
   CollectiveRun& take_call() { return *calls_.take(); }
   MessageRun& take_message() { return *messages_.take(); }
-  /// Makes what a run needs to begin, so that it can be numbered then. Throws std::bad_alloc, and has changed nothing.
+  /// Makes all that a run needs to begin, so that it can be numbered after that. If it throws std::bad_alloc, nothing
+  /// has changed.
   void prepare(Run& run);
   /// Gives back what prepare() has made.
   void lay_aside_parts(Run& run);
   const Status& out_of_memory() const { return out_of_memory_; }
-  /// Starts a run that is prepared and stands in its communicator's table: its deadline counts from now. It may end
-  /// before this returns. flush_deferred() is due once the lock is free.
+  /// Starts a run that is prepared and stands in its communicator's table. Its deadline counts from now. It may end
+  /// before this returns. flush_deferred() must be called once the lock is free.
   void begin(Run& run);
-  /// Nobody asks for the run any more: it is recycled once the transport has let go. flush_deferred() is due.
+  /// Says that nobody needs the run any more. It is recycled once the transport has let go of it. flush_deferred() must
+  /// be called once the lock is free.
   void abandon(Run& run);
-  /// Others can touch the memory of failed calls until the process ends.
+  /// Can others touch the memory of failed calls until the process ends?
   bool keeps_memory() const { return keeps_memory_; }
 
-  // For them too, without a Lock.
+  // Communicators call these functions too, without a Lock.
 
   const MemoryPools& memory() const { return memory_; }
 
-  /// What must be done without it: reports, and letting go of the callers' memory.
+  /// Does what must be done without the lock: sends reports, and lets go of the callers' memory.
   void flush_deferred();
-  /// Poisons this communicator: its calls end with this status.
+  /// Poisons this communicator. Its calls end with this status.
   void fail(Client& communicator, const Status& verdict);
 
  private:
-  /// Something was thrown while this communicator was served; null: one of them, or several.
+  /// An exception was thrown while this communicator was served. Null: it is unknown which one was, or there were
+  /// several.
   struct Thrown {
     Client* communicator = nullptr;
     std::exception_ptr what;
@@ -267,7 +273,7 @@ class Executor : public Watched, private Receiver {
     }
   }
   void note_thrown();
-  /// It is not served any more, until it has failed.
+  /// Is the communicator about to fail because something was thrown? Until then none of its steps start.
   bool is_doomed(const Client& communicator) const {
     return thrown_ && (!thrown_->communicator || thrown_->communicator == &communicator);
   }
@@ -316,13 +322,13 @@ class Executor : public Watched, private Receiver {
   Links links_;
   Lanes<StepOf> ready_;
   Clients communicators_;
-  // The runs of all communicators; one outlives its own while the transport holds its memory.
+  // These are the runs of all communicators. A run outlives its communicator while the transport holds its memory.
   ObjectPool<CollectiveRun> calls_;
   ObjectPool<MessageRun> messages_;
   ObjectPool<Operation> operations_;
   ObjectPool<Work> works_;
   MemoryPools memory_;
-  std::vector<Descriptor> discards_;  // that nobody wants, until the handlers have returned
+  std::vector<Descriptor> discards_;  // unwanted ones, kept until the handlers have returned
   Landings landings_;
   const std::unique_ptr<Compute> compute_;  // ends before the memory that its works use
   std::uint32_t slots_in_use_ = 0;
@@ -332,7 +338,7 @@ class Executor : public Watched, private Receiver {
   Tally tally_;
   const std::unique_ptr<RunTracer> tracer_;
 
-  // What must wait until the transport's handlers have returned.
+  // These members keep what is to be done once the transport's handlers have returned.
   std::vector<std::pair<Client*, Status>> failures_;
   struct Answer {
     Client* communicator = nullptr;
@@ -341,10 +347,11 @@ class Executor : public Watched, private Receiver {
   };
   std::vector<Answer> answers_;  // to statements that ask
   std::optional<Thrown> thrown_;
-  Client* serving_ = nullptr;  // whose message or step is looked at
+  Client* serving_ = nullptr;  // the communicator whose message or step is being handled
   const Status out_of_memory_;
 
-  // What must wait until the lock is free: reports, and the callers' memory that is no longer needed.
+  // These members keep what is to be done once the lock is free: reports, and the callers' memory that is no longer
+  // needed.
   std::function<void(const Trouble&)> reporter_;
   std::vector<Trouble> troubles_;
   std::atomic<bool> deferred_{false};
@@ -352,15 +359,15 @@ class Executor : public Watched, private Receiver {
 
   Duties duties_;
   Alarms alarms_;
-  std::condition_variable ended_;  // with a progress thread: a run has ended
+  std::condition_variable ended_;  // tells that a run has ended, with a progress thread
   std::thread thread_;
 
   enum class State : std::uint8_t { Running, Failed, Closing, Closed };
   std::atomic<State> state_{State::Running};  // changes under the lock
-  Status verdict_;                            // why it has failed
+  Status verdict_;                            // why the job has failed
   Ending ending_ = Ending::TakeDown;          // Leave once calls have failed
-  Access access_ = Access::Nobody;            // after that: who can touch the memory of operations
-  bool keeps_memory_ = false;                 // after that: they are not to end any more
+  Access access_ = Access::Nobody;            // after a failure: who can touch the memory of operations
+  bool keeps_memory_ = false;                 // after a failure: operations must not end any more
   bool was_left_waiting_ = false;             // calls have failed because a peer or the network did not answer
 };
 

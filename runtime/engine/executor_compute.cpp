@@ -10,7 +10,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Given back to its pool, unless it has been handed over.
+/// A work that is given back to its pool, unless it has been handed over.
 class TakenWork {
  public:
   TakenWork(ObjectPool<Work>& pool, const StepOf& step, const kernels::Backend& backend)
@@ -97,7 +97,7 @@ void Executor::start_kernel(ActivePart& part, StepId id) {
   if (!is_long || compute_->start(given) == Started::Done) end_work(given);
 }
 
-/// False if none has ended.
+/// Ends all works that have been carried out. Returns false if there are none.
 bool Executor::end_works() {
   bool any = false;
   while (Work* work = compute_->ended()) {
@@ -113,7 +113,7 @@ bool Executor::end_works() {
 void Executor::end_work(Work& work) {
   const auto [part, id] = work.step;
   Run& run = *part->run;
-  works_.give_back(&work);  // nobody takes it before this has ended
+  works_.give_back(&work);  // nobody takes it from the pool before this function ends
   const std::size_t received = work.kernel ? 0 : work.computation.from.bytes();
   if (!work.kernel) release_held(*part, id, work.holder, received);
   --run.operations;
@@ -135,8 +135,8 @@ void Executor::end_work(Work& work) {
   complete(*part, id);
 }
 
-/// A kernel may refuse what this rank's own caller has given it. Other ranks are to know of it, as they wait for what
-/// the kernel would have made; where there are none, only the call ends.
+/// A kernel may refuse what this rank's own caller has given it. Other ranks must hear of it, as they wait for what the
+/// kernel would have made. If there are no other ranks, only the call ends.
 void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
   const bool refused = work.status.code() == Code::InvalidArgument;
   std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->kernel->name, work.status.message());

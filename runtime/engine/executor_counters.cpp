@@ -30,7 +30,7 @@ void Executor::restart_measures() {
   communicators_.restart_measures();
 }
 
-/// Until the last thing that happened: that is what was waited for.
+/// Counts the time up to the last event, which is what was waited for.
 void Executor::count_wait(std::uint64_t begin) {
   tally_.waited += ticks_between(begin, record_.ticks());
   if (tracer_) tracer_->waited(begin);

@@ -9,7 +9,7 @@
 #include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
-/// A call or a message begins.
+/// Sets the deadline of a run that begins.
 void Executor::start_clock(Run& run) {
   const auto now = options_.time.coarse_now();
   const auto deadline = run.call.options.deadline;
@@ -23,7 +23,7 @@ void Executor::check_time() {
   if (duties_.are_due(now)) do_duties(now);
 }
 
-/// Reports what is late, and finds out when there is something to do again.
+/// Reports which runs are late, and finds out when there is something to do again.
 void Executor::do_duties(Clock::time_point now) {
   const bool stalled = duties_.begin_look(now);
   if (stalled) ++tally_.stalls;
@@ -70,7 +70,7 @@ void Executor::check_runs(Client& communicator, Clock::time_point now, bool stal
   }
 }
 
-/// The ranks of whose messages its unfinished calls wait.
+/// Returns the ranks whose messages the communicator's unfinished calls wait for.
 std::vector<Wait> Executor::waits_of(const Client& communicator) const {
   std::vector<Wait> waits;
   const auto is_new = [&](Rank peer) {
@@ -90,7 +90,7 @@ std::vector<Wait> Executor::waits_of(const Client& communicator) const {
   return waits;
 }
 
-/// Keeps a report until the lock is free. Without anyone to report to, this rank judges alone.
+/// Keeps a report until the lock is free. If there is nobody to report to, this rank decides alone.
 void Executor::trouble(Client& communicator, Trouble::Kind kind, std::uint32_t run, std::string text) {
   trouble(communicator, communicator.trouble(kind, run, std::move(text)));
 }

@@ -58,12 +58,12 @@ void Executor::release(bool all_have_stopped) {
   flush_troubles();
 }
 
-/// Nobody touches their memory any more.
+/// Ends all operations. Nobody may touch their memory any more.
 void Executor::end_operations() {
   operations_.each_taken([&](Operation& one) { one.fetch ? end_fetch(&one, false) : end_send(&one, false); });
 }
 
-/// What others can still touch stays as it is until the process ends: the callers' memory that runs keep, and landing
+/// Keeps the memory that others can still touch until the process ends: the callers' memory that runs hold, and landing
 /// slots.
 void Executor::leave_memory() {
   struct Left {
@@ -118,7 +118,7 @@ bool tells_of_no_answer(const Status& verdict) {
 
 }  // namespace
 
-/// Poisons it, and its calls end.
+/// Poisons the communicator and ends its calls.
 void Executor::end_calls(Client& communicator, const Status& status) {
   if (communicator.has_failed()) return;
   record_.tick();
@@ -142,14 +142,14 @@ void Executor::end_calls(Client& communicator, const Status& status) {
   wake();
 }
 
-/// Only this one ends: no other rank waits for it.
+/// Ends this call only, as no other rank waits for it.
 void Executor::end_call(CollectiveRun& run, const Status& status) {
   purge([&](const Run& other) { return &other == &run; });
   landings_.release_of(run);
   finish_run(run, status);
 }
 
-/// Steps of the runs that are about to end do not start any more.
+/// Removes the waiting steps of runs that are about to end, so that they do not start any more.
 void Executor::purge(const std::function<bool(const Run& run)>& belongs) {
   const auto is_theirs = [&](const StepOf& step) { return belongs(*step.part->run); };
   ready_.remove_if(is_theirs);

@@ -20,7 +20,7 @@ void Executor::begin_message(MessageRun& run) {
   }
 }
 
-/// The one part of a message, whose length is known by now.
+/// Makes the only part of a message. Its length is known by now.
 ActivePart& Executor::make_message_part(MessageRun& run) {
   ActivePart& part = add_part(run);
   part.order = {part.group->size(), part.group->rank_of(run.peer)};
@@ -36,7 +36,7 @@ ActivePart& Executor::make_message_part(MessageRun& run) {
   return part;
 }
 
-/// A message that has arrived, in part at least, meets its receive.
+/// Begins a receive whose message has arrived, at least in part.
 void Executor::receive_landed(const Matching::Met& met) {
   MessageRun& run = *met.receive;
   Landing* message = met.message;
@@ -52,7 +52,8 @@ void Executor::receive_landed(const Matching::Met& met) {
   start(*part, 0);
 }
 
-/// A message that has begun to arrive begins its receive. Then those that it had held up may meet theirs.
+/// Begins the receive of a message that has begun to arrive. Then the messages that waited for this one may begin
+/// theirs.
 void Executor::receive_first(Place& place, const Arrival& message) {
   const MessageHeader& header = message.header;
   Matching& matching = serving_->matching();

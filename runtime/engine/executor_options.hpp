@@ -24,23 +24,23 @@ struct ExecutorOptions {
   std::uint32_t parts_in_flight = 2;     ///< of one run, unless its plan says how many
   std::uint32_t slots = 16;              ///< landing slots for fetched bytes that are to be reduced
   std::uint32_t max_runs = 1024;         ///< unfinished runs of one communicator
-  std::uint32_t max_messages = 65536;    ///< unfinished sends and receives of one communicator
-  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts so that the pieces come near to this
+  std::uint32_t max_messages = 65536;    ///< unfinished messages of one communicator
+  std::size_t chunk_bytes = 256 << 10;   ///< a run is cut into parts whose pieces come near to this size
   std::chrono::milliseconds deadline{300'000};
-  std::chrono::milliseconds stall{2'000};  ///< a run without progress for so long is compared with the other ranks'
+  std::chrono::milliseconds stall{2'000};  ///< after so long without progress, ranks compare what they posted
   std::chrono::microseconds spin{5};       ///< polling before giving way to other processes
   bool progress_thread = false;
   std::uint32_t first_run = 0;   ///< number of each communicator's first call, equal on all ranks; they wrap around
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
   std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out computations; null: the host does
   const kernels::Backend* kernels = nullptr;        ///< what computes; null: kernels::best_backend()
-  std::span<MemorySpace* const> memory{};  ///< one for each kind that is served; the host's is host_memory() if none is
-  TimeSource time{};  ///< of deadlines, stalls and waits; by a virtual clock nobody sleeps, who waits keeps looking
+  std::span<MemorySpace* const> memory{};  ///< one for each kind that is served; the host's defaults to host_memory()
+  TimeSource time{};  ///< of deadlines, stalls and waits; with a virtual clock no thread sleeps while it waits
 };
 
-/// For the watch to say why a connection broke.
+/// How long the watch has to say why a connection broke.
 inline constexpr std::chrono::seconds broken_link_grace{1};
-/// For the watch to say who is late.
+/// How long the watch has to say who is late.
 inline constexpr std::chrono::seconds verdict_grace{10};
 /// How long close() waits for peers once calls have failed because a peer or the network did not answer.
 inline constexpr std::chrono::milliseconds close_grace{600};

@@ -36,7 +36,8 @@ void Executor::Lock::lock() {
   executor_.contenders_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Between two rounds of polling: whoever waits for the lock goes first, else a polling thread would starve it.
+/// Lets threads that wait for the lock go first. A polling thread calls this between two rounds, else it would starve
+/// them.
 void Executor::give_way() const {
   while (contenders_.load(std::memory_order_relaxed) > 0) std::this_thread::yield();
 }
@@ -60,7 +61,7 @@ Executor::Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, c
       tracer_(options.trace_events > 0 ? std::make_unique<RunTracer>(options.trace_events, options.time) : nullptr),
       out_of_memory_(Code::Internal, fmt::format("rank {} is out of memory", rank)),
       duties_(options.stall) {
-  if (options_.progress_thread) return;  // which sleeps on these itself
+  if (options_.progress_thread) return;  // the progress thread sleeps on these descriptors itself
   for (int fd : {transport_->event_fd(), compute_->event_fd()}) alarms_.watch(fd);
 }
 
@@ -131,7 +132,7 @@ bool Executor::progress_locked() {
     after_handlers();
     settle();
     if (thrown_) after_handlers();
-    if (duties_.note_movement()) check_time();  // a deadline passes also while other calls keep moving
+    if (duties_.note_movement()) check_time();  // a deadline may pass while other calls keep moving
   }
   alarms_.note_round(moved && !options_.progress_thread);
   return moved;
@@ -171,16 +172,16 @@ bool Executor::arm() {
   return true;
 }
 
-/// After a post: who sleeps may have something to move now, or less time.
+/// Wakes threads that sleep. After a post they may have something to move, or a nearer deadline.
 void Executor::wake() {
   alarms_.wake_sleepers();
   if (!options_.progress_thread) alarms_.wake_loop();
 }
 
-/// Asks what computes for an event. False if a work wants a turn of a thread, or has ended.
+/// Asks the compute for an event. Returns false if a work wants a turn of a thread, or has ended.
 bool Executor::works_may_sleep() { return !is_computing() || (!compute_->wants_turn() && compute_->arm()); }
 
-/// Asks the transport and what computes for an event. False if there is something to do before one comes.
+/// Asks the transport and the compute for an event. Returns false if there is something to do before an event comes.
 bool Executor::may_sleep() {
   if (state_ != State::Running || transport_->event_fd() < 0 || !options_.time.is_real()) return false;
   if (!works_may_sleep()) return false;

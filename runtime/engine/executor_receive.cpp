@@ -11,7 +11,7 @@
 
 namespace lacuna::runtime {
 
-// Everything in this file may run inside the transport's progress: it neither sends nor fetches, but asks for it.
+// All functions in this file may run inside the transport's progress. So they do not send or fetch, but ask for a pump.
 
 std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const std::byte> bytes) {
   record_.tick();
@@ -26,7 +26,7 @@ std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const st
   return header;
 }
 
-/// Takes what the peer gives back of the credit that was spent.
+/// Takes back the credit that the peer returns.
 void Executor::take_credits(Rank from, std::uint64_t credits) {
   Link& to = links_[from];
   const auto more = static_cast<std::int64_t>(credits - to.returned);
@@ -41,12 +41,12 @@ void Executor::take_credits(Rank from, std::uint64_t credits) {
   links_.request_pump(from);
 }
 
-/// What a peer says can't be right, and nobody knows which call it means: calls end as when its connection breaks.
+/// What a peer says can't be right, and nobody knows which call it means. So calls end as if its connection had broken.
 void Executor::distrust(Rank from, std::string what) {
   on_peer_failure(static_cast<Peer>(from), {Code::Transport, std::move(what)});
 }
 
-// A duplicate changes nothing; nor is it credited, as its sender was charged once.
+// A duplicate changes nothing. It returns no credit, as its sender was charged once.
 void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, std::span<const std::byte> bytes) {
   serving_ = nullptr;
   guarded([&] {
@@ -65,7 +65,7 @@ void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, st
   });
 }
 
-/// An eager fragment of so many bytes is consumed.
+/// Gives credit for an eager fragment of so many bytes that has been consumed.
 void Executor::give_credit(Rank sender, std::size_t bytes) {
   Link& from = links_[sender];
   from.consumed += bytes + fragment_charge;
@@ -83,7 +83,8 @@ void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes,
   if (!kept) guarded([&] { discards_.push_back(descriptor); });
 }
 
-/// False if nobody wants it, or, after a report, if the peer has too many of them here.
+/// Returns false if nobody wants the descriptor. It also returns false, after a report, if too many of the peer's
+/// descriptors wait here.
 bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
   const Place at = place(message);
   const std::size_t offset = message.header.offset;
@@ -101,7 +102,8 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
   return false;
 }
 
-/// Where this belongs. A receive that the message meets has begun, or has ended.
+/// Returns where a message belongs. If it is the first of its receive, the receive has begun or ended when this
+/// returns.
 Place Executor::place(const Arrival& message) {
   Client* const client = communicators_.find(message.header.communicator);
   if (!client || client->has_failed() || is_doomed(*client)) return {};
@@ -128,7 +130,7 @@ void Executor::adopt_early_messages(ActivePart& part) {
   trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
 }
 
-/// Nothing follows this part, and nobody can have sent anything for what would.
+/// Refuses messages for parts that would follow this one: nothing follows it, so that nobody may have sent any.
 void Executor::refuse_early_messages(const ActivePart& part) {
   Client& communicator = *part.run->communicator;
   const std::string_view violation = communicator.matching().refuse_after(part);
@@ -175,7 +177,7 @@ void Executor::take_landing(ActivePart& part, StepId id) {
     buffer.data = std::exchange(landing->memory, nullptr);
     buffer.taken = landing->bytes;
   }
-  // The last piece may end the step, the part and the run: nothing of them is touched after it.
+  // The last piece may end the step, the part and the run, so that they are not touched after it.
   landing->users = 1;
   guarded([&] {
     for (const auto& piece : landing->pieces) {
@@ -185,12 +187,12 @@ void Executor::take_landing(ActivePart& part, StepId id) {
   end_use(*landing);
 }
 
-/// One of those who use its memory does not need it any more.
+/// One of the users of the landing's memory does not need it any more.
 void Executor::end_use(Landing& landing) {
   if (--landing.users == 0) landings_.release(&landing);
 }
 
-/// Where a step's bytes lie in the end; memory for what lands is taken with its first byte.
+/// Returns where a step's bytes will lie in the end. Landed memory is taken when the first byte comes.
 std::byte* Executor::place_of(ActivePart& part, const Step& step, const StepState& state) {
   PartBuffer& buffer = part.buffer(step.to);
   if (lands(part, step) && buffer.taken == 0 && state.bytes > 0) {
@@ -200,7 +202,8 @@ std::byte* Executor::place_of(ActivePart& part, const Step& step, const StepStat
   return resolve(part, step.to).data;
 }
 
-/// Takes bytes of a message to their place. True if a work does so, which lets go of their holder in the end.
+/// Takes bytes of a message to where they belong. Returns true if a work does that, which lets go of the holder in the
+/// end.
 bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::span<const std::byte> bytes,
                        const Holder& holder) {
   if (bytes.empty()) {
@@ -231,7 +234,7 @@ bool Executor::consume(ActivePart& part, StepId id, std::size_t offset, std::spa
   return false;
 }
 
-/// So many bytes of a message are in their place.
+/// Notes that so many bytes of a message lie where they belong.
 void Executor::note_consumed(ActivePart& part, StepId id, std::size_t bytes) {
   const Step& step = part.graph->steps()[id];
   StepState& state = part.states[id];
@@ -302,7 +305,7 @@ void Executor::give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind mem
   if (std::exchange(waiting_for_slot_, false)) links_.request_pump_of_all();
 }
 
-/// A work has taken so many bytes to their place, or its run has failed.
+/// Lets go of what held a work's bytes. The work has taken so many of them to where they belong, or its run has failed.
 void Executor::release_held(ActivePart& part, StepId id, const Holder& holder, std::size_t bytes) {
   if (holder.landing) end_use(*holder.landing);
   if (holder.slot) give_back_slot(holder.slot, bytes, part.buffer(part.graph->steps()[id].to).memory);
@@ -322,8 +325,8 @@ void Executor::on_complete(Token token, const Status& status) {
   });
 }
 
-/// The step of this operation never ends. Who can be asked says why: a death is better told by the watch than by a
-/// connection.
+/// The step of this operation never ends. The watch is asked why if there is one, as it knows better than a connection
+/// whether a peer has died.
 void Executor::operation_failed(const Operation& operation, const Status& status) {
   if (!operation.step.part || operation.step.part->run->finished) return;
   const Status told(Code::PeerFailed,
@@ -342,7 +345,8 @@ void Executor::on_peer_failure(Peer peer, const Status& status) {
   guarded([&] { log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message()); });
 }
 
-/// What is thrown below stays here: the frames of a transport may be C's. Who was served fails after them.
+/// Catches what was thrown below, as the functions of a transport above may be C code. The communicator that was served
+/// fails after they have returned.
 void Executor::note_thrown() {
   const bool more = thrown_ && thrown_->communicator != serving_;
   thrown_ = {more ? nullptr : serving_, std::current_exception()};
@@ -359,12 +363,12 @@ void Executor::fail_after_throw() {
   }
   for (Client* one : communicators_) {
     if (thrown.communicator && one != thrown.communicator) continue;
-    if (reporter_ && one->runs().calls() > 0) {  // so that the others need not wait
+    if (reporter_ && one->runs().calls() > 0) {  // so that other ranks need not wait
       trouble(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, status.to_string());
     }
     end_calls(*one, status);
   }
-  links_.request_pump_of_all();  // what was thrown has cut one short
+  links_.request_pump_of_all();  // the exception has cut a pump short
 }
 
 }  // namespace lacuna::runtime

@@ -6,7 +6,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Of a message of so many bytes, but for what its fragments differ in.
+/// Returns the header of a message of so many bytes, without what differs between its fragments.
 MessageHeader header_of(const ActivePart& part, const Step& step, std::uint64_t bytes) {
   const Run& run = *part.run;
   MessageHeader header{.communicator = run.communicator->id(),
@@ -41,7 +41,8 @@ void Executor::start_sends(Rank peer) {
   }
 }
 
-/// May it go eagerly? If the peer can take all of it now; else descriptors cost it nothing until it wants the bytes.
+/// May a message of so many bytes go eagerly? It may if the peer can take all of it now. Else it goes as descriptors,
+/// which need no room at the peer until it fetches the bytes.
 bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
   const std::uint64_t fragments = bytes / fragment_bytes_ + 1;
   const auto charge = static_cast<std::int64_t>(bytes + fragments * fragment_charge);
@@ -49,7 +50,7 @@ bool Executor::may_be_eager(const Link& to, std::size_t bytes) const {
   return bytes <= options_.eager_bytes && charge <= to.credit;
 }
 
-/// Begins a message, or goes on with one of which some ranges have been taken.
+/// Begins a message, or goes on with one after some of its ranges have been taken.
 void Executor::send_message(ActivePart& part, StepId id) {
   serving_ = part.run->communicator;
   const Step& step = part.graph->steps()[id];
@@ -81,7 +82,7 @@ void Executor::note_sent(ActivePart& part, StepId id, std::size_t bytes, bool ea
                .kind = FlightRecord::Kind::Sent});
 }
 
-/// The next range of a message of so many bytes.
+/// Sends the next range of a message of so many bytes.
 void Executor::send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager) {
   ActivePart& part = *step.part;
   StepState& state = part.states[step.step];
@@ -124,7 +125,7 @@ void Executor::end_send(Operation* operation, bool sent) {
   StepState& state = step.part->states[step.step];
   --state.operations;
   if (!state.all_started) {
-    // As many ranges waited as may. The queue is looked at once the handlers have returned.
+    // As many ranges waited as may wait. The queue is looked at once the handlers have returned.
     if (state.operations + 1 == most_ranges_waiting_) {
       to.sends.push(step.part->run->call.options.priority, step);
     }
@@ -133,7 +134,7 @@ void Executor::end_send(Operation* operation, bool sent) {
   }
 }
 
-/// Common end of sends and fetches. True if the step goes on.
+/// Does what the ends of sends and fetches have in common. Returns true if the step goes on.
 bool Executor::end_operation(Operation* operation, bool well) {
   links_.request_pump(operation->peer);
   ActivePart* part = operation->step.part;

@@ -40,7 +40,8 @@ void Executor::send_statement(Client& communicator, std::uint32_t run, Rank peer
   hand_over(operation, operation->statement, Delivery::Eager);
 }
 
-/// A rank whose communicator has failed answers too: the one that asks may not know yet.
+/// Takes a statement, and answers it if it asks. A rank whose communicator has failed answers too, as the rank that
+/// asks may not know of it yet.
 void Executor::hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body) {
   Client* const client = communicators_.find(header.communicator);
   const auto theirs = decode_posted(body);

@@ -2,7 +2,7 @@
 
 #include "runtime/engine/executor.hpp"
 
-// Who waits makes progress: the caller, or a thread for all of them.
+// Someone makes progress during a wait: the thread that waits, or the progress thread for all of them.
 namespace lacuna::runtime {
 namespace {
 
@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds virtual_look{1};    // between looks at a vi
 }  // namespace
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
-  std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once there is something to wait for
+  std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once something must be waited for
   const auto ended = [&] {
     const bool over = done();
     if (begin == 0 && !over) begin = options_.time.ticks_now();
@@ -67,8 +67,8 @@ bool Executor::wait_for(const Done& done, Clock::time_point until) {
   }
 }
 
-/// The last look of a thread that waits no longer. It may have carried out a work, and a program may never wait for
-/// long.
+/// Takes a last look before a wait ends without success. The thread may have carried out a work, and a program may only
+/// ever make short waits.
 template <class Done>
 bool Executor::ended_by_now(const Done& done) {
   bool ended = false;
@@ -82,7 +82,7 @@ bool Executor::ended_by_now(const Done& done) {
   return ended;
 }
 
-/// Between two rounds in which nothing moved: first spins, then gives way, then sleeps.
+/// Passes the time between two rounds in which nothing moved. A thread first spins, then yields, then sleeps.
 void Executor::idle(Clock::duration idle_for, Clock::duration longest) {
   if (idle_for < options_.spin) return;
   if (idle_for < options_.spin + yielding) return std::this_thread::yield();
@@ -107,8 +107,8 @@ void Executor::sleep_on_events(std::chrono::milliseconds longest) {
   armed ? sleeper.sleep(transport_fd, compute_->event_fd(), longest) : std::this_thread::yield();
 }
 
-/// After a failure it goes on until no compute step is under way: its buffers are the callers'. Others may have begun
-/// one until then, so that both are asked under one lock.
+/// After a failure the loop goes on until no step computes any more, because such steps use the callers' buffers.
+/// Another thread may begin one until the state changes, so both are looked at under one lock.
 void Executor::progress_loop() {
   Clock::time_point idle_since = options_.time.now();
   for (bool goes_on = true; goes_on;) {

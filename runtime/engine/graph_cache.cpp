@@ -40,7 +40,7 @@ void GraphCache::take(GraphCache&& other) {
   }
 }
 
-/// The newest stays, whose shape tells how many of its kind may be of use.
+/// Drops the oldest graph if there are too many. The shape of the newest one tells how many may be of use.
 void GraphCache::trim() {
   if (entries_.size() > capacity(entries_.front().shape)) entries_.pop_back();
 }

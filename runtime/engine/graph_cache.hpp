@@ -9,20 +9,20 @@
 
 namespace lacuna::runtime {
 
-/// The graphs used last. Few serve all calls, so the newest stand first in a short list.
+/// Keeps the graphs that were used last. A few graphs serve all calls, so a short list with the newest first is enough.
 class GraphCache {
  public:
-  // What these return is valid until the next call.
+  // What these functions return is valid until the next call.
 
-  /// Null if it is not there.
+  /// Returns null if the graph is not there.
   const std::shared_ptr<const Graph>* find(const Algorithm& algorithm, GraphShape shape);
-  /// Makes it if it is not there.
+  /// Makes the graph if it is not there.
   const std::shared_ptr<const Graph>& get(const Algorithm& algorithm, GraphShape shape);
   /// Takes over the graphs of another cache.
   void take(GraphCache&& other);
 
  private:
-  /// Where positions are drawn, each may come.
+  /// Where the position of a rank is drawn, any position may come, and each has graphs of its own.
   static std::size_t capacity(const GraphShape& shape) {
     return std::max<std::size_t>(64, 2 * static_cast<std::size_t>(shape.size));
   }

@@ -10,7 +10,8 @@
 
 namespace lacuna::runtime {
 
-/// What has come of a message before its step could take it: eager bytes in memory of ours, descriptors as they are.
+/// What has come of a message before its step could take it. Eager bytes lie in memory of the landing; descriptors are
+/// kept.
 struct Landing {
   struct Piece {
     std::size_t offset = 0;
@@ -22,7 +23,7 @@ struct Landing {
   };
 
   Rank source = 0;  ///< process that sends it
-  // Of its header.
+  // The next members are from the message's header.
   std::uint32_t run = 0;
   std::uint32_t part = 0;
   std::uint32_t index = 0;
@@ -34,7 +35,7 @@ struct Landing {
   Arrived arrived;  ///< of a collective's message
   std::vector<Piece> pieces;
   std::vector<Waiting> descriptors;
-  std::uint32_t users = 0;  ///< of its memory, once a step takes the message: works, and who hands the bytes to them
+  std::uint32_t users = 0;  ///< of `memory`, once a step takes the message: works, and the function that starts them
 };
 
 }  // namespace lacuna::runtime

@@ -12,7 +12,7 @@
 
 namespace lacuna::runtime {
 
-/// What has come: a fragment of a message with its bytes, or a descriptor of them.
+/// A fragment of a message that has come: its bytes, or a descriptor of them.
 struct Arrival {
   Rank from = 0;
   MessageHeader header;
@@ -23,13 +23,13 @@ struct Arrival {
 /// How much one peer may let wait here.
 struct LandingLimits {
   std::uint64_t credit_bytes = 0;    ///< of eager messages
-  std::size_t most_descriptors = 0;  ///< of what it may have unfinished
+  std::size_t most_descriptors = 0;  ///< descriptors of the peer that may wait here
 };
 
 /// The messages of all communicators that have come before their steps could take them. Its owner locks.
 class Landings {
  public:
-  /// What was ever kept.
+  /// Counts all that was kept since the beginning.
   struct Tally {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -39,25 +39,25 @@ class Landings {
   Landings(const LandingLimits& limits, Links& links, BlockPool& memory, std::vector<Descriptor>& discards)
       : limits_(limits), links_(links), memory_(memory), discards_(discards) {}
 
-  /// The credit that a message may use: without bytes it may overdraw.
+  /// Returns the credit that a message's sender has. A message without bytes may overdraw it.
   std::uint64_t granted(const Arrival& message) const {
     return limits_.credit_bytes + (message.header.bytes == 0 ? empty_allowance : 0);
   }
   std::uint64_t credit_bytes() const { return limits_.credit_bytes; }
-  /// Of the credit for such messages, what this one's sender uses.
+  /// Returns how much of the credit for messages like this one its sender has in use.
   std::uint64_t parked(const Arrival& message) const { return links_[message.from].parked_of(message.header.bytes); }
 
-  /// A place for a message to wait in; null if its sender had no credit for it.
+  /// Returns a landing in which a message can wait, or null if its sender had no credit for it.
   Landing* park(const Arrival& message);
-  /// Until the step takes them.
+  /// Keeps bytes until the step takes them.
   void keep(Landing& landing, std::size_t offset, std::span<const std::byte> bytes);
-  /// False if the peer has too many of them here.
+  /// Keeps a descriptor. Returns false if too many of the peer's descriptors wait here.
   bool keep(Landing& landing, std::size_t offset, Descriptor descriptor);
-  /// Gives a landing's memory back and its eager bytes as credit to the sender.
+  /// Gives a landing's memory back, and credit for its eager bytes to the sender.
   void release(Landing* landing);
-  /// Those that wait for steps of this run.
+  /// Releases the landings that wait for steps of this run.
   void release_of(const Run& run);
-  /// Finds a place for a landing that nobody has: it is released if there is no memory for that.
+  /// Calls `body`, which puts a new landing where it belongs. If there is no memory for that, the landing is released.
   template <class Body>
   void give(Landing* landing, Body body) {
     try {
@@ -74,7 +74,7 @@ class Landings {
  private:
   const LandingLimits limits_;
   Links& links_;
-  BlockPool& memory_;  // of the host: eager bytes come there
+  BlockPool& memory_;  // the host's memory, into which eager bytes come
   std::vector<Descriptor>& discards_;
   ObjectPool<Landing> pool_;
   Tally tally_;

@@ -34,7 +34,7 @@ class Lanes {
 
   void reserve(Priority priority, std::size_t more) { lanes_[static_cast<std::size_t>(priority)].reserve(more); }
 
-  /// The lane that comes next; null when all are empty.
+  /// Returns the lane that comes next, or null if all are empty.
   Fifo<T>* next() {
     for (auto& lane : lanes_) {
       if (!lane.empty()) return &lane;
@@ -53,15 +53,15 @@ class Lanes {
 /// What this rank keeps about its traffic with one peer.
 struct Link {
   std::int64_t credit = 0;         ///< eager bytes that the peer can still take; empty messages may overdraw it
-  std::uint64_t returned = 0;      ///< eager bytes that the peer has consumed, as it has told
+  std::uint64_t returned = 0;      ///< eager bytes that the peer has consumed, as far as it has told
   std::uint64_t consumed = 0;      ///< eager bytes of the peer that were consumed here
-  std::uint64_t told = 0;          ///< of these, what the peer knows
+  std::uint64_t told = 0;          ///< how many of the consumed bytes the peer knows of
   std::uint64_t parked = 0;        ///< eager messages of the peer that wait here, as its credit counts them
-  std::uint64_t parked_empty = 0;  ///< likewise, those without bytes
+  std::uint64_t parked_empty = 0;  ///< messages without bytes of the peer that wait here, counted alike
   std::size_t offered = 0;         ///< descriptors of the peer that wait here
   std::size_t on_wire = 0;         ///< eager bytes handed to the transport and not yet sent
   std::size_t fetching = 0;        ///< bytes being fetched from the peer
-  bool needs_pump = false;         ///< something changed while a handler ran: look at the queues after it
+  bool needs_pump = false;         ///< something changed while a handler ran: the queues must be looked at after it
   Lanes<StepOf> sends;
   Lanes<Fetch> fetches;
   std::optional<Clock::time_point> broken_since;
@@ -69,7 +69,7 @@ struct Link {
 
   std::uint64_t& parked_of(std::uint64_t bytes) { return bytes > 0 ? parked : parked_empty; }
   std::uint64_t owed() const { return consumed - told; }
-  /// For a header: what it returns as credit.
+  /// Returns the credit that a header is to tell the peer.
   std::uint64_t tell() { return told = consumed; }
 };
 
@@ -86,7 +86,7 @@ class Links {
   auto begin() { return links_.begin(); }
   auto end() { return links_.end(); }
 
-  /// Something has changed: once the transport's handlers have returned, the queues of this link are to be looked at.
+  /// Something has changed: the queues of this link must be looked at once the transport's handlers have returned.
   void request_pump(Rank peer) {
     if (std::exchange((*this)[peer].needs_pump, true)) return;
     pump_.push_back(peer);
@@ -95,7 +95,7 @@ class Links {
     for (std::size_t peer = 0; peer < links_.size(); ++peer) request_pump(static_cast<Rank>(peer));
   }
   bool needs_pump() const { return !pump_.empty(); }
-  /// One of those that are to be looked at; it is looked at now.
+  /// Returns a link whose queues must be looked at, and notes that this happens now.
   Rank take_pump() {
     const Rank peer = pump_.back();
     pump_.pop_back();

@@ -12,8 +12,8 @@
 
 namespace lacuna::runtime {
 
-/// What tells a message from all others that a communicator receives. Messages are numbered within a stream: the tags
-/// of one sender share a fixed number of streams, so that no tag leaves anything behind.
+/// Tells a message from all others that a communicator receives. Messages are numbered within a stream. The tags of one
+/// sender share a fixed number of streams, so that new tags need no more memory.
 struct MessageName {
   Rank source = 0;  ///< rank of the job
   std::uint32_t tag = 0;
@@ -26,48 +26,48 @@ struct MessageName {
 /// order in which the messages were sent, whatever the order in which they arrive. Its owner locks.
 class Mailbox {
  public:
-  /// A message of which something is still to come: who takes it, if anyone.
+  /// A message of which some bytes are still to come, and what takes it.
   struct Arriving {
     MessageName name;
     std::uint64_t bytes = 0;
-    Arrived arrived;                ///< of these
-    MessageRun* receive = nullptr;  ///< that it fills
+    Arrived arrived;                ///< which bytes have come
+    MessageRun* receive = nullptr;  ///< the receive that it fills, or null
     Landing* landing = nullptr;     ///< where it waits for a receive
   };
 
   explicit Mailbox(Rank job_size) : peers_(static_cast<std::size_t>(job_size)) {}
 
-  /// The number of the next message to a rank.
+  /// Returns the number of the next message to a rank.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return stream(to, tag).sent++; }
-  /// How many messages the named one is ahead of the next of its stream; less than 0: it has had its turn.
+  /// Returns how far the named message is ahead of the next one of its stream. It is negative if its turn is over.
   std::int32_t ahead(const MessageName& name) {
     return static_cast<std::int32_t>(name.number - stream(name.source, name.tag).received);
   }
-  /// Is this message the next of its stream? Then the one after it is, from now on.
+  /// Is this message the next of its stream? If so, the one after it is the next from now on.
   bool take_turn(const MessageName& name);
 
   void add_receive(MessageRun& receive) { receives_[bucket(receive.peer, receive.tag)].push(&receive); }
   MessageRun* take_receive(Rank source, std::uint32_t tag);
   void forget_receive(const MessageRun& receive);
 
-  /// Messages whose turn has come and that nobody has asked for.
+  /// Adds a message whose turn has come and that no receive has asked for.
   void add_unexpected(Landing* message) { unexpected_[bucket(message->source, message->run)].push(message); }
   Landing* take_unexpected(Rank source, std::uint32_t tag);
   const Landing* unexpected(Rank source, std::uint32_t tag);
 
-  /// Messages that have overtaken others of their stream.
+  /// Holds a message that has overtaken another one of its stream.
   void hold(Landing* message) { held_.push(message); }
   bool holds(const MessageName& name);
-  /// One of the stream of this tag whose turn it is now.
+  /// Returns the held message of this tag's stream whose turn it is now, or null.
   Landing* take_held(Rank source, std::uint32_t tag);
 
   Arriving* arriving(const MessageName& name);
   Arriving& add_arriving(const MessageName& name, std::uint64_t bytes);
   void end_arriving(const Arriving& message);
-  /// What has begun to arrive in this landing goes to this receive; to nobody if that is null.
+  /// The rest of the message that has begun to arrive in this landing goes to this receive. Null: nobody takes it.
   void hand_over(const Landing& landing, MessageRun* receive);
 
-  /// Empties it: the landings are the caller's to release.
+  /// Empties the mailbox and returns its landings, which the caller must release.
   std::vector<Landing*> clear();
 
  private:
@@ -84,7 +84,7 @@ class Mailbox {
   }
   Stream& stream(Rank peer, std::uint32_t tag);
 
-  std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // after the first message
+  std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // by rank; null before its first message
   std::array<Fifo<MessageRun*>, buckets> receives_;
   std::array<Fifo<Landing*>, buckets> unexpected_;
   Fifo<Landing*> held_;

@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::string_view another_part = "another part of that number, which follows other values";
 
-constexpr std::string_view waits_for_none = "a step that waits for none";
+constexpr std::string_view waits_for_none = "a step that waits for no message";
 
-/// Why a run has no part of this number.
+/// Says why a run has no part of this number.
 std::string text_of_parts(const CollectiveRun& run, std::uint32_t part) {
   if (run.chains.empty()) return count_of(run.parts, "part") + " in that call";
   return fmt::format("nothing that follows part {} of it", part - run.parts);
 }
 
-/// The first of what waits there, without its bytes.
+/// Returns the first fragment that waits in a landing, without its bytes.
 Arrival arrival_of(const Landing& landing) {
   return {.from = landing.source,
           .header = {.bytes = landing.bytes,
@@ -82,21 +82,21 @@ Place Matching::place_in_run(CollectiveRun& run, const Arrival& message) {
   if (run.may_begin(header.part)) return place_early(message);
   if (!run.has_begun(header.part)) return refuse(message, text_of_parts(run, header.part));
   ActivePart* part = run.find(header.part);
-  if (!part) {  // it has ended: all of its messages have come
+  if (!part) {  // the part has ended: all of its messages have come
     const bool unsent = run.unsent.has(message.from, header.index, header.part);
     return unsent ? refuse(message, waits_for_none) : Place{.duplicate = true};
   }
   return part->digest == header.digest ? place_in_part(*part, message) : refuse(message, another_part);
 }
 
-/// Why no rank could honestly send this header.
+/// Says what is wrong with a header that no honest rank would send.
 std::optional<std::string> Matching::flaw_of(const Arrival& message) const {
   const MessageHeader& header = message.header;
   const bool tagged = header.kind == MessageKind::Message;
   const bool inside = header.offset <= header.bytes && message.bytes <= header.bytes - header.offset;
   const bool whole_units =
       header.offset % 64 == 0 && (message.bytes % 64 == 0 || header.offset + message.bytes == header.bytes);
-  if (group_.rank_of(message.from) < 0) return "not that rank among its members";
+  if (group_.rank_of(message.from) < 0) return "a communicator without that rank";
   if (!tagged && header.kind != MessageKind::Step) {
     return fmt::format("no kind {} of messages", static_cast<int>(header.kind));
   }
@@ -106,7 +106,7 @@ std::optional<std::string> Matching::flaw_of(const Arrival& message) const {
   if (tagged && header.run > static_cast<std::uint32_t>(largest_tag)) {
     return fmt::format("no tags above {}", largest_tag);
   }
-  if (!inside || !whole_units || (message.bytes == 0 && header.bytes > 0)) return "no such place in it";
+  if (!inside || !whole_units || (message.bytes == 0 && header.bytes > 0)) return "no such place in that message";
   return std::nullopt;
 }
 
@@ -127,7 +127,7 @@ Place Matching::place_in_part(ActivePart& part, const Arrival& message) {
   return admit(message, state.arrived, {.part = &part, .step = *step});
 }
 
-/// Why this fragment does not belong to the message that waits there.
+/// Says why this fragment does not belong to the message that waits in the landing.
 std::optional<std::string> Matching::difference(const Arrival& message, const Landing& landing) {
   const MessageHeader& header = message.header;
   if (landing.bytes != header.bytes)
@@ -135,7 +135,7 @@ std::optional<std::string> Matching::difference(const Arrival& message, const La
   if (landing.eager == message.eager && landing.digest == header.digest && landing.dtype == header.dtype) {
     return std::nullopt;
   }
-  return "fragments of it that came in another way";
+  return "fragments of that message that came in another way";
 }
 
 Place Matching::place_in_landing(const Arrival& message, Landing& landing) {
@@ -143,7 +143,7 @@ Place Matching::place_in_landing(const Arrival& message, Landing& landing) {
   return admit(message, landing.arrived, {.landing = &landing});
 }
 
-/// Takes note of the bytes that come, each once.
+/// Notes the bytes that come, and takes each byte only once.
 Place Matching::admit(const Arrival& message, Arrived& arrived, const Place& place) {
   const std::uint64_t begin = message.header.offset;
   switch (arrived.add(begin, begin + message.bytes)) {
@@ -154,10 +154,11 @@ Place Matching::admit(const Arrival& message, Arrived& arrived, const Place& pla
     case Arrived::Outcome::Overlaps:
       break;
   }
-  return refuse(message, "some of these bytes");
+  return refuse(message, "some of these bytes already");
 }
 
-/// For a call that has ended here, so that all of its messages have come: a duplicate, if it is of that call.
+/// Places a message for a call that has ended here. All messages of that call have come, so that this one is a
+/// duplicate if it belongs to the call.
 Place Matching::place_late(const Arrival& message) {
   const MessageHeader& header = message.header;
   if (!runs_.remembers(header.run)) return refuse(message, "ended that call long ago");
@@ -168,7 +169,7 @@ Place Matching::place_late(const Arrival& message) {
   return {.duplicate = true};
 }
 
-/// For a call or a part to come.
+/// Places a message for a call or a part that has not begun yet.
 Place Matching::place_early(const Arrival& message) {
   const MessageHeader& header = message.header;
   auto& early = early_for(header.run);
@@ -205,7 +206,7 @@ std::string_view Matching::adopt(ActivePart& part, std::vector<Landing*>& early)
   return violation_;
 }
 
-/// Why what has come early belongs nowhere.
+/// Says why a message that has come early belongs nowhere.
 std::string Matching::text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const {
   const CollectiveRun& run = collective_of(part);
   if (differs && landing.part < run.parts) return text_of_difference(landing.source, run.number);

@@ -16,73 +16,76 @@ namespace lacuna::runtime {
 
 class RunTable;
 
-/// What becomes of something that has arrived: a step takes it, or it waits in a landing for its step; else it is
+/// What becomes of a fragment that has arrived: a step takes it, or it waits in a landing for its step, or it is
 /// dropped.
 struct Place {
   ActivePart* part = nullptr;
   StepId step = 0;
   Landing* landing = nullptr;
-  bool duplicate = false;  ///< all of it has come before
+  bool duplicate = false;  ///< the whole fragment has come before
   MessageRun* receive =
-      nullptr;           ///< the first of a message meets this receive, which may begin, or refuse what does not fit
-  bool in_turn = false;  ///< after that, next_met() may find others
+      nullptr;           ///< takes the message that begins here; it may begin, or refuse a message that does not fit
+  bool in_turn = false;  ///< next_met() may find other messages after this one
   /// Not empty: it is dropped because no honest rank that posted the same sends it. Valid until something else comes.
   std::string_view violation{};
 };
 
-/// Ok, or why this receive can't take a message.
+/// Returns ok, or why this receive can't take a message.
 Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element);
 
-/// Is a message of so many bytes what the started receive waits for? Where the sender tells the length, it is settled.
+/// Does the started receive wait for a message of so many bytes? If the sender tells the length, it is noted.
 bool accepts(ActivePart& part, StepId step, std::uint64_t bytes);
-/// Of a message that is not: "rank 2 sent 3 elements of i32 where rank 0 expects at most 2". `from` and `to` are ranks
-/// of the job.
+/// Says why a message is not accepted, such as "rank 2 sent 3 elements of i32 where rank 0 expects at most 2". `from`
+/// and `to` are ranks of the job.
 std::string text_of_length(const ActivePart& part, StepId step, std::uint64_t bytes, Rank from, Rank to);
 
-/// Where what arrives for a communicator belongs: its messages that wait for a call, for its part or for a receive.
-/// Headers are believed only as far as they were checked here: their sender may be of another mind, or broken. Moves
-/// no bytes, starts nothing and ends nothing. Its owner locks.
+/// Finds where a message of a communicator belongs, and keeps messages that wait for a call, for a part or for a
+/// receive. It checks all headers, because their sender may have posted something else or may be broken. It moves no
+/// bytes, starts nothing and ends nothing. Its owner locks.
 class Matching {
  public:
-  /// Of this process; what it refers to must outlive it.
+  /// `process` is this one. All that the arguments refer to must outlive the object.
   Matching(const Group& group, Rank process, const RunTable& runs, Landings& landings);
 
   Place place(const Arrival& message);
-  /// Messages that have come before their part was begun find their steps. Says what is wrong with one that does not
-  /// belong there, as Place::violation.
+  /// Hands messages that came before their part began to its steps. Returns what is wrong with one that does not belong
+  /// there, as Place::violation.
   std::string_view adopt(ActivePart& part) {
     auto& early = early_for(collective_of(part).number);
     return early.empty() ? std::string_view() : adopt(part, early);
   }
-  /// Nothing follows this part: what has come for what would is let go of, and said to be wrong, as Place::violation.
+  /// Drops messages for parts that would follow this one, as none does. Returns what is wrong with them, as
+  /// Place::violation.
   std::string_view refuse_after(const ActivePart& part);
-  /// Why a message of process `from`, or what it says that it posted, does not belong to this call.
+  /// Says why a message of process `from`, or what it says that it posted, does not belong to this call.
   std::string text_of_difference(Rank from, std::uint32_t number) const;
-  /// "rank 1 sent message 0 of part 0 of call 7 (8 bytes at 0) to rank 0, which has <what>".
+  /// Returns "rank 1 sent message 0 of part 0 of call 7 (8 bytes at 0) to rank 0, which has <what>".
   std::string text_of_violation(const Arrival& message, std::string_view what) const;
 
   // Messages between two ranks (matching_messages.cpp)
 
-  /// A receive and a landing that has its message, in part at least.
+  /// A receive and the landing that holds its message, or the first bytes of it.
   struct Met {
     MessageRun* receive = nullptr;
     Landing* message = nullptr;
   };
 
-  /// Numbers a message to this process.
+  /// Returns the number of the next message to this process.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return mailbox_.next_number(to, tag); }
-  /// The message that this receive takes, if one waits; else the receive waits for it.
+  /// Returns the message that this receive takes, if one waits. Else it returns null, and the receive waits.
   Landing* expect(MessageRun& receive);
-  /// The receive waits no longer.
+  /// Removes a receive that waits no longer.
   void forget(const MessageRun& receive) { mailbox_.forget_receive(receive); }
-  /// The message that a receive of this name would take, or null.
+  /// Returns the message that a receive of this source and tag would take, or null.
   const Landing* waiting(Rank source, std::uint32_t tag) { return mailbox_.unexpected(source, tag); }
-  /// After a message of this source and tag: one that it had held up, and whose receive is there.
+  /// Is called after a message of this source and tag. Returns a message that waited for that one, together with its
+  /// receive.
   std::optional<Met> next_met(Rank source, std::uint32_t tag);
-  /// What is still to come of the message goes to its receive, or to nobody if that can't take it: says why.
+  /// The rest of the message goes to its receive. If the receive can't take the message, nobody takes it, and the
+  /// status says why.
   Status hand_over(const Met& met);
 
-  /// Lets go of all that waits here.
+  /// Releases all messages that wait here.
   void clear();
 
  private:
@@ -99,7 +102,7 @@ class Matching {
   Place refuse_for_credit(const Arrival& message);
   std::string_view adopt(ActivePart& part, std::vector<Landing*>& early);
   std::string text_of_stray(const ActivePart& part, const Landing& landing, bool differs) const;
-  /// Takes out those that `take` has seen to.
+  /// Removes the messages for which `take` returns true.
   template <class Take>
   static void take_early(std::vector<Landing*>& early, Take take) {
     for (std::size_t i = 0; i < early.size();) {
@@ -122,8 +125,8 @@ class Matching {
   const RunTable& runs_;
   Landings& landings_;
   Mailbox mailbox_;
-  std::string violation_;                        // the last one
-  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts to come, by run
+  std::string violation_;                        // the text of the last violation
+  std::array<std::vector<Landing*>, 64> early_;  // messages of calls or parts that have not begun, by run
 };
 
 }  // namespace lacuna::runtime

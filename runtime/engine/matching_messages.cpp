@@ -38,7 +38,8 @@ Place Matching::place_rest(const Arrival& message, Mailbox::Arriving& known) {
   return admitted;
 }
 
-/// What is seen first of a message decides who takes it, unless it has overtaken another one.
+/// Places the first fragment that comes of a message. It decides which receive takes the message, unless the message
+/// has overtaken another one.
 Place Matching::place_first(const Arrival& message) {
   const MessageHeader& header = message.header;
   const MessageName name{message.from, header.run, header.digest};

@@ -16,7 +16,7 @@ namespace lacuna::runtime {
 /// their memory here. Its owner locks, except for space_of().
 class MemoryPools {
  public:
-  /// The spaces are of different kinds and outlive the pools. If none is the host's, host_memory() is.
+  /// The spaces are of different kinds and outlive the pools. If none is the host's, host_memory() is added.
   explicit MemoryPools(std::span<MemorySpace* const> spaces = {}) {
     for (MemorySpace* space : spaces) pools_[index_of(space->kind())].emplace(*space);
     if (!pools_[index_of(MemoryKind::Host)]) pools_[index_of(MemoryKind::Host)].emplace(host_memory());
@@ -25,7 +25,7 @@ class MemoryPools {
   /// Throws std::invalid_argument if there is no memory of this kind.
   BlockPool& of(MemoryKind kind) {
     std::optional<BlockPool>& pool = pools_[index_of(kind)];
-    if (!pool) throw std::invalid_argument("no memory of the kind " + std::string(to_string(kind)));
+    if (!pool) throw std::invalid_argument("the executor serves no memory of the kind " + std::string(to_string(kind)));
     return *pool;
   }
   /// The space from which the pool of this kind takes its blocks. Throws as of(). Thread rule: any thread.

@@ -6,10 +6,10 @@
 
 namespace lacuna::runtime {
 
-/// A message is a run of one part in a call of this shape: all bytes of one buffer.
+/// A message is a run with one part, and looks like a call of this collective that carries all bytes of one buffer.
 inline constexpr Collective message_call = Collective::Broadcast;
 
-/// The graphs of a message's two sides: one step each, with the peer at the own position.
+/// The graphs of a message's two sides. Each has one step, whose peer stands at the rank's own position.
 struct MessageGraphs {
   MessageGraphs();
 

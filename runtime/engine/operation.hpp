@@ -15,7 +15,7 @@ struct Operation {
   Rank peer = 0;
   std::size_t bytes = 0;
   std::size_t on_wire = 0;    ///< bytes counted in the link's window
-  std::byte* slot = nullptr;  ///< a fetch whose bytes are to be reduced
+  std::byte* slot = nullptr;  ///< of a fetch whose bytes are to be reduced
   bool fetch = false;
   std::vector<std::byte> statement;  ///< the bytes of the last statement that it sent
 };

@@ -13,7 +13,8 @@
 
 namespace lacuna::runtime {
 
-/// First in, first out in a ring that grows by doubling and never shrinks: no allocation in a steady state.
+/// A first-in, first-out queue in a ring that grows by doubling and never shrinks, so that a steady state needs no
+/// allocation.
 template <class T>
 class Fifo {
  public:
@@ -27,12 +28,12 @@ class Fifo {
   }
   T pop() { return std::move(slot(head_++)); }
 
-  /// So that so many more can be pushed without memory.
+  /// Makes room, so that this many more can be pushed without an allocation.
   void reserve(std::size_t more) {
     while (ring_.size() - size() < more) grow();
   }
 
-  /// Takes out the first that matches; quick if it stands near the front.
+  /// Takes out the first element that matches. This is quick if it stands near the front.
   template <class Predicate>
   std::optional<T> take_first(Predicate matches) {
     for (std::size_t at = head_; at != tail_; ++at) {
@@ -44,7 +45,7 @@ class Fifo {
     }
     return std::nullopt;
   }
-  /// The first that matches, or null.
+  /// Returns the first element that matches, or null.
   template <class Predicate>
   T* find(Predicate matches) {
     for (std::size_t at = head_; at != tail_; ++at) {
@@ -53,7 +54,7 @@ class Fifo {
     return nullptr;
   }
 
-  /// Removes what matches, keeping the order.
+  /// Removes all elements that match, and keeps the order of the others.
   template <class Predicate>
   void remove_if(Predicate matches) {
     for (std::size_t left = size(); left > 0; --left) {
@@ -78,13 +79,13 @@ class Fifo {
   std::size_t head_ = 0, tail_ = 0;
 };
 
-/// Objects that are taken and given back; all are freed with the pool.
+/// A pool of objects that are taken and given back. All are freed with the pool.
 template <class T>
 class ObjectPool {
  public:
   T* take() {
     if (free_.empty()) {
-      if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // so that none is taken if this throws
+      if (free_.capacity() == all_.size()) free_.reserve(2 * all_.size() + 1);  // nothing is taken if this throws
       all_.push_back(std::make_unique<Slot>());
       free_.push_back(all_.back().get());
     }
@@ -99,8 +100,8 @@ class ObjectPool {
     free_.push_back(slot);
   }
   std::size_t in_use() const { return all_.size() - free_.size(); }
-  /// Visits those that are taken, in no order. The visitor may give back the one that it is given, and take others,
-  /// which are not visited.
+  /// Visits all objects that are taken, in no order. The visitor may give back the object that it is given, and may
+  /// take others, which are not visited.
   template <class Visit>
   void each_taken(Visit visit) {
     for (std::size_t i = 0, count = all_.size(); i < count; ++i) {
@@ -117,8 +118,8 @@ class ObjectPool {
   std::vector<Slot*> free_;
 };
 
-/// Blocks of one memory space in powers of two, kept for reuse: fresh pages cost more than the work on them. All are
-/// freed with the pool, also those that a failed call never gave back.
+/// A pool of blocks of one memory space, in powers of two. It keeps them for reuse, because fresh pages cost more than
+/// the work on them. All are freed with the pool, also those that a failed call never gave back.
 class BlockPool {
  public:
   explicit BlockPool(MemorySpace& space = host_memory()) : space_(&space) {}

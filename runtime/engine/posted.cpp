@@ -5,7 +5,7 @@
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::size_t longest_call = 400;  // bytes of the text of a call
+constexpr std::size_t longest_call = 400;  // bytes of a call's text
 
 void put_call(Encoder& body, const Posted& posted) {
   body.put(posted.digest).put(posted.history).put(std::string_view(posted.text).substr(0, longest_call));

@@ -9,7 +9,7 @@
 
 #include "runtime/engine/encoding.hpp"
 
-/// What ranks tell each other about the calls that they have posted.
+/// This file holds what ranks tell each other about the calls that they have posted.
 namespace lacuna::runtime {
 
 /// What a rank posted as one call: the digest of the call and its text, such as "allreduce ring f32 sum count 1000".
@@ -49,10 +49,10 @@ Posted posted_at(const Reach& reach, std::uint32_t run);
 
 /// Puts a call and the calls before it into a message.
 void put(Encoder& body, const Posted& posted);
-/// Takes them out again. What is wrong with the bytes, body.complete() tells.
+/// Takes them out again. body.complete() tells if the bytes were wrong.
 Posted get_posted(Decoder& body);
 
-/// A message that holds one call and the calls before it.
+/// Returns a message that holds one call and the calls before it.
 std::vector<std::byte> encode(const Posted& posted);
 /// Reads such a message. Returns nothing if the bytes are not well-formed.
 std::optional<Posted> decode_posted(std::span<const std::byte> bytes);

@@ -30,7 +30,7 @@ struct Run {
   Call call;  ///< without the algorithm's name; a message's holds its buffer and counts in bytes
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
-  std::uint32_t operations = 0;          ///< of the transport, and steps that compute: meanwhile its buffers are in use
+  std::uint32_t operations = 0;          ///< of the transport and of steps that compute; they use the run's buffers
   std::uint64_t sent = 0, received = 0;  ///< payload, bytes
   Clock::time_point deadline;
   std::uint64_t posted = 0;                                  ///< in ticks
@@ -58,15 +58,15 @@ struct Run {
 
 /// A part of the plan and those that follow it: number n of a plan of m parts is followed by n + m, n + 2m ...
 struct Chain {
-  std::uint32_t length = 0;  ///< of which so many have begun
+  std::uint32_t length = 0;  ///< how many of its parts have begun
   bool ended = false;        ///< nothing follows the last one
-  int rounds = 0;            ///< of those that have ended
+  int rounds = 0;            ///< of its parts that have ended
 };
 
-/// Memory that the parts of a run share, whose graphs know it by its name. What it holds at first is not defined.
+/// Memory that the parts of a run share. Graphs know it by its name. What it holds at first is undefined.
 struct RunMemory {
   std::string_view name;
-  BlockPool* pool = nullptr;  ///< from which it is taken
+  BlockPool* pool = nullptr;  ///< the pool from which `data` is taken
   std::byte* data = nullptr;  ///< null: none is taken
   std::size_t size = 0;
 
@@ -75,14 +75,14 @@ struct RunMemory {
   }
 };
 
-/// What a part of the plan begins with.
+/// What is known of a part of the plan before it begins.
 struct ReadyPart {
   Order order;
   std::shared_ptr<const Graph> graph;  ///< null: it is to be made when the part begins
 };
 
-/// One execution of a call of a collective: the parts of its plan, and what follows them. The tables of its call are
-/// its own, with all offsets.
+/// One execution of a call of a collective: the parts of its plan, and those that follow them. It owns the tables of
+/// its call, which hold all offsets.
 struct CollectiveRun : Run {
   std::uint32_t number = 0;  ///< of the call
   std::uint32_t digest = 0;  ///< of what was asked for
@@ -93,24 +93,24 @@ struct CollectiveRun : Run {
 
   Plan plan;
   std::uint32_t parts = 1;       ///< of the plan; each may be followed by others, its chain
-  std::vector<ReadyPart> ready;  ///< by part of the plan, and left over from longer plans
+  std::vector<ReadyPart> ready;  ///< by part of the plan; rows beyond are left over from longer plans
   std::exception_ptr flaw;       ///< why its first parts could not be made, until it begins
   std::uint32_t in_flight = 1;   ///< so many parts run at a time
   std::uint32_t next_part = 0;   ///< of the plan
   std::uint32_t parts_done = 0;  ///< whose chains have ended
   std::vector<Chain> chains;     ///< by part of the plan, where others may follow; else none
 
-  Unsent unsent;  ///< which messages do not come, as a value says that they are empty
+  Unsent unsent;  ///< messages that do not come because a value says that they are empty
 
-  // Of a call with a method.
+  // A call with a method has the following members too.
   const Method* method = nullptr;  ///< null: a dense call
   std::uint64_t state_run = 0;     ///< which run of its state it is, from 1; 0: it has none
   Sampler sampler;
   std::vector<RunMemory> memory;  ///< beside the data, for its parts
   Report report;
 
-  /// The memory of this name, which is taken from the pool if the run does not have it yet. All parts ask for the same
-  /// length.
+  /// Returns the memory of this name. It is taken from the pool if the run does not have it yet. All parts ask for the
+  /// same length.
   std::byte* run_memory(std::string_view name, std::size_t bytes, BlockPool& pool) {
     auto found = std::find_if(memory.begin(), memory.end(), [&](const RunMemory& one) { return one.name == name; });
     if (found == memory.end()) found = memory.insert(found, {.name = name, .pool = &pool});
@@ -126,7 +126,7 @@ struct CollectiveRun : Run {
     if (chains.empty()) return part < next_part;
     return part % parts < next_part && part / parts < chains[part % parts].length;
   }
-  /// May it still begin?
+  /// May the part of this number still begin?
   bool may_begin(std::uint32_t part) const {
     if (chains.empty() || part < parts) return part >= next_part && part < parts;
     return !chains[part % parts].ended && part / parts >= chains[part % parts].length;
@@ -139,20 +139,20 @@ struct MessageRun : Run {
   std::uint32_t tag = 0;
   std::uint32_t number = 0;  ///< of the message in its stream, once it is known
   Dtype element = Dtype::U8;
-  std::size_t place = 0;  ///< among the communicator's unfinished ones
+  std::size_t place = 0;  ///< index among the communicator's unfinished messages
 };
 
-/// A run whose kind is Collective.
+/// Returns a run whose kind is Collective as what it is.
 inline CollectiveRun& as_collective(Run& run) { return static_cast<CollectiveRun&>(run); }
 inline const CollectiveRun& as_collective(const Run& run) { return static_cast<const CollectiveRun&>(run); }
-/// A run whose kind is Send or Receive.
+/// Returns a run whose kind is Send or Receive as what it is.
 inline MessageRun& as_message(Run& run) { return static_cast<MessageRun&>(run); }
 inline const MessageRun& as_message(const Run& run) { return static_cast<const MessageRun&>(run); }
 
-/// The run of a part that is a collective's.
+/// Returns the run of a part of a collective.
 inline CollectiveRun& collective_of(const ActivePart& part) { return as_collective(*part.run); }
 
-/// What names a run in records, as in its messages' headers.
+/// Returns the number that names a run in records and in its messages' headers.
 inline std::uint32_t number_or_tag(const Run& run) {
   return run.kind == RunKind::Collective ? as_collective(run).number : as_message(run).tag;
 }

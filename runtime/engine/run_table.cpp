@@ -11,8 +11,8 @@
 namespace lacuna::runtime {
 namespace {
 
-/// The part of a history that messages carry. By it a receiver sees whether its calls and the sender's differ, up to
-/// this one.
+/// Returns the part of a history that messages carry. It shows a receiver whether its calls differ from the sender's,
+/// up to this one.
 std::uint32_t folded(std::uint64_t history) { return static_cast<std::uint32_t>(history ^ history >> 32); }
 
 }  // namespace
@@ -33,13 +33,13 @@ Status RunTable::why_no_call() const {
                         earlier->number, count_of(next_run_ - earlier->number - 1, "call"), runs_.size() - 1)};
   }
   return {Code::Busy,
-          fmt::format("unfinished calls: {}; at most {} may be (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
+          fmt::format("unfinished calls: {}; at most {} are allowed (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
 }
 
 Status RunTable::has_room_for_message() const {
   if (messages_.size() < most_messages_) return {};
-  return {Code::Busy, fmt::format("unfinished messages: {}; at most {} may be (LACUNA_MAX_MESSAGES)", messages_.size(),
-                                  most_messages_)};
+  return {Code::Busy, fmt::format("unfinished messages: {}; at most {} are allowed (LACUNA_MAX_MESSAGES)",
+                                  messages_.size(), most_messages_)};
 }
 
 void RunTable::add_call(CollectiveRun& call) {
@@ -91,7 +91,7 @@ void RunTable::keep_record(CollectiveRun& run) {
   next_run_ = run.number + 1;
 }
 
-/// What the run's method asks for, which is added to the digest. It throws std::bad_alloc before anything has changed.
+/// Keeps what the run's method asks for, and adds it to the digest. If it throws std::bad_alloc, nothing has changed.
 void RunTable::keep_method(const CollectiveRun& run, Digest& digest) {
   const AgreedMethod method = agreed_method(run);
   const std::span<const MeasureCell> cells = run.plan.measures.cells();
@@ -102,7 +102,7 @@ void RunTable::keep_method(const CollectiveRun& run, Digest& digest) {
   add(digest, method);
 }
 
-/// For methods with so many measures. What was kept of earlier calls stays.
+/// Makes room for methods with so many measures. What was kept of earlier calls stays.
 void RunTable::make_room_for_methods(std::size_t measures) {
   if (methods_asked_for_.empty()) methods_asked_for_.resize(records_.size());
   if (measures <= most_measures_) return;
@@ -126,7 +126,7 @@ std::string RunTable::text_of(const Record& record) const {
   return text + runtime::text_of(methods_asked_for_[slot_of(record.number)], planned(record.number));
 }
 
-/// What the run waits for: the oldest step that has started and not ended, and of these a receive if there is one.
+/// Says what the run waits for: the oldest step that has started and not ended. Receives come before other steps.
 std::string RunTable::text_of(const CollectiveRun& run) const {
   const std::string text = fmt::format("call {} ({})", run.number, text_of(records_[slot_of(run.number)]));
   std::string waits_for_send;

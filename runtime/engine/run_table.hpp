@@ -22,12 +22,12 @@ class RunTable {
  public:
   RunTable(std::uint32_t first, std::uint32_t most_calls, std::uint32_t most_messages);
 
-  /// The number that the next call gets.
+  /// Returns the number that the next call gets.
   std::uint32_t next() const { return next_run_; }
-  /// How many calls are unfinished.
+  /// Returns how many calls are unfinished.
   std::uint32_t calls() const { return unfinished_; }
   bool empty() const { return unfinished_ == 0 && messages_.empty(); }
-  /// The unfinished messages. When one ends, the last one takes its place.
+  /// Returns the unfinished messages. When one ends, the last one takes its place.
   const std::vector<MessageRun*>& messages() const { return messages_; }
   /// Visits each unfinished call, in any order. The visitor may remove the call that it is given.
   template <class Visit>
@@ -50,41 +50,42 @@ class RunTable {
   void remove(CollectiveRun& call);
   void remove(const MessageRun& message);
 
-  /// The call of this number if it was posted and is unfinished, else null.
+  /// Returns the call of this number if it was posted and is unfinished, else null.
   CollectiveRun* find(std::uint32_t number) const {
     CollectiveRun* run = runs_[slot_of(number)];
     return run && run->number == number ? run : nullptr;
   }
-  /// Was a call of this number posted, and is it still known what it asked for?
+  /// Was a call of this number posted whose request is still remembered?
   bool remembers(std::uint32_t number) const { return record_of(number) != nullptr; }
-  /// May a message with this digest belong to the call of this number? The answer holds after the call's end too. It is
-  /// yes if the call is forgotten.
+  /// May a message with this digest belong to the call of this number? This may be asked after the call's end too. The
+  /// answer is yes if the call is forgotten.
   bool may_be_of(std::uint32_t number, std::uint32_t digest) const;
-  /// Did this call, which has ended here, have a part of this number? It may be one of its plan, or one that followed.
+  /// Did this call, which has ended here, have a part of this number? The part may be one of the plan, or one that
+  /// followed.
   bool had_part(std::uint32_t number, std::uint32_t part) const;
   /// Had this call, which has ended here, worked out that this message is empty and does not come?
   bool was_unsent(std::uint32_t number, Rank source, std::uint32_t index, std::uint32_t part) const {
     return !unsent_.empty() && record_of(number) && unsent_[slot_of(number)].has(source, index, part);
   }
-  /// Is this a part of the call's plan, and none that follows another?
+  /// Is this a part of the call's plan, and not one that follows another?
   bool is_planned(std::uint32_t number, std::uint32_t part) const {
     const Record* record = record_of(number);
     return !record || part < record->call.parts;
   }
-  /// What was posted under this number. Its digest is 0 if that is forgotten.
+  /// Returns what was posted under this number. Its digest is 0 if that is forgotten.
   Posted told(std::uint32_t number) const;
-  /// The same, with a digest of all calls up to this one; nothing if no such call was posted. Waits for a short mutex
-  /// only.
+  /// Returns what was posted under this number, with a digest of all calls up to this one. Returns nothing if no such
+  /// call was posted. It waits only for a mutex that is never held long.
   std::optional<Posted> posted(std::uint32_t number) const;
-  /// What an unfinished call asks for, and what it waits for.
+  /// Returns a text that says what an unfinished call asks for and what it waits for.
   std::string text_of(const CollectiveRun& run) const;
 
  private:
   /// What the watch may ask about a call, also after its end.
   struct Record {
     std::uint32_t number = 0;
-    std::uint64_t digest = 0;   ///< of what it asks for
-    std::uint64_t history = 0;  ///< stands for it and all calls before it
+    std::uint64_t digest = 0;   ///< of what the call asks for
+    std::uint64_t history = 0;  ///< stands for the call and all calls before it
     AgreedCall call;
     bool has_method = false;
   };
@@ -93,32 +94,32 @@ class RunTable {
   void keep_record(CollectiveRun& run);
   void keep_method(const CollectiveRun& run, Digest& digest);
   void make_room_for_methods(std::size_t measures);
-  /// The values of the measures that the plan of this call has told.
+  /// Returns the values of the measures that the plan of this call has told.
   std::span<const double> planned(std::uint32_t number) const {
     return std::span(planned_).subspan(slot_of(number) * most_measures_, most_measures_);
   }
-  /// Null if no such call was posted, or if it is forgotten.
+  /// Returns null if no such call was posted, or if it is forgotten.
   const Record* record_of(std::uint32_t number) const;
   std::string text_of(const Record& record) const;
-  /// Where a call stands in runs_ and records_; their size is a power of two.
+  /// Returns where a call stands in runs_ and records_, whose size is a power of two.
   std::size_t slot_of(std::uint32_t number) const { return number & (runs_.size() - 1); }
 
   const std::uint32_t most_calls_, most_messages_;
   std::uint32_t unfinished_ = 0;            // calls
   std::vector<CollectiveRun*> runs_;        // unfinished calls, by slot
   std::vector<MessageRun*> messages_;       // unfinished ones
-  std::vector<std::vector<Chain>> chains_;  // beside records_, of calls that have ended, once parts could follow others
-  std::vector<Unsent> unsent_;              // likewise, once a call had a method
+  std::vector<std::vector<Chain>> chains_;  // of ended calls, by slot; empty until a call has parts that follow others
+  std::vector<Unsent> unsent_;              // of ended calls, by slot; empty until a call has a method
   Digest history_;                          // of all calls so far
-  const Algorithm* named_ = nullptr;        // whose name's digest is kept
+  const Algorithm* named_ = nullptr;        // the algorithm that name_digest_ is of
   Digest name_digest_;
 
-  // The owner changes these under this mutex too, so that posted() needs no other.
+  // The owner changes the next members under this mutex too, so that posted() needs no other.
   mutable std::mutex told_;
   std::uint32_t next_run_;
   std::vector<Record> records_;
-  std::vector<AgreedMethod> methods_asked_for_;  // beside records_, once a call had a method
-  std::vector<double> planned_;                  // beside them, most_measures_ for each
+  std::vector<AgreedMethod> methods_asked_for_;  // by slot; empty until a call has a method
+  std::vector<double> planned_;                  // by slot, most_measures_ values for each
   std::size_t most_measures_ = 0;                // of any method so far
 };
 

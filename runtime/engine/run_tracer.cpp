@@ -7,7 +7,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Of a step's data, once it has ended.
+/// Returns the bytes of a step's data, once the step has ended.
 std::uint64_t bytes_of(const ActivePart& part, StepId id) {
   const Step& step = part.graph->steps()[id];
   if (step.receives()) return part.states[id].bytes;

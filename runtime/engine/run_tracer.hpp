@@ -21,7 +21,7 @@ class RunTracer {
   /// `bytes` of a message were handed to the transport.
   void sent(const ActivePart& part, StepId step, std::size_t bytes, bool eager);
   void step_ended(const ActivePart& part, StepId step);
-  /// The calling thread has waited since `begin`, in ticks.
+  /// The calling thread has waited since the time `begin`, in ticks.
   void waited(std::uint64_t begin) { tracer_.waited(begin); }
 
  private:

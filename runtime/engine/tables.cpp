@@ -5,7 +5,7 @@
 namespace lacuna::runtime {
 namespace {
 
-/// Copies a table behind those in `tables`, which has room for it.
+/// Copies a table to the end of `tables`, which has room for it.
 Blocks keep(const Blocks& blocks, std::vector<std::size_t>& tables) {
   const std::size_t size = blocks.counts.size(), first = tables.size();
   tables.insert(tables.end(), blocks.counts.begin(), blocks.counts.end());

@@ -8,9 +8,10 @@
 
 namespace lacuna::runtime {
 
-/// Which messages of one call this rank does not expect, as it has worked out that they are empty. If one of them
-/// comes after its part has ended, its sender has worked out another length. It takes memory for each range of parts
-/// that lack the same message, and keeps that memory when it is cleared. Its owner locks.
+/// Keeps which messages of one call this rank does not expect, because it has computed that they are empty. If one of
+/// them
+/// comes after its part has ended, its sender has computed another length. It takes memory for each range of parts that
+/// lack the same message, and keeps that memory when it is cleared. Its owner locks.
 class Unsent {
  public:
   /// Message `index` of this process does not come in this part.
@@ -30,7 +31,7 @@ class Unsent {
   void clear() {
     for (Lane& lane : lanes_) lane.parts.clear();
   }
-  /// Nothing was ever noted.
+  /// Returns true if nothing was ever noted.
   bool empty() const { return lanes_.empty(); }
 
  private:

@@ -18,20 +18,21 @@ namespace lacuna::runtime {
 class Watched {
  public:
   virtual ~Watched() = default;
-  /// Nothing if this rank has not posted the call (yet); calls that have ended here count as posted. Must not wait for
-  /// anything that the process may take long over.
+  /// Returns what this rank has posted as this call, or nothing if it has not posted it (yet). Calls that have ended
+  /// here count as posted. It must not wait for anything that may take the process long.
   virtual std::optional<Posted> posted(std::uint64_t communicator, std::uint32_t run) = 0;
-  /// A verdict on one communicator: poison it with this status; the others go on. One that is not there (any more) is
-  /// no error. Must not destroy the watch.
+  /// Takes a verdict on one communicator: it is poisoned with this status, and the others go on. If it is not there
+  /// (any more), that is no error. It must not destroy the watch.
   virtual void poison(std::uint64_t communicator, const Status& verdict) = 0;
-  /// A verdict on the job: poison everything with this status, and move no data any more; when this returns, peers may
-  /// leave. Called at most once; must not destroy the watch.
+  /// Takes a verdict on the job: everything is poisoned with this status, and no data move any more. When this returns,
+  /// peers may leave. It is called at most once. It must not destroy the watch.
   virtual void fail(const Status& verdict) = 0;
-  /// Called once after fail(). `all_have_stopped`: no rank moves data any more; else some did not say so in time.
+  /// Is called once after fail(). `all_have_stopped`: no rank moves data any more. If it is false, some did not say so
+  /// in time.
   virtual void release(bool all_have_stopped) = 0;
-  /// A peer is leaving and waits until it has been heard: take what it sent.
+  /// Takes what a peer has sent that is leaving and waits until it has been heard.
   virtual void help() = 0;
-  /// How many messages this rank has sent to another so far, those included that the transport still holds.
+  /// Returns how many messages this rank has sent to another so far, including those that the transport still holds.
   virtual std::uint64_t sent(Rank peer) = 0;
   /// A call of a communicator does not go on, and rank 0, which would compare what its members have posted, has left:
   /// tell them what this rank has posted as this call, so that whoever has posted something else reports a mismatch.
@@ -48,7 +49,7 @@ struct Wait {
   Rank peer = 0;
   std::uint64_t received = 0;
 };
-/// Those that a report names.
+/// How many such ranks a report names at most.
 inline constexpr std::size_t most_waits = 16;
 
 /// A call that does not end, as its rank sees it.
@@ -65,7 +66,8 @@ struct Trouble {
   std::uint32_t run = 0;
   std::string text;             ///< collective, step, peer, missing bytes: what goes into the verdict
   std::vector<Rank> members{};  ///< the ranks of the job that make the communicator; none: all
-  /// What it is about, where that is a message and no call: then only its peer can be the reason, by having left.
+  /// Names a message, if the report is about one and not about a call. Then its peer must have left if there is a
+  /// reason.
   std::string name{};
   Rank peer = -1;
   std::vector<Wait> waits{};  ///< of a stalled call

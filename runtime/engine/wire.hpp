@@ -38,14 +38,14 @@ struct MessageHeader {
 
 static_assert(sizeof(MessageHeader) == 48);
 
-/// What an eager fragment costs of the credit: its bytes, and the memory that its bookkeeping takes until it is
-/// consumed.
+/// What an eager fragment costs of the credit beside its bytes. It stands for the memory that notes the fragment until
+/// it is consumed.
 inline constexpr std::uint64_t fragment_charge = 256;
 
-/// By so much may messages without bytes overdraw the credit; more of them wait at their sender.
+/// By so much may messages without bytes overdraw the credit. Further ones wait at their sender.
 inline constexpr std::uint64_t empty_allowance = 1 << 20;
 
-/// From so many consumed bytes on, credit is returned in a message of its own. Where no byte can be sent eagerly, the
+/// Once so many bytes are consumed, credit is returned in a message of its own. If no byte can be sent eagerly, the
 /// credit serves empty messages only, which may overdraw it.
 constexpr std::uint64_t credit_threshold(std::uint64_t credit_bytes) {
   return credit_bytes > fragment_charge ? std::max(credit_bytes / 2, fragment_charge) : empty_allowance / 2;
@@ -54,12 +54,12 @@ constexpr std::uint64_t credit_threshold(std::uint64_t credit_bytes) {
 /// Messages for calls further ahead than this are refused: no program comes so far before its other ranks.
 inline constexpr std::int32_t furthest_call = 1 << 24;
 
-/// Longest range of a message that waits at the sender as one descriptor; so also the size of a landing slot.
+/// The longest range of a message that waits at the sender as one descriptor. A landing slot is as long.
 inline constexpr std::size_t descriptor_range = 1 << 20;
 
-/// So many ranges of one message may wait at the sender at a time: more than the receiver fetches at once, which has a
-/// window of so many bytes. Further ones follow as these are taken, so that a long message costs no more memory than
-/// this.
+/// Returns how many ranges of one message may wait at the sender at a time. It is more than the receiver, whose window
+/// has so many bytes, fetches at once. Further ranges follow when these are taken, so that a long message needs no more
+/// memory.
 constexpr std::uint32_t most_ranges_waiting(std::size_t window_bytes) {
   return static_cast<std::uint32_t>(64 + window_bytes / descriptor_range);
 }

@@ -184,7 +184,7 @@ void max_runs() {
   auto ranks = local(2, Progress::Caller);
   std::vector<Request> requests;
   for (int i = 0; i < 3; ++i) requests.push_back(*ranks[0].start(barrier()));
-  expect_error(ranks[0].start(barrier()).status(), Code::Busy, "at most 3 may be (LACUNA_MAX_RUNS)");
+  expect_error(ranks[0].start(barrier()).status(), Code::Busy, "at most 3 are allowed (LACUNA_MAX_RUNS)");
   for (int i = 0; i < 3; ++i) requests.push_back(*ranks[1].start(barrier()));
   finish(requests);
 }
@@ -195,7 +195,8 @@ void max_messages() {
   std::vector<float> data(4);
   std::vector<Request> requests;
   for (int i = 0; i < 2; ++i) requests.push_back(*ranks[0].start_receive<float>(data, 1));
-  expect_error(ranks[0].start_receive<float>(data, 1).status(), Code::Busy, "at most 2 may be (LACUNA_MAX_MESSAGES)");
+  expect_error(ranks[0].start_receive<float>(data, 1).status(), Code::Busy,
+               "at most 2 are allowed (LACUNA_MAX_MESSAGES)");
   for (int i = 0; i < 2; ++i) requests.push_back(*ranks[1].start_send<float>(data, 0));
   finish(requests);
 }

@@ -168,7 +168,7 @@ TEST(Kernels, AStateArrayThatDiffersFromWhatAProgramNeedsEndsTheCall) {
             std::string::npos)
       << of_another;
   const std::string without = Alone(5).said(keeper);
-  EXPECT_NE(without.find("no state, which is to have kept"), std::string::npos) << without;
+  EXPECT_NE(without.find("no state, which must hold the array kept"), std::string::npos) << without;
 }
 
 /// A copy that refuses a part if it begins with a number below 0, which its caller must not give.

@@ -215,7 +215,7 @@ TEST(Messages, MoreThanTheLimitInFlightAnswersBusyAndNothingIsLost) {
   for (std::size_t i = 0; i < 3; ++i) receives.push_back(&must_post_message(ranks, 1, receive_of(got[i], 0)));
   const Status busy = ranks.communicator(1).post(receive_of(got[3], 0)).status();
   EXPECT_EQ(busy.code(), Code::Busy);
-  EXPECT_TRUE(says(busy, "unfinished messages: 3; at most 3 may be (LACUNA_MAX_MESSAGES)"));
+  EXPECT_TRUE(says(busy, "unfinished messages: 3; at most 3 are allowed (LACUNA_MAX_MESSAGES)"));
   for (std::int32_t i = 0; i < 3; ++i) {
     const Ints data = {i};
     runtime::Run& send = must_post_message(ranks, 0, send_of(data, 1));

@@ -168,7 +168,7 @@ TEST(PairedValues, EndsThatDisagreeAreAMismatchWhicheverComesFirst) {
 
 TEST(PairedValues, AMessageThatItsReceiverTookForEmptyIsAMismatchBeforeItsStepAndAfterItsCall) {
   expect_mismatch(1, 0, "rank 1 sent 3 elements of i32 where rank 0 expects 0");
-  expect_mismatch(0, 0, "rank 0, which has a step that waits for none");
+  expect_mismatch(0, 0, "rank 0, which has a step that waits for no message");
 }
 
 TEST(PairedValues, AMessageThatItsSenderTookForEmptyIsMissedAtTheDeadline) {

@@ -19,7 +19,7 @@ TEST(ReceiveForgotten, AMessageOfARankThatIsNoMemberIsAViolation) {
   LoneRank rank(3);
   runtime::Communicator pair(rank.executor, 99, Group({0, 2}, 3));
   rank.arrive({.communicator = 99, .bytes = 64}, Floats(16), 0, 64);  // from rank 1
-  expect_mismatch(pair, "which has not that rank among its members");
+  expect_mismatch(pair, "which has a communicator without that rank");
   EXPECT_EQ(rank.executor.job_counters().parked_bytes, 0u);
   EXPECT_TRUE(rank.communicator.status());
 }

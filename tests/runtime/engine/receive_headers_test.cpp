@@ -28,10 +28,10 @@ TEST(ReceiveTrust, HeadersWithFieldsOutOfTheirBoundsAreRefusedAndNothingIsParked
       {[](MessageHeader& header) { header.part = 65536; }, "1 part"},
       {[](MessageHeader& header) { header.part = std::numeric_limits<std::uint32_t>::max(); }, "1 part"},
       {[](MessageHeader& header) { header.index = 1; }, "no step that receives it"},
-      {[](MessageHeader& header) { header.offset = 8; }, "no such place in it"},
-      {[](MessageHeader& header) { header.bytes = std::uint64_t{1} << 60; }, "no such place in it"},
-      {[](MessageHeader& header) { header.bytes = 0; }, "no such place in it"},
-      {[](MessageHeader& header) { header.offset = (std::uint64_t{1} << 48) - 64; }, "no such place in it"},
+      {[](MessageHeader& header) { header.offset = 8; }, "no such place in that message"},
+      {[](MessageHeader& header) { header.bytes = std::uint64_t{1} << 60; }, "no such place in that message"},
+      {[](MessageHeader& header) { header.bytes = 0; }, "no such place in that message"},
+      {[](MessageHeader& header) { header.offset = (std::uint64_t{1} << 48) - 64; }, "no such place in that message"},
   };
   for (const Lie& lie : lies) {
     for (const Delivery delivery : {Delivery::Eager, Delivery::Descriptor}) {
@@ -49,7 +49,7 @@ TEST(ReceiveTrust, HeadersWithFieldsOutOfTheirBoundsAreRefusedAndNothingIsParked
 TEST(ReceiveTrust, AFragmentWithoutBytesOfAMessageThatHasSomeIsRefused) {
   Reduction300 sum({});
   sum.arrive(0, 0);
-  expect_refused(sum.rank, "no such place in it");
+  expect_refused(sum.rank, "no such place in that message");
 }
 
 TEST(ReceiveTrust, AnEagerMessageForACallToComeIsParkedUpToTheCreditThatWasGranted) {

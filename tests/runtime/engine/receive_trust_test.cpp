@@ -45,7 +45,7 @@ TEST(ReceiveTrust, AFragmentBeyondItsMessageIsAViolation) {
   for (const Way& way : ways) {
     Reduction300 sum(way);
     sum.arrive(1152, 1280);
-    expect_refused(sum.rank, "no such place in it");
+    expect_refused(sum.rank, "no such place in that message");
   }
 }
 

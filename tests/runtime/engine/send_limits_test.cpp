@@ -85,7 +85,7 @@ TEST(SendLimits, AsManyMessagesMayBeUnfinishedAsTheOptionSays) {
   runtime::Run* first = *rank.communicator.post(message);
   for (int i = 1; i < 3; ++i) ASSERT_TRUE(rank.communicator.post(message));
   EXPECT_EQ(rank.communicator.post(message).status().message(),
-            "unfinished messages: 3; at most 3 may be (LACUNA_MAX_MESSAGES)");
+            "unfinished messages: 3; at most 3 are allowed (LACUNA_MAX_MESSAGES)");
   rank.arrive(LoneRank::message(0, 0, 16), data, 0, 16);
   ASSERT_TRUE(first->finished);
   EXPECT_TRUE(rank.communicator.post(message)) << "one of them has ended";
