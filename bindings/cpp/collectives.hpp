@@ -55,7 +55,7 @@ concept InputOf = std::ranges::contiguous_range<Range> && std::ranges::sized_ran
     std::ranges::borrowed_range<Range> && Element<ElementOf<Range>> &&
     (std::is_void_v<T> || std::same_as<T, ElementOf<Range>>);
 
-/// What a typed call can write: the same, if it is not const.
+/// What a typed call can write: whatever it can read, if its elements are not const.
 template <class Range, class T>
 concept OutputOf =
     InputOf<Range, T> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
@@ -82,7 +82,7 @@ inline constexpr bool is_sparse_output = false;
 template <class T>
 inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
 
-/// What an allreduce, reduce_scatter or allgather can read and write: elements as above, or entries.
+/// What an allreduce, reduce_scatter or allgather can read and write: elements (InputOf, OutputOf) or entries.
 template <class Buffer, class T>
 concept AnyInputOf = InputOf<Buffer, T> || is_sparse_input<std::remove_cvref_t<Buffer>>;
 template <class Buffer, class T>
@@ -96,7 +96,7 @@ struct SparseInput {
   /// Throws std::invalid_argument if there are not as many places as values.
   SparseInput(std::span<const std::uint32_t> where, std::span<const T> what, std::size_t elements)
       : places(where), values(what), length(elements) {
-    if (where.size() != what.size()) throw std::invalid_argument("a SparseInput of as many places as values is needed");
+    if (where.size() != what.size()) throw std::invalid_argument("a SparseInput needs as many places as values");
   }
 
   std::span<const std::uint32_t> places;
@@ -112,7 +112,7 @@ struct SparseOutput {
   SparseOutput(std::span<std::uint32_t> where, std::span<T> what, std::size_t elements, std::size_t& count)
       : places(where), values(what), length(elements), entries(&count) {
     if (where.size() != what.size())
-      throw std::invalid_argument("a SparseOutput of as many places as values is needed");
+      throw std::invalid_argument("a SparseOutput needs as much room for places as for values");
   }
 
   std::span<std::uint32_t> places;
@@ -144,7 +144,7 @@ struct [[nodiscard]] TypedCall {
   bool in_place = false;
 };
 
-/// Put a buffer into a TypedCall.
+/// These functions put a buffer into a TypedCall.
 template <std::ranges::range Range>
 void set_input(TypedCall& typed, Range& input) {
   const std::span in(input);
@@ -175,7 +175,7 @@ void set_output(TypedCall& typed, const SparseOutput<T>& output) {
   typed.output = output.length;
 }
 
-/// This call on these buffers; the functions below use it.
+/// Returns this call on these buffers. The functions below use it.
 template <class Input, class Output>
 TypedCall typed_call(Call call, Input& input, Output& output) {
   TypedCall typed{.call = std::move(call)};
@@ -184,7 +184,7 @@ TypedCall typed_call(Call call, Input& input, Output& output) {
   return typed;
 }
 
-/// This call in place, on one buffer.
+/// Returns this call in place, on one buffer.
 template <class Data>
 TypedCall typed_call_in_place(Call call, Data& data) {
   TypedCall typed = typed_call(std::move(call), data, data);
@@ -208,7 +208,7 @@ TypedCall reduce_scatter(Input&& input, Output&& output, Reduction reduction = R
                     input, output);
 }
 
-/// The same with blocks of different lengths in the input. All ranks give the same counts.
+/// A reduce_scatter with blocks of different lengths in the input. All ranks give the same counts.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall reduce_scatterv(Input&& input, const Blocks& blocks, Output&& output, Reduction reduction = Reduction::Sum,
                           Options options = {}) {
@@ -226,7 +226,7 @@ TypedCall allgather(Input&& input, Output&& output, Options options = {}) {
   return typed_call({.collective = Collective::Allgather, .options = std::move(options)}, input, output);
 }
 
-/// The same with inputs of different lengths. All ranks give the same counts.
+/// An allgather with inputs of different lengths. All ranks give the same counts.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall allgatherv(Input&& input, Output&& output, const Blocks& blocks, Options options = {}) {
   return typed_call({.collective = Collective::Allgatherv, .output_blocks = blocks, .options = std::move(options)},
@@ -254,7 +254,7 @@ TypedCall gather(Input&& input, Output&& output, Rank root = 0, Options options 
   return typed_call({.collective = Collective::Gather, .root = root, .options = std::move(options)}, input, output);
 }
 
-/// The same with inputs of different lengths. Only the root's blocks count. With `received` in them, the root need not
+/// A gather with inputs of different lengths. Only the root's blocks count. With `received` in them, the root need not
 /// know the lengths.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall gatherv(Input&& input, Output&& output, const Blocks& blocks, Rank root = 0, Options options = {}) {
@@ -269,7 +269,7 @@ TypedCall scatter(Input&& input, Output&& output, Rank root = 0, Options options
   return typed_call({.collective = Collective::Scatter, .root = root, .options = std::move(options)}, input, output);
 }
 
-/// The same with blocks of different lengths. Only the root's blocks count.
+/// A scatter with blocks of different lengths. Only the root's blocks count.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall scatterv(Input&& input, const Blocks& blocks, Output&& output, Rank root = 0, Options options = {}) {
   return typed_call(
@@ -283,8 +283,8 @@ TypedCall alltoall(Input&& input, Output&& output, Options options = {}) {
   return typed_call({.collective = Collective::Alltoall, .options = std::move(options)}, input, output);
 }
 
-/// The same with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much the
-/// other ranks send to it.
+/// An alltoall with blocks of different lengths. With `received` in the output's blocks, a rank need not know how much
+/// the other ranks send to it.
 template <class T = void, InputOf<T> Input, OutputOf<ElementOf<Input>> Output>
 TypedCall alltoallv(Input&& input, const Blocks& input_blocks, Output&& output, const Blocks& output_blocks,
                     Options options = {}) {
@@ -309,7 +309,7 @@ TypedCall exclusive_scan(Input&& input, Output&& output, Reduction reduction = R
                     input, output);
 }
 
-// In place, with one buffer.
+// The following functions make calls in place, with one buffer.
 
 /// data = the reduction of the data of all ranks.
 template <class T = void, OutputOf<T> Data>
@@ -326,7 +326,7 @@ TypedCall reduce_scatter(Data&& data, Reduction reduction = Reduction::Sum, Opti
       {.collective = Collective::ReduceScatter, .reduction = reduction, .options = std::move(options)}, data);
 }
 
-/// The same with blocks of different lengths.
+/// A reduce_scatter with blocks of different lengths.
 template <class T = void, OutputOf<T> Data>
 TypedCall reduce_scatterv(Data&& data, const Blocks& blocks, Reduction reduction = Reduction::Sum,
                           Options options = {}) {
@@ -343,7 +343,7 @@ TypedCall allgather(Data&& data, Options options = {}) {
   return typed_call_in_place({.collective = Collective::Allgather, .options = std::move(options)}, data);
 }
 
-/// The same with blocks of different lengths.
+/// An allgather with blocks of different lengths.
 template <class T = void, OutputOf<T> Data>
 TypedCall allgatherv(Data&& data, const Blocks& blocks, Options options = {}) {
   return typed_call_in_place(

@@ -14,7 +14,7 @@
 namespace lacuna {
 namespace {
 
-/// Makes the smaller of two sides the block `rank` of the one buffer that a call in place has.
+/// A call in place has one buffer. This makes the smaller of its two sides the block `rank` of that buffer.
 void place_in_one_buffer(TypedCall& typed, Call& call, Rank rank, Rank size) {
   const CollectiveTraits& traits = traits_of(call.collective);
   if (traits.input == traits.output) return;
@@ -64,7 +64,7 @@ Report CallRequest::report() const { return run_ && check() ? group_->communicat
 
 Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
   if (!run_ || run_->kind != runtime::RunKind::Collective) {
-    return Status(Code::InvalidArgument, "gaps: only of a collective");
+    return Status(Code::InvalidArgument, "only the request of a collective has gaps");
   }
   if (Status may = check(); !may) return may;
   const runtime::CollectiveRun& run = runtime::as_collective(*run_);
@@ -94,7 +94,7 @@ Result<Communicator> Communicator::world(const WorldOptions& options) {
   if (!config) return config.status();
   if (options.rank) config->rank = options.rank;
   if (options.size) config->size = options.size;
-  if (options.size == 1 && !options.rank) config->rank = 0;  // whatever the environment's job is
+  if (options.size == 1 && !options.rank) config->rank = 0;  // the environment's job does not matter
   if (!options.store.empty()) config->store = options.store;
   if (!options.key.empty()) config->key = options.key;
   if (options.progress) config->progress = *options.progress;
@@ -155,7 +155,8 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
     made = Communicator(make_group(group_->job, id, group_->key_of_part(colour), group));
   }
   ++group_->splits;
-  // Nobody may send to a communicator that a peer does not have yet. What others do by now can't be put off.
+  // Nobody may send to a communicator that a peer does not have yet, so a barrier follows. If it is Busy, it must be
+  // tried again, because other ranks may be in it already.
   Status everywhere = call(barrier());
   while (everywhere.code() == Code::Busy) {
     if (!progress()) std::this_thread::yield();
@@ -251,7 +252,7 @@ Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {
   return group_->communicator.probe(from, tag);
 }
 
-/// The call with its count, or why its buffers do not fit together.
+/// Returns the call with its count, or why its buffers do not fit together.
 Result<Call> Communicator::counted(TypedCall typed) const {
   Call call = std::move(typed.call);
   const CollectiveTraits& traits = traits_of(call.collective);

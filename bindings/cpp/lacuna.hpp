@@ -68,7 +68,7 @@ struct WorldOptions {
   std::optional<Progress> progress{};
 };
 
-/// For ranks inside this process, on several threads or on one: for tests and first steps.
+/// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.
 struct LocalOptions {
   Progress progress = Progress::Thread;
 };
@@ -95,9 +95,10 @@ class Communicator {
  public:
   /// Joins the job. Blocks until all ranks have joined, at most for LACUNA_BOOTSTRAP_TIMEOUT. Throws Error.
   explicit Communicator(const WorldOptions& options = {});
-  /// The same without exceptions.
+  /// Joins the job like the constructor, but without exceptions.
   static Result<Communicator> world(const WorldOptions& options = {});
-  /// `size` ranks inside this process, in their order. With Progress::Caller one thread must test them in turn.
+  /// Makes `size` ranks inside this process and returns them in their order. With Progress::Caller one thread must test
+  /// them in turn.
   static Result<std::vector<Communicator>> local(Rank size, const LocalOptions& options = {});
 
   /// When a communicator and its last Request are destroyed, the rank says goodbye to the other ranks.
@@ -107,11 +108,11 @@ class Communicator {
 
   Rank rank() const;
   Rank size() const;
-  /// Host name of each rank.
+  /// Returns the host name of each rank.
   std::vector<std::string> hosts() const;
-  /// The number of each rank in the whole job, which error texts use.
+  /// Returns the number of each rank in the whole job. Error texts use these numbers.
   const std::vector<Rank>& job_ranks() const;
-  /// Ok, or why this communicator is poisoned.
+  /// Returns ok, or why this communicator is poisoned.
   Status status() const;
 
   /// Divides the ranks into communicators. Ranks that give the same colour are in the same one, ordered by key; ranks
@@ -124,11 +125,12 @@ class Communicator {
   Result<std::optional<Communicator>> subgroup(std::span<const Rank> ranks);
   static constexpr int no_group = -1;
 
-  /// The algorithm that would serve this call: the one that it names, else that of LACUNA_ALGORITHMS, else lacuna's
-  /// choice.
+  /// Returns the algorithm that would serve this call: the one that it names, else that of LACUNA_ALGORITHMS, else
+  /// lacuna's choice.
   Result<std::string_view> algorithm_name(const Call& call) const;
 
-  // There are three ways to carry out a collective. A function such as allreduce() describes it, or a Call by hand.
+  // There are three ways to carry out a collective. A function such as allreduce() describes it, or the program fills a
+  // Call itself.
 
   /// Starts a call and waits for its end.
   Status call(TypedCall typed);
@@ -149,7 +151,7 @@ class Communicator {
   /// came. If it fails, nothing was sent or taken.
   Result<Request> start(const Send& message);
   Result<ReceiveRequest> start(const Receive& message);
-  /// Sends. Returns when `data` may be changed, which may be before the receiver has asked for it.
+  /// Sends a message. Returns when `data` may be changed, which may be before the receiver has asked for it.
   template <class T>
   Status send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
     auto request = start_send(data, to, tag, std::move(options));
@@ -175,32 +177,35 @@ class Communicator {
   /// would take, if that message has come. Fails where that receive would be refused.
   Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);
 
-  /// What the transport has counted: with all peers together, or with one. For a rank that does not exist, zeros.
+  /// Returns what the transport has counted, with all peers together or with one. All is 0 for a rank that does not
+  /// exist.
   Counters counters() const;
   Counters counters(Rank peer) const;
-  /// All counters of this rank, for its whole job: calls by communicator and collective, traffic by peer, waits.
+  /// Returns all counters of this rank, for its whole job: calls by communicator and collective, traffic by peer,
+  /// waits.
   JobCounters job_counters() const;
-  /// From now on job_counters() tells, of measures that are a largest or a last value, those of calls that end later,
-  /// on any communicator of this rank. Sums and means continue.
+  /// Begins largest and last values of measures anew: job_counters() then tells only those of calls that end later, on
+  /// any communicator of this rank. Sums and means continue.
   void restart_measures();
-  /// The same as text, for a program's own exporter. With LACUNA_METRICS, lacuna writes it when the rank leaves.
+  /// Returns job_counters() as text, for a program's own exporter. With LACUNA_METRICS, lacuna writes it when the rank
+  /// leaves.
   std::string counters_text(CountersFormat format) const;
 
   // The following functions are for codes with a loop of their own, which serves all communicators of the job. The loop
   // calls arm(), and if that returns true it sleeps until event_fd() is readable. Then it calls progress() until that
   // returns false, and next_completion() until there is none, or Request::test().
 
-  /// Makes one round of progress and checks deadlines. True if anything moved.
+  /// Makes one round of progress and checks deadlines. Returns true if anything moved.
   bool progress();
-  /// A descriptor that becomes readable, after arm() has returned true, when progress() has something to do. This
+  /// Returns a descriptor. After arm() has returned true, it becomes readable when progress() has something to do. This
   /// includes a deadline that passes, and another thread that starts a call or has moved anything. With
   /// Progress::Thread it becomes readable when a call has ended. It stays readable as long as a completion waits. Do
   /// not read or close it.
   int event_fd() const;
-  /// To be called before each sleep. False means that there is something to do already, or that a call has ended since
+  /// Must be called before each sleep. If it returns false, there is something to do already, or a call has ended since
   /// the last time.
   bool arm();
-  /// What this rank did last, for bug reports, with one event a line.
+  /// Returns what this rank did last, for bug reports, with one event a line.
   std::string flight_record() const;
   /// Takes the next finished call that asked for it by Options::notify, the oldest first.
   std::optional<Completion> next_completion();

@@ -20,8 +20,8 @@ struct GroupState;
 
 /// What a program holds of a call or a message that it has started: all that a send needs, and what the requests below
 /// have in common. Each of them can be moved into a Request, for instance into a std::vector<Request> of all that is in
-/// flight. What is moved from is empty. The destructor of an unfinished request waits for it, at most until its
-/// deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
+/// flight. A request that was moved from is empty. The destructor of an unfinished request waits for it, at most until
+/// its deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
 /// use. An assignment destroys what the request has held before.
 class Request {
  public:
@@ -35,16 +35,17 @@ class Request {
   }
   ~Request();
 
-  /// Makes progress. True once the request has finished, well or not. An empty Request is finished.
+  /// Makes progress. Returns true once the request has finished, with or without an error. An empty Request is
+  /// finished.
   bool test();
   /// Waits for the end. At the latest the call's deadline ends it with TimedOut and poisons the communicator. After a
   /// failure it returns when the buffers are reclaimed. If that takes more than some seconds, it returns without that
   /// and says so.
   Status wait();
-  /// As wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
+  /// Waits like wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
   Status wait(std::chrono::milliseconds timeout);
-  /// After a failure: true once nothing touches the buffers any more. It may stay false until the process ends, if a
-  /// network card, or a rank that did not answer, can reach them.
+  /// Returns true, after a failure, once nothing touches the buffers any more. It may stay false until the process
+  /// ends, if a network card, or a rank that did not answer, can reach them.
   bool reclaimed();
 
  protected:
@@ -61,7 +62,7 @@ class Request {
 /// The request of a receive.
 class ReceiveRequest : public Request {
  public:
-  /// The bytes that the receive has taken if it has ended well, else 0.
+  /// Returns the bytes that the receive has taken if it has ended well, else 0.
   std::size_t received_bytes() const;
 
  private:
@@ -71,7 +72,8 @@ class ReceiveRequest : public Request {
 /// The request of a collective.
 class CallRequest : public Request {
  public:
-  /// What the method of a call that has ended well has left out. Empty if the call was to leave nothing out.
+  /// Returns what the method has left out of a call that has ended well. It is empty if the call was to leave nothing
+  /// out.
   Report report() const;
   /// Lists what the output of rank `at` lacks after this call, ascending by Gap::from, then by offset. Without a method
   /// the list is empty. Each rank knows the lists of all ranks without a message. Use it for checks, reports and

@@ -39,8 +39,8 @@ struct Attribute {
 
 using Attributes = std::vector<Attribute>;
 
-/// The value of the attribute of that name, or null if there is none or if it has another type. The pointer points into
-/// `attributes`.
+/// Returns the value of the attribute of that name, or null if there is none or if it has another type. The pointer
+/// points into `attributes`.
 template <class T>
 const T* find_attribute(const Attributes& attributes, std::string_view name) {
   for (const Attribute& attribute : attributes) {

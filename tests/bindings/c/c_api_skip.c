@@ -313,7 +313,8 @@ static void refused_gaps(lacuna_communicator* communicator) {
   lacuna_request_free(request);
   const int32_t me = lacuna_rank(communicator);
   expect_status(lacuna_send(communicator, &buffer, me, 9, NULL, &request), LACUNA_OK, "send");
-  expect_error(lacuna_gaps(request, 0, NULL, 0, &count), bad, "only of a collective", "the gaps of a message");
+  expect_error(lacuna_gaps(request, 0, NULL, 0, &count), bad, "only the request of a collective has gaps",
+               "the gaps of a message");
   expect_status(lacuna_receive(communicator, &buffer, me, 9, NULL, NULL, NULL), LACUNA_OK, "receive");
   lacuna_request_free(request);
 }

@@ -135,7 +135,7 @@ TEST(GapsOfRequest, OfADenseCallIsEmptyAndOfNoneAnError) {
     ASSERT_TRUE(dense && dense->wait());
     EXPECT_EQ(*dense->gaps(0), Gaps());
     expect_error(dense->gaps(2).status(), Code::InvalidArgument, "rank is 2, must be 0 .. 1");
-    expect_error(CallRequest().gaps(0).status(), Code::InvalidArgument, "only of a collective");
+    expect_error(CallRequest().gaps(0).status(), Code::InvalidArgument, "only the request of a collective has gaps");
     const Options options{.algorithm = "skip_ring", .method = lacuna::skip({.steps = 1})};
     auto prepared = rank.prepare(allreduce<float>(data, data, Reduction::Sum, options));
     ASSERT_TRUE(prepared);

@@ -124,7 +124,7 @@ TEST_P(Requests, EachKindRefusesAnotherThatComesThroughAReference) {
     ASSERT_TRUE(one.wait() && two.wait());
   }
   expect_error(prepared.start(), Code::InvalidArgument, "only a call that was prepared");
-  expect_error(prepared.gaps(0).status(), Code::InvalidArgument, "only of a collective");
+  expect_error(prepared.gaps(0).status(), Code::InvalidArgument, "only the request of a collective has gaps");
   EXPECT_EQ(prepared.report().method, nullptr);
   EXPECT_EQ(received.received_bytes(), 0u);
 }
