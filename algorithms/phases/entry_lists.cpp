@@ -6,7 +6,7 @@ namespace lacuna::sparse {
 namespace {
 
 Extent memory_of(const void* data, std::size_t count, Dtype dtype) {
-  return {static_cast<std::byte*>(const_cast<void*>(data)), count, dtype};  // what is brought is only read
+  return {static_cast<std::byte*>(const_cast<void*>(data)), count, dtype};  // the caller's memory is only read
 }
 
 Extent places_brought(const PartView& part) {

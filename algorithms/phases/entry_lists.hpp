@@ -6,18 +6,19 @@
 /// (InputEntries, OutputEntries).
 namespace lacuna::sparse {
 
-/// Ports of a list that the call may bring. Each rank brings one or not, as it likes.
+/// Ports of a list that the call may bring. Each rank may bring one or not.
 struct ReadInputEntries {
   Read places, values;
 
-  /// Else the input holds all elements.
+  /// Does the call bring a list? If not, the input holds all elements.
   bool are_there() const { return places->data != nullptr; }
 };
 ReadInputEntries input_entries(GraphBuilder& g);
-/// All elements of the input that is not in place, of blocks one behind the other. None if the call brings entries.
+/// Returns all elements of an input that is not in place. Blocks lie one after the other. It is empty if the call
+/// brings entries.
 Extent elements_brought(const PartView& part);
 
-/// The list that becomes the result, in a program that is to make one. Its values are the output: all of it.
+/// The list that becomes the result, if the program is to make a list. Its values are the whole output.
 struct OutputList {
   Region places, values, count;
 };

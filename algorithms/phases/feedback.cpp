@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-/// Piece by piece, so that a program can start with what it needs first.
+/// Adds the input to the residual piece by piece, so that a program can start with the pieces that it needs first.
 void add_to_residual(GraphBuilder& g) {
   const Region residual = g.buffer({.role = Role::State, .name = residual_array});
   std::vector<Region> input;
@@ -21,7 +21,7 @@ void add_to_residual(GraphBuilder& g) {
   for (Rank piece = 0; piece < g.size(); ++piece) g.reduce(g.input(piece), input[static_cast<std::size_t>(piece)]);
 }
 
-/// Only leave_out() copies into the residual.
+/// Returns the regions of the residual that leave_out() has kept. Nothing else copies into the residual.
 std::vector<Region> left_out_of(const GraphBuilder& g, Buffer residual) {
   std::vector<Region> left_out;
   for (const Step& step : g.steps()) {
@@ -46,7 +46,8 @@ void add_contributed(GraphBuilder& g, const Step& step, Buffer residual, std::ve
   }
 }
 
-/// In pieces so small that each was left out or not.
+/// Clears the region without what was left out. It goes by pieces so small that each was left out as a whole or not at
+/// all.
 void clear_but(GraphBuilder& g, const std::vector<Region>& left_out, const Region& region) {
   std::uint32_t of = region.of;
   for (const Region& left : left_out) of = std::lcm(of, left.of);

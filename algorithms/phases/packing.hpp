@@ -9,7 +9,7 @@ namespace lacuna {
 /// which is the program's input and output, and scatters the result to where the data came from.
 extern const Frame packing_frame;
 
-/// Copies the stretches of the part, one behind the other.
+/// Copies the stretches of the part, one after the other.
 struct GatherStretches {
   static constexpr std::string_view name = "gather stretches";
   Read from;

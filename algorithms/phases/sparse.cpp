@@ -14,17 +14,18 @@ std::size_t selection_bytes(const PartView& part) {
   return longest_message(part, arguments_of(part).room, places_of(part));
 }
 
-/// Of messages for all ranges of a selection: less than one message of all of it and, for each, a header and what fills
-/// up to the next.
+/// Returns the most bytes that the messages for all ranges of a selection have: those of one message of the whole
+/// selection and, for each range, a header and the bytes up to the next aligned address.
 std::size_t packed_bytes(const PartView& part) {
   return selection_bytes(part) + static_cast<std::size_t>(part.size) * (2 * message_alignment);
 }
 
-/// What may come from another rank: of its selection, or the sum of one range.
+/// Returns the most bytes of a message that may come from another rank. It holds entries of that rank's selection, or
+/// the sum of one range.
 std::size_t most_landed(const PartView& part) { return std::max(packed_bytes(part), most_message_bytes(part)); }
 constexpr BufferInfo landed_message = {.element = Dtype::U8, .capacity = most_landed};
 
-/// Writes the messages for all ranks one behind the other.
+/// Writes the messages for all ranks one after the other.
 struct PackForAll {
   static constexpr std::string_view name = "pack";
   Read ranges;
@@ -58,7 +59,7 @@ struct PackWhole {
   }
 };
 
-/// Adds messages, which stand by distance, in the order of their ranks.
+/// Adds messages in the order of their ranks. They are given by distance.
 Status add_messages(const KernelCall& call, const Reads& messages, const Range& range, Views& views) {
   for (Rank rank = 0; rank < call.part.size; ++rank) {
     const Extent& message = messages[distance_to(call.part, rank)];
@@ -105,7 +106,8 @@ struct SumMessages {
   }
 };
 
-/// Messages of all places, no two of which have the same place.
+/// Writes the entries of all messages to the result. The messages are of all places, and no two of them have an entry
+/// at the same place.
 struct JoinMessages {
   static constexpr std::string_view name = "place messages";
   Reads messages;
@@ -116,7 +118,7 @@ struct JoinMessages {
   }
 };
 
-/// Writes the message of rank `from` to what begins at place `begin`.
+/// Writes the message of rank `from` to the output from place `begin` on.
 Status place(const KernelCall& call, OutputWriter& out, const Extent& message, Rank from, const Range& range,
              std::size_t begin) {
   Views views = out.views(range, 1);
@@ -125,7 +127,7 @@ Status place(const KernelCall& call, OutputWriter& out, const Extent& message, R
   return {};
 }
 
-/// Each rank's message is of its range or, without ranges, of its block.
+/// Writes each rank's message to the rank's range or, without ranges, to its block.
 struct PlaceMessages {
   static constexpr std::string_view name = "place messages";
   Read ranges{};
@@ -146,7 +148,8 @@ struct PlaceMessages {
   }
 };
 
-/// Messages of one rank, of a piece of the places and those behind it.
+/// Writes messages of one rank to the output. The first is of piece number `piece` of the places, and the next ones of
+/// the pieces that follow.
 struct PlacePieces {
   static constexpr std::string_view name = "place messages";
   Reads messages;

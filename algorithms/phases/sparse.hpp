@@ -13,10 +13,10 @@
 namespace lacuna {
 
 /// The phases of sparse collectives. A rank's *selection* is a list of entries, places and values, sorted by place. The
-/// data's places are cut into a *range* for each rank: pieces of equal length, blocks, or pieces that hold about as
-/// many entries each. What travels is a *message*: the entries of one range, in the shortest format
-/// (kernels/entries.hpp). Arguments say how many entries a rank selects. Positions are ranks: sparse algorithms
-/// order none. Their programs are not symmetric.
+/// data's places are cut into a *range* for each rank. Ranges are pieces of equal length, blocks, or pieces that hold
+/// about equally many entries. A *message* holds the entries of one range, in the shortest format
+/// (kernels/entries.hpp). Arguments say how many entries a rank selects. Positions are ranks, because sparse algorithms
+/// do not reorder ranks. Their programs are not symmetric.
 namespace sparse {
 
 /// The form of the program that is being built, and of the program that runs in this part.
@@ -62,83 +62,89 @@ inline constexpr std::array measures = {&measure::asked,       &measure::selecte
 /// The array of the state that holds momentum.
 inline constexpr std::string_view velocity_array = "velocity";
 
-/// How many of so many places are this share of them, or k, if that is not 0: one at least, all at most.
+/// Returns how many of so many places a rank is to select: k or, if k is 0, the share `density` of them. The result is
+/// one at least and all at most.
 std::size_t entries_asked(double density, std::size_t k, std::size_t places);
 
-/// Ok, or why entries can't serve this call of the method: of other than floating-point data, or too long, or for
-/// another reduction than a sum.
+/// Returns ok, or why entries can't serve this call of the method. Its data may not be of floating point, it may be too
+/// long, or its reduction may be neither sum nor avg.
 Status check_call(std::string_view method, const Call& call, Rank size);
 
-/// Of the data that a rank brings: all blocks together.
+/// Returns how many places the data of a rank have, all blocks together.
 std::size_t places_of(const PartView& part);
 
-/// What a rank has selected of its input, as a step of the method's own does it.
+/// What a rank has selected of its input. Each method has a step of its own that selects.
 struct Selection {
   Region places, values;
   Value count = Value::None;  ///< entries
 };
-/// Room for one, which is not defined yet.
+/// Makes room for a selection. A step has yet to write it.
 Selection room_for_selection(GraphBuilder& g);
 
-/// All of what the call has there, in order: blocks where the collective has such.
+/// These two return all of the call's input or output. It is a list of blocks if the collective has blocks there.
 std::vector<Region> whole_input(GraphBuilder& g);
 std::vector<Region> whole_output(const GraphBuilder& g);
-/// The same of an array of the state, which is like the input.
+/// Returns all of an array of the state. The array is laid out like the input.
 std::vector<Region> whole_array(GraphBuilder& g, std::string_view name);
-/// Both, one behind the other.
+/// Returns the regions of both lists, `first` before `second`.
 std::vector<Region> joined(std::vector<Region> first, const std::vector<Region>& second);
-/// One of so many pieces of a buffer.
+/// Returns one of `of` equal pieces of a buffer.
 Region piece_of(const Region& all, Rank piece, Rank of);
 
-/// Bins, of 16 bytes each, by which the selections of ranks that send at most so many entries are cut into balanced
-/// ranges: so few that they cost about a tenth of what the entries do. 0: too few to tell.
+/// Returns how many bins, of 16 bytes each, serve to cut the selections of ranks that send at most so many entries into
+/// balanced ranges. They are so few that they cost about a tenth of what the entries cost. It is 0 if there are too few
+/// entries to balance ranges by them.
 int bins_for(std::size_t entries, Rank size);
 
-/// A table of the ranges of all ranks: of equal length, or the blocks.
+/// Returns a table of the ranges of all ranks. They are of equal length, or the blocks.
 Region even_ranges(GraphBuilder& g);
-/// Writes a partition of the places into stretches that hold as many of the entries each that all ranks have selected:
-/// a buffer of whole numbers of 64 bits, as many as the method likes. Where these are P or more, and ranks select 10
-/// (P-1) entries or more on average, a range holds at most 1.1 times the mean (sparse_histogram.hpp says how exactly).
-/// What travels is a ring allreduce of 2 words for each of `bins` bins and, where entries lie unevenly within a bin
-/// that must be cut, the samples of each rank once around the ring.
+/// Writes a partition of the places into stretches that hold about equally many of the entries that all ranks have
+/// selected. `partition` is a buffer of 64-bit integers, whose length the method chooses. If it has P integers or more,
+/// and ranks select 10 (P-1) entries or more on average, a range holds at most 1.1 times the mean (sparse_histogram.hpp
+/// says how exactly). It costs a ring allreduce of 2 words for each of `bins` bins. If entries lie unevenly within a
+/// bin that must be cut, the samples of each rank go around the ring once too.
 void partition_by_load(GraphBuilder& g, const Selection& mine, const Region& partition);
-/// The rounds of its messages on so many ranks.
+/// Returns how many rounds partition_by_load() takes on so many ranks.
 constexpr int partition_rounds(Rank size) { return 3 * (size - 1); }
-/// A table of ranges by a partition of this call or of an earlier one, maybe of another number of ranks: then they are
-/// about as even. A partition of zeros, which no call has written, gives ranges of equal length.
+/// Returns a table of ranges that are made from a partition of this call or of an earlier one. That call may have had
+/// another number of ranks: then the ranges are about as even. A partition of zeros, which no call has written, gives
+/// ranges of equal length.
 Region ranges_by(GraphBuilder& g, const Region& partition);
-/// Both.
+/// Partitions the places by load, and returns the table of ranges that this gives.
 Region balanced_ranges(GraphBuilder& g, const Selection& mine);
 
-/// Room for the message of a range of a selection.
+/// Makes room for the message of a range of a selection.
 Region selection_room(GraphBuilder& g);
-/// Messages of the selection for the ranges of all ranks, by distance from the own rank.
+/// Writes a message of the selection for each rank's range. Returns the messages by distance from the own rank.
 std::vector<Region> pack_for_all(GraphBuilder& g, const Selection& mine, const Region& ranges);
-/// The message of all of it.
+/// Writes one message of the whole selection.
 Region pack_whole(GraphBuilder& g, const Selection& mine);
 
-/// The next message of this rank.
+/// Receives the next message of rank `from`.
 Region receive_message(GraphBuilder& g, Rank from);
-/// The split: each rank gets what all have in its range, by distance before the own rank. P-1 messages, in round r to
-/// the rank r after the own one, so that none gets two at a time. Source: Li, Hoefler: Near-optimal sparse allreduce
-/// for distributed deep learning (PPoPP 2022), section 3.1.
+/// The split: each rank gets what all ranks have selected in its range. It returns the messages by distance before the
+/// own rank. Each rank sends P-1 messages. Message r goes to the rank r after the own one, so that no rank gets two at
+/// a time. Source: Li, Hoefler: Near-optimal sparse allreduce for distributed deep learning (PPoPP 2022), section 3.1.
 std::vector<Region> split(GraphBuilder& g, const Selection& mine, const Region& ranges);
-/// The message of the sum of what the split has brought.
+/// Sums up the messages that came by the split, and returns the message of the sum.
 Region reduce_range(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
-/// Each rank's message goes to all others: all of them, by distance before the own rank.
+/// Sends each rank's message to all others. Returns all messages by distance before the own rank.
 std::vector<Region> exchange(GraphBuilder& g, const Region& mine);
 
-/// The output is the sum of these messages of all ranks, by distance, each of all that the output holds.
+/// Sums up messages of all ranks, each of all places of the output, and writes the sum to the output. Messages are
+/// given by distance.
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages);
-/// The same of what the split has brought for the own range, which is the output.
+/// Sums up the messages that came by the split for the own range, and writes the sum to the output, which is that
+/// range.
 void sum_to_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
-/// The output is what these messages of all ranks say, by distance, each of all places; no two of the same one.
+/// Writes the entries of messages of all ranks to the output. Each message is of all places, and no two have an entry
+/// at the same place. Messages are given by distance.
 void join_in_output(GraphBuilder& g, const std::vector<Region>& messages);
-/// The output is what each rank's message, by distance, says of its range.
+/// Writes each rank's message to the rank's range of the output. Messages are given by distance.
 void place_in_output(GraphBuilder& g, const std::vector<Region>& messages, const Region& ranges);
-/// The same where each has a block.
+/// Writes each rank's message to the rank's block of the output. Messages are given by distance.
 void place_in_blocks(GraphBuilder& g, const std::vector<Region>& messages);
-/// The output's pieces from `piece` on, of so many, are what these messages of `from` say.
+/// Writes messages of rank `from` to the output's pieces from number `piece` on. The output has `of` pieces.
 void place_pieces(GraphBuilder& g, const std::vector<Region>& messages, Rank from, Rank piece, Rank of);
 
 }  // namespace sparse

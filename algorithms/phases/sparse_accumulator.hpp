@@ -4,10 +4,10 @@
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
-/// What a rank selects from, for the kernels of methods that select: they keep the residual of feedback.hpp themselves.
+/// What a rank selects from. Kernels that select use it, because they keep the residual of feedback.hpp themselves.
 namespace lacuna::sparse {
 
-/// All elements of these blocks, which lie behind each other.
+/// Returns all elements of these blocks, which lie one after the other in memory.
 kernels::Target all_of(std::span<const Extent> blocks);
 
 /// Ports of a kernel that selects, or that clears what was sent.
@@ -15,14 +15,14 @@ struct WriteAccumulator {
   Writes residual;  ///< with feedback
   Writes velocity;  ///< with momentum correction
 };
-/// What the form of the program asks for.
+/// Returns the buffers that the form of the program asks for.
 WriteAccumulator accumulator_rooms(GraphBuilder& g);
 
 /// The elements from which a rank selects: those of its input or, with feedback, of the residual, to which the input is
 /// added.
 class Accumulator {
  public:
-  /// Without an input it adds nothing.
+  /// Without an input, feed_back() adds nothing.
   Accumulator(const KernelCall& call, const WriteAccumulator& rooms, const Reads& input = {});
 
   bool feeds_back() const { return feeds_back_; }
@@ -34,7 +34,7 @@ class Accumulator {
   void feed_back(const kernels::FeedBack& by, const Range& range) const;
   /// Adds entries.
   void add(const List& entries) const;
-  /// Nothing is left of what stands there; of the velocity neither, where it is masked.
+  /// Clears the elements at these places. If `masks`, it clears those of the velocity too.
   void clear_at(std::span<const std::uint32_t> places, bool masks) const;
 
  private:
@@ -49,7 +49,7 @@ struct SortEntries {
   WriteList sorted, spare;
   Write workspace;
 
-  /// The entries sorted by place, or what is wrong with them.
+  /// Returns the entries sorted by place, or what is wrong with them.
   Result<List> run(const KernelCall& call) const;
 };
 SortEntries sort_entries(GraphBuilder& g);

@@ -6,10 +6,10 @@
 
 namespace lacuna::sparse {
 
-/// Of one message of a range of so many places, in the format that the part asks for. Lengths between two numbers of
-/// entries lie between theirs.
+/// Returns the bytes of one message of a range of so many places, in the format that the part asks for. `entries` may
+/// lie between two whole numbers: the result then lies between their bytes.
 double expected_message_bytes(const ExpectedPart& part, double entries, double places);
-/// That a rank sends to cut ranges by load, where entries are spread evenly within the bins.
+/// Returns the bytes that a rank sends to cut ranges by load, if entries are spread evenly within the bins.
 double histogram_bytes(const ExpectedPart& part);
 
 }  // namespace lacuna::sparse

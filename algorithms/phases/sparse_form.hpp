@@ -6,8 +6,8 @@
 namespace lacuna {
 namespace sparse {
 
-/// What all sparse programs are told of their form. The programs of a method may extend it. sparse_form.def says what
-/// the members mean.
+/// The parameters that all sparse programs have. The programs of a method may extend it. sparse_form.def says what the
+/// members mean.
 struct Form {
 #define LACUNA_PARAMETER(name, type, value, ...) type name = value;
 #include "algorithms/phases/sparse_form.def"

@@ -8,8 +8,8 @@ namespace lacuna::sparse {
 namespace {
 
 constexpr std::size_t samples_of_range = 20;       // for each rank whose sample may be off
-constexpr std::size_t most_ranks_counted = 32;     // more do not all err to the same side
-constexpr std::size_t least_entries_of_rank = 10;  // for each other rank: fewer are no more bytes than their samples
+constexpr std::size_t most_ranks_counted = 32;     // with more ranks, the errors do not all go to the same side
+constexpr std::size_t least_entries_of_rank = 10;  // for each other rank; fewer entries have no more bytes than samples
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 std::size_t bins_of(const PartView& part) { return static_cast<std::size_t>(form_of(part).bins); }
@@ -19,7 +19,7 @@ std::size_t samples_of_all(std::size_t ranks) { return samples_of_range * std::m
 
 std::size_t words_of_histogram(const PartView& part) { return 2 * bins_of(part); }
 
-/// At most P-1 bins, and each is rounded up.
+/// Samples are taken in at most P-1 bins, and each bin's number of samples is rounded up.
 std::size_t most_words_of_samples(const PartView& part) {
   return samples_of_all(ranks_of(part)) + 2 * (ranks_of(part) - 1);
 }

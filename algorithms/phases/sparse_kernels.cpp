@@ -18,14 +18,14 @@ std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(par
 
 std::size_t ranges_of(const PartView& part) { return ranks_of(part) * static_cast<std::size_t>(form_of(part).chunks); }
 
-/// Places of the longest range.
+/// Returns how many places the longest range may have.
 std::size_t longest_range(const PartView& part) {
   const std::size_t places = places_of(part);
   const Form form = form_of(part);
   return form.bins > 0 || !form.ranged ? places : std::min(places, places / ranges_of(part) + 1);
 }
 
-/// Of Views of a single one, and of as many as there are ranks.
+/// These are the bytes of Views of one message, and of as many messages as there are ranks.
 std::size_t bytes_of_view(const PartView&) { return sizeof(EntriesView) + sizeof(std::uint32_t*); }
 std::size_t bytes_of_views(const PartView& part) { return ranks_of(part) * bytes_of_view(part); }
 std::size_t words_of_table(const PartView& part) { return kernels::blocks_of(longest_range(part)) + 1; }
@@ -71,7 +71,7 @@ std::size_t longest_message(const PartView& part, std::size_t entries, std::size
   return kernels::message_bytes(format_of(form, dtype, entries, places), dtype, entries, places);
 }
 
-/// Where messages are capped, of one and the own entries.
+/// If messages are capped, a sum has the entries of one message and the rank's own entries.
 std::size_t most_merged(const PartView& part) {
   const std::size_t places = longest_range(part);
   const std::size_t terms = form_of(part).capped ? 2 : ranks_of(part);

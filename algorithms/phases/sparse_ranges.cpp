@@ -90,13 +90,14 @@ struct SamplePlaces {
   }
 };
 
-/// How many stretches a partition in so many words has: where possible each rank's range is a whole number of them.
+/// Returns how many stretches a partition in so many words has. If possible, each rank's range is a whole number of
+/// stretches.
 std::size_t stretches_for(std::size_t words, std::size_t ranks) {
   return words < ranks ? words : words / ranks * ranks;
 }
 
-/// Writes the number of stretches, then where each of them ends but the last. Whole numbers only, so that all ranks do
-/// so alike.
+/// Writes the number of stretches, then where each stretch but the last ends. It computes with integers only, so that
+/// all ranks get the same result.
 struct PartitionByLoad {
   static constexpr std::string_view name = "partition by load";
   Read bins;
@@ -110,7 +111,7 @@ struct PartitionByLoad {
     std::fill_n(ends, partition->count, 0);
     ends[0] = static_cast<std::int64_t>(stretches);
     std::size_t next = 1;
-    // Places the ends before which at most so many entries lie.
+    // Sets the ends that have at most `most` entries before them.
     const auto place_up_to = [&](std::uint64_t most, const auto& place_after) {
       for (; next < stretches; ++next) {
         const std::uint64_t wanted = boundary(next, histogram.entries(), stretches);
@@ -140,7 +141,8 @@ struct PartitionByLoad {
   }
 };
 
-/// A range ends where a stretch does, or between two such ends where there are other stretches than ranges.
+/// Makes ranges from a partition. A range ends where a stretch ends, or between two such ends if the numbers of
+/// stretches and ranges do not fit.
 struct LayRanges {
   static constexpr std::string_view name = "lay ranges";
   Read partition;
@@ -178,7 +180,8 @@ constexpr BufferInfo table_of_ranges = table_of(Dtype::I64, words_of_ranges),
                      samples_room = table_of(Dtype::I32, most_words_of_samples),
                      ends_of_ranges = table_of(Dtype::I64, ranks_of);
 
-/// The histogram of the entries that all ranks have selected: a ring allreduce of whole numbers of 64 bits.
+/// Returns the histogram of the entries that all ranks have selected, which is made by a ring allreduce of 64-bit
+/// integers.
 Region reduce_histogram(GraphBuilder& g, const Selection& mine) {
   const Region words = g.buffer(histogram_room);
   g.kernel(CountPlaces{.mine = read_places(mine), .histogram = words});
@@ -190,7 +193,8 @@ Region reduce_histogram(GraphBuilder& g, const Selection& mine) {
   return words;
 }
 
-/// The samples of all ranks, by rank, which go around the ring. Where none are needed nothing is sent.
+/// Returns the samples of all ranks, by rank, after they have gone around the ring. If none are needed, nothing is
+/// sent.
 std::vector<Region> gather_samples(GraphBuilder& g, const Selection& mine, const Region& histogram) {
   const Value length = g.agreed();
   g.kernel(WeighBins{.bins = histogram, .words = length});
