@@ -32,7 +32,7 @@ Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::V
   const auto sum = sparse::merge(call, to.rooms, views, {});
   if (!sum) return sum.status();
   const kernels::EntriesView kept = cap(call, to.cap, sum->all(), most);
-  auto* values = const_cast<std::byte*>(kept.values);  // in the rooms that this kernel writes
+  auto* values = const_cast<std::byte*>(kept.values);  // this kernel may write them: they lie in its rooms
   call.backend.copy(scale, {sum->dtype, values, kept.entries}, values);
   sparse::write_message(call, kept, range, to.message);
   return {};

@@ -2,17 +2,17 @@
 
 #include "algorithms/phases/sparse_kernels.hpp"
 
-/// Sums of topk that are capped: a message holds no more than so many entries. The rank that drops an entry adds it to
-/// its residual, so that nothing is lost. Source of the residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
+/// Topk can cap sums: then a message holds no more entries than a limit. The rank that drops an entry adds it to its
+/// residual, so that nothing is lost. Source of the residual of dropped sums: Zhao, Xie, et al.: SparDL (2023).
 namespace lacuna {
 
-/// Ports of a kernel that may cap a sum. They are empty where the form of the program does not ask for it.
+/// Ports of a kernel that may cap a sum. They are empty if the form of the program does not ask for caps.
 struct CapRooms {
   sparse::WriteList kept{};
   Write workspace{};
-  Write residual{};  ///< of the places of the sum
+  Write residual{};  ///< at the places of the sum
 };
-/// Rooms for sums of all places.
+/// Makes rooms to cap sums of all places.
 CapRooms cap_rooms(GraphBuilder& g);
 
 /// Returns the largest of these entries, `most` of them at most. The others are added to the residual, and count as
@@ -26,8 +26,8 @@ struct CappedSum {
   CapRooms cap;
   sparse::WriteMessage message;
 };
-/// Sums up the views of a range, caps the sum to `most` entries, where the form asks for it, scales it and writes it as
-/// a message.
+/// Sums up the views of a range, caps the sum to `most` entries if the form asks for it, scales it and writes it as a
+/// message.
 Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,
                     Scale scale, std::size_t most);
 

@@ -27,7 +27,7 @@ double sparse_reduce_scatter_bytes(const ExpectedPart& part) {
   return (part.size - 1) * expected_message_bytes(part, part.entries / part.size, part.places / part.size);
 }
 
-/// Where ranges are balanced, a histogram is reduced first.
+/// If ranges are balanced, a histogram is reduced first.
 double sparse_split_bytes(const ExpectedPart& part) {
   const double others = part.size - 1, all = part.entries_of(part.size) / part.size;
   return sparse::histogram_bytes(part) + sparse_reduce_scatter_bytes(part) +
@@ -63,8 +63,8 @@ double capped_entries(const ExpectedPart& part) {
   return form_of(part.plan).capped ? part.entries : part.entries_of(part.size);
 }
 
-/// Within the hypercube, a sum has the entries of twice as many ranks after each step. A rank outside of it sends its
-/// entries to one inside, and gets the result from there.
+/// Within the hypercube, a sum has the entries of twice as many ranks after each round. A rank outside of it sends its
+/// entries to a rank inside, and gets the result from there.
 double sparse_doubling_bytes(const ExpectedPart& part) {
   const Rank cube = largest_cube(part.size);
   const auto message = [&](double ranks) { return expected_message_bytes(part, part.entries_of(ranks), part.places); };

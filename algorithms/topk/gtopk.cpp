@@ -23,12 +23,12 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// Up a binomial tree every rank adds what its children have, keeps the k largest sums and sends those; what the root
-// has then goes down again. The result has k entries however many ranks there are.
-// 2 log2 P steps; the root takes and sends log2 P times k entries, on average a rank sends 2(P-1)/P of k. A sum that
-// loses stays in the residual of the rank that has dropped it, so that none is lost. Any P. Source: Shi, Wang, Zhao,
-// Tang, Wang, Huang, Chu: A distributed synchronous SGD algorithm with global top-k sparsification for low bandwidth
-// networks (ICDCS 2019).
+// On the way up a binomial tree, each rank adds what its children have sent, keeps the k largest sums and sends these.
+// Then the root's sums go down again. The result has k entries, however many ranks there are.
+// It takes 2 log2 P rounds. The root takes and sends log2 P times k entries. On average a rank sends 2(P-1)/P of k. A
+// sum that is dropped stays in the residual of the rank that has dropped it, so that nothing is lost. P may be any
+// number. Source: Shi, Wang, Zhao, Tang, Wang, Huang, Chu: A distributed synchronous SGD algorithm with global top-k
+// sparsification for low bandwidth networks (ICDCS 2019).
 constexpr Algorithm gtopk = {
     .collective = Collective::Allreduce,
     .name = "gtopk",

@@ -40,7 +40,7 @@ Status check_selection(const Topk& asked) {
   return {};
 }
 
-/// Which run of its state the next one is, from 1; 0 without a state.
+/// Returns the number of the next run of the state, from 1, or 0 without a state.
 std::uint64_t next_run(const Call& call) { return call.options.state ? call.options.state->runs + 1 : 0; }
 
 /// Are all elements to be sent?
@@ -55,7 +55,7 @@ bool is_capped(const Call& call, const Algorithm& algorithm, Rank size) {
   return topk_of(call).capped || (&algorithm == &gtopk && !asks_for_all(call, size));
 }
 
-/// Does this kind of selection set no limit to the number of entries?
+/// Does this kind of selection take any number of entries?
 bool is_unlimited(const Topk& asked) {
   return asked.selection == TopkSelection::Threshold || asked.selection == TopkSelection::Gaussian;
 }

@@ -11,7 +11,7 @@ namespace lacuna {
 /// room may still be on its way.
 class RunningSum {
  public:
-  /// The sum is the result once `terms` messages are added. With 0 it never is.
+  /// The sum is the result once `terms` messages are added. If `terms` is 0, it never is the result.
   RunningSum(GraphBuilder& g, Region own, std::size_t terms) : g_(g), sum_(own), terms_(terms) {}
 
   const Region& message() const { return sum_; }
@@ -24,8 +24,8 @@ class RunningSum {
   GraphBuilder& g_;
   Region sum_;
   std::size_t terms_;
-  std::optional<sparse::MergeRooms> rooms_;  // made when something is added
-  Region next_, other_;                      // of the messages of sums
+  std::optional<sparse::MergeRooms> rooms_;  // made when the first message is added
+  Region next_, other_;                      // rooms for the messages of sums
   CapRooms cap_rooms_;
 };
 

@@ -12,10 +12,10 @@ namespace {
 using kernels::Cut;
 using sparse::List;
 
-/// An array that has fewer elements for each drawn one is read whole: that takes less time than to draw.
+/// An array that has fewer elements for each drawn one is read as a whole, which takes less time than drawing.
 constexpr std::size_t least_elements_of_sample = 96;
 
-/// How many elements a rank draws: 0 if it reads all of them.
+/// Returns how many elements a rank draws, or 0 if it reads all of them.
 std::size_t samples(const PartView& part) {
   const Topk& asked = topk_of(part.call);
   const bool samples_some =
@@ -27,7 +27,7 @@ std::size_t samples(const PartView& part) {
 struct Select {
   static constexpr std::string_view name = "select";
   Reads input;
-  Use squares{}, scale{};  ///< what SumSquares has found, where the input is clipped
+  Use squares{}, scale{};  ///< what SumSquares has found, if the input is clipped
   sparse::WriteAccumulator accumulator;
   sparse::WriteList selected;
   Write sampled;
@@ -37,7 +37,7 @@ struct Select {
   Status operator()(const KernelCall& call) const;
 };
 
-/// What the functions of a select step work on.
+/// What the functions of a selecting kernel work on.
 struct Given {
   Given(const KernelCall& step, const Select& select)
       : call(step),
@@ -58,8 +58,8 @@ struct Squares {
   double sum = 0, scale = 1;
 };
 
-/// Most arrays are summed in one pass. Where squares overflow, or are so small that they may have underflowed, the
-/// second pass multiplies the elements by a power of two first. The sum is infinite only if an element is.
+/// Most arrays are summed in one pass. If squares overflow, or are so small that they may have underflowed, a second
+/// pass multiplies the elements by a power of two first. The sum is infinite only if an element is infinite.
 Squares squares_of(const KernelCall& call, const kernels::Source& from) {
   constexpr double least = 0x1p-900;
   Squares squares;
@@ -101,7 +101,7 @@ Cut exact_cut(const Given& given) {
   return sparse::cut_of_largest(given.call, given.from.all(), given.wanted, given.ports.entries.workspace);
 }
 
-/// The magnitude that this share of a standard normal distribution exceeds.
+/// Returns the magnitude that this share of a standard normal distribution exceeds.
 double normal_quantile(double share) {
   double low = 0, high = 40;
   for (int i = 0; i < 100; ++i) {
@@ -113,7 +113,7 @@ double normal_quantile(double share) {
 
 /// Computes the threshold as if the elements had a normal distribution with their mean and deviation. Then moves it
 /// while it takes too few or too many. Source: Shi, Chu, Cheung, See: Understanding top-k sparsification in distributed
-/// deep learning (2019), algorithm 1; how far off is too far follows its authors' code.
+/// deep learning (2019), algorithm 1. What counts as too few or too many follows its authors' code.
 Cut gaussian_cut(const Topk& asked, const Given& given) {
   const kernels::Source from = given.from.all();
   if (given.wanted >= from.count) return exact_cut(given);
@@ -161,8 +161,9 @@ Cut cut_of(const Given& given) {
   return cut;
 }
 
-/// Takes the elements that the cut takes. It takes exactly as many as are wanted instead if the cut takes more than
-/// there is room for, as one by a sample may, or none although some are wanted, as one by mean and deviation may.
+/// Takes the elements that the cut takes. In two cases it takes exactly as many as are wanted instead: if the cut takes
+/// more than there is room for, which a cut by a sample may do, or if it takes none although some are wanted, which a
+/// cut by mean and deviation may do.
 std::uint64_t take(const Given& given, Cut& cut) {
   const KernelCall& call = given.call;
   const sparse::WriteList& to = given.ports.selected;
@@ -185,7 +186,8 @@ void tell_taken(const Given& given, std::uint64_t taken, std::uint64_t left, con
   measures.tell(sparse::measure::threshold, kernels::number_of_magnitude(given.dtype(), cut.above));
 }
 
-/// Selects the largest of the entries that a call without feedback has brought, or all if they are no more than wanted.
+/// Selects the largest of the entries that a call without feedback has brought. It takes all if they are no more than
+/// wanted.
 void select_of_entries(const Given& given, const List& sorted) {
   Cut cut;
   std::uint64_t taken = 0;

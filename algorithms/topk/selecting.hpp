@@ -8,20 +8,20 @@
 #include "algorithms/topk/topk.hpp"
 #include "runtime/method/method.hpp"
 
-/// What the files of topk share.
+/// This file has what the files of topk share.
 namespace lacuna {
 
 inline const Topk& topk_of(const Call& call) { return call.options.method.as<Topk>(); }
 
-/// How many entries a rank is to send of `places` elements. `run` is which run of its state it is, from 1; 0 without a
-/// state.
+/// Returns how many entries a rank is to send of `places` elements. `run` is the number of the run among those of its
+/// state, from 1, or 0 without a state.
 std::size_t entries_asked(const Topk& options, std::size_t places, std::uint64_t run);
 
 /// Selects from the sum of the input and the residual, and leaves the rest in the residual. All algorithms of topk
 /// begin with this step.
 sparse::Selection select(GraphBuilder& g);
 
-/// What the method's functions do.
+/// These are the functions of the method.
 Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 void plan_topk(const PlanRequest& request, Plan& plan);
 std::string_view preferred_topk(const Call& call, const Hosts& hosts);
@@ -31,7 +31,7 @@ extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubl
 extern const Algorithm sparse_reduce_scatter, sparse_gather_blocks;
 extern const std::array<MethodAlgorithm, 7> topk_algorithms;
 
-/// What the algorithms are expected to send (Predictions).
+/// Return what the algorithms are expected to send (Predictions).
 double sparse_allgather_bytes(const ExpectedPart& part);
 double sparse_split_bytes(const ExpectedPart& part);
 double sparse_ring_bytes(const ExpectedPart& part);
@@ -41,7 +41,7 @@ double gtopk_path_bytes(const ExpectedPart& part);
 double capped_entries(const ExpectedPart& part);
 double sparse_reduce_scatter_bytes(const ExpectedPart& part);
 
-/// The rounds of their messages (MethodAlgorithm::rounds).
+/// Return the rounds of the algorithms (MethodAlgorithm::rounds).
 int exchange_rounds(const PartPlan& part, Rank size);
 int sparse_split_rounds(const PartPlan& part, Rank size);
 int sparse_ring_rounds(const PartPlan& part, Rank size);

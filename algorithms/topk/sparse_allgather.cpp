@@ -3,7 +3,8 @@
 namespace lacuna {
 
 // Each rank's selection goes to all others, and every rank adds all of them.
-// 1 step; each rank gets the entries of all others, so it pays where ranks are few or select different places.
+// It takes 1 round. Each rank gets the entries of all others, so that it pays if ranks are few or select different
+// places.
 constexpr Algorithm sparse_allgather = {
     .collective = Collective::Allreduce,
     .name = "sparse_allgather",
@@ -16,7 +17,7 @@ constexpr Algorithm sparse_allgather = {
     .parameters = &parameter_set<TopkForm>,
 };
 
-// The same for an allgather: the selections become the ranks' blocks of the result.
+// An allgather exchanges selections in the same way. They become the ranks' blocks of the result.
 constexpr Algorithm sparse_gather_blocks = {
     .collective = Collective::Allgather,
     .name = "sparse_allgather",

@@ -28,8 +28,9 @@ void build(GraphBuilder& g) {
 }  // namespace
 
 // In round k each rank exchanges all that it has summed with the rank at distance 2^k.
-// ceil(log2 P) steps (one more when P is no power of two); each rank gets the entries of the sums of 1, 2, 4 ... ranks.
-// Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler: SparCML (SC 2019), recursive doubling.
+// It takes log2 P rounds if P is a power of two, else at most ceil(log2 P) + 1. Each rank gets the entries of the sums
+// of 1, 2, 4 ... ranks. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler: SparCML (SC 2019), recursive
+// doubling.
 constexpr Algorithm sparse_doubling = {
     .collective = Collective::Allreduce,
     .name = "sparse_doubling",

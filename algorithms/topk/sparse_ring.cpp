@@ -6,8 +6,8 @@ namespace {
 
 using sparse::Range;
 
-/// How many entries a message of this piece may hold. Where sums are capped, a piece is a range, and may hold the P-th
-/// part of the entries that a rank is asked for.
+/// Returns how many entries a message of this piece may hold. If sums are capped, a piece is a range, and may hold a
+/// P-th of the entries that a rank is asked for.
 std::size_t cap_of(const PartView& part, const Range& piece) {
   if (!sparse::form_of(part).capped) return piece.length();
   const auto ranks = static_cast<std::size_t>(part.size);
@@ -68,7 +68,7 @@ struct AddOwn {
   }
 };
 
-/// The steps of one rank, piece by piece. Piece c of range r is piece r * chunks + c of all.
+/// Makes the steps of one rank, piece by piece. Piece c of range r is piece r * chunks + c of all pieces.
 class Ring {
  public:
   Ring(GraphBuilder& g, sparse::Selection mine)
@@ -87,7 +87,8 @@ class Ring {
     g_.kernel(PackPiece{.mine = sparse::read(mine_), .cap = cap_of(piece), .message = message, .piece = piece});
     return message.region();
   }
-  /// `step` counts from 1. Messages are written to two rooms in turn, as the one before may still be on its way.
+  /// Adds the own entries to a message that has arrived. `step` counts from 1. Messages are written to two rooms in
+  /// turn, because the one before may still be on its way.
   Region add_own(const Region& arrived, Rank range, Rank chunk, Rank step) {
     const sparse::WriteMessage message = message_in(step % 2 * chunks_ + chunk);
     const Piece piece = piece_of(range, chunk);
@@ -99,7 +100,8 @@ class Ring {
                      .is_last = step == g_.size() - 1});
     return message.region();
   }
-  /// Results that become a list of entries are placed together once all have come.
+  /// Places the message of a result in the output. Messages that become a list of entries are placed together once all
+  /// have come.
   void place(const Region& message, Rank from, Rank range, Rank chunk) {
     const Piece piece = piece_of(range, chunk);
     if (!sparse::form_of(g_).listed) return sparse::place_pieces(g_, {message}, from, piece.number, piece.of);
@@ -115,7 +117,7 @@ class Ring {
   sparse::WriteMessage message_in(Rank room) {
     return sparse::message_in(g_, messages_[static_cast<std::size_t>(room)]);
   }
-  /// The rooms that cap a piece. It writes no other part of the residual.
+  /// Returns the rooms that cap a piece. They hold no other part of the residual.
   CapRooms cap_of(const Piece& piece) const {
     CapRooms rooms = cap_rooms_;
     if (rooms.residual) rooms.residual = sparse::piece_of(rooms.residual.given(), piece.number, piece.of);
@@ -157,12 +159,13 @@ void build(GraphBuilder& g) {
 
 }  // namespace
 
-// The ring allreduce with messages of entries: each range's sum grows on its way around the ring, in the shortest
-// format of each hop, then goes around once more as it is. Ranks talk to their two neighbours only. Ranges travel in
-// chunks, so that one with many entries delays the others little. 2(P-1) steps; each rank sends the entries of the sums
-// of 1 .. P-1 ranks, and those of the result P-1 times, of a P-th of the places. Capped, no range holds more than the
-// k/P largest entries of its sum: 2(P-1)/P of k entries, and residuals keep the rest (capped.hpp). Such a range travels
-// in one message, as what it keeps depends on all of it. Source: the dense ring of Patarasuk and Yuan (2009).
+// The ring allreduce with messages of entries. Each range's sum grows on its way around the ring, and each message has
+// the shortest format. Then the sum goes around once more as it is. Ranks send to their neighbours only. Ranges travel
+// in chunks, so that a chunk with many entries delays the others little. It takes 2(P-1) rounds. Each rank sends the
+// entries of the sums of 1 .. P-1 ranks, and those of the result P-1 times, each time of a P-th of the places. If sums
+// are capped, a range holds no more than the k/P largest entries of its sum. Then a rank sends 2(P-1)/P of k entries,
+// and residuals keep the rest (capped.hpp). Such a range travels in one message, because what it keeps depends on all
+// of it. Source: the dense ring of Patarasuk and Yuan (2009).
 constexpr Algorithm sparse_ring = {
     .collective = Collective::Allreduce,
     .name = "sparse_ring",

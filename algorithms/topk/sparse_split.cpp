@@ -18,11 +18,11 @@ void build_half(GraphBuilder& g) {
 
 }  // namespace
 
-// Each rank sums up one range of the data, for which all send it their entries; then the sums go to all. A sum with
-// many entries travels as a dense one. 2 steps (2(P-1) more, of at most 32 KiB / P, where ranges are balanced); each
-// rank gets (P-1)/P of its k entries and of those of the result. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh,
-// Hoefler: SparCML (SC 2019), split allgather; Li, Hoefler: Near-optimal sparse allreduce (PPoPP 2022), whose ranges
-// are balanced.
+// Each rank sums up one range of the data. All ranks send it their entries of that range. Then the sums go to all
+// ranks. A sum with many entries travels in the dense format. It takes 2 rounds. If ranges are balanced, there are
+// 2(P-1) more rounds with messages of at most 32 KiB / P. Each rank gets (P-1)/P of k entries and of those of the
+// result. Source: Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler: SparCML (SC 2019), split allgather; Li, Hoefler:
+// Near-optimal sparse allreduce (PPoPP 2022), whose ranges are balanced.
 constexpr Algorithm sparse_split = {
     .collective = Collective::Allreduce,
     .name = "sparse_split",
@@ -31,7 +31,7 @@ constexpr Algorithm sparse_split = {
     .parameters = &parameter_set<TopkForm>,
 };
 
-// The first half of sparse_split. The ranges are the blocks of the result.
+// This is the first half of sparse_split. The ranges are the blocks of the result.
 constexpr Algorithm sparse_reduce_scatter = {
     .collective = Collective::ReduceScatter,
     .name = "sparse_split",
