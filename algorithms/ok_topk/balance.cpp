@@ -14,7 +14,7 @@ using sparse::Range;
 
 std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
 
-/// The most entries that a rank holds after blocks are balanced.
+/// Returns the most entries that a rank holds after blocks are balanced.
 std::size_t most_of_share(const PartView& part) { return sparse::most_selected(part) + 1; }
 std::size_t share_bytes(const PartView& part) {
   return sparse::longest_message(part, most_of_share(part), sparse::places_of(part));
@@ -29,7 +29,7 @@ Numbers common(const Numbers& a, const Numbers& b) {
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
-/// Which entries of the result each rank holds before blocks are balanced, and which it holds then.
+/// Tells which entries of the result each rank holds before blocks are balanced, and which it holds after that.
 class Blocks {
  public:
   Blocks(const Extent& sizes, const PartView& part)
@@ -57,7 +57,7 @@ struct OwnBlock {
   Read sizes, places, values;
 
   Blocks blocks(const PartView& part) const { return {*sizes, part}; }
-  /// The entries that the rank will hold.
+  /// Returns the entries of the own block that this rank will hold.
   List share_of(const PartView& part, Rank rank) const {
     const Blocks all = blocks(part);
     const Numbers own = all.of(part.position), share = common(own, all.balanced(rank));
@@ -81,7 +81,7 @@ struct PackShare {
   }
 };
 
-/// Adds what a rank has sent of its block. It must be as many entries as its size says.
+/// Adds what a rank has sent of its block. There must be as many entries as the sizes of the blocks say.
 Status add_share(const KernelCall& call, const Blocks& blocks, const Extent& message, Rank from, sparse::Views& views) {
   const Numbers expected = common(blocks.of(from), blocks.balanced(call.part.position));
   const std::size_t entries = expected.end - expected.begin;

@@ -8,7 +8,7 @@ namespace lacuna::ok {
 
 double result_entries(const ExpectedPart& part) { return std::min(part.entries, part.entries_of(part.size)); }
 
-/// In most runs there is one round for selections, one for offers and one for blocks.
+/// Most runs have one round for selections, one for offers and one for blocks.
 int expected_rounds(const ExpectedPart& part) { return part.size == 1 ? 0 : 3; }
 
 /// Selections take one round. Offers take one, and so do blocks. Blocks that are balanced take two.
@@ -20,7 +20,7 @@ int rounds(const PartPlan& part, Rank size) {
   return 2 + (repartitioned ? sparse::partition_rounds(size) : 0);
 }
 
-/// The mean over runs with and without an exact selection, and with and without a histogram.
+/// Returns the mean over runs with and without an exact selection, and with and without a histogram.
 double expected_bytes(const ExpectedPart& part) {
   const OkTopk& asked = options_of(part.call);
   const double others = part.size - 1, range = part.places / part.size;

@@ -23,7 +23,7 @@ Cut largest_of(const KernelCall& call, const List& from, std::uint64_t k, const 
   return sparse::cut_of_largest(call, {from.dtype, from.values, from.count}, k, workspace);
 }
 
-/// Selects the block from the sums.
+/// Selects the entries of the block from the sums.
 struct SelectGlobally {
   static constexpr std::string_view name = "select globally";
   sparse::ReadList sums;
@@ -54,7 +54,7 @@ struct PackBlock {
   }
 };
 
-/// Counts the entries in the messages of all ranks: how many there are together, and the most in one message.
+/// Counts the entries in the messages of all ranks: all of them, and the most in one message.
 struct CountEntries {
   static constexpr std::string_view name = "count entries";
   Reads messages;
@@ -63,7 +63,7 @@ struct CountEntries {
   Status operator()(const KernelCall& call) const {
     for (const Extent& message : messages) {
       kernels::EntriesHeader header;
-      if (message.bytes() >= sizeof(header)) call.backend.read_header(message.data, &header);  // placing checks them
+      if (message.bytes() >= sizeof(header)) call.backend.read_header(message.data, &header);  // checked later
       *total += header.entries;
       *largest = std::max<std::uint64_t>(*largest, header.entries);
     }
@@ -94,7 +94,7 @@ struct PlaceLargest {
     return out.end();
   }
 
-  /// All entries of the messages of all ranks.
+  /// Returns all entries of the messages of all ranks.
   Result<List> all_entries(const KernelCall& call, const sparse::OutputWriter& out) const {
     const Extent& sums = *all.sums;
     std::uint64_t count = 0;

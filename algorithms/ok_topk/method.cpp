@@ -40,7 +40,7 @@ constexpr Predictions predictions = {.bytes = ok::expected_bytes,
 constexpr MethodAlgorithm algorithms[] = {
     {.algorithm = &ok::allreduce,
      .name = "ok_topk",
-     .summary = "3 or 4 steps, 4 to 6 words for each of k elements per rank, times (P-1)/P",
+     .summary = "3 or 4 rounds, 4 to 6 words for each of k elements per rank, times (P-1)/P",
      .dense = &allreduce_ring,
      .rounds = ok::rounds,
      .predictions = &predictions},

@@ -17,7 +17,7 @@ std::size_t words_of_offers(const PartView& part) {
 std::size_t words_of_sample(const PartView&) { return most_sampled; }
 std::size_t words_of_workspace(const PartView& part) { return 2 * ranks_of(part); }
 
-/// Of all ranks, in their order.
+/// The room for the offers of all ranks, in the order of ranks.
 constexpr BufferInfo offers_room = {.element = Dtype::I32, .capacity = words_of_offers, .memory = MemoryKind::Host};
 constexpr BufferInfo sample_room = {.element = Dtype::I32, .capacity = words_of_sample, .memory = MemoryKind::Host};
 constexpr BufferInfo share_out_room = {
@@ -44,7 +44,8 @@ struct MakeOffer {
   }
 };
 
-/// No rank has more sums than all ranks may have selected in a range, nor all of them more than in all.
+/// Checks how many sums the ranks say that they have. No rank can have more than all ranks may have selected in one
+/// range, and all together no more than all ranks may have selected.
 Status check_offers(const KernelCall& call, const Offers& offers) {
   std::uint64_t left = ranks_of(call.part) * sparse::most_selected(call.part);
   for (Rank rank = 0; rank < call.part.size; ++rank) {
@@ -58,14 +59,14 @@ Status check_offers(const KernelCall& call, const Offers& offers) {
   return {};
 }
 
-/// What Stage::Sums tells the part that follows.
+/// What Stage::Sums tells the part that follows it.
 class ToldSizes {
  public:
   ToldSizes(const Extent& words, const PartView& part) : words_(numbers_in(words)), ranks_(ranks_of(part)) {}
 
   std::span<std::uint64_t> quotas() const { return words_.first(ranks_); }
-  std::uint64_t& selected() const { return words_[ranks_]; }  ///< entries of this rank
-  std::uint64_t& sums() const { return words_[ranks_ + 1]; }  ///< of this rank
+  std::uint64_t& selected() const { return words_[ranks_]; }  ///< entries that this rank has selected
+  std::uint64_t& sums() const { return words_[ranks_ + 1]; }  ///< sums of this rank
   std::uint64_t total() const {
     std::uint64_t total = 0;
     for (std::uint64_t quota : quotas()) total += quota;
@@ -81,7 +82,7 @@ class ToldSizes {
 struct ShareOut {
   static constexpr std::string_view name = "share out";
   Read messages;  ///< the offers of all ranks
-  Use selected;   ///< entries of this rank
+  Use selected;   ///< entries that this rank has selected
   Write sizes, workspace;
   Define total, largest;
 

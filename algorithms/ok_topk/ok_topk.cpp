@@ -36,7 +36,7 @@ void build(GraphBuilder& g) {
 // each rank brings to the result, k in total, and send these to all ranks. In every tau'-th run the selections are
 // exact, both of the elements and of all sums, and all sums go to all ranks. The ranges hold about as many entries
 // each, and serve for tau runs. If one block of the result is much longer than the mean, entries move between ranks
-// first. There are 3 steps, or 4 with balancing. If ranges are balanced and entries are of f32, each rank gets
+// first. There are 3 rounds, or 4 with balancing. If ranges are balanced and entries are of f32, each rank gets
 // 4k(P-1)/P words of 4 bytes, and at most 6k(P-1)/P; in every tau'-th run it gets the entries of all sums. Source: Li,
 // Hoefler: Near-optimal sparse allreduce for distributed deep learning (PPoPP 2022), algorithm 1, where a second
 // threshold tells which sums are in the result.

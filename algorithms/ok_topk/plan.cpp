@@ -99,7 +99,7 @@ void plan(const PlanRequest& request, Plan& plan) {
   plan.measures.tell(measure::bound_words, 6 * static_cast<double>(entries) * (size - 1) / static_cast<double>(size));
 }
 
-/// Decides by two values: the entries of all blocks together, and those of the largest.
+/// Decides by two values: the entries of all blocks together, and the entries of the largest block.
 std::optional<PartPlan> follow(const Followed& part) {
   Form form = form_of(part.part);
   if (form.stage != Stage::Sums || part.values.size() != 2) return {};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t steps_of_a_mean = 4;  // quarters of k/P
 
-/// The bits of a magnitude that an offer leaves out.
+/// Returns how many bits of a magnitude an offer leaves out.
 int bits_left_out(Dtype dtype) { return dtype == Dtype::F64 ? 32 : 0; }
 
 /// The next step of a rank. Its bits are a number by which steps are ordered: larger numbers are taken first.

@@ -14,15 +14,15 @@
 /// there are k sums. The number of sums that are taken of a rank is its *quota*.
 namespace lacuna::ok {
 
-/// A step begins after the first `begin` sums of a rank. Returns after how many sums it ends. A step has a quarter of
+/// Returns after how many sums a step ends that begins after the first `begin` sums of a rank. A step has a quarter of
 /// k/P sums. If 2k/P sums or more stand before it, it has a quarter of these instead. No step ends after the k-th sum.
 std::size_t end_of_step(std::size_t begin, std::size_t k, Rank size);
 
-/// How many numbers an offer has: one for how many sums the rank has, and one for the last magnitude of each step up to
-/// the k-th sum. The numbers of steps that begin after the rank's last sum mean nothing.
+/// Returns how many numbers an offer has. One says how many sums the rank has. One for each step up to the k-th sum is
+/// the step's last magnitude. The numbers of steps that begin after the rank's last sum mean nothing.
 std::size_t words_of_offer(std::size_t k, Rank size);
 
-/// The offers of all ranks, one behind the other.
+/// The offers of all ranks, one after the other.
 struct Offers {
   std::span<const std::uint32_t> words;
   std::size_t k = 0;
@@ -42,7 +42,8 @@ void make_offer(const kernels::Backend& backend, kernels::Source values, std::sp
                 std::span<std::uint32_t> offer, std::size_t k, Rank size);
 inline constexpr std::size_t most_sampled = 8192;
 
-/// The number that a magnitude of an offer stands for. An offer holds 32 bits of a magnitude: of an f64 the upper ones.
+/// Returns the number that a magnitude of an offer stands for. An offer holds 32 bits of a magnitude: the upper ones of
+/// an f64.
 double number_of_offered(Dtype dtype, std::uint32_t magnitude);
 
 }  // namespace lacuna::ok

@@ -54,7 +54,7 @@ struct FindThreshold {
   }
 };
 
-/// What is taken of a range, as entries of the selection.
+/// What is taken of a range: the entries [begin, end) of the selection.
 struct Found {
   std::uint64_t begin = 0, end = 0;
 };
@@ -74,8 +74,8 @@ void append(const KernelCall& call, const SelectPorts& ports, const Range& range
   }
 }
 
-/// Appends the largest elements of a range: as many as are its share of the room, which it has in common with so many
-/// ranges that are still to come. The next run makes the threshold anew, because this one takes too many.
+/// Appends the largest elements of a range. It takes as many as the range's share of the room, which all ranges that
+/// are still to come have in common. The next run makes the threshold anew, because this one takes too many.
 void append_largest(const KernelCall& call, const SelectPorts& ports, const Range& range, Found& found) {
   const sparse::Accumulator from(call, ports.accumulator, ports.input);
   OwnThreshold threshold = threshold_in(*ports.threshold, call.part);
@@ -87,8 +87,8 @@ void append_largest(const KernelCall& call, const SelectPorts& ports, const Rang
   call.backend.compact(from.part(range), &cut, ports.selected.to(static_cast<std::size_t>(range.begin)), &found.end);
 }
 
-/// Appends what is taken of a range behind what has been taken before. If there is no room for all that is above the
-/// threshold, it takes the largest only, so that the first ranges leave room for the others.
+/// Appends what is taken of a range to the selection. If there is no room for all elements above the threshold, it
+/// takes the largest only, so that the first ranges leave room for the others.
 List take_from(const KernelCall& call, const SelectPorts& ports, const Range& range) {
   const sparse::Stopwatch watch(call, sparse::measure::select_time);
   Found found;
@@ -163,7 +163,7 @@ Selecting::Selecting(GraphBuilder& g, const CutValues& cut)
              .selected = sparse::write(shared_selection(g)),
              .workspace = sparse::workspace_room(g)} {}
 
-/// The ports of the next step, which defines what it takes.
+/// Prepares the ports of the next step, and returns the values that say what it takes.
 Selecting::Taken Selecting::next(Rank ranges_to_come) {
   const Taken taken{.begin = g_.value(), .end = g_.value(), .message = {}};
   ports_.begin = taken.begin;

@@ -9,12 +9,12 @@ namespace lacuna::ok {
 struct SelectPorts {
   Reads input;
   Use above, ties, added;  ///< the cut (CutValues)
-  Use before{};            ///< where what has been taken of earlier ranges ends
+  Use before{};            ///< the end of what has been taken of earlier ranges
   sparse::WriteAccumulator accumulator;
   Write threshold;
   sparse::WriteList selected;
   Write workspace;
-  Define begin{}, end{};  ///< what has been taken, as entries of the selection
+  Define begin{}, end{};  ///< what has been taken: the entries [begin, end) of the selection
   Rank ranges_to_come = 0;
 };
 

@@ -7,16 +7,16 @@ namespace {
 
 using sparse::List;
 
-/// Takes what is in the result from the accumulator, and moves the threshold.
+/// Removes what is in the result from the accumulator, and moves the threshold.
 struct Settle {
   static constexpr std::string_view name = "settle";
   Read result;
-  Read result_places{}, result_count{};  ///< of a result that is a list
+  Read result_places{}, result_count{};  ///< of the result, if it is a list
   sparse::ReadList mine;                 ///< what this rank has selected
   Use largest;                           ///< the most entries that one rank has brought to the result
   sparse::WriteAccumulator accumulator;
   Write threshold;
-  sparse::WriteList found;  ///< what of the selection is in the result
+  sparse::WriteList found;  ///< the entries of the selection that are in the result
   Write values;             ///< of the result, at the places of the selection
   Write workspace;
   bool exactly;   ///< the selection was exact
@@ -54,8 +54,8 @@ struct Settle {
     return taken;
   }
 
-  /// Moves the threshold for the next run. If this run has taken a third too few, or as many as there is room for,
-  /// which is a third too many, the next run makes the threshold anew.
+  /// Moves the threshold for the next run. If this run has taken a third too few, or has filled the room, which means a
+  /// third too many, the next run makes the threshold anew.
   void move_threshold(const KernelCall& call, std::uint64_t contributed) const {
     OwnThreshold own = threshold_in(*threshold, call.part);
     const auto [wanted, room] = sparse::arguments_of(call.part);
@@ -63,7 +63,7 @@ struct Settle {
     const bool too_many = !exactly && taken.count >= room && room < sparse::places_of(call.part);
     const bool too_few = 3 * taken.count < 2 * wanted && own.value() > 0;
     const bool stays = !options_of(call.part.call).feedback;
-    if (wanted < sparse::places_of(call.part)) {  // else it takes all, whatever that is
+    if (wanted < sparse::places_of(call.part)) {  // else all elements are taken, by any threshold
       own.move(call.backend, {.values = {taken.dtype, taken.values, taken.count}, .gone = stays ? 0 : contributed},
                workspace->data);
     }

@@ -10,7 +10,7 @@ using sparse::List;
 using sparse::Range;
 using Taken = Selecting::Taken;
 
-/// Packs what the whole selection has in the range of the rank at a distance.
+/// Packs the entries of the whole selection that lie in the range of the rank at a distance.
 struct PackRange {
   static constexpr std::string_view name = "pack";
   Read ranges;
@@ -79,9 +79,9 @@ struct AddBucket {
   }
 };
 
-/// In round d each rank sends to the one d after it, so that none gets two messages at a time. As many are on their way
-/// as there are rooms for them. Those that have come are added bucket by bucket, in the order of the rounds, while
-/// others are still selected.
+/// Makes the steps of the split. Message d of each rank goes to the rank d after it, so that no rank gets two at a
+/// time. As many messages are on their way as there are rooms for them. Messages that have come are added bucket by
+/// bucket, in the order of d, while others are still selected.
 class Split {
  public:
   Split(GraphBuilder& g, const Region& ranges) : g_(g), ranges_(ranges), bucket_(form_of(g).bucket) {
@@ -89,15 +89,16 @@ class Split {
     sums_.push_back(sparse::merge_rooms(g, sparse::write(shared_sums(g))));
     if (1 + bucket_ < g.size()) sums_.push_back(sparse::merge_rooms(g));
     const Rank buckets = (g.size() - 1 + bucket_ - 1) / bucket_;
-    if (buckets % 2 == 0) std::swap(sums_.front(), sums_.back());  // the last sum stands in the first
+    if (buckets % 2 == 0) std::swap(sums_.front(), sums_.back());  // the last sum must stand in shared_sums()
   }
 
-  /// The room of the message to the rank at this distance.
+  /// Returns the room of the message to the rank at this distance.
   Region room(Rank distance) const {
     return distance == 0 ? Region() : rooms_[static_cast<std::size_t>(distance - 1) % rooms_.size()];
   }
 
-  /// take(distance) makes what goes to the rank at that distance. `places` and `values` hold the own entries.
+  /// Calls take(distance), which makes the message to the rank at that distance. `places` and `values` hold the own
+  /// entries.
   sparse::Selection run(const Region& places, const Region& values, auto take) {
     for (Rank distance = 1; distance < g_.size(); ++distance) {
       g_.send(take(distance).message, g_.position() + distance);
@@ -122,7 +123,7 @@ class Split {
   }
 
  private:
-  /// The step that adds the messages of a bucket.
+  /// Returns the step that adds the messages of a bucket.
   AddBucket bucket_from(Rank first, const sparse::Selection& sum) {
     const Rank end = std::min(first + bucket_, g_.size());
     AddBucket bucket{.ranges = ranges_,
@@ -139,7 +140,7 @@ class Split {
   Region ranges_;
   Rank bucket_;
   std::vector<Region> rooms_, landed_;
-  std::vector<sparse::MergeRooms> sums_;  // the next one first; two in turn, where there is more than one bucket
+  std::vector<sparse::MergeRooms> sums_;  // the next one first; two are used in turn if there are more buckets than one
 };
 
 }  // namespace

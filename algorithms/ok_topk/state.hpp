@@ -6,14 +6,14 @@
 #include "algorithms/ok_topk/threshold.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
 
-/// For the kernels of ok_topk.
+/// This file serves the kernels of ok_topk.
 namespace lacuna::ok {
 
 inline OwnThreshold threshold_in(const Extent& array, const PartView& part) {
   return {array.data, sparse::arguments_of(part).wanted, part.size};
 }
 
-/// Adds a value to the report, but no infinity and no NaN: a counter that has added up one of these keeps it for ever.
+/// Adds a value to the report, but no infinity and no NaN, because a counter would keep one of these for ever.
 inline void report(const KernelCall& call, const Measure& measure, double value) {
   if (std::isfinite(value)) call.measures.tell(measure, value);
 }

@@ -6,7 +6,7 @@
 #include "algorithms/phases/sparse.hpp"
 #include "runtime/method/method.hpp"
 
-/// What the files of ok_topk share.
+/// This file has what the files of ok_topk share.
 namespace lacuna::ok {
 
 inline const OkTopk& options_of(const Call& call) { return call.options.method.as<OkTopk>(); }
@@ -25,10 +25,10 @@ int bins_of(std::size_t places);
 /// How many words the partition has. It depends on nothing but the number of places.
 std::size_t words_of_partition(std::size_t places);
 
-/// k: how many elements each rank is to send, and the result is to have.
+/// Returns k: how many elements each rank is to send, and how many the result is to have.
 std::size_t entries_asked(const Call& call, Rank size);
 
-/// What it reports beside the measures of all sparse methods.
+/// The measures of ok_topk beside those of all sparse methods.
 namespace measure {
 inline constexpr Measure global_threshold = {
     .name = "global_threshold", .help = "no sum of the result is smaller", .unit = Unit::Magnitude};
@@ -67,44 +67,45 @@ struct Reduced {
 };
 /// Sends each rank what was selected in its range, and sums up what comes, bucket by bucket. (4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const sparse::Selection& mine);
-/// Does the same, and selects too, range by range: the entries of one range travel while the next range is searched.
-/// (Steps 3 and 4)
+/// Selects range by range, sends each rank what was selected in its range, and sums up what comes. The entries of one
+/// range travel while the next range is searched. (3 and 4)
 Reduced split_and_reduce(GraphBuilder& g, const Region& ranges, const CutValues& cut);
 
-/// How many entries the blocks of all ranks have together, and how many the largest has.
+/// How many entries the blocks of all ranks have together, and how many the largest block has.
 struct Sizes {
   Value total = Value::None, largest = Value::None;
 };
-/// The k largest of all sums become the result. (5)
+/// Makes the k largest of all sums the result. (5)
 Sizes gather_largest(GraphBuilder& g, const Reduced& reduced);
-/// Ranks tell each other about how large their sums are, and agree on the quota of each. These decide which part
-/// follows. (6)
+/// Lets the ranks tell each other how large their sums are, and agree on the quota of each rank. The quotas decide
+/// which part follows. (6)
 void agree_on_quotas(GraphBuilder& g, const Reduced& reduced);
-/// What Stage::Sums has left to the part that follows.
+/// What Stage::Sums has left for the part that follows it.
 struct Told {
   Reduced reduced;
   Value quota = Value::None;  ///< how many of its sums this rank brings to the result
   Sizes sizes;
 };
 Told recall(GraphBuilder& g);
-/// The largest of the own sums, as many as the quota says: the block of this rank. (6)
+/// Selects the largest of the own sums, as many as the quota says. They are the block of this rank. (6)
 sparse::Selection select_globally(GraphBuilder& g, const Told& told);
-/// The blocks of all ranks become the result. (6)
+/// Makes the blocks of all ranks the result. (6)
 void gather_blocks(GraphBuilder& g, const sparse::Selection& block, const Region& ranges);
-/// The same, but first moves entries between ranks, in the order of their places, so that all hold equally many. (6)
+/// Makes the blocks of all ranks the result, but first moves entries between ranks, in the order of their places, so
+/// that all ranks hold equally many. (6)
 void gather_balanced(GraphBuilder& g, const sparse::Selection& block);
-/// Takes what has been selected and is in the result from the accumulator, and moves the rank's threshold. (7)
+/// Removes from the accumulator what has been selected and is in the result, and moves the rank's threshold. (7)
 void settle(GraphBuilder& g, const Reduced& reduced, const Sizes& sizes);
 
-// The memory by which Stage::Sums leaves something to the part that follows. In Stage::Whole it is the part's own. The
-// lists have no counts yet.
+// These functions return the memory in which Stage::Sums leaves something for the part that follows it. In Stage::Whole
+// it is the part's own memory. The lists have no counts yet.
 
 sparse::Selection shared_selection(GraphBuilder& g);
 sparse::Selection shared_sums(GraphBuilder& g);
-/// The quotas of all ranks, how many entries this one has selected, and how many sums it has.
+/// Room for the quotas of all ranks, for how many entries this one has selected, and for how many sums it has.
 Region sizes_room(GraphBuilder& g);
 
-/// What the method's functions do.
+/// These are the functions of the method.
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 bool lossless(const Call& call, const Hosts& hosts, std::size_t entries);
 void plan(const PlanRequest& request, Plan& plan);

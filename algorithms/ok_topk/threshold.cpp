@@ -11,8 +11,8 @@ namespace lacuna::ok {
 namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double least_factor = 0.25;  // from run to run, downwards
-constexpr double weight = 0.2;         // of the last run, in the mean of what arrives
+constexpr double least_factor = 0.25;  // from one run to the next, the threshold falls to no less than this share
+constexpr double weight = 0.2;         // of the last run, in the mean of how many new elements come
 
 std::size_t words_of_threshold(const PartView&) { return threshold_words; }
 

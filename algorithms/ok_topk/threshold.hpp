@@ -5,7 +5,7 @@
 #include "algorithms/ok_topk/steps.hpp"
 #include "kernels/backend.hpp"
 
-/// For the kernels of ok_topk.
+/// This file serves the kernels of ok_topk.
 namespace lacuna::ok {
 
 /// The threshold by which a rank selects, and what it has learned for the next run. An array of the state keeps both.
@@ -33,7 +33,7 @@ class OwnThreshold {
   void move(const kernels::Backend& backend, const Selected& run, std::byte* workspace);
   /// Makes the next run compute the threshold anew.
   void forget();
-  /// Writes it to an array of threshold_words numbers.
+  /// Writes the threshold to an array of threshold_words numbers.
   void store(std::byte* array) const;
 
  private:
@@ -44,12 +44,14 @@ class OwnThreshold {
   std::array<double, threshold_words> words_;
 };
 
-/// The array of the state that keeps it.
+/// The array of the state that keeps the threshold.
 Region threshold_room(GraphBuilder& g);
 
-/// The threshold that takes all that the cut takes. It lies just below the cut's ties, so that all of these are taken.
+/// Returns the threshold that takes all that the cut takes. It lies just below the cut's ties, so that all ties are
+/// taken.
 double threshold_of(Dtype dtype, const kernels::Cut& cut);
-/// The cut that takes all elements above a threshold. If the threshold is a NaN, it takes all NaNs and nothing else.
+/// Returns the cut that takes all elements above a threshold. If the threshold is a NaN, it takes all NaNs and nothing
+/// else.
 kernels::Cut cut_above(Dtype dtype, double threshold);
 
 }  // namespace lacuna::ok
