@@ -29,12 +29,12 @@ struct Target {
   std::size_t count = 0;
 };
 
-/// Says which elements of an array are taken, by their magnitudes. The magnitude of an element is its bits without the
-/// sign, as an integer. Magnitudes order as absolute values do: denormals count, infinity is above all numbers, and a
-/// NaN is above infinity, so that no NaN is hidden. A zero of either sign is never taken, because it adds nothing.
+/// Says by magnitudes which elements of an array are taken. The magnitude of an element is its bits without the sign,
+/// as an integer. Magnitudes order as absolute values do: denormals count, infinity is above all numbers, and a NaN is
+/// above infinity, so that no NaN is hidden. A zero of either sign is never taken, because it adds nothing.
 struct Cut {
   std::uint64_t above = 0;  ///< all elements with a larger magnitude are taken
-  std::uint64_t ties = 0;   ///< and the first `ties` elements with exactly this magnitude
+  std::uint64_t ties = 0;   ///< the first `ties` elements with exactly this magnitude are taken too
 };
 
 /// The factors of the input and of the velocity in Backend::feed_back.
@@ -65,8 +65,8 @@ struct Beyond {
 };
 
 /// A sample of the places that a list has in [begin, end). Where the list has n places there, number i of the sample is
-/// the one that has (i + share / shares) n / samples of them before it, rounded down. So samples of several lists with
-/// different shares do not fall together.
+/// the place that has (i + share / shares) n / samples of them before it, rounded down. So samples of several lists do
+/// not fall together if their shares differ.
 struct EvenSample {
   std::uint64_t begin = 0, end = 0;
   std::uint64_t samples = 0;
@@ -141,7 +141,7 @@ class Backend {
   virtual void keep(const EntriesView& entries, const Cut* cut, EntriesList kept, Target rest,
                     std::uint64_t* taken) const = 0;
 
-  /// to[i] = the magnitude of from[i * stride], which is there; of an f64 its upper 32 bits.
+  /// to[i] = the magnitude of from[i * stride], which must exist. Of an f64 it is the upper 32 bits.
   virtual void sample_magnitudes(Source from, std::size_t stride, std::span<std::uint32_t> to) const = 0;
   /// Looks at `samples` elements that are spread evenly over `from`, at boundary(i, from.count, samples), rounded to
   /// f32. bins[b] += how many of them are numbers whose exponent and first two bits of the mantissa are b. There are
@@ -160,14 +160,14 @@ class Backend {
   /// *found = the entries whose places lie in [begin, end). In this function and the next two, places ascend.
   virtual void find_range(std::span<const std::uint32_t> places, std::uint64_t begin, std::uint64_t end,
                           Between* found) const = 0;
-  /// words[0] = how many places lie in [of.begin, of.end), and words[1 + i] = number i of that sample of them, or
-  /// of.begin where there are none.
+  /// words[0] = how many places lie in [of.begin, of.end), and words[1 + i] = number i of their sample `of`, or
+  /// of.begin if no place lies there.
   virtual void sample_places(std::span<const std::uint32_t> places, const EvenSample& of,
                              std::uint32_t* words) const = 0;
   /// Writes to `found` which of the places are among `others` too, in order; *count counts them.
   virtual void find_common(std::span<const std::uint32_t> places, std::span<const std::uint32_t> others,
                            std::uint32_t* found, std::uint64_t* count) const = 0;
-  /// *found = which of the places are not below `length`. The places may stand in any order.
+  /// *found tells of the places that are not below `length`. The places may stand in any order.
   virtual void find_beyond(std::span<const std::uint32_t> places, std::size_t length, Beyond* found) const = 0;
   /// to[places[i]] = 0. In this function and the next two, no place occurs twice, and all places lie in the array.
   virtual void clear_at(std::span<const std::uint32_t> places, Target to) const = 0;
@@ -200,7 +200,7 @@ class Backend {
   /// Writes a message with this header, of the first header.entries entries of a list, whose places lie in [base, base
   /// + header.length). The header says which format and which dtype. `to` has message_bytes().
   virtual void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const = 0;
-  /// *header = the header of a message. The header may hold any numbers, because nothing is checked.
+  /// *header = the header of a message. Nothing is checked, so that the header may hold any numbers.
   virtual void read_header(const std::byte* message, EntriesHeader* header) const = 0;
   /// Checks a view, and writes what sum() needs to know of it: before[b] = how many entries stand before block b, for b
   /// in [0, blocks_of(length)]. *sound = 1 if the places, counted from the view's base, are strictly increasing, below

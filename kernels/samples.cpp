@@ -5,7 +5,7 @@
 namespace lacuna::kernels {
 namespace {
 
-/// As load_number() reads it, or as a float where that holds the same.
+/// Returns an element as load_number() reads it, or as a float if a float can hold it exactly.
 template <class T>
 KOKKOS_INLINE_FUNCTION auto number_of(T value) {
   if constexpr (is_integer_element<T>) {
@@ -52,7 +52,7 @@ struct SampleKernel {
   }
 };
 
-/// Counts some of a sample.
+/// Each call of this functor counts some elements of a sample.
 template <class T>
 struct CountMagnitudes {
   static constexpr std::size_t share = 1024;
