@@ -2,7 +2,8 @@
 #include "tests/support/guarded_compute.hpp"
 #include "tests/support/skip_call.hpp"
 
-// Steps that no example of a method reaches: they too touch only what they declare, and leave data to the backend.
+// These tests cover steps that no example of a method reaches. Such steps too touch only what they declare, and leave
+// data to the backend.
 namespace lacuna::test {
 namespace {
 
@@ -13,7 +14,7 @@ RanksOptions guarded() {
   return options;
 }
 
-/// What some runs on segments that are skipped, packed or measured leave behind.
+/// What is left after some runs on segments that are skipped, packed or measured.
 struct OfSegments {
   OfSegments(Rank size, bool feedback, const RanksOptions& options) : states(static_cast<std::size_t>(size)) {
     Ranks ranks(size, options);
@@ -25,7 +26,7 @@ struct OfSegments {
     skip.importance_every = 2;
     std::size_t count = 0;
     for (std::size_t i = 0; i < 12; ++i) {
-      const bool is_small = i < 9 && i % 2 == 1;  // small ones are packed
+      const bool is_small = i < 9 && i % 2 == 1;  // small segments are packed
       const std::size_t length = is_small ? 20 : 30;
       skip.segments.push_back({.offset = count, .count = length, .policy = SkipPolicy::Skip});
       if (i >= 9) skip.segments.back().policy = SkipPolicy::Automatic;
@@ -63,7 +64,8 @@ TEST(GuardedSteps, OfSegmentsThatArePackedMeasuredAndAuditedGiveTheSameBits) {
   }
 }
 
-/// All ranks have their elements in a part of a bin of the histogram, so that they tell each other samples.
+/// Makes inputs whose elements all lie in a part of one bin of the histogram, so that the ranks send each other
+/// samples.
 Vectors crowded(std::size_t ranks, std::size_t entries) {
   Vectors inputs(ranks, std::vector<float>(1 << 16));
   std::mt19937 random(3);

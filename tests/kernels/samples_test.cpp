@@ -41,7 +41,7 @@ TEST(SampledMagnitudes, AreThoseOfEveryElementAtTheStrideAndOfF64TheirUpperHalve
   }
 }
 
-/// The first bits of a number as f32, without its sign.
+/// Returns the bin that count_magnitudes() counts a number in: the first bits of its f32, without the sign.
 std::size_t bin_of(double number) {
   return (std::bit_cast<std::uint32_t>(static_cast<float>(number)) & 0x7fffffffu) >> 21;
 }

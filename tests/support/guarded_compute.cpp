@@ -52,7 +52,7 @@ class Pages {
   std::size_t all_bytes_ = 0, inner_bytes_ = 0;
 };
 
-/// Bytes [begin, end) that a step declares, and their copy.
+/// The bytes [begin, end), which a step declares, and their copy.
 struct Declared {
   std::byte *begin, *end;
   bool written;
@@ -64,8 +64,8 @@ struct Declared {
   int access() const { return written ? PROT_READ | PROT_WRITE : PROT_READ; }
 };
 
-/// Calls visit(extent, does the step write it?, does it lie where the call's data lie?) for all that a step declares.
-/// All that steps without a kernel touch counts as data.
+/// Calls visit(extent, written, is_data) for each extent that a step declares. `written`: the step writes it.
+/// `is_data`: it lies where the call's data lie. All that steps without a kernel touch counts as data.
 template <class Visit>
 void each_extent(runtime::Work& work, const Visit& visit) {
   if (!work.kernel) {
@@ -81,7 +81,8 @@ void each_extent(runtime::Work& work, const Visit& visit) {
   for (std::size_t i = 0; i < work.writes.size(); ++i) visit(work.writes[i], true, is_data(work.kernel->writes[i]));
 }
 
-/// The memory that a step declares. Regions that share bytes become one, and so do regions of one kind that touch.
+/// Returns the memory that a step declares. Regions that share bytes become one, and so do regions of one kind that
+/// touch.
 std::vector<Declared> declared_by(runtime::Work& work) {
   std::vector<Declared> all;
   each_extent(work, [&](const Extent& extent, bool written, bool is_data) {
@@ -103,7 +104,7 @@ std::vector<Declared> declared_by(runtime::Work& work) {
   return joined;
 }
 
-/// Puts the copy as near to the end of its pages as the alignment of the original allows.
+/// Returns a place for the copy, as near to the end of its pages as the alignment of the original allows.
 std::byte* place_in(const Pages& pages, const Declared& one) {
   const auto of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % alignment; };
   std::byte* copy = pages.end() - one.bytes();
@@ -121,7 +122,7 @@ void move_to_copy(Extent& extent, const std::vector<Declared>& all) {
   }
 }
 
-/// What a fault is told of: the step that runs. Tests with guarded steps have one thread.
+/// The name of the step that runs, for the line about a fault. Tests with guarded steps have one thread.
 std::array<char, 64> running{};
 struct sigaction before_us {};
 
@@ -134,7 +135,7 @@ void tell(int signal, siginfo_t*, void*) {
   ::sigaction(signal, &before_us, nullptr);
 }
 
-/// Tells of faults while it lives.
+/// While this object exists, a fault is reported before it ends the process.
 class Teller {
  public:
   explicit Teller(std::string_view step) {
@@ -190,7 +191,7 @@ class GuardedCompute final : public runtime::Compute {
   bool advance() override { return false; }
 
  private:
-  /// The call that a kernel gets: its pointers lead to memory that nobody may touch.
+  /// Carries out a step. A kernel gets a call whose pointers lead to memory that nobody may touch.
   void carry_out_trapped(runtime::Work& work) {
     const Teller teller(work.kernel ? work.kernel->kernel->name : traits_of(work.computation.kind).name);
     if (!work.kernel) return carry_out(work);

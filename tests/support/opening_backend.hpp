@@ -7,11 +7,11 @@
 
 namespace lacuna::test {
 
-/// What may be touched now: by a kernel's own code the control tables, by most functions of a backend the data, by some
-/// both.
+/// What may be touched now. A kernel's own code may touch the control tables, most functions of a backend the data, and
+/// some functions both.
 enum class Sees { Tables, Data, All };
 
-/// Computes by another backend. Before each of its functions it calls show(what that may touch), and after it
+/// Computes by another backend. Before a function it calls show() with what the function may touch, and after it
 /// show(Sees::Tables).
 class OpeningBackend final : public kernels::Backend {
  public:
