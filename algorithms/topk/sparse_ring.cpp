@@ -19,7 +19,7 @@ void count_dropped(const KernelCall& call, double left_before) {
   call.measures.tell(sparse::measure::contributed, left_before - call.measures.value(sparse::measure::left));
 }
 
-/// One of so many pieces of the places.
+/// One of `of` pieces of the places.
 struct Piece {
   Rank number, of;
 

@@ -34,10 +34,10 @@ namespace lacuna::runtime {
 /// and makes the progress of this rank. Each rank has one, which all communicators of the rank share. The watch reaches
 /// all communicators through it.
 ///
-/// Thread rule: any thread may call public functions, but some are for communicators only, under a Lock. All private
-/// functions run under `mutex_`, which a progress loop lets go of between rounds. Callbacks of the transport run under
-/// it too, and never call the program. A thread may hold it for long, as parts begin and end under it. Only posted()
-/// does not need it.
+/// Thread rule: any thread may call public functions, but some are for communicators only, under a Lock. What they call
+/// runs under `mutex_`, which a progress loop lets go of between rounds. Callbacks of the transport run under it too,
+/// and never call the program. A thread may hold `mutex_` for long, as parts begin and end under it. Only posted() does
+/// not need it.
 class Executor : public Watched, private Receiver {
  public:
   Executor(std::unique_ptr<Transport> transport, Rank rank, Rank size, const ExecutorOptions& options);
@@ -76,8 +76,8 @@ class Executor : public Watched, private Receiver {
   bool arm();
   std::optional<Finished> next_finished();
   /// Lets the transport finish what it can and takes it down. After that only the watch may call. If calls have failed
-  /// because an answer did not come, it waits for close_grace at most. After fail(), release() takes the transport down
-  /// instead, and this function ends early if release() is called meanwhile.
+  /// because an answer did not come, it waits for close_grace at most. After fail() it leaves all that to release(),
+  /// and it ends early if fail() is called meanwhile.
   Status close(std::chrono::milliseconds deadline);
   std::string flight_record() const;
   /// Returns the trace, or null. It may be read after close() or release().

@@ -102,7 +102,7 @@ bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
   return false;
 }
 
-/// Returns where a message belongs. If it is the first of its receive, the receive has begun or ended when this
+/// Returns where a message belongs. If the message meets a receive that waits, the receive has begun or ended when this
 /// returns.
 Place Executor::place(const Arrival& message) {
   Client* const client = communicators_.find(message.header.communicator);

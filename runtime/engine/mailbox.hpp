@@ -84,7 +84,7 @@ class Mailbox {
   }
   Stream& stream(Rank peer, std::uint32_t tag);
 
-  std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // by rank; null before its first message
+  std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // by rank; null before a rank's first message
   std::array<Fifo<MessageRun*>, buckets> receives_;
   std::array<Fifo<Landing*>, buckets> unexpected_;
   Fifo<Landing*> held_;

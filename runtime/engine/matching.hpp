@@ -26,7 +26,8 @@ struct Place {
   MessageRun* receive =
       nullptr;           ///< takes the message that begins here; it may begin, or refuse a message that does not fit
   bool in_turn = false;  ///< next_met() may find other messages after this one
-  /// Not empty: it is dropped because no honest rank that posted the same sends it. Valid until something else comes.
+  /// If this is not empty, the fragment is dropped, because no honest rank that posted the same sends it. It is valid
+  /// until something else comes.
   std::string_view violation{};
 };
 

@@ -142,10 +142,10 @@ struct MessageRun : Run {
   std::size_t place = 0;  ///< index among the communicator's unfinished messages
 };
 
-/// Returns a run whose kind is Collective as what it is.
+/// Returns the run as a CollectiveRun. Its kind must be Collective.
 inline CollectiveRun& as_collective(Run& run) { return static_cast<CollectiveRun&>(run); }
 inline const CollectiveRun& as_collective(const Run& run) { return static_cast<const CollectiveRun&>(run); }
-/// Returns a run whose kind is Send or Receive as what it is.
+/// Returns the run as a MessageRun. Its kind must be Send or Receive.
 inline MessageRun& as_message(Run& run) { return static_cast<MessageRun&>(run); }
 inline const MessageRun& as_message(const Run& run) { return static_cast<const MessageRun&>(run); }
 

@@ -9,9 +9,8 @@
 namespace lacuna::runtime {
 
 /// Keeps which messages of one call this rank does not expect, because it has computed that they are empty. If one of
-/// them
-/// comes after its part has ended, its sender has computed another length. It takes memory for each range of parts that
-/// lack the same message, and keeps that memory when it is cleared. Its owner locks.
+/// them comes after its part has ended, its sender has computed another length. It takes memory for each range of parts
+/// that lack the same message, and keeps that memory when it is cleared. Its owner locks.
 class Unsent {
  public:
   /// Message `index` of this process does not come in this part.

@@ -66,8 +66,8 @@ struct Trouble {
   std::uint32_t run = 0;
   std::string text;             ///< collective, step, peer, missing bytes: what goes into the verdict
   std::vector<Rank> members{};  ///< the ranks of the job that make the communicator; none: all
-  /// Names a message, if the report is about one and not about a call. Then its peer must have left if there is a
-  /// reason.
+  /// Names a message, if the report is about one and not about a call. Then the only possible reason is that its peer
+  /// has left.
   std::string name{};
   Rank peer = -1;
   std::vector<Wait> waits{};  ///< of a stalled call

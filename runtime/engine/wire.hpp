@@ -42,7 +42,7 @@ static_assert(sizeof(MessageHeader) == 48);
 /// it is consumed.
 inline constexpr std::uint64_t fragment_charge = 256;
 
-/// By so much may messages without bytes overdraw the credit. Further ones wait at their sender.
+/// Messages without bytes may overdraw the credit by so much. Further ones wait at their sender.
 inline constexpr std::uint64_t empty_allowance = 1 << 20;
 
 /// Once so many bytes are consumed, credit is returned in a message of its own. If no byte can be sent eagerly, the
