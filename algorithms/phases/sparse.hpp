@@ -43,7 +43,7 @@ inline constexpr Measure contributed = {
 inline constexpr Measure left = {
     .name = "elements_left", .help = "elements that are left for a later call", .unit = Unit::Elements};
 inline constexpr Measure threshold = {
-    .name = "threshold", .help = "magnitude above which a rank has taken them", .unit = Unit::Magnitude};
+    .name = "threshold", .help = "a rank has taken the elements above this magnitude", .unit = Unit::Magnitude};
 inline constexpr Measure result = {.name = "entries_result",
                                    .help = "elements of the result that are not zero",
                                    .unit = Unit::Entries,
