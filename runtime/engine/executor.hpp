@@ -220,50 +220,6 @@ class Executor : public Watched, private Receiver {
   void after_handlers();
   void end_operations();
   void leave_memory();
-
-  // Sending (executor_send.cpp)
-  void start_send(ActivePart& part, StepId step);
-  void start_sends(Rank peer);
-  bool may_be_eager(const Link& to, std::size_t bytes) const;
-  void send_message(ActivePart& part, StepId step);
-  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager);
-  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager);
-  bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
-  void end_send(Operation* operation, bool sent);
-  void return_credit(Rank peer);
-
-  // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
-  void send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks);
-  void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
-  void send_answers();
-
-  // Receiving (executor_receive.cpp)
-  void on_message(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes) override;
-  void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
-  void on_complete(Token token, const Status& status) override;
-  void on_peer_failure(Peer peer, const Status& status) override;
-  void operation_failed(const Operation& operation, const Status& status);
-  std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
-  void take_credits(Rank from, std::uint64_t credits);
-  void distrust(Rank from, std::string what);
-  Place place(const Arrival& message);
-  void violation(Client& communicator, const Arrival& message, std::string text);
-  void adopt_early_messages(ActivePart& part);
-  void refuse_early_messages(const ActivePart& part);
-  bool take_descriptor(const Arrival& message, Descriptor descriptor);
-  void start_receive(ActivePart& part, StepId step);
-  void take_landing(ActivePart& part, StepId step);
-  std::byte* place_of(ActivePart& part, const Step& step, const StepState& state);
-  bool consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes,
-               const Holder& holder);
-  void note_consumed(ActivePart& part, StepId step, std::size_t bytes);
-  void release_held(ActivePart& part, StepId step, const Holder& holder, std::size_t bytes);
-  void end_use(Landing& landing);
-  void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
-  void give_credit(Rank sender, std::size_t bytes);
-  void start_fetches(Rank peer);
-  void end_fetch(Operation* operation, bool fetched);
-  bool end_operation(Operation* operation, bool well);
   template <class Body>
   void guarded(const Body& body) {
     try {
@@ -278,6 +234,52 @@ class Executor : public Watched, private Receiver {
     return thrown_ && (!thrown_->communicator || thrown_->communicator == &communicator);
   }
   void fail_after_throw();
+
+  // Sending (executor_send.cpp)
+  void start_send(ActivePart& part, StepId step);
+  void start_sends(Rank peer);
+  bool may_be_eager(const Link& to, std::size_t bytes) const;
+  void send_message(ActivePart& part, StepId step);
+  void note_sent(ActivePart& part, StepId step, std::size_t bytes, bool eager);
+  void send_range(const StepOf& step, std::span<const std::byte> range, std::size_t bytes, bool eager);
+  bool hand_over(Operation* operation, std::span<const std::byte> bytes, Delivery delivery);
+  void end_send(Operation* operation, bool sent);
+  bool end_operation(Operation* operation, bool well);
+  void return_credit(Rank peer);
+
+  // What ranks tell each other of their calls where rank 0 has left (executor_statements.cpp)
+  void send_statement(Client& communicator, std::uint32_t run, Rank peer, bool asks);
+  void hear_statement(Rank from, const MessageHeader& header, std::span<const std::byte> body);
+  void send_answers();
+
+  // What arrives (executor_arrivals.cpp)
+  void on_message(Peer from, std::span<const std::byte> header, std::span<const std::byte> bytes) override;
+  void on_descriptor(Peer from, std::span<const std::byte> header, Descriptor descriptor) override;
+  void on_complete(Token token, const Status& status) override;
+  void on_peer_failure(Peer peer, const Status& status) override;
+  void operation_failed(const Operation& operation, const Status& status);
+  std::optional<MessageHeader> read_header(Rank from, std::span<const std::byte> header);
+  void take_credits(Rank from, std::uint64_t credits);
+  void distrust(Rank from, std::string what);
+  void give_credit(Rank sender, std::size_t bytes);
+  Place place(const Arrival& message);
+  void violation(Client& communicator, const Arrival& message, std::string text);
+  void adopt_early_messages(ActivePart& part);
+  void refuse_early_messages(const ActivePart& part);
+  bool take_descriptor(const Arrival& message, Descriptor descriptor);
+
+  // Receiving (executor_receive.cpp)
+  void start_receive(ActivePart& part, StepId step);
+  void take_landing(ActivePart& part, StepId step);
+  std::byte* place_of(ActivePart& part, const Step& step, const StepState& state);
+  bool consume(ActivePart& part, StepId step, std::size_t offset, std::span<const std::byte> bytes,
+               const Holder& holder);
+  void note_consumed(ActivePart& part, StepId step, std::size_t bytes);
+  void release_held(ActivePart& part, StepId step, const Holder& holder, std::size_t bytes);
+  void end_use(Landing& landing);
+  void give_back_slot(std::byte* slot, std::size_t bytes, MemoryKind memory);
+  void start_fetches(Rank peer);
+  void end_fetch(Operation* operation, bool fetched);
 
   // Deadlines (executor_deadlines.cpp)
   void start_clock(Run& run);

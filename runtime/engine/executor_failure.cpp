@@ -1,3 +1,9 @@
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
 
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
@@ -172,6 +178,32 @@ void Executor::after_handlers() {
   }
   discards_.clear();
   send_answers();
+}
+
+/// Catches what was thrown below, as the functions of a transport above may be C code. The communicator that was served
+/// fails after they have returned.
+void Executor::note_thrown() {
+  const bool more = thrown_ && thrown_->communicator != serving_;
+  thrown_ = {more ? nullptr : serving_, std::current_exception()};
+}
+
+void Executor::fail_after_throw() {
+  const Thrown thrown = *std::exchange(thrown_, std::nullopt);
+  Status status = out_of_memory_;
+  try {
+    std::rethrow_exception(thrown.what);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    status = {Code::Internal, fmt::format("rank {}: {}", rank_, error.what())};
+  }
+  for (Client* one : communicators_) {
+    if (thrown.communicator && one != thrown.communicator) continue;
+    if (reporter_ && one->runs().calls() > 0) {  // so that other ranks need not wait
+      trouble(*one, Trouble::Kind::Mismatch, one->runs().next() - 1, status.to_string());
+    }
+    end_calls(*one, status);
+  }
+  links_.request_pump_of_all();  // the exception has cut a pump short
 }
 
 }  // namespace lacuna::runtime

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/engine/client.hpp"
+#include "runtime/engine/executor.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
+
+// What the transport brings: headers are read, and each message finds out where it belongs. Everything here may run
+// inside the transport's progress. It neither sends nor fetches, but asks for it.
+namespace lacuna::runtime {
+
+std::optional<MessageHeader> Executor::read_header(Rank from, std::span<const std::byte> bytes) {
+  record_.tick();
+  MessageHeader header;
+  if (bytes.size() != sizeof header) {
+    distrust(from, fmt::format("rank {} sent a header of {}, must be {}", from, count_of(bytes.size(), "byte"),
+                               sizeof header));
+    return std::nullopt;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  take_credits(from, header.credits);
+  return header;
+}
+
+/// Takes back the credit that the peer returns.
+void Executor::take_credits(Rank from, std::uint64_t credits) {
+  Link& to = links_[from];
+  const auto more = static_cast<std::int64_t>(credits - to.returned);
+  if (more <= 0) return;
+  const std::int64_t spent = static_cast<std::int64_t>(options_.credit_bytes) - to.credit;
+  if (more > spent) {
+    return distrust(from, fmt::format("rank {} returned {} of credit, more than the {} in use", from,
+                                      count_of(more, "byte"), spent));
+  }
+  to.returned = credits;
+  to.credit += more;
+  links_.request_pump(from);
+}
+
+/// What a peer says can't be right, and nobody knows which call it means. So calls end as if its connection had broken.
+void Executor::distrust(Rank from, std::string what) {
+  on_peer_failure(static_cast<Peer>(from), {Code::Transport, std::move(what)});
+}
+
+// A duplicate changes nothing. It returns no credit, as its sender was charged once.
+void Executor::on_message(Peer peer, std::span<const std::byte> header_bytes, std::span<const std::byte> bytes) {
+  serving_ = nullptr;
+  guarded([&] {
+    const auto from = static_cast<Rank>(peer);
+    const auto header = read_header(from, header_bytes);
+    if (!header || header->kind == MessageKind::Credit) return;
+    if (header->kind == MessageKind::Statement) return hear_statement(from, *header, bytes);
+    const Place at = place({from, *header, bytes.size(), true});
+    if (at.duplicate) return;
+    if (at.landing) return landings_.keep(*at.landing, header->offset, bytes);
+    bool is_held = false;
+    if (at.part) {
+      guarded([&] { is_held = consume(*at.part, at.step, header->offset, bytes, {.is_lent = true, .sender = from}); });
+    }
+    if (!is_held) give_credit(from, bytes.size());
+  });
+}
+
+/// Gives credit for an eager fragment of so many bytes that has been consumed.
+void Executor::give_credit(Rank sender, std::size_t bytes) {
+  Link& from = links_[sender];
+  from.consumed += bytes + fragment_charge;
+  if (from.owed() >= credit_threshold_) links_.request_pump(sender);
+}
+
+void Executor::on_descriptor(Peer peer, std::span<const std::byte> header_bytes, Descriptor descriptor) {
+  bool kept = false;
+  serving_ = nullptr;
+  guarded([&] {
+    const auto from = static_cast<Rank>(peer);
+    const auto header = read_header(from, header_bytes);
+    if (header) kept = take_descriptor({from, *header, descriptor.bytes, false}, descriptor);
+  });
+  if (!kept) guarded([&] { discards_.push_back(descriptor); });
+}
+
+/// Returns false if nobody wants the descriptor. It also returns false, after a report, if too many of the peer's
+/// descriptors wait here.
+bool Executor::take_descriptor(const Arrival& message, Descriptor descriptor) {
+  const Place at = place(message);
+  const std::size_t offset = message.header.offset;
+  Link& sender = links_[message.from];
+  if (at.part) {
+    links_.request_pump(message.from);
+    sender.fetches.push(at.part->run->call.options.priority, {{at.part, at.step}, offset, descriptor});
+    return true;
+  }
+  if (!at.landing) return false;
+  if (landings_.keep(*at.landing, offset, descriptor)) return true;
+  violation(*serving_, message,
+            serving_->matching().text_of_violation(
+                message, fmt::format("{} waiting from that rank already", count_of(sender.offered, "message"))));
+  return false;
+}
+
+/// Returns where a message belongs. If the message meets a receive that waits, the receive has begun or ended when this
+/// returns.
+Place Executor::place(const Arrival& message) {
+  Client* const client = communicators_.find(message.header.communicator);
+  if (!client || client->has_failed() || is_doomed(*client)) return {};
+  serving_ = client;
+  Place place = serving_->matching().place(message);
+  if (place.duplicate) ++tally_.duplicate_fragments;
+  if (!place.violation.empty()) violation(*serving_, message, std::string(place.violation));
+  if (place.receive || place.in_turn) receive_first(place, message);
+  return place;
+}
+
+void Executor::violation(Client& communicator, const Arrival& message, std::string text) {
+  const MessageHeader& header = message.header;
+  if (header.kind != MessageKind::Message) {
+    return trouble(communicator, Trouble::Kind::Mismatch, header.run, std::move(text));
+  }
+  message_trouble(Trouble::Kind::Mismatch, communicator, {.source = message.from, .tag = header.run}, std::move(text));
+}
+
+void Executor::adopt_early_messages(ActivePart& part) {
+  Client& communicator = *part.run->communicator;
+  const std::string_view violation = communicator.matching().adopt(part);
+  if (violation.empty()) return;
+  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
+}
+
+/// Refuses messages for parts that would follow this one: nothing follows it, so that nobody may have sent any.
+void Executor::refuse_early_messages(const ActivePart& part) {
+  Client& communicator = *part.run->communicator;
+  const std::string_view violation = communicator.matching().refuse_after(part);
+  if (violation.empty()) return;
+  trouble(communicator, Trouble::Kind::Mismatch, collective_of(part).number, std::string(violation));
+}
+
+void Executor::on_complete(Token token, const Status& status) {
+  record_.tick();
+  auto* operation = static_cast<Operation*>(token);
+  serving_ = operation->step.part ? operation->step.part->run->communicator : nullptr;
+  guarded([&] {
+    if (!status) operation_failed(*operation, status);
+    const bool well = status.is_ok() && !(serving_ && is_doomed(*serving_));
+    operation->fetch ? end_fetch(operation, well) : end_send(operation, well);
+  });
+}
+
+/// The step of this operation never ends. The watch is asked why if there is one, as it knows better than a connection
+/// whether a peer has died.
+void Executor::operation_failed(const Operation& operation, const Status& status) {
+  if (!operation.step.part || operation.step.part->run->finished) return;
+  const Status told(Code::PeerFailed,
+                    fmt::format("{} rank {} failed: {}", operation.fetch ? "fetching from" : "sending to",
+                                operation.peer, status.message()));
+  if (reporter_) return on_peer_failure(static_cast<Peer>(operation.peer), told);
+  failures_.emplace_back(operation.step.part->run->communicator, told);
+}
+
+void Executor::on_peer_failure(Peer peer, const Status& status) {
+  Link& broken = links_[static_cast<Rank>(peer)];
+  if (broken.broken_since) return;
+  broken.broken_since = options_.time.now();
+  broken.broken = status;
+  duties_.note_broken(*broken.broken_since + broken_link_grace);
+  guarded([&] { log_info(Subsystem::Transport, "the connection to rank {} broke: {}", peer, status.message()); });
+}
+
+}  // namespace lacuna::runtime
