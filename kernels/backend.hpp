@@ -228,17 +228,17 @@ class Backend {
 /// The best of lacuna's own loops that this processor runs. The first call may load a library. Thread rule: any thread.
 const Backend& best_backend();
 
-/// Kernels with a name that LACUNA_KERNELS may give.
+/// A backend with a name that LACUNA_KERNELS may give.
 struct KernelsHere {
   std::string name;
   std::string problem;  ///< says in a few words why they can't be used here; empty if they can
 };
 
-/// All kernels that lacuna knows on this architecture. Nothing is loaded. Thread rule: any thread.
+/// All backends that lacuna knows on this architecture. Nothing is loaded. Thread rule: any thread.
 std::vector<KernelsHere> kernels_here();
 
-/// The kernels with this name: "host" for the best ones that this processor runs; "x86-64", "x86-64-v3" or "x86-64-v4"
-/// for those of that instruction set; or "kokkos". Their library is loaded. An error says why they can't be used.
+/// The backend with this name: "host" for the best one that this processor runs; "x86-64", "x86-64-v3" or "x86-64-v4"
+/// for the one of that instruction set; or "kokkos". Its library is loaded. An error says why it can't be used.
 /// Thread rule: any thread.
 Result<const Backend*> backend_named(std::string_view name);
 

@@ -33,8 +33,9 @@ bool may_balance(const OkTopk& asked, Rank size) { return static_cast<double>(si
 Status check_entries(const Call& call) {
   const OkTopk& asked = options_of(call);
   if (!call.input_entries.places) return {};
-  if (!asked.feedback) return refuse("ok_topk of an input of entries adds them to its residual: it needs feedback=1");
-  if (asked.momentum > 0) return refuse("ok_topk.momentum of an input of entries: the velocity needs all elements");
+  if (!asked.feedback) return refuse("ok_topk adds an input of entries to its residual, so that feedback must be 1");
+  if (asked.momentum > 0)
+    return refuse("ok_topk.momentum must be 0 if the input holds entries, because the velocity needs all elements");
   return {};
 }
 
@@ -61,7 +62,7 @@ Status check(const Call& call, const Algorithm&, const Hosts& hosts) {
   const OkTopk& asked = options_of(call);
   if (Status valid = sparse::check_call("ok_topk", call, hosts.size()); !valid) return valid;
   if (asked.k == 0 && asked.density == 0) {
-    return refuse("ok_topk: density is 0 and k too; one of them must say how many");
+    return refuse("ok_topk: density and k are both 0; one of them must say how many elements are sent");
   }
   if (Status valid = check_state(call, hosts.size()); !valid) return valid;
   if (asked.momentum > 0 && !asked.feedback) {

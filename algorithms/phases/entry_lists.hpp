@@ -6,7 +6,7 @@
 /// (InputEntries, OutputEntries).
 namespace lacuna::sparse {
 
-/// Ports of a list that the call may bring. Each rank may bring one or not.
+/// Ports of a list that the call may bring. Each rank may bring one or none.
 struct ReadInputEntries {
   Read places, values;
 

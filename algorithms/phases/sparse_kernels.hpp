@@ -33,7 +33,7 @@ kernels::Format format_of(const Form& form, Dtype dtype, std::size_t entries, st
 /// Returns the bytes of the longest message of at most so many entries.
 std::size_t longest_message(const PartView& part, std::size_t entries, std::size_t places);
 
-/// Return the most bytes of the message of one range's sum, and the most entries of that sum.
+/// These return the most bytes of the message of one range's sum, and the most entries of that sum.
 std::size_t most_message_bytes(const PartView& part);
 std::size_t most_merged(const PartView& part);
 
@@ -74,7 +74,7 @@ struct List {
   std::span<const std::uint32_t> all_places() const { return {places, count}; }
   /// Returns all entries. Their places are counted from `base`, and none is below it.
   kernels::EntriesView all(std::size_t base = 0) const;
-  /// Returns the entries in a range. Their places are counted from the begin of the range.
+  /// Returns the entries in a range. Their places are counted from the start of the range.
   kernels::EntriesView in(const KernelCall& call, const Range& range) const;
 };
 
@@ -170,7 +170,7 @@ class Views {
   std::size_t length_, count_ = 0;
 };
 
-/// Writes the message of a range to `to`, and returns its bytes. The places of the list count from the range's begin.
+/// Writes the message of a range to `to`, and returns its bytes. The places of the list count from the range's start.
 std::size_t write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range, std::byte* to);
 /// Writes the message of a range to a port, which tells the bytes.
 void write_message(const KernelCall& call, const kernels::EntriesView& list, const Range& range,

@@ -26,16 +26,20 @@ Status check_state_needed(const Call& call) {
 Status check_entries(const Call& call) {
   const Topk& asked = topk_of(call);
   if (!call.input_entries.places) return {};
-  if (asked.momentum > 0) return refuse("topk.momentum of an input of entries: the velocity needs all elements");
-  if (asked.clip > 0) return refuse("topk.clip of an input of entries: the norm needs all elements");
+  if (asked.momentum > 0)
+    return refuse("topk.momentum must be 0 if the input holds entries, because the velocity needs all elements");
+  if (asked.clip > 0)
+    return refuse("topk.clip must be 0 if the input holds entries, because the norm needs all elements");
   if (asked.selection == TopkSelection::Exact || asked.feedback) return {};
-  return refuse("an input of entries without feedback: topk.selection must be exact");
+  return refuse("topk.selection must be exact if the input holds entries and feedback=0");
 }
 
 Status check_selection(const Topk& asked) {
-  if (asked.k == 0 && asked.density == 0) return refuse("topk: density is 0 and k too; one of them must say how many");
+  if (asked.k == 0 && asked.density == 0)
+    return refuse("topk: density and k are both 0; one of them must say how many elements are sent");
   if (asked.selection == TopkSelection::Threshold && asked.warm_up > 0) {
-    return refuse("topk.warm_up changes how many are sent, selection=threshold does not say that");
+    return refuse(
+        "topk.warm_up changes how many elements are sent, but selection=threshold sets no number; give one of the two");
   }
   return {};
 }

@@ -11,10 +11,10 @@
  * except for the data of buffers. No exception leaves the library.
  *
  * Handles are opaque. They belong to the caller and end with their _free function. Structures belong to the caller, and
- * the library reads or fills them during the call only. All structures but lacuna_sampler and the elements of lists
- * begin with their size. Set it with the _INIT macro, so that a program also works with later libraries, whose
- * structures may have more members. docs/c_api.md says what may change. A method whose options are more
- * than text has a header of its own beside this one, which includes it.
+ * the library reads or fills them during the call only. All structures but lacuna_sampler, lacuna_gap and
+ * lacuna_skip_segment begin with their size. Set it with the _INIT macro, so that a program also works with later
+ * libraries, whose structures may have more members. docs/c_api.md says what may change. A method whose options are
+ * more than text has a header of its own beside this one, which includes it.
  *
  * Which threads may use an object at the same time:
  *
@@ -65,12 +65,12 @@ typedef enum lacuna_status {
   LACUNA_UNSUPPORTED = 2,      /**< the call is well-formed, but not supported */
   LACUNA_MISMATCH = 3,         /**< ranks asked for different things */
   LACUNA_TIMED_OUT = 4,        /**< a wait or a deadline ran out */
-  LACUNA_BUSY = 5,             /**< too many calls in flight; nothing was sent */
-  LACUNA_PEER_FAILED = 6,      /**< a rank died, stopped or left */
-  LACUNA_POISONED = 7,         /**< an earlier failure ended this communicator */
-  LACUNA_TRANSPORT = 8,        /**< the network layer reported an error */
-  LACUNA_IO = 9,               /**< a file could not be read or written */
-  LACUNA_INTERNAL = 10         /**< a defect of lacuna itself, or no memory */
+  LACUNA_BUSY = 5, /**< too many calls are in flight, or one still uses the state or the buffers; nothing was sent */
+  LACUNA_PEER_FAILED = 6, /**< a rank died, stopped or left */
+  LACUNA_POISONED = 7,    /**< an earlier failure ended this communicator */
+  LACUNA_TRANSPORT = 8,   /**< the network layer reported an error */
+  LACUNA_IO = 9,          /**< a file could not be read or written */
+  LACUNA_INTERNAL = 10    /**< a defect of lacuna itself, or the system lacks memory, threads or descriptors */
 } lacuna_status;
 
 /** Type of a buffer's elements. */
@@ -151,7 +151,7 @@ typedef struct lacuna_state lacuna_state;
 /**
  * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
  * does not set them either, the job has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several
- * ranks, joining fails then. A world_size of 1 needs no rank.
+ * ranks, joining fails. A world_size of 1 needs no rank.
  */
 typedef struct lacuna_world_options {
   size_t struct_size; /**< sizeof(lacuna_world_options) */
@@ -396,8 +396,8 @@ LACUNA_EXPORT lacuna_status lacuna_counters_text(const lacuna_communicator* comm
  * `output == input + rank * count` for a reduce_scatter, `input == output + rank * count` for an allgather.
  *
  * If a call fails at its start, nothing was sent, and the communicator is as before. If it fails later, the error
- * poisons the communicator on all its ranks, and no other communicator. (Once rank 0 of the job has left, it poisons it
- * only on the rank that found the error.) The errors are:
+ * poisons the communicator on all its ranks, and no other communicator. (Once rank 0 of the job has left, the error
+ * poisons the communicator only on the rank that found it.) The errors are:
  *
  * - LACUNA_MISMATCH: ranks asked for different things.
  * - LACUNA_TIMED_OUT: the deadline has passed.

@@ -129,8 +129,9 @@ struct SparseOutput {
 /// The element type is that of the buffers. If it is named, as in allreduce<float>(...), the buffers must have it.
 /// Lengths that do not fit together are an error of call, start and prepare, and nothing is sent. With tables of blocks
 /// a buffer may be longer than needed. In functions with a `root`, some buffers belong to the root only; other ranks
-/// may pass an empty span for these. A TypedCall owns neither buffers nor tables, like a Call. To tell them from
-/// std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan, or name the element type.
+/// may pass an empty span for these. Like a Call, a TypedCall owns neither buffers nor tables. To tell these
+/// functions from std::reduce and std::exclusive_scan, write lacuna::reduce and lacuna::exclusive_scan, or name the
+/// element type.
 ///
 /// Each of these functions also takes one buffer, for a call in place. It is the larger of the two buffers that the
 /// rank has, or the only one: in an allgather all blocks, of which each rank has filled its own; in a gather all blocks

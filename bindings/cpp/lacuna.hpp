@@ -39,7 +39,8 @@ namespace lacuna {
 struct Algorithm;
 struct GroupState;
 
-/// Only constructors of this header throw it. Everything else returns a Status.
+/// Only constructors of this header throw it. All other functions that can
+/// fail return a Status or a Result.
 class Error : public std::runtime_error {
  public:
   explicit Error(Status status) : std::runtime_error(status.to_string()), status_(std::move(status)) {}
@@ -129,7 +130,7 @@ class Communicator {
   /// lacuna's choice.
   Result<std::string_view> algorithm_name(const Call& call) const;
 
-  // There are three ways to carry out a collective. A function such as allreduce() describes it, or the program fills a
+  // A collective is called, started or prepared. A function such as allreduce() describes it, or the program fills a
   // Call itself.
 
   /// Starts a call and waits for its end.

@@ -18,8 +18,8 @@ struct Run;
 }
 struct GroupState;
 
-/// What a program holds of a call or a message that it has started: all that a send needs, and what the requests below
-/// have in common. Each of them can be moved into a Request, for instance into a std::vector<Request> of all that is in
+/// A program holds a Request for each call or message that it has started. It is the request of a send, and the base of
+/// those below. Each of them can be moved into a Request, for instance into a std::vector<Request> of all that is in
 /// flight. A request that was moved from is empty. The destructor of an unfinished request waits for it, at most until
 /// its deadline, and after a failure as wait() does. Then its buffers may be freed, unless wait() says that they are in
 /// use. An assignment destroys what the request has held before.
@@ -38,9 +38,9 @@ class Request {
   /// Makes progress. Returns true once the request has finished, with or without an error. An empty Request is
   /// finished.
   bool test();
-  /// Waits for the end. At the latest the call's deadline ends it with TimedOut and poisons the communicator. After a
-  /// failure it returns when the buffers are reclaimed. If that takes more than some seconds, it returns without that
-  /// and says so.
+  /// Waits for the end. The deadline ends it with TimedOut at the latest. This poisons the communicator, unless the
+  /// request is a receive of which nothing has come. After a failure it returns when the buffers are reclaimed. If that
+  /// takes more than some seconds, it returns without that and says so.
   Status wait();
   /// Waits like wait(), but for `timeout` at most. TimedOut may then mean only that the call still runs.
   Status wait(std::chrono::milliseconds timeout);

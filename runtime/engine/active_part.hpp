@@ -24,7 +24,7 @@ struct StepState {
   bool started = false;
   bool ended = false;
   bool all_started = false;    ///< a send: nothing is left to hand to the transport
-  bool told = false;           ///< a receive whose exact length is unknown until its first message comes
+  bool told = false;           ///< a receive whose length is unknown until its message begins to arrive
   std::uint64_t given = 0;     ///< a send: bytes that the transport has been given
   std::uint64_t bytes = 0;     ///< of a receive, once started: its length
   std::uint64_t consumed = 0;  ///< of a receive: bytes that lie where they belong
@@ -43,7 +43,7 @@ struct PartBuffer {
   std::size_t taken = 0;  ///< bytes of the pool of its memory that the part has taken for it
 };
 
-/// One graph on one segment of a run's data, being executed.
+/// One graph on one stretch of a run's data, being executed.
 struct ActivePart {
   Run* run = nullptr;
   std::uint32_t number = 0;
@@ -55,8 +55,8 @@ struct ActivePart {
   const Group* group = nullptr;
   Order order;
   Rank position = 0;
-  std::size_t offset = 0;  ///< of the segment, in elements; within each rank's block where there are equal blocks
-  std::size_t count = 0;   ///< elements of the segment; where there are blocks, of the longest one's share at most
+  std::size_t offset = 0;  ///< of the stretch, in elements; within each rank's block where there are equal blocks
+  std::size_t count = 0;   ///< elements of the stretch; where there are blocks, of the longest one's share at most
   std::vector<std::uint32_t> waits;   ///< by step: steps that must end before it may start
   std::vector<StepState> states;      ///< by step
   std::uint32_t remaining = 0;        ///< steps that have not ended
@@ -82,7 +82,7 @@ struct ActivePart {
 /// Returns the part as kernels and capacities see it.
 PartView view_of(const ActivePart& part);
 
-/// Sets the segment that a part takes.
+/// Sets the stretch of data that a part takes.
 void cut(ActivePart& part);
 
 /// Finds out where the part's buffers lie and how long they are. Takes memory for scratch, and for memory of the run
@@ -94,7 +94,7 @@ void give_back_memory(ActivePart& part, MemoryPools& memory);
 
 /// Does the state lack an array that the graph needs?
 bool lacks_array(const Graph& graph, const MethodState& state);
-/// Makes the arrays of the state that do not exist yet. The part's run, plan, graph, position and segment must be set.
+/// Makes the arrays of the state that do not exist yet. The part's run, plan, graph, position and stretch must be set.
 void make_arrays(const ActivePart& part, const MemoryPools& memory);
 
 /// Returns where a region lies. Throws std::length_error if a value asks for more than the buffer holds.

@@ -48,7 +48,8 @@ class Alarms {
   bool may_begin_sleep();
   /// The loop, which this thread runs, sleeps from now on.
   void begin_sleep() { loop_ = std::this_thread::get_id(); }
-  /// This thread has made a round of progress. If it runs the loop, the loop is awake; else `wakes` wakes the loop.
+  /// This thread has made a round of progress. If it runs the loop, the loop is awake. Otherwise it wakes the
+  /// loop if `wakes` is true.
   void note_round(bool wakes);
   /// Makes event_fd() readable at this time, or a little later. It may become readable earlier.
   void set_timer(Clock::time_point at, Clock::time_point now);

@@ -26,9 +26,9 @@ class Duties {
   /// Something has moved. Returns true once in a while: then the deadlines must be looked at although things keep
   /// moving.
   bool note_movement() { return ++movements_ % 1024 == 0; }
-  /// From this time on, somebody is to blame for a broken connection.
-  void note_broken(Clock::time_point to_blame_at) {
-    broken_ = std::min(broken_, to_blame_at);
+  /// Notes a broken connection. If it is still broken at this time, it must be reported.
+  void note_broken(Clock::time_point report_at) {
+    broken_ = std::min(broken_, report_at);
     if (unfinished_ > 0) expect(broken_);
   }
   /// There is something to do at this time or earlier.

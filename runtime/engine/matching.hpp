@@ -55,7 +55,7 @@ class Matching {
     auto& early = early_for(collective_of(part).number);
     return early.empty() ? std::string_view() : adopt(part, early);
   }
-  /// Drops messages for parts that would follow this one, as none does. Returns what is wrong with them, as
+  /// No part follows this one. Drops messages for parts that would. Returns what is wrong with them, as
   /// Place::violation.
   std::string_view refuse_after(const ActivePart& part);
   /// Says why a message of process `from`, or what it says that it posted, does not belong to this call.
@@ -79,8 +79,8 @@ class Matching {
   void forget(const MessageRun& receive) { mailbox_.forget_receive(receive); }
   /// Returns the message that a receive of this source and tag would take, or null.
   const Landing* waiting(Rank source, std::uint32_t tag) { return mailbox_.unexpected(source, tag); }
-  /// Is called after a message of this source and tag. Returns a message that waited for that one, together with its
-  /// receive.
+  /// Is called after a message of this source and tag has been handled. Returns a message that waited for that one,
+  /// together with its receive.
   std::optional<Met> next_met(Rank source, std::uint32_t tag);
   /// The rest of the message goes to its receive. If the receive can't take the message, nobody takes it, and the
   /// status says why.

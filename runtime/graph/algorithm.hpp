@@ -68,7 +68,7 @@ inline Order from_root(const Binding& binding, std::uint32_t) { return {binding.
 struct Algorithm {
   Collective collective;
   std::string_view name;
-  std::string_view summary{};  ///< one line: steps and bytes per rank; empty if Method::algorithms has it
+  std::string_view summary{};  ///< one line: rounds and bytes per rank; empty if Method::algorithms has it
   bool symmetric;              ///< its program uses positions only in sums, so that one graph serves all of them
   bool by_hosts = false;       ///< its program calls GraphBuilder::hosts()
   /// Returns ok, or why the algorithm refuses these options, or this number of ranks on these hosts. Null: it accepts

@@ -66,16 +66,16 @@ Region GraphBuilder::range_of(Buffer buffer, Rank begin, Rank end, Rank of) {
                     .end = static_cast<std::uint32_t>(end)});
 }
 
-Region GraphBuilder::scratch(int slot, Region like) {
-  if (slot < 0 || slot > 255) {
-    refuse(fmt::format("scratch() is called for block {}, must be 0 .. 255", slot));
-    slot = 0;
+Region GraphBuilder::scratch(int number, Region like) {
+  if (number < 0 || number > 255) {
+    refuse(fmt::format("scratch() is called for block {}, must be 0 .. 255", number));
+    number = 0;
   }
   if (like.is_counted() || !tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) {
     refuse("scratch() is called for what is no region of the data: buffer() makes memory for that");
     like = output();
   }
-  Buffer& buffer = slots_[static_cast<std::size_t>(slot)];
+  Buffer& buffer = scratch_[static_cast<std::size_t>(number)];
   if (buffer == Buffer::Input) buffer = add_buffer({});
   BufferInfo& info = tables_.buffers[static_cast<std::size_t>(buffer)];
   const std::uint32_t length = like.end - like.begin;

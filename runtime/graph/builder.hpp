@@ -43,8 +43,8 @@ class GraphBuilder {
   /// Pieces begin .. end-1 of `of`. Only for collectives without blocks, in programs that are not symmetric.
   Region input(Rank begin, Rank end, Rank of) { return range_of(Buffer::Input, begin, end, of); }
   Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
-  /// The scratch block number `slot`, 0 .. 255, as a place for the data of `like`.
-  Region scratch(int slot, Region like);
+  /// The scratch buffer with this number, 0 .. 255. It has room for the data of `like`.
+  Region scratch(int number, Region like);
   /// Adds a buffer to the graph's table, and returns all of it.
   Region buffer(const BufferInfo& info);
   /// Says that the caller's input, or its output, is not laid out as the part's data. It lies where the function finds
@@ -171,7 +171,7 @@ class GraphBuilder {
   std::vector<std::optional<StepId>> definitions_;  // by value: the step that defines it
   std::uint32_t agreed_ = 0;                        // number of agreed values so far
   std::array<Buffer, 2> stands_for_ = {Buffer::Input, Buffer::Output};
-  std::array<Buffer, 256> slots_{};  // the buffer of each scratch block; Input: none yet
+  std::array<Buffer, 256> scratch_{};  // by number; Input: there is none yet
 };
 
 }  // namespace lacuna

@@ -68,8 +68,8 @@ std::uint64_t digest_of(const PartPlan& part);
 /// most 64, chosen so that the pieces that travel come near to `chunk_bytes`, and equal on all ranks.
 std::uint32_t number_of_parts(const Call& call, std::size_t count, Rank size, std::size_t chunk_bytes);
 
-/// Adds the part `stretch`, cut into parts as a call of its own would be. A part that has stretches, or lies beside the
-/// others, is not cut.
+/// Cuts `stretch` into parts, as if it were a call of its own, and adds them to the plan. A part that has stretches, or
+/// lies beside the others, is not cut.
 void add_parts(const Call& call, const PartPlan& stretch, Rank size, std::size_t chunk_bytes, Plan& plan);
 
 }  // namespace lacuna

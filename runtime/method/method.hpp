@@ -61,7 +61,7 @@ struct FinalSum {
 /// What a call may give up, and how it remembers that: constant data and functions. One folder in algorithms/ defines
 /// it, and one line of algorithms/methods.def lists it. A method's options are a plain struct; `options` describes it.
 /// A function that is null does nothing. The functions run under the executor's lock; they neither block nor call
-/// users.
+/// functions of the program.
 struct Method {
   std::string_view name{};
   std::string_view summary{};  ///< one line
@@ -103,7 +103,7 @@ struct Method {
   /// The order of the ranks in a part that is not dense; `draw` is the number of its draw. Null: the algorithm's order.
   Order (*order)(const Binding& binding, std::uint32_t draw) = nullptr;
 
-  /// The entry of the algorithm in `algorithms`, or null if it does not serve this method.
+  /// The row of the algorithm in `algorithms`, or null if it does not serve this method.
   const MethodAlgorithm* find(const Algorithm& algorithm) const;
   const MethodAlgorithm* find(Collective collective, std::string_view algorithm) const;
 };

@@ -10,7 +10,7 @@
 
 namespace lacuna {
 
-/// What the value of a measure is a number of.
+/// The unit of a measure.
 enum class Unit : std::uint8_t {
   Calls,
   Rounds,     ///< messages that wait for each other
@@ -102,9 +102,9 @@ struct MeasureCell {
 /// Thread rule: one thread at a time.
 class MeasureValues {
  public:
-  /// Nothing has been told of any measure in the table. The table must outlive this object.
+  /// Begins anew with this table, which must outlive this object.
   void begin(MeasureTable table);
-  /// Nothing has been told of measures that are a largest or a last value. Sums and means go on.
+  /// Begins anew for measures that are a largest or a last value. Sums and means go on.
   void restart();
 
   /// Adds a value. A kernel that several methods share may tell measures that the method of the call lacks: these
@@ -114,7 +114,7 @@ class MeasureValues {
   void add(const MeasureValues& more);
   /// Adds the values of one call: one value of each measure that was told there.
   void add_call(const MeasureValues& call);
-  /// Leaves what was told after restart(), of which `before` is a copy.
+  /// Takes away what `before` holds, a copy that was made after restart().
   void subtract(const MeasureValues& before);
 
   MeasureTable table() const { return table_; }

@@ -34,7 +34,7 @@ class MemorySpace {
   static constexpr std::size_t alignment = 64;
   /// Memory for so many bytes, aligned, with any content. Throws std::bad_alloc.
   virtual std::byte* take(std::size_t bytes) = 0;
-  /// Ends what take() of so many bytes has returned. Null changes nothing.
+  /// Gives back the memory that take() has returned for so many bytes. Null changes nothing.
   virtual void give_back(std::byte* memory, std::size_t bytes) noexcept = 0;
 
   // These functions return when they are done. Nothing else writes to the bytes meanwhile. The addresses may be null if
@@ -55,7 +55,7 @@ class MemoryBlock {
  public:
   MemoryBlock() = default;
   explicit MemoryBlock(std::size_t bytes, MemorySpace& space = host_memory());
-  /// With these bytes of the host.
+  /// Makes a block with a copy of these bytes of the host.
   explicit MemoryBlock(std::span<const std::byte> bytes, MemorySpace& space = host_memory());
   MemoryBlock(const MemoryBlock& other);
   MemoryBlock(MemoryBlock&& other) noexcept;
@@ -63,7 +63,7 @@ class MemoryBlock {
   ~MemoryBlock();
 
   MemoryKind kind() const { return space_->kind(); }
-  /// Only who may touch this kind of memory may follow the pointer.
+  /// Only code that may touch this kind of memory may follow the pointer.
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -15,12 +15,12 @@ enum class Code : int {
   Unsupported = 2,      ///< well-formed, but not offered; the text says what is
   Mismatch = 3,         ///< ranks asked for different things
   TimedOut = 4,         ///< a wait or a deadline ran out
-  Busy = 5,             ///< too many calls in flight; nothing was sent
+  Busy = 5,             ///< too many calls are in flight, or one still uses the state or the buffers; nothing was sent
   PeerFailed = 6,       ///< a rank died, stopped or left
   Poisoned = 7,         ///< an earlier failure ended this communicator
   Transport = 8,        ///< the network layer reported an error
   Io = 9,               ///< a file could not be read or written
-  Internal = 10,        ///< a defect of lacuna itself
+  Internal = 10,        ///< a defect of lacuna itself, or the system lacks memory, threads or descriptors
 };
 
 /// The words for a code, such as "timed out".

@@ -66,9 +66,10 @@ TEST(OkEntries, OfInputsNeedFeedbackAndNoMomentum) {
     return rig.run(rig.call_of(Collective::Allreduce, "ok_topk", options, 10), &given, {}, 10, 0)[0].to_string();
   };
   EXPECT_EQ(refusal("k=2,feedback=0"),
-            "invalid argument: ok_topk of an input of entries adds them to its residual: it needs feedback=1");
+            "invalid argument: ok_topk adds an input of entries to its residual, so that feedback must be 1");
   EXPECT_EQ(refusal("k=2,momentum=0.5"),
-            "invalid argument: ok_topk.momentum of an input of entries: the velocity needs all elements");
+            "invalid argument: ok_topk.momentum must be 0 if the input holds entries, because the velocity needs all "
+            "elements");
 }
 
 }  // namespace

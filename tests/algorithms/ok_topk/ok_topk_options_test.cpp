@@ -32,7 +32,7 @@ TEST(OkOptions, ThatCanNotBeAreRefusedWithWhatIsAllowed) {
   call.options.state = &state;
   EXPECT_EQ(refusal(call, "k=3"), "");
   EXPECT_EQ(refusal(call, "density=0"),
-            "invalid argument: ok_topk: density is 0 and k too; one of them must say how many");
+            "invalid argument: ok_topk: density and k are both 0; one of them must say how many elements are sent");
   EXPECT_EQ(refusal(call, "feedback=0,momentum=0.5"),
             "invalid argument: ok_topk.momentum corrects what is fed back: it needs feedback=1");
   EXPECT_EQ(refusal(call, "k=3", 1025),
