@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "kernels/backend.hpp"
 #include "tests/support/calls.hpp"
@@ -57,7 +58,7 @@ struct Meddle {
     if (fault == Fault::ReadsTheCallersInput) touch(call.part.call.input);
     if (fault == Fault::WritesTheCallersOutput) std::memset(call.part.call.output, 0, 1);
     if (fault == Fault::ReadsBeyond) touch(table->data + table->bytes() + 64);
-    if (fault == Fault::ReadsBefore) touch(table->data - 8192);
+    if (fault == Fault::ReadsBefore) touch(table->data - ::sysconf(_SC_PAGESIZE));  // it lies in one page
     if (fault == Fault::WritesWhatItReads) copy_by(call.backend, *from, *to);
     if (fault == Fault::ReadsData) touch(from->data);
     if (fault == Fault::WritesData) std::memset(to->data, 0, 1);
