@@ -11,8 +11,8 @@
  * except for the data of buffers. No exception leaves the library.
  *
  * Handles are opaque. They belong to the caller and end with their _free function. Structures belong to the caller, and
- * the library reads or fills them during the call only. All structures but lacuna_sampler, lacuna_gap and
- * lacuna_skip_segment begin with their size. Set it with the _INIT macro, so that a program also works with later
+ * the library reads or fills them during the call only. All structures of this header but lacuna_sampler and
+ * lacuna_gap begin with their size. Set it with the _INIT macro, so that a program also works with later
  * libraries, whose structures may have more members. docs/c_api.md says what may change. A method whose options are
  * more than text has a header of its own beside this one, which includes it.
  *
