@@ -34,7 +34,8 @@ struct ExecutorOptions {
   std::size_t trace_events = 0;  ///< kept for a trace; 0: none is made
   std::unique_ptr<Compute> (*compute)() = nullptr;  ///< makes what carries out computations; null: the host does
   const kernels::Backend* kernels = nullptr;        ///< what computes; null: kernels::best_backend()
-  std::span<MemorySpace* const> memory{};  ///< one for each kind that is served; the host's defaults to host_memory()
+  std::span<MemorySpace* const> memory{};           ///< one for each kind that is served, which outlives the executor;
+                                                    ///< the host's defaults to host_memory(); read at its making only
   TimeSource time{};  ///< of deadlines, stalls and waits; with a virtual clock no thread sleeps while it waits
 };
 

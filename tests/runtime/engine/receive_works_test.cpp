@@ -78,37 +78,42 @@ struct HeldJob {
   std::array<Floats, 2> outputs = {Floats(piece), Floats(piece)};
 };
 
+/// Two calls whose messages wait at their sender, and one slot for both.
+struct OneSlot : HeldJob {
+  OneSlot() : HeldJob(one_slot()), first(post(job.communicator)), second(post(other)) {
+    send(job.communicator, Delivery::Descriptor);
+    send(other, Delivery::Descriptor);
+  }
+  static runtime::ExecutorOptions one_slot() {
+    runtime::ExecutorOptions options = HeldJob::options();
+    options.slots = 1;
+    return options;
+  }
+
+  const runtime::Run &first, &second;
+};
+
 TEST(ReceiveWorks, ASlotIsInUseUntilItsBytesAreInTheirPlace) {
-  runtime::ExecutorOptions options = HeldJob::options();
-  options.slots = 1;
-  HeldJob held(options);
-  const runtime::Run &first = held.post(held.job.communicator), &second = held.post(held.other);
-  held.send(held.job.communicator, Delivery::Descriptor);
-  held.send(held.other, Delivery::Descriptor);
+  OneSlot held;
   EXPECT_EQ(held.compute.held(), 1u) << "the second message waits for the slot";
   held.let_go();
-  held.expect_sum(held.job.communicator, first);
+  held.expect_sum(held.job.communicator, held.first);
   EXPECT_EQ(held.compute.held(), 1u);
   held.let_go();
-  held.expect_sum(held.other, second);
+  held.expect_sum(held.other, held.second);
 }
 
 TEST(ReceiveWorks, TheSlotOfACallThatHasFailedServesOthersOnceItsWorkHasEnded) {
-  runtime::ExecutorOptions options = HeldJob::options();
-  options.slots = 1;
-  HeldJob held(options);
-  const runtime::Run &first = held.post(held.job.communicator), &second = held.post(held.other);
-  held.send(held.job.communicator, Delivery::Descriptor);
-  held.send(held.other, Delivery::Descriptor);
+  OneSlot held;
   held.job.executor.fail(held.job.communicator, {Code::Internal, "a test's"});
   held.job.progress();
-  EXPECT_TRUE(first.finished);
-  EXPECT_GT(first.operations, 0u) << "the work uses its buffers";
+  EXPECT_TRUE(held.first.finished);
+  EXPECT_GT(held.first.operations, 0u) << "the work uses its buffers";
   EXPECT_EQ(held.compute.held(), 1u) << "the work uses the slot";
   held.let_go();
-  EXPECT_EQ(first.operations, 0u);
+  EXPECT_EQ(held.first.operations, 0u);
   held.let_go();
-  held.expect_sum(held.other, second);
+  held.expect_sum(held.other, held.second);
 }
 
 TEST(ReceiveWorks, EagerBytesAreCreditedOnceTheyAreInTheirPlace) {

@@ -150,7 +150,7 @@ TEST(WatchEnds, ATroubleThatRankZeroHasNoRoomForIsDecidedAtOnce) {
   job.clients[2].answer(true);
 }
 
-// Each open inquiry of rank 0 is one question to rank 2, which does not answer for now.
+// Each open inquiry of rank 0 is one question to rank 2, which has not answered yet.
 TEST(WatchEnds, AFloodOfReportsKeepsFewInquiriesOpen) {
   for (Kind kind : {Kind::Stalled, Kind::Expired}) {
     Local job(4, {.gather = 60s, .fallback = 60s, .throttle = 1ms});
