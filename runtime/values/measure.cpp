@@ -16,7 +16,7 @@ bool grows(AddsUp adds_up) { return adds_up == AddsUp::Sum || adds_up == AddsUp:
 
 std::string_view to_string(Unit unit) {
   constexpr std::string_view names[] = {"calls", "rounds",  "parts",     "elements", "entries",
-                                        "words", "seconds", "magnitude", "ratio"};
+                                        "blocks", "words", "seconds", "magnitude", "ratio"};
   return names[static_cast<std::size_t>(unit)];
 }
 

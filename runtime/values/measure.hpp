@@ -17,6 +17,7 @@ enum class Unit : std::uint8_t {
   Parts,      ///< of a plan
   Elements,   ///< of the data
   Entries,    ///< elements that travel with their places
+  Blocks,     ///< consecutive elements that travel together
   Words,      ///< places or values that travel
   Seconds,    ///< of time
   Magnitude,  ///< the absolute value of an element

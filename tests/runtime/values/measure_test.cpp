@@ -92,6 +92,7 @@ TEST(Measures, AreTimesOfKernelsByWhatTheRowSaysAndNotByTheirNames) {
 
 TEST(Measures, HaveWordsForAllThatARowSays) {
   EXPECT_EQ(to_string(Unit::Calls), "calls");
+  EXPECT_EQ(to_string(Unit::Blocks), "blocks");
   EXPECT_EQ(to_string(Unit::Seconds), "seconds");
   EXPECT_EQ(to_string(Unit::Ratio), "ratio");
   for (const Measure* measure : table) EXPECT_EQ(to_string(measure->adds_up), measure->name);

@@ -1,0 +1,58 @@
+#include "algorithms/blocks/block_kernels.hpp"
+
+namespace lacuna::block {
+namespace {
+
+std::size_t bytes_of_sets(const PartView& part) {
+  return static_cast<std::size_t>(owners_of(part)) * bytes_of_set(part);
+}
+
+}  // namespace
+
+kernels::BlockGrid shard_of(const PartView& part, Rank owner) {
+  const std::size_t length = arguments_of(part).block;
+  if (has_blocks(part.call.collective)) return {.elements = part.count, .length = length};
+  const auto owners = static_cast<std::size_t>(owners_of(part));
+  const std::size_t first = (static_cast<std::size_t>(owner) + part.part.draw) % owners;
+  return {.elements = part.count, .length = length, .first = first, .stride = owners};
+}
+
+std::size_t most_blocks(const PartView& part) {
+  kernels::BlockGrid grid = shard_of(part, 0);
+  grid.first = 0;
+  return grid.count();
+}
+std::size_t most_elements(const PartView& part) { return most_blocks(part) * arguments_of(part).block; }
+std::size_t bytes_of_set(const PartView& part) { return set_bytes(most_blocks(part)); }
+std::size_t bytes_of_message(const PartView& part) { return most_message_bytes(most_blocks(part)); }
+
+const BufferInfo sets_of_owners = {.element = Dtype::U8, .capacity = bytes_of_sets, .memory = MemoryKind::Host};
+const BufferInfo one_set = {.element = Dtype::U8, .capacity = bytes_of_set, .memory = MemoryKind::Host};
+const BufferInfo one_message = {.element = Dtype::U8, .capacity = bytes_of_message, .memory = MemoryKind::Host};
+
+Region piece_of(const Region& all, Rank piece, Rank of) {
+  const auto begin = static_cast<std::uint32_t>(piece);
+  return {.buffer = all.buffer, .of = static_cast<std::uint32_t>(of), .begin = begin, .end = begin + 1};
+}
+
+Data own_data_for(const GraphBuilder& g, Rank owner) {
+  const CollectiveTraits& traits = traits_of(g.collective());
+  Region data = has_blocks(g.collective()) ? g.input(traits.input == Holds::Blocks ? owner : g.position()) : g.input();
+  if (form_of(g).keeps) return {.kept = std::vector{data}};
+  return {.read = std::vector{data}};
+}
+
+Data own_data(const GraphBuilder& g) {
+  if (traits_of(g.collective()).input != Holds::Blocks) return own_data_for(g, g.position());
+  std::vector<Region> blocks;
+  for (Rank owner = 0; owner < g.size(); ++owner) blocks.push_back(g.input(owner));
+  if (form_of(g).keeps) return {.kept = blocks};
+  return {.read = blocks};
+}
+
+Scale scale_of(const PartView& part) {
+  const bool averages = part.call.reduction == Reduction::Avg && traits_of(part.call.collective).reduces;
+  return averages ? Scale{.divisor = static_cast<double>(part.size)} : Scale{};
+}
+
+}  // namespace lacuna::block

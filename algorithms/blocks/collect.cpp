@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/blocks/block_kernels.hpp"
+#include "kernels/elements.hpp"
+
+namespace lacuna::block {
+namespace {
+
+using kernels::BlockGrid;
+using kernels::BlockSet;
+
+kernels::Source source_of(const Extent& data) { return {data.dtype, data.data, data.count}; }
+
+/// Finds the blocks of a shard that are to travel, and completes their set.
+BlockSet find(const KernelCall& call, const Extent& data, Rank owner, std::byte* at) {
+  const BlockGrid grid = shard_of(call.part, owner);
+  kernels::Cut cut;
+  const double threshold = options_of(call.part.call).threshold;
+  if (threshold > 0) cut.above = kernels::magnitude_of(data.dtype, threshold);
+  call.backend.find_blocks(source_of(data), grid, threshold > 0 ? &cut : nullptr, map_in(at));
+  complete_set(call.backend, at, grid.count());
+  const BlockSet set = set_in(at, grid.count());
+  call.measures.tell(measure::sent, static_cast<double>(size_of(set, grid.count())));
+  call.measures.tell(measure::elements, static_cast<double>(elements_of(set, grid)));
+  return set;
+}
+
+/// Finds the blocks of all shards, and writes the messages of their sets for the other owners.
+struct FindBlocks {
+  static constexpr std::string_view name = "find blocks";
+  Data data;
+  Write sets, messages;
+  Defines begins, bytes;      ///< of the messages, by distance of the owner
+  Defines offsets, elements;  ///< of the packed blocks, by distance of the owner
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::find_time);
+    const PartView& part = call.part;
+    const std::size_t set_bytes = bytes_of_set(part), message_bytes = bytes_of_message(part);
+    for (Rank owner = 0; owner < owners_of(part); ++owner) {
+      find(call, data.of(owner), owner, sets->data + static_cast<std::size_t>(owner) * set_bytes);
+    }
+    std::size_t peer = 0, offset = 0;
+    for (Rank distance = 1; distance < part.size; ++distance) {
+      const Rank owner = position_at(part.position, distance, part.size);
+      if (owner >= owners_of(part)) continue;
+      const BlockGrid grid = shard_of(part, owner);
+      const BlockSet set = set_in(sets->data + static_cast<std::size_t>(owner) * set_bytes, grid.count());
+      begins[peer] = peer * message_bytes;
+      bytes[peer] = write_set(set, grid.count(), messages->data + begins[peer]);
+      offsets[peer] = offset;
+      elements[peer] = elements_of(set, grid);
+      offset += elements[peer++];
+    }
+    return {};
+  }
+};
+
+/// Packs the blocks of one shard. What it packs leaves a residual.
+struct PackBlocks {
+  static constexpr std::string_view name = "pack blocks";
+  Data data;
+  Read set;
+  Write packed;
+  Rank owner;
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::pack_time);
+    const BlockGrid grid = shard_of(call.part, owner);
+    const BlockSet blocks = set_in(set->data, grid.count());
+    const Extent& from = data.of(owner);
+    call.backend.take_blocks(source_of(from), grid, blocks, packed->data);
+    if (data.is_kept()) call.backend.clear_blocks(grid, blocks, {from.dtype, from.data, from.count});
+    return {};
+  }
+};
+
+/// Reads which blocks of the own shard come from each position, and unites these sets.
+struct ReadSets {
+  static constexpr std::string_view name = "read sets";
+  Reads messages;             ///< of the others that bring blocks, by distance before the own position
+  Read own{};                 ///< the own set; empty if this position brings none
+  Write sets;                 ///< of all positions
+  Write united, message;      ///< the union, and its message
+  Defines offsets, incoming;  ///< of the packed blocks that come, like `messages`
+  Define bytes;               ///< of the union's message
+  Defines outgoing;           ///< elements of the union, for each position that gets them
+
+  Status operator()(const KernelCall& call) const {
+    const PartView& part = call.part;
+    const BlockGrid grid = shard_of(part, part.position);
+    const std::size_t blocks = grid.count(), stride = bytes_of_set(part);
+    const auto at = [&](Rank rank) { return sets->data + static_cast<std::size_t>(rank) * stride; };
+    std::memset(united->data, 0, stride);
+    std::size_t i = 0, offset = 0;
+    for (Rank distance = 1; distance < part.size && i < messages.size(); ++distance) {
+      const Rank from = position_at(part.position, -distance, part.size);
+      if (is_rooted(part) && from != 0) continue;
+      if (Status sound = read_set(call, messages[i], from, blocks, at(from)); !sound) return sound;
+      call.backend.unite_bits(united->data, map_in(at(from)), blocks);
+      offsets[i] = offset;
+      incoming[i] = elements_of(set_in(at(from), blocks), grid);
+      offset += incoming[i++];
+    }
+    if (own) {
+      std::memcpy(at(part.position), own->data, stride);
+      call.backend.unite_bits(united->data, own->data, blocks);
+    }
+    complete_set(call.backend, united->data, blocks);
+    const BlockSet all = set_in(united->data, blocks);
+    *bytes = write_set(all, blocks, message->data);
+    std::fill(outgoing.begin(), outgoing.end(), elements_of(all, grid));
+    return {};
+  }
+};
+
+/// Reduces the blocks of all positions in the order of the ranks.
+struct ReduceBlocks {
+  static constexpr std::string_view name = "reduce blocks";
+  Data data{};    ///< the own data; empty if this position brings none
+  Reads arrived;  ///< the packed blocks of the others that bring some, by distance before the own position
+  Read sets, united;
+  Write sources, packed;
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::reduce_time);
+    const PartView& part = call.part;
+    const BlockGrid grid = shard_of(part, part.position);
+    auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data);
+    std::size_t count = 0;
+    for (Rank rank = 0; rank < part.size; ++rank) {
+      if (is_rooted(part) && rank != 0) break;
+      const std::byte* const at = sets->data + static_cast<std::size_t>(rank) * bytes_of_set(part);
+      const bool is_own = rank == part.position;
+      const std::byte* const blocks = is_own ? data.of(rank).data : arrived[index_of(part, rank)].data;
+      all[count++] = {.set = set_in(at, grid.count()), .data = blocks, .is_packed = !is_own};
+    }
+    call.backend.reduce_blocks({all, count}, {.reduction = part.call.reduction,
+                                              .scale = scale_of(part),
+                                              .dtype = packed->dtype,
+                                              .grid = grid,
+                                              .result = set_in(united->data, grid.count()),
+                                              .out = packed->data});
+    if (data.is_kept()) {
+      const Extent& own = data.of(part.position);
+      const std::byte* const at = sets->data + static_cast<std::size_t>(part.position) * bytes_of_set(part);
+      call.backend.clear_blocks(grid, set_in(at, grid.count()), {own.dtype, own.data, own.count});
+    }
+    return {};
+  }
+
+  /// The place of another rank in `arrived`.
+  static std::size_t index_of(const PartView& part, Rank rank) {
+    return is_rooted(part) ? 0 : static_cast<std::size_t>(position_at(part.position, -rank, part.size)) - 1;
+  }
+};
+
+std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+std::size_t bytes_of_messages(const PartView& part) { return ranks_of(part) * bytes_of_message(part); }
+std::size_t bytes_of_ranks_sets(const PartView& part) { return ranks_of(part) * bytes_of_set(part); }
+std::size_t bytes_of_sources(const PartView& part) { return ranks_of(part) * sizeof(kernels::BlockSource); }
+std::size_t elements_of_data(const PartView& part) {
+  return static_cast<std::size_t>(owners_of(part)) * most_elements(part);
+}
+std::size_t elements_from_ranks(const PartView& part) { return ranks_of(part) * most_elements(part); }
+
+constexpr BufferInfo messages_to_owners = {
+    .element = Dtype::U8, .capacity = bytes_of_messages, .memory = MemoryKind::Host};
+constexpr BufferInfo sets_of_ranks = {
+    .element = Dtype::U8, .capacity = bytes_of_ranks_sets, .memory = MemoryKind::Host};
+constexpr BufferInfo sources_of_ranks = {
+    .element = Dtype::U8, .capacity = bytes_of_sources, .memory = MemoryKind::Host};
+
+/// Sends each other owner the set of the own blocks in its shard, and these blocks. Returns the sets of all shards.
+Region send_to_owners(GraphBuilder& g) {
+  const Region sets = g.buffer(sets_of_owners), messages = g.buffer(messages_to_owners),
+               packed = g.buffer({.capacity = elements_of_data});
+  std::vector<Rank> owners;
+  std::vector<Value> begins, bytes, offsets, elements;
+  std::vector<Region> rooms;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank owner = position_at(g.position(), distance, g.size());
+    if (!is_owner(g, owner)) continue;
+    owners.push_back(owner);
+    begins.push_back(g.value());
+    bytes.push_back(g.value());
+    offsets.push_back(g.value());
+    elements.push_back(g.paired(g.position(), owner));
+    rooms.push_back(GraphBuilder::counted(packed, elements.back(), offsets.back()));
+  }
+  g.kernel(FindBlocks{.data = own_data(g),
+                      .sets = sets,
+                      .messages = messages,
+                      .begins = begins,
+                      .bytes = bytes,
+                      .offsets = offsets,
+                      .elements = elements});
+  if (!rooms.empty()) rooms = g.disjoint(rooms);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    g.send(GraphBuilder::counted(messages, bytes[i], begins[i]), owners[i]);
+    g.kernel(PackBlocks{.data = own_data_for(g, owners[i]),
+                        .set = piece_of(sets, owners[i], owners_of(g)),
+                        .packed = rooms[i],
+                        .owner = owners[i]});
+    g.send(rooms[i], owners[i]);
+  }
+  return sets;
+}
+
+/// Receives the blocks of the own shard and reduces them. `own` is the own set, if this position brings blocks.
+Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
+  Owned result{
+      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
+  const Region sets = g.buffer(sets_of_ranks), room = g.buffer({.capacity = elements_from_ranks});
+  std::vector<Rank> senders;
+  std::vector<Region> messages, arrived;
+  std::vector<Value> offsets, incoming;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank from = position_at(g.position(), -distance, g.size());
+    if (!brings(g, from)) continue;
+    senders.push_back(from);
+    messages.push_back(g.receive_landed(from, one_message));
+    offsets.push_back(g.value());
+    incoming.push_back(g.paired(from, g.position()));
+    arrived.push_back(GraphBuilder::counted(room, incoming.back(), offsets.back()));
+  }
+  const bool is_spread = g.collective() != Collective::ReduceScatter;
+  for (Rank distance = 1; is_spread && distance < g.size(); ++distance) {
+    const Rank to = position_at(g.position(), distance, g.size());
+    if (gets(g, to)) result.outgoing.push_back(g.paired(g.position(), to));
+  }
+  const Value bytes = g.value();
+  g.kernel(ReadSets{.messages = messages,
+                    .own = own,
+                    .sets = sets,
+                    .united = result.set,
+                    .message = result.message,
+                    .offsets = offsets,
+                    .incoming = incoming,
+                    .bytes = bytes,
+                    .outgoing = result.outgoing});
+  result.message = GraphBuilder::counted(result.message, bytes);
+  if (!arrived.empty()) arrived = g.disjoint(arrived);
+  for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
+  g.kernel(ReduceBlocks{.data = brings(g, g.position()) ? own_data_for(g, g.position()) : Data(),
+                        .arrived = arrived,
+                        .sets = sets,
+                        .united = result.set,
+                        .sources = g.buffer(sources_of_ranks),
+                        .packed = result.packed});
+  return result;
+}
+
+/// Finds and packs the own blocks, for all others.
+struct TakeOwn {
+  static constexpr std::string_view name = "take blocks";
+  Data data;
+  Write set, message, packed;
+  Define bytes;
+  Defines outgoing;
+
+  Status operator()(const KernelCall& call) const {
+    const Rank me = call.part.position;
+    const BlockGrid grid = shard_of(call.part, me);
+    BlockSet own;
+    {
+      const Stopwatch watch(call, measure::find_time);
+      own = find(call, data.of(me), me, set->data);
+      *bytes = write_set(own, grid.count(), message->data);
+      std::fill(outgoing.begin(), outgoing.end(), elements_of(own, grid));
+    }
+    const Stopwatch watch(call, measure::pack_time);
+    call.backend.take_blocks(source_of(data.of(me)), grid, own, packed->data);
+    return {};
+  }
+};
+
+}  // namespace
+
+Owned collect(GraphBuilder& g) {
+  Region sets, own;
+  if (brings(g, g.position())) {
+    sets = send_to_owners(g);
+    if (is_owner(g, g.position())) own = piece_of(sets, g.position(), owners_of(g));
+  }
+  return is_owner(g, g.position()) ? reduce_own_shard(g, own) : Owned();
+}
+
+Owned take_own(GraphBuilder& g) {
+  Owned own{
+      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    own.outgoing.push_back(g.paired(g.position(), position_at(g.position(), distance, g.size())));
+  }
+  const Value bytes = g.value();
+  g.kernel(TakeOwn{.data = own_data(g),
+                   .set = own.set,
+                   .message = own.message,
+                   .packed = own.packed,
+                   .bytes = bytes,
+                   .outgoing = own.outgoing});
+  own.message = GraphBuilder::counted(own.message, bytes);
+  return own;
+}
+
+}  // namespace lacuna::block

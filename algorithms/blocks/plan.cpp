@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "algorithms/blocks/steps.hpp"
+#include "algorithms/phases/feedback.hpp"
+#include "kernels/backend.hpp"
+
+namespace lacuna::block {
+namespace {
+
+/// So many parts are in flight: the blocks of some travel while others are searched and reduced.
+constexpr std::uint32_t parts_in_flight = 4;
+constexpr std::size_t most_blocks_of_a_part = 4294967295;
+
+Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
+
+Status check_threshold(const Call& call) {
+  if (options_of(call).threshold == 0) return {};
+  const CollectiveTraits& traits = traits_of(call.collective);
+  if (!traits.reduces) {
+    return refuse(
+        fmt::format("blocks.threshold leaves out terms of a sum, and {} has none: it must be 0", traits.name));
+  }
+  if (is_integer(call.dtype)) {
+    return refuse(fmt::format("blocks.threshold of {}: the data must be of floating point", to_string(call.dtype)));
+  }
+  if (call.reduction != Reduction::Sum && call.reduction != Reduction::Avg) {
+    return refuse(fmt::format("blocks.threshold leaves out terms of a sum: the reduction is {}, must be sum or avg",
+                              to_string(call.reduction)));
+  }
+  if (call.options.state) return {};
+  return refuse("blocks.threshold needs a state, which keeps what stays behind; give one, or threshold=0");
+}
+
+/// Into how many parts the data are cut, at borders of blocks.
+std::size_t parts_of(const PlanRequest& request, std::size_t blocks) {
+  const Call& call = request.call;
+  const std::size_t parts = number_of_parts(call, call.count, request.hosts.size(), request.chunk_bytes);
+  return std::clamp<std::size_t>(blocks, 1, parts);
+}
+
+}  // namespace
+
+Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+  if (Status valid = check_threshold(call); !valid) return valid;
+  const SparseBlocks& asked = options_of(call);
+  if (call.count / asked.block >= most_blocks_of_a_part) {
+    return refuse(fmt::format("blocks of {} elements: {} elements make more than {} blocks; blocks must be longer",
+                              asked.block, call.count, most_blocks_of_a_part));
+  }
+  if (has_blocks(call.collective) && asked.aggregators != 0 && asked.aggregators < hosts.size()) {
+    return refuse(fmt::format("blocks.aggregators is {}: in {} each rank adds up its own block; it must be 0",
+                              asked.aggregators, to_string(call.collective)));
+  }
+  constexpr auto most = static_cast<Rank>(kernels::Backend::most_views);
+  if (hosts.size() <= most || !traits_of(call.collective).reduces) return {};
+  return refuse(fmt::format("{} adds up the blocks of all ranks at once: {} ranks, at most {} are allowed",
+                            algorithm.name, hosts.size(), most));
+}
+
+void plan(const PlanRequest& request, Plan& plan) {
+  const Call& call = request.call;
+  const SparseBlocks& asked = options_of(call);
+  const bool has_threshold = asked.threshold > 0;
+  PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = asked.block}};
+  const Rank owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
+  part.structure.parameters = Form{.owners = owners, .keeps = has_threshold};
+  if (has_threshold) part.structure.frame = &feedback_frame;
+  const std::size_t blocks = (call.count + asked.block - 1) / asked.block, parts = parts_of(request, blocks);
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t begin = boundary(i, blocks, parts) * asked.block;
+    const std::size_t end = std::min(boundary(i + 1, blocks, parts) * asked.block, call.count);
+    part.data = {begin, end - begin};
+    part.draw = static_cast<std::uint32_t>(i);
+    plan.parts.push_back(part);
+  }
+  plan.in_flight = parts_in_flight;
+  plan.reports = true;
+  plan.writes_state = has_threshold;
+  plan.measures.tell(measure::block, static_cast<double>(asked.block));
+}
+
+}  // namespace lacuna::block

@@ -1,0 +1,111 @@
+#include "algorithms/blocks/block_kernels.hpp"
+
+namespace lacuna::block {
+namespace {
+
+using kernels::BlockGrid;
+
+/// Reads which blocks of its shard an owner brings to the result.
+struct ReadSet {
+  static constexpr std::string_view name = "read set";
+  Read message;
+  Write set;
+  Define offset, elements;  ///< of the packed blocks that come
+  Rank owner;
+
+  Status operator()(const KernelCall& call) const {
+    const BlockGrid grid = shard_of(call.part, owner);
+    if (Status sound = read_set(call, *message, owner, grid.count(), set->data); !sound) return sound;
+    *offset = static_cast<std::size_t>(owner) * most_elements(call.part);
+    *elements = elements_of(set_in(set->data, grid.count()), grid);
+    return {};
+  }
+};
+
+/// Writes the blocks of an owner to the output.
+struct PlaceBlocks {
+  static constexpr std::string_view name = "place blocks";
+  Read set, packed;
+  Write output;
+  Rank owner;
+  bool clears;  ///< the other blocks of the shard become 0
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::place_time);
+    const BlockGrid grid = shard_of(call.part, owner);
+    const kernels::BlockSet blocks = set_in(set->data, grid.count());
+    call.backend.put_blocks(packed->data, grid, blocks, clears, {output->dtype, output->data, output->count});
+    call.measures.tell(measure::result, static_cast<double>(size_of(blocks, grid.count())));
+    call.measures.tell(measure::result_elements, static_cast<double>(elements_of(blocks, grid)));
+    return {};
+  }
+};
+
+/// In place, a block that nobody has is zero already, if the output is where the input is.
+bool clears_others(const GraphBuilder& g) {
+  return !g.in_place() || form_of(g).keeps || !traits_of(g.collective()).reduces;
+}
+
+void place(GraphBuilder& g, const Region& set, const Region& packed, Rank owner) {
+  g.kernel(PlaceBlocks{.set = set,
+                       .packed = packed,
+                       .output = has_blocks(g.collective()) ? g.output(owner) : g.output(),
+                       .owner = owner,
+                       .clears = clears_others(g)});
+}
+
+std::size_t elements_of_result(const PartView& part) {
+  return static_cast<std::size_t>(owners_of(part)) * most_elements(part);
+}
+
+void send_to_all(GraphBuilder& g, const Owned& own) {
+  std::size_t i = 0;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank to = position_at(g.position(), distance, g.size());
+    if (!gets(g, to)) continue;
+    g.send(own.message, to);
+    g.send(GraphBuilder::counted(own.packed, own.outgoing[i++]), to);
+  }
+}
+
+/// Receives the blocks of all other owners, and writes them to the output.
+void place_others(GraphBuilder& g) {
+  const Region sets = g.buffer(sets_of_owners), room = g.buffer({.capacity = elements_of_result});
+  std::vector<Rank> owners;
+  std::vector<Region> arrived;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank owner = position_at(g.position(), -distance, g.size());
+    if (!is_owner(g, owner)) continue;
+    owners.push_back(owner);
+    const Region message = g.receive_landed(owner, one_message);
+    const Value offset = g.value(), elements = g.paired(owner, g.position());
+    g.kernel(ReadSet{.message = message,
+                     .set = piece_of(sets, owner, owners_of(g)),
+                     .offset = offset,
+                     .elements = elements,
+                     .owner = owner});
+    arrived.push_back(GraphBuilder::counted(room, elements, offset));
+  }
+  if (!arrived.empty()) arrived = g.disjoint(arrived);
+  for (std::size_t i = 0; i < owners.size(); ++i) g.receive(arrived[i], owners[i]);
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    place(g, piece_of(sets, owners[i], owners_of(g)), arrived[i], owners[i]);
+  }
+}
+
+}  // namespace
+
+void spread(GraphBuilder& g, const Owned& own) {
+  const bool owns = !own.set.is_signal();
+  if (owns) send_to_all(g, own);
+  if (!gets(g, g.position())) {
+    if (!g.in_place()) g.copy(g.output(), g.input());
+    return;
+  }
+  if (owns) place_own(g, own);
+  place_others(g);
+}
+
+void place_own(GraphBuilder& g, const Owned& own) { place(g, own.set, own.packed, g.position()); }
+
+}  // namespace lacuna::block

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "algorithms/blocks/blocks.hpp"
+#include "algorithms/blocks/form.hpp"
+#include "algorithms/phases/predictions.hpp"
+#include "kernels/block_grid.hpp"
+#include "runtime/graph/builder.hpp"
+#include "runtime/graph/plan.hpp"
+#include "runtime/method/method.hpp"
+#include "runtime/values/measure.hpp"
+
+/// This file has what the files of blocks share. The blocks of the data are dealt to *owners*, the positions that add
+/// them up: each owner has a *shard*, which is a grid of blocks. Positions are ranks, but in broadcast, where the root
+/// stands at position 0.
+namespace lacuna::block {
+
+inline const SparseBlocks& options_of(const Call& call) { return call.options.method.as<SparseBlocks>(); }
+inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
+inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
+inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
+
+/// How many owners there are. They stand at the positions from 0 on.
+inline Rank owners_of(const Form& form, Rank size) { return form.owners == 0 ? size : form.owners; }
+inline Rank owners_of(const GraphBuilder& g) { return owners_of(form_of(g), g.size()); }
+inline Rank owners_of(const PartView& part) { return owners_of(form_of(part), part.size); }
+
+/// The blocks of an owner. If the collective has blocks of its own, a shard is all of the owner's. Else the owners take
+/// blocks in turn, so that data whose zeros lie together give all owners equally much to do. Which owner begins changes
+/// from part to part.
+kernels::BlockGrid shard_of(const PartView& part, Rank owner);
+
+/// The measures of blocks.
+namespace measure {
+inline constexpr Measure sent = {
+    .name = "blocks_selected", .help = "blocks of a rank's own data that are not zero", .unit = Unit::Blocks};
+inline constexpr Measure elements = {.name = "elements_selected",
+                                     .help = "elements of these blocks",
+                                     .unit = Unit::Elements,
+                                     .role = MeasureRole::Selected};
+inline constexpr Measure result = {
+    .name = "blocks_result", .help = "blocks of the result that a rank has brought", .unit = Unit::Blocks};
+inline constexpr Measure result_elements = {
+    .name = "elements_result", .help = "elements of these blocks", .unit = Unit::Elements, .role = MeasureRole::Result};
+inline constexpr Measure block = {.name = "block",
+                                  .help = "elements of a block",
+                                  .unit = Unit::Elements,
+                                  .adds_up = AddsUp::Last,
+                                  .by = CountedBy::Plan};
+inline constexpr Measure find_time = {
+    .name = "find", .help = "time in which kernels looked for blocks that are not zero", .unit = Unit::Seconds};
+inline constexpr Measure pack_time = {
+    .name = "pack", .help = "time in which kernels packed blocks", .unit = Unit::Seconds};
+inline constexpr Measure reduce_time = {
+    .name = "reduce", .help = "time in which kernels added up blocks", .unit = Unit::Seconds};
+inline constexpr Measure place_time = {
+    .name = "place", .help = "time in which kernels wrote the result", .unit = Unit::Seconds};
+}  // namespace measure
+inline constexpr std::array measures = {
+    &measure::block,     &measure::sent,      &measure::elements,    &measure::result,    &measure::result_elements,
+    &measure::find_time, &measure::pack_time, &measure::reduce_time, &measure::place_time};
+
+// The phases.
+
+/// The blocks that an owner brings to the result.
+struct Owned {
+  Region set{};                   ///< in the host's memory: which blocks of its shard they are
+  Region message{};               ///< tells the others
+  Region packed{};                ///< the blocks
+  std::vector<Value> outgoing{};  ///< how many elements go to each other position that gets them, by distance
+};
+/// Each owner gets the blocks of its shard that are not zero from all positions, and reduces them. In broadcast, only
+/// position 0 has any. Positions that are no owners return nothing.
+Owned collect(GraphBuilder& g);
+/// The blocks of the own input that are not zero, for allgather.
+Owned take_own(GraphBuilder& g);
+/// Each owner sends its blocks to all positions, which write them to the output.
+void spread(GraphBuilder& g, const Owned& own);
+/// Writes the own blocks to the output, which is the own shard.
+void place_own(GraphBuilder& g, const Owned& own);
+
+// The functions of the method.
+Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
+void plan(const PlanRequest& request, Plan& plan);
+double expected_bytes(const ExpectedPart& part);
+double result_elements(const ExpectedPart& part);
+int rounds(const PartPlan& part, Rank size);
+int half_rounds(const PartPlan& part, Rank size);
+
+extern const Algorithm allreduce, reduce_scatter, allgather, broadcast;
+
+}  // namespace lacuna::block
