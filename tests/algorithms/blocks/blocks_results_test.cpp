@@ -1,0 +1,169 @@
+#include "tests/algorithms/blocks/blocks_rig.hpp"
+
+// What blocks give: the bits of a reduction of all elements.
+namespace lacuna::test {
+namespace {
+
+constexpr Collective collectives[] = {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather,
+                                      Collective::Broadcast};
+
+TEST(BlocksResults, OfEachPatternAreThoseOfAllElements) {
+  for (Rank size = 1; size <= 9; ++size) {
+    for (Collective collective : collectives) {
+      for (std::size_t count : {0u, 1u, 3u, 4u, 5u, 100u, 333u}) {
+        for (bool in_place : {false, true}) {
+          BlocksRig rig({.size = size,
+                         .count = count,
+                         .collective = collective,
+                         .dtype = Dtype::I32,
+                         .in_place = in_place,
+                         .root = size / 2});
+          for (BlockPattern pattern : block_patterns) {
+            rig.expect(block_inputs(rig.call, pattern, 1 + static_cast<unsigned>(count)),
+                       fmt::format("pattern {}", static_cast<int>(pattern)));
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, OfEachTypeAndReductionHaveTheBitsOfTheOrderedReduction) {
+  for (Dtype dtype : all_dtypes) {
+    for (Reduction reduction : all_reductions) {
+      if (reduction == Reduction::Avg && is_integer(dtype)) continue;
+      for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter}) {
+        for (bool in_place : {false, true}) {
+          BlocksRig rig({.size = 5,
+                         .count = 211,
+                         .block = 7,
+                         .collective = collective,
+                         .dtype = dtype,
+                         .reduction = reduction,
+                         .in_place = in_place,
+                         .misalignment = 1});
+          for (unsigned seed : {1u, 2u, 3u}) {
+            rig.expect(block_inputs(rig.call, BlockPattern::Drawn, seed, true), "special values");
+            if (HasFatalFailure()) return;
+          }
+          rig.expect(block_inputs(rig.call, BlockPattern::All, 4, true), "all blocks");
+        }
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, WhatIsOnlyMovedKeepsAllBits) {
+  for (Dtype dtype : all_dtypes) {
+    for (Collective collective : {Collective::Allgather, Collective::Broadcast}) {
+      BlocksRig rig({.size = 4, .count = 97, .block = 6, .collective = collective, .dtype = dtype, .root = 3});
+      rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 1, true), "special values");
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BlocksResults, AnyNumberOfRanksMayAddUp) {
+  for (Rank size : {1, 2, 5, 8}) {
+    for (Rank aggregators : {1, 2, 3, 8, 20}) {
+      for (Collective collective : {Collective::Allreduce, Collective::Broadcast}) {
+        BlocksRig rig({.size = size,
+                       .count = 150,
+                       .collective = collective,
+                       .dtype = Dtype::I64,
+                       .more = fmt::format(",aggregators={}", aggregators),
+                       .root = size - 1});
+        for (BlockPattern pattern : block_patterns) {
+          rig.expect(block_inputs(rig.call, pattern, 5), fmt::format("pattern {}", static_cast<int>(pattern)));
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, BlocksOfAnyLengthServe) {
+  for (std::size_t block : {1u, 2u, 31u, 33u, 256u, 1000u, 5000u}) {
+    for (std::size_t count : {block - 1, block, block + 1, 3 * block + 1, std::size_t{2000}}) {
+      BlocksRig rig({.size = 3, .count = count, .block = block, .misalignment = 3});
+      rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 7), "any length");
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BlocksResults, AreTheSameInWhateverOrderMessagesCome) {
+  for (std::uint64_t seed = 0; seed < 20 * drawn_orders; ++seed) {
+    BlocksRig rig({.size = static_cast<Rank>(1 + seed % 9), .count = 1000 + seed}, drawn_options(seed));
+    for (unsigned run = 0; run < 3; ++run) {
+      rig.expect(block_inputs(rig.call, BlockPattern::Drawn, run, true), fmt::format("seed {}", seed));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BlocksResults, OfManyCallsOfDifferentLengthsLeaveNothingBehind) {
+  BlocksRig rig({.size = 4}, drawn_options(5));
+  std::mt19937_64 random(3);
+  for (unsigned run = 0; run < 1000; ++run) {
+    rig.call.count = random() % 200;
+    rig.call.block = 1 + random() % 20;
+    rig.expect(block_inputs(rig.call, block_patterns[run % std::size(block_patterns)], run), "one of many");
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(BlocksResults, WithAThresholdWhatStaysBehindIsAddedLater) {
+  for (Rank size : {1, 2, 3, 5, 8}) {
+    for (bool in_place : {false, true}) {
+      for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter}) {
+        BlocksRig rig({.size = size,
+                       .count = 120,
+                       .collective = collective,
+                       .dtype = Dtype::F64,
+                       .more = ",threshold=5",
+                       .in_place = in_place});
+        std::vector<double> put_in(rig.call.input_elements()), came_out(put_in.size());
+        for (unsigned run = 0; run < 6; ++run) {
+          const std::vector<Elements> inputs = block_inputs(rig.call, BlockPattern::Drawn, run);
+          ASSERT_EQ(rig.run(inputs), "");
+          for (std::size_t i = 0; i < put_in.size(); ++i) {
+            for (const Elements& input : inputs) put_in[i] += oracle::decode(Dtype::F64, input[i]);
+            const std::size_t rank = collective == Collective::ReduceScatter ? i / rig.call.count : 0;
+            came_out[i] += oracle::decode(Dtype::F64, rig.outputs[rank][i % rig.call.count]);
+          }
+        }
+        bool keeps_any = false;
+        for (const MethodState& state : rig.states) {
+          const StateArray& residual = *state.find("residual");
+          for (std::size_t i = 0; i < put_in.size(); ++i) {
+            const double kept = oracle::decode(Dtype::F64, element(Dtype::F64, residual.bytes.data(), i));
+            came_out[i] += kept;
+            keeps_any = keeps_any || kept != 0;
+          }
+        }
+        EXPECT_EQ(came_out, put_in) << rig.call.name();
+        EXPECT_TRUE(keeps_any) << rig.call.name();
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, WithAThresholdOnlyBlocksWithALargerElementTravel) {
+  BlocksRig rig({.size = 2, .count = 12, .more = ",threshold=3"});
+  const auto bits = [](float value) { return oracle::to_bits(value); };
+  std::vector<Elements> inputs(2, Elements(12));
+  inputs[0] = {bits(3), 0, bits(-3), 0, bits(1), bits(-4), 0, 0, 0, 0, 0, bits(2)};
+  inputs[1] = {0, 0, 0, bits(5), bits(2), 0, 0, 0, 0, 0, 0, 0};
+  ASSERT_EQ(rig.run(inputs), "");
+  const Elements first = {0, 0, 0, bits(5), bits(1), bits(-4), 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(rig.outputs[0], first);
+  EXPECT_EQ(rig.outputs[1], first);
+  ASSERT_EQ(rig.run(inputs), "");
+  const Elements second = {bits(6), 0, bits(-6), bits(5), bits(5), bits(-4), 0, 0, 0, 0, 0, bits(4)};
+  EXPECT_EQ(rig.outputs[0], second);
+}
+
+}  // namespace
+}  // namespace lacuna::test
