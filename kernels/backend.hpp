@@ -230,6 +230,8 @@ class Backend {
 
   // These work on messages.
 
+  /// Copies bytes, also between data and control tables.
+  virtual void copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const = 0;
   /// Writes a message with this header, of the first header.entries entries of a list, whose places lie in [base, base
   /// + header.length). The header says which format and which dtype. `to` has message_bytes().
   virtual void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const = 0;

@@ -312,6 +312,10 @@ void SpaceBackend::clear_blocks(const BlockGrid& grid, const BlockSet& set, Targ
   });
 }
 
+void SpaceBackend::copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const {
+  if (bytes != 0) Space::move(to, from, bytes);
+}
+
 void SpaceBackend::reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const {
   with_element(call.dtype, [&]<class T>(Element<T>) {
     if (sources.size() <= 64) return reduce_blocks_as<T>(SourceTable<64>(sources), call);

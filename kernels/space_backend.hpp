@@ -56,6 +56,7 @@ class SpaceBackend final : public Backend {
                   Target to) const override;
   void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const override;
   void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const override;
+  void copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const override;
   void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
   void read_header(const std::byte* message, EntriesHeader* header) const override;
   void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "algorithms/blocks/sets.hpp"
@@ -51,6 +50,12 @@ struct Data {
 Data own_data(const GraphBuilder& g);
 /// The data of one owner's shard.
 Data own_data_for(const GraphBuilder& g, Rank owner);
+
+/// Must blocks of the output that nobody has be cleared? Not in place, where they are zero already, if the output is
+/// where the input is.
+inline bool clears_others(const GraphBuilder& g) {
+  return !g.in_place() || form_of(g).keeps || !traits_of(g.collective()).reduces;
+}
 
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);

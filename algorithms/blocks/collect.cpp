@@ -51,6 +51,7 @@ struct FindBlocks {
       bytes[peer] = write_set(set, grid.count(), messages->data + begins[peer]);
       offsets[peer] = offset;
       elements[peer] = elements_of(set, grid);
+      call.measures.tell(measure::up, static_cast<double>(size_of(set, grid.count())));
       offset += elements[peer++];
     }
     return {};

@@ -42,6 +42,25 @@ double expected_bytes(const ExpectedPart& part) {
   }
 }
 
+/// Each block travels with the number of the next one, and each slot begins with a number for each column.
+double expected_stream_bytes(const ExpectedPart& part) {
+  const StreamArguments given = part.plan.arguments.as<StreamArguments>();
+  const Form form = part.plan.structure.parameters.as<Form>();
+  const double size = part.size, owners = owners_of(form, part.size), length = static_cast<double>(given.block);
+  const double all = std::ceil(part.places / length),
+               bytes = length * static_cast<double>(size_of(part.call.dtype)) + 4;
+  const double sent = std::min(part.entries / length, all), result = std::min(part.entries_of(size) / length, all);
+  const double first = 4.0 * given.columns * given.slots;
+  return (owners - owners / size) / owners * (sent * bytes + first) + (size - 1) / size * (result * bytes + first);
+}
+
+int expected_stream_rounds(const ExpectedPart& part) {
+  const StreamArguments given = part.plan.arguments.as<StreamArguments>();
+  if (part.size == 1) return 0;
+  const double result = part.entries_of(part.size) / static_cast<double>(given.block);
+  return 2 + 2 * static_cast<int>(std::ceil(result / given.columns / given.slots));
+}
+
 double result_elements(const ExpectedPart& part) { return part.entries_of(part.size); }
 
 }  // namespace lacuna::block

@@ -22,15 +22,25 @@ constexpr Option options[] = {
 };
 
 constexpr std::string_view outcomes[] = {"dense", "blocks"};
-constexpr std::string_view examples[] = {"block=8", "block=3,aggregators=2", "block=4,threshold=7"};
+constexpr std::string_view examples[] = {"block=8", "block=3,aggregators=2", "block=4,threshold=7",
+                                         "block=2,columns=3,slots=5,burst=1"};
 constexpr Predictions predictions = {.bytes = block::expected_bytes, .result_entries = block::result_elements};
-constexpr std::array<MethodAlgorithm, 4> algorithms = {{
+constexpr Predictions stream_predictions = {.bytes = block::expected_stream_bytes,
+                                            .result_entries = block::result_elements,
+                                            .rounds = block::expected_stream_rounds};
+constexpr std::array<MethodAlgorithm, 5> algorithms = {{
     {.algorithm = &block::allreduce,
      .name = "planned_blocks",
      .summary = "2 rounds, (P-1)/P of a rank's own blocks and of those of the result",
      .dense = &allreduce_ring,
      .rounds = block::rounds,
      .predictions = &predictions},
+    {.algorithm = &block::streamed_allreduce,
+     .name = "streamed_blocks",
+     .summary = "2 rounds for each block of a slot, the bytes of planned_blocks; without sets of blocks",
+     .dense = &allreduce_ring,
+     .rounds = block::rounds,
+     .predictions = &stream_predictions},
     {.algorithm = &block::reduce_scatter,
      .name = "planned_blocks",
      .summary = "1 round, (P-1)/P of a rank's own blocks",
@@ -77,6 +87,7 @@ const Method blocks_method = {
     .ready = check_residual,
     .state = add_arrays,
     .plan = block::plan,
+    .follow = block::follow,
 };
 
 }  // namespace lacuna

@@ -11,6 +11,7 @@ namespace {
 
 /// So many parts are in flight: the blocks of some travel while others are searched and reduced.
 constexpr std::uint32_t parts_in_flight = 4;
+constexpr Rank slots_of_an_owner = 8;
 constexpr std::size_t most_blocks_of_a_part = 4294967295;
 
 Status refuse(std::string text) { return {Code::InvalidArgument, std::move(text)}; }
@@ -59,6 +60,48 @@ Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
                             algorithm.name, hosts.size(), most));
 }
 
+namespace {
+
+/// The data in parts, which are cut at borders of blocks.
+void plan_parts(const PlanRequest& request, PartPlan part, Plan& plan) {
+  const Call& call = request.call;
+  const std::size_t block = options_of(call).block, blocks = (call.count + block - 1) / block;
+  const std::size_t parts = parts_of(request, blocks);
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t begin = boundary(i, blocks, parts) * block;
+    const std::size_t end = std::min(boundary(i + 1, blocks, parts) * block, call.count);
+    part.data = {begin, end - begin};
+    part.draw = static_cast<std::uint32_t>(i);
+    plan.parts.push_back(part);
+  }
+  plan.in_flight = parts_in_flight;
+}
+
+/// A part for each slot that has a block. All of them work on all data, which the first one carries for reports.
+void plan_slots(const PlanRequest& request, PartPlan part, Plan& plan) {
+  const Call& call = request.call;
+  const SparseBlocks& asked = options_of(call);
+  const Form form = part.structure.parameters.as<Form>();
+  const Rank owners = owners_of(form, request.hosts.size());
+  const std::size_t blocks = (call.count + asked.block - 1) / asked.block;
+  const auto columns = static_cast<std::uint32_t>(asked.columns);
+  const std::size_t wanted = static_cast<std::size_t>(asked.slots > 0 ? asked.slots : slots_of_an_owner * owners);
+  const std::size_t slots = std::clamp<std::size_t>((blocks + columns - 1) / columns, 1, wanted);
+  part.data = {0, call.count};
+  StreamArguments arguments{{asked.block}, columns, static_cast<std::uint32_t>(slots)};
+  for (; arguments.slot < slots; ++arguments.slot) {
+    const Rank owner = static_cast<Rank>(arguments.slot) % owners;
+    part.structure.parameters = StreamForm{form, owner, true, asked.burst};
+    part.arguments = arguments;
+    part.draw = arguments.slot;
+    part.beside = arguments.slot > 0;
+    plan.parts.push_back(part);
+  }
+  plan.in_flight = arguments.slots;
+}
+
+}  // namespace
+
 void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const SparseBlocks& asked = options_of(call);
@@ -66,19 +109,25 @@ void plan(const PlanRequest& request, Plan& plan) {
   PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = asked.block}};
   const Rank owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
   part.structure.parameters = Form{.owners = owners, .keeps = has_threshold};
-  if (has_threshold) part.structure.frame = &feedback_frame;
-  const std::size_t blocks = (call.count + asked.block - 1) / asked.block, parts = parts_of(request, blocks);
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t begin = boundary(i, blocks, parts) * asked.block;
-    const std::size_t end = std::min(boundary(i + 1, blocks, parts) * asked.block, call.count);
-    part.data = {begin, end - begin};
-    part.draw = static_cast<std::uint32_t>(i);
-    plan.parts.push_back(part);
+  if (&request.algorithm == &streamed_allreduce) {
+    plan_slots(request, part, plan);  // each slot keeps its blocks of the residual itself
+  } else {
+    if (has_threshold) part.structure.frame = &feedback_frame;
+    plan_parts(request, part, plan);
   }
-  plan.in_flight = parts_in_flight;
   plan.reports = true;
   plan.writes_state = has_threshold;
   plan.measures.tell(measure::block, static_cast<double>(asked.block));
+}
+
+/// A slot goes on while any of its columns is asked for.
+std::optional<PartPlan> follow(const Followed& part) {
+  if (part.values.empty() || part.values[0] == 0) return {};
+  PartPlan next = part.part;
+  StreamForm form = next.structure.parameters.as<StreamForm>();
+  form.begins = false;
+  next.structure.parameters = form;
+  return next;
 }
 
 }  // namespace lacuna::block

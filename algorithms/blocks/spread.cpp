@@ -41,11 +41,6 @@ struct PlaceBlocks {
   }
 };
 
-/// In place, a block that nobody has is zero already, if the output is where the input is.
-bool clears_others(const GraphBuilder& g) {
-  return !g.in_place() || form_of(g).keeps || !traits_of(g.collective()).reduces;
-}
-
 void place(GraphBuilder& g, const Region& set, const Region& packed, Rank owner) {
   g.kernel(PlaceBlocks{.set = set,
                        .packed = packed,

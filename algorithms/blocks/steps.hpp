@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "algorithms/blocks/blocks.hpp"
@@ -40,8 +41,10 @@ inline constexpr Measure elements = {.name = "elements_selected",
                                      .help = "elements of these blocks",
                                      .unit = Unit::Elements,
                                      .role = MeasureRole::Selected};
+inline constexpr Measure up = {
+    .name = "blocks_up", .help = "blocks that a rank has sent to others, which add them up", .unit = Unit::Blocks};
 inline constexpr Measure result = {
-    .name = "blocks_result", .help = "blocks of the result that a rank has brought", .unit = Unit::Blocks};
+    .name = "blocks_result", .help = "blocks of the result that are not zero at any rank", .unit = Unit::Blocks};
 inline constexpr Measure result_elements = {
     .name = "elements_result", .help = "elements of these blocks", .unit = Unit::Elements, .role = MeasureRole::Result};
 inline constexpr Measure block = {.name = "block",
@@ -59,8 +62,8 @@ inline constexpr Measure place_time = {
     .name = "place", .help = "time in which kernels wrote the result", .unit = Unit::Seconds};
 }  // namespace measure
 inline constexpr std::array measures = {
-    &measure::block,     &measure::sent,      &measure::elements,    &measure::result,    &measure::result_elements,
-    &measure::find_time, &measure::pack_time, &measure::reduce_time, &measure::place_time};
+    &measure::block,           &measure::sent,      &measure::elements,  &measure::up,          &measure::result,
+    &measure::result_elements, &measure::find_time, &measure::pack_time, &measure::reduce_time, &measure::place_time};
 
 // The phases.
 
@@ -84,11 +87,14 @@ void place_own(GraphBuilder& g, const Owned& own);
 // The functions of the method.
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 void plan(const PlanRequest& request, Plan& plan);
+std::optional<PartPlan> follow(const Followed& part);
 double expected_bytes(const ExpectedPart& part);
 double result_elements(const ExpectedPart& part);
 int rounds(const PartPlan& part, Rank size);
 int half_rounds(const PartPlan& part, Rank size);
+double expected_stream_bytes(const ExpectedPart& part);
+int expected_stream_rounds(const ExpectedPart& part);
 
-extern const Algorithm allreduce, reduce_scatter, allgather, broadcast;
+extern const Algorithm allreduce, reduce_scatter, allgather, broadcast, streamed_allreduce;
 
 }  // namespace lacuna::block

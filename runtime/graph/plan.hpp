@@ -22,13 +22,13 @@ struct Algorithm;
 
 /// One part of a run: a program on some of the call's data.
 struct PartPlan {
-  Stretch data{};                       ///< its stretch of the call's data; if it has several, only their length
-  Structure structure{};                ///< what its graph depends on; the call decides in_place
-  int outcome = 0;                      ///< an index into Method::outcomes, for the report; 0: dense
-  const Algorithm* program = nullptr;   ///< builds its graph; null: the call's algorithm
-  bool lossy = false;                   ///< it differs from the dense call, though its parameters do not show it
-  bool beside = false;                  ///< it carries nothing of the result, and no report lists it
-  bool waits = false;                   ///< it begins once all parts before it have ended
+  Stretch data{};                      ///< its stretch of the call's data; if it has several, only their length
+  Structure structure{};               ///< what its graph depends on; the call decides in_place
+  int outcome = 0;                     ///< an index into Method::outcomes, for the report; 0: dense
+  const Algorithm* program = nullptr;  ///< builds its graph; null: the call's algorithm
+  bool lossy = false;                  ///< it differs from the dense call, though its parameters do not show it
+  bool beside = false;  ///< no report lists it, as it carries nothing of the result or as its data are listed already
+  bool waits = false;   ///< it begins once all parts before it have ended
   Parameters arguments{};               ///< what its kernels and Method::scale are told; no graph depends on it
   std::uint32_t draw = 0;               ///< its number among the parts that carry the result; random draws use it
   std::uint32_t share = 0, shares = 1;  ///< it takes this one of so many even shares of each block that has a table

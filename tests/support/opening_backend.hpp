@@ -132,6 +132,9 @@ class OpeningBackend final : public kernels::Backend {
                      const kernels::ReduceBlocksCall& call) const override {
     show_all([&] { real_.reduce_blocks(sources, call); });
   }
+  void copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const override {
+    show_all([&] { real_.copy_bytes(from, bytes, to); });
+  }
   void encode(const kernels::EntriesHeader& header, const kernels::EntriesView& list, std::byte* to) const override {
     show_data([&] { real_.encode(header, list, to); });
   }

@@ -7,15 +7,31 @@ namespace {
 constexpr Collective collectives[] = {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgather,
                                       Collective::Broadcast};
 
+/// The algorithms that serve a collective, with options for them.
+struct Served {
+  std::string algorithm, more;
+};
+std::vector<Served> served(Collective collective) {
+  std::vector<Served> all = {{"planned_blocks", ""}};
+  if (collective != Collective::Allreduce) return all;
+  all.push_back({"streamed_blocks", ""});
+  all.push_back({"streamed_blocks", ",slots=3,columns=1"});
+  all.push_back({"streamed_blocks", ",slots=2,columns=3,burst=1"});
+  return all;
+}
+
 TEST(BlocksResults, OfEachPatternAreThoseOfAllElements) {
   for (Rank size = 1; size <= 9; ++size) {
     for (Collective collective : collectives) {
       for (std::size_t count : {0u, 1u, 3u, 4u, 5u, 100u, 333u}) {
-        for (bool in_place : {false, true}) {
+        for (const Served& by : served(collective)) {
+          const bool in_place = (count + by.more.size()) % 2 == 0;
           BlocksRig rig({.size = size,
                          .count = count,
                          .collective = collective,
                          .dtype = Dtype::I32,
+                         .algorithm = by.algorithm,
+                         .more = by.more,
                          .in_place = in_place,
                          .root = size / 2});
           for (BlockPattern pattern : block_patterns) {
@@ -34,13 +50,16 @@ TEST(BlocksResults, OfEachTypeAndReductionHaveTheBitsOfTheOrderedReduction) {
     for (Reduction reduction : all_reductions) {
       if (reduction == Reduction::Avg && is_integer(dtype)) continue;
       for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter}) {
-        for (bool in_place : {false, true}) {
+        for (const Served& by : served(collective)) {
+          const bool in_place = by.more.size() % 2 == static_cast<std::size_t>(reduction) % 2;
           BlocksRig rig({.size = 5,
                          .count = 211,
                          .block = 7,
                          .collective = collective,
                          .dtype = dtype,
                          .reduction = reduction,
+                         .algorithm = by.algorithm,
+                         .more = by.more,
                          .in_place = in_place,
                          .misalignment = 1});
           for (unsigned seed : {1u, 2u, 3u}) {
@@ -68,15 +87,18 @@ TEST(BlocksResults, AnyNumberOfRanksMayAddUp) {
   for (Rank size : {1, 2, 5, 8}) {
     for (Rank aggregators : {1, 2, 3, 8, 20}) {
       for (Collective collective : {Collective::Allreduce, Collective::Broadcast}) {
-        BlocksRig rig({.size = size,
-                       .count = 150,
-                       .collective = collective,
-                       .dtype = Dtype::I64,
-                       .more = fmt::format(",aggregators={}", aggregators),
-                       .root = size - 1});
-        for (BlockPattern pattern : block_patterns) {
-          rig.expect(block_inputs(rig.call, pattern, 5), fmt::format("pattern {}", static_cast<int>(pattern)));
-          if (HasFatalFailure()) return;
+        for (const Served& by : served(collective)) {
+          BlocksRig rig({.size = size,
+                         .count = 150,
+                         .collective = collective,
+                         .dtype = Dtype::I64,
+                         .algorithm = by.algorithm,
+                         .more = fmt::format("{},aggregators={}", by.more, aggregators),
+                         .root = size - 1});
+          for (BlockPattern pattern : block_patterns) {
+            rig.expect(block_inputs(rig.call, pattern, 5), fmt::format("pattern {}", static_cast<int>(pattern)));
+            if (HasFatalFailure()) return;
+          }
         }
       }
     }
@@ -86,19 +108,26 @@ TEST(BlocksResults, AnyNumberOfRanksMayAddUp) {
 TEST(BlocksResults, BlocksOfAnyLengthServe) {
   for (std::size_t block : {1u, 2u, 31u, 33u, 256u, 1000u, 5000u}) {
     for (std::size_t count : {block - 1, block, block + 1, 3 * block + 1, std::size_t{2000}}) {
-      BlocksRig rig({.size = 3, .count = count, .block = block, .misalignment = 3});
-      rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 7), "any length");
-      if (HasFatalFailure()) return;
+      for (const Served& by : served(Collective::Allreduce)) {
+        BlocksRig rig(
+            {.size = 3, .count = count, .block = block, .algorithm = by.algorithm, .more = by.more, .misalignment = 3});
+        rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 7), "any length");
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
 
 TEST(BlocksResults, AreTheSameInWhateverOrderMessagesCome) {
-  for (std::uint64_t seed = 0; seed < 20 * drawn_orders; ++seed) {
-    BlocksRig rig({.size = static_cast<Rank>(1 + seed % 9), .count = 1000 + seed}, drawn_options(seed));
-    for (unsigned run = 0; run < 3; ++run) {
-      rig.expect(block_inputs(rig.call, BlockPattern::Drawn, run, true), fmt::format("seed {}", seed));
-      if (HasFatalFailure()) return;
+  for (std::uint64_t seed = 0; seed < 10 * drawn_orders; ++seed) {
+    for (const Served& by : served(Collective::Allreduce)) {
+      BlocksRig rig(
+          {.size = static_cast<Rank>(1 + seed % 9), .count = 1000 + seed, .algorithm = by.algorithm, .more = by.more},
+          drawn_options(seed));
+      for (unsigned run = 0; run < 3; ++run) {
+        rig.expect(block_inputs(rig.call, BlockPattern::Drawn, run, true), fmt::format("seed {}", seed));
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
@@ -107,6 +136,9 @@ TEST(BlocksResults, OfManyCallsOfDifferentLengthsLeaveNothingBehind) {
   BlocksRig rig({.size = 4}, drawn_options(5));
   std::mt19937_64 random(3);
   for (unsigned run = 0; run < 1000; ++run) {
+    const std::vector<Served> by = served(Collective::Allreduce);
+    rig.call.algorithm = by[run % by.size()].algorithm;
+    rig.call.more = by[run % by.size()].more;
     rig.call.count = random() % 200;
     rig.call.block = 1 + random() % 20;
     rig.expect(block_inputs(rig.call, block_patterns[run % std::size(block_patterns)], run), "one of many");
@@ -117,11 +149,13 @@ TEST(BlocksResults, OfManyCallsOfDifferentLengthsLeaveNothingBehind) {
 TEST(BlocksResults, WithAThresholdWhatStaysBehindIsAddedLater) {
   for (Rank size : {1, 2, 3, 5, 8}) {
     for (bool in_place : {false, true}) {
-      for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter}) {
+      for (const std::string algorithm : {"planned_blocks", "streamed_blocks", ""}) {
+        const Collective collective = algorithm.empty() ? Collective::ReduceScatter : Collective::Allreduce;
         BlocksRig rig({.size = size,
                        .count = 120,
                        .collective = collective,
                        .dtype = Dtype::F64,
+                       .algorithm = algorithm,
                        .more = ",threshold=5",
                        .in_place = in_place});
         std::vector<double> put_in(rig.call.input_elements()), came_out(put_in.size());
