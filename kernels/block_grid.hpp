@@ -7,20 +7,26 @@
 /// Arrays that are cut into blocks, of which only some matter.
 namespace lacuna::kernels {
 
-/// Every `stride`-th block of an array, from block `first` on. The array is cut into blocks of `length` elements, of
-/// which the last one may be shorter. The blocks of the grid have the numbers 0 .. count()-1.
+/// Some blocks of an array, which is cut into blocks of `length` elements; the last one may be shorter. The blocks of
+/// the array stand in groups of `stride`, and a grid has one block of each group: at place `first` in the first group.
+/// If it turns, it takes the place before that in the next group, and so on. Then blocks that lie at equal distances
+/// are spread over the `stride` grids of an array. The blocks of a grid have the numbers 0 .. count()-1.
 struct BlockGrid {
   std::size_t elements = 0;  ///< elements of the array
   std::size_t length = 1;    ///< elements of a block; at least 1
   std::size_t first = 0, stride = 1;
+  bool turns = false;
 
   constexpr std::size_t blocks_of_array() const { return elements / length + (elements % length != 0 ? 1 : 0); }
+  constexpr std::size_t place(std::size_t group) const {
+    return turns ? (first + stride - group % stride) % stride : first;
+  }
   constexpr std::size_t count() const {
-    const std::size_t all = blocks_of_array();
-    return all > first ? (all - first + stride - 1) / stride : 0;
+    const std::size_t all = blocks_of_array(), groups = all / stride;
+    return groups + (place(groups) < all % stride ? 1 : 0);
   }
   /// The first element of block `b`.
-  constexpr std::size_t begin(std::size_t b) const { return (first + b * stride) * length; }
+  constexpr std::size_t begin(std::size_t b) const { return (b * stride + place(b)) * length; }
   /// The number of elements of block `b`.
   constexpr std::size_t size(std::size_t b) const {
     const std::size_t left = elements - begin(b);

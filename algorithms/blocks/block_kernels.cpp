@@ -14,13 +14,12 @@ kernels::BlockGrid shard_of(const PartView& part, Rank owner) {
   if (has_blocks(part.call.collective)) return {.elements = part.count, .length = length};
   const auto owners = static_cast<std::size_t>(owners_of(part));
   const std::size_t first = (static_cast<std::size_t>(owner) + part.part.draw) % owners;
-  return {.elements = part.count, .length = length, .first = first, .stride = owners};
+  return {.elements = part.count, .length = length, .first = first, .stride = owners, .turns = true};
 }
 
 std::size_t most_blocks(const PartView& part) {
-  kernels::BlockGrid grid = shard_of(part, 0);
-  grid.first = 0;
-  return grid.count();
+  const kernels::BlockGrid grid = shard_of(part, 0);
+  return (grid.blocks_of_array() + grid.stride - 1) / grid.stride;
 }
 std::size_t most_elements(const PartView& part) { return most_blocks(part) * arguments_of(part).block; }
 std::size_t bytes_of_set(const PartView& part) { return set_bytes(most_blocks(part)); }

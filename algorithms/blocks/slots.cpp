@@ -54,7 +54,11 @@ Slot::Slot(const PartView& part, const Write& slots)
 }
 
 kernels::BlockGrid Slot::grid(std::uint32_t column) const {
-  return {.elements = elements_, .length = length_, .first = std::size_t{first_lane_} + column, .stride = lanes_};
+  return {.elements = elements_,
+          .length = length_,
+          .first = std::size_t{first_lane_} + column,
+          .stride = lanes_,
+          .turns = true};
 }
 
 bool Slot::has(std::uint32_t column, std::uint32_t row) const {

@@ -5,9 +5,9 @@
 
 #include "algorithms/blocks/block_kernels.hpp"
 
-/// The slots of streamed_blocks. The blocks of the data stand in rows of slots * columns blocks each: block l + r *
-/// slots * columns is in row r of *lane* l, and lane slot * columns + c is column c of a slot. A slot takes its columns
-/// from row to row on their own.
+/// The slots of streamed_blocks. The blocks of the data stand in rows of slots * columns blocks each. A *lane* is a
+/// grid with a block of each row (kernels::BlockGrid, which turns), and lane slot * columns + c is column c of a slot.
+/// A slot goes through its columns from row to row, each on its own.
 namespace lacuna::block {
 
 inline StreamForm stream_form_of(const GraphBuilder& g) { return g.parameters<StreamForm>(); }

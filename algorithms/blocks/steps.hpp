@@ -29,8 +29,8 @@ inline Rank owners_of(const GraphBuilder& g) { return owners_of(form_of(g), g.si
 inline Rank owners_of(const PartView& part) { return owners_of(form_of(part), part.size); }
 
 /// The blocks of an owner. If the collective has blocks of its own, a shard is all of the owner's. Else the owners take
-/// blocks in turn, so that data whose zeros lie together give all owners equally much to do. Which owner begins changes
-/// from part to part.
+/// blocks in turn, and another one begins with each turn, so that all have equally much to do wherever the blocks lie
+/// that are not zero. Which owner begins changes from part to part.
 kernels::BlockGrid shard_of(const PartView& part, Rank owner);
 
 /// The measures of blocks.

@@ -23,11 +23,23 @@ using Elements = std::vector<std::uint64_t>;
 
 constexpr std::array<std::size_t, 12> block_lengths = {1, 2, 3, 7, 31, 32, 33, 256, 511, 513, 1000, 4096};
 
+/// Where each block of a grid begins: the blocks of the array are dealt to the grids one by one.
+std::vector<std::size_t> begins_of(const BlockGrid& grid) {
+  std::vector<std::size_t> begins;
+  for (std::size_t b = 0; b * grid.length < grid.elements; ++b) {
+    const std::size_t group = b / grid.stride, dealt = (b + (grid.turns ? group : 0)) % grid.stride;
+    if (dealt == grid.first) begins.push_back(b * grid.length);
+  }
+  return begins;
+}
+std::size_t blocks_in(const BlockGrid& grid) { return begins_of(grid).size(); }
+
 /// An array of which some blocks of a grid are zero, and the map that a plain loop makes of it.
 struct CutArray {
   BlockGrid grid;
   Elements array;
   std::vector<bool> set;
+  std::vector<std::size_t> begins = begins_of(grid);
 
   std::vector<std::byte> map() const {
     std::vector<std::byte> bytes((set.size() + 7) / 8);
@@ -39,8 +51,7 @@ struct CutArray {
   /// The elements of block b, as a plain loop finds them.
   Elements block(std::size_t b) const {
     Elements elements;
-    const std::size_t begin = (grid.first + b * grid.stride) * grid.length;
-    for (std::size_t i = begin; i < begin + grid.length && i < array.size(); ++i) elements.push_back(array[i]);
+    for (std::size_t i = begins[b]; i < begins[b] + grid.length && i < array.size(); ++i) elements.push_back(array[i]);
     return elements;
   }
   Elements packed() const {
@@ -52,13 +63,6 @@ struct CutArray {
     return all;
   }
 };
-
-/// The number of blocks of a grid, counted one by one.
-std::size_t blocks_in(const BlockGrid& grid) {
-  std::size_t blocks = 0;
-  for (std::size_t b = grid.first; b * grid.length < grid.elements; b += grid.stride) ++blocks;
-  return blocks;
-}
 
 /// One bit, or bits that are special, or any.
 std::uint64_t draw_not_zero(Dtype dtype, std::mt19937_64& random) {
@@ -81,7 +85,7 @@ CutArray drawn(Dtype dtype, BlockGrid grid, double density, std::mt19937_64& ran
   for (std::size_t b = 0; b < cut.set.size(); ++b) {
     cut.set[b] = static_cast<double>(random() % 1000) < 1000 * density;
     if (!cut.set[b]) continue;
-    const std::size_t begin = (grid.first + b * grid.stride) * grid.length;
+    const std::size_t begin = cut.begins[b];
     const std::size_t size = std::min(grid.length, grid.elements - begin);
     if (random() % 2 == 0) {
       cut.array[begin + random() % size] = draw_not_zero(dtype, random);
@@ -100,6 +104,7 @@ void each_grid(const Body& body) {
       for (std::size_t extra : {std::size_t{0}, std::size_t{1}, length - 1}) {
         body(BlockGrid{.elements = blocks * length + extra, .length = length});
         body(BlockGrid{.elements = blocks * length + extra, .length = length, .first = 2, .stride = 3});
+        body(BlockGrid{.elements = blocks * length + extra, .length = length, .first = 1, .stride = 4, .turns = true});
       }
     }
   }
@@ -128,7 +133,9 @@ struct Map {
 
 TEST(Blocks, AGridCountsItsBlocksAndKnowsWhereTheyLie) {
   each_grid([](const BlockGrid& grid) {
-    ASSERT_EQ(grid.count(), blocks_in(grid)) << grid.elements << " by " << grid.length;
+    const std::vector<std::size_t> begins = begins_of(grid);
+    ASSERT_EQ(grid.count(), begins.size()) << grid.elements << " by " << grid.length;
+    for (std::size_t b = 0; b < begins.size(); ++b) ASSERT_EQ(grid.begin(b), begins[b]);
     std::size_t elements = 0;
     for (std::size_t b = 0; b < grid.count(); ++b) elements += grid.size(b);
     ASSERT_EQ(elements, grid.count() * grid.length - grid.missing());
@@ -216,7 +223,7 @@ TEST(Blocks, TakenBlocksLieOneBehindTheOtherAndArePutBack) {
         for (std::size_t b = 0; b < cut.set.size(); ++b) {
           const Elements of_block = cut.block(b);
           for (std::size_t i = 0; i < of_block.size(); ++i) {
-            std::uint64_t& there = back[(grid.first + b * grid.stride) * grid.length + i];
+            std::uint64_t& there = back[cut.begins[b] + i];
             there = cut.set[b] ? of_block[i] : clears ? 0 : 1;
           }
         }
@@ -237,7 +244,7 @@ TEST(Blocks, ClearedBlocksAreZeroAndNoOthers) {
       Block to = block_of(dtype, expected, 1);
       backend().clear_blocks(grid, map.set(), {dtype, to.data(), expected.size()});
       for (std::size_t b = 0; b < cut.set.size(); ++b) {
-        const std::size_t begin = (grid.first + b * grid.stride) * grid.length;
+        const std::size_t begin = cut.begins[b];
         const std::size_t size = cut.set[b] ? cut.block(b).size() : 0;
         for (std::size_t i = begin; i < begin + size; ++i) expected[i] = 0;
       }
@@ -316,7 +323,7 @@ TEST(Blocks, ReducedBlocksHaveTheBitsOfAReductionOfWholeArrays) {
         for (std::size_t length : {1u, 7u, 33u, 513u}) {
           for (std::size_t elements : {std::size_t{0}, std::size_t{1}, 9 * length + length / 2}) {
             expect_reduced(dtype, reduction, ranks, {elements, length}, random);
-            expect_reduced(dtype, reduction, ranks, {elements, length, 1, 2}, random);
+            expect_reduced(dtype, reduction, ranks, {elements, length, 1, 2, true}, random);
           }
         }
       }

@@ -167,8 +167,9 @@ class BlocksRig {
   BlocksCall call;
   Ranks ranks;
   std::vector<MethodState> states;
-  std::vector<Elements> outputs;       ///< of the last run
-  std::vector<std::uint64_t> payload;  ///< bytes that each rank has sent in the last run
+  std::vector<Elements> outputs;  ///< of the last run
+  std::vector<Report> reports;    ///< of the last run
+  std::vector<Counters> sent;     ///< what each rank has sent in the last run
 
   /// Runs the call once. Returns why it has failed on a rank, or nothing.
   std::string run(const std::vector<Elements>& inputs) {
@@ -179,17 +180,19 @@ class BlocksRig {
       out.push_back(block_of(call.dtype, Elements(call.output_elements(), 99), call.misalignment));
     }
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) calls.push_back(call_of(rank, in[rank], out[rank]));
-    std::vector<std::uint64_t> before;
-    for (Rank rank = 0; rank < call.size; ++rank) before.push_back(ranks.counters(rank).payload_sent);
-    for (const Status& end : ranks.run(calls)) {
-      if (!end) return end.to_string();
-    }
+    std::vector<Counters> before;
+    for (Rank rank = 0; rank < call.size; ++rank) before.push_back(ranks.counters(rank));
+    if (const std::string ended = run_calls(calls); !ended.empty()) return ended;
     outputs.clear();
-    payload.clear();
+    sent.clear();
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
       const auto* const data = static_cast<const std::byte*>(calls[rank].output);
       outputs.push_back(elements_of(call.dtype, data, call.output_elements()));
-      payload.push_back(ranks.counters(static_cast<Rank>(rank)).payload_sent - before[rank]);
+      Counters now = ranks.counters(static_cast<Rank>(rank));
+      now.payload_sent -= before[rank].payload_sent;
+      now.header_sent -= before[rank].header_sent;
+      now.messages_sent -= before[rank].messages_sent;
+      sent.push_back(now);
       EXPECT_TRUE(in[rank].guards_hold() && out[rank].guards_hold()) << call.name();
       if (call.in_place) continue;
       EXPECT_EQ(elements_of(call.dtype, in[rank].data(), inputs[rank].size()), inputs[rank]) << call.name();
@@ -208,6 +211,30 @@ class BlocksRig {
             << outputs[rank][i] << ", not " << expected[rank][i];
       }
     }
+  }
+
+  /// Returns why a rank's call has failed, or nothing.
+  std::string run_calls(const std::vector<Call>& calls) {
+    std::vector<runtime::Run*> runs;
+    for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+      const auto posted = ranks.post(static_cast<Rank>(rank), calls[rank]);
+      if (!posted) return posted.status().to_string();
+      runs.push_back(*posted);
+    }
+    const auto ended = [&] { return std::all_of(runs.begin(), runs.end(), [](auto* run) { return run->finished; }); };
+    if (!ranks.sweep_until(ended)) return ranks.waiting_for(runs);
+    reports.clear();
+    for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+      if (!runs[rank]->status) return runs[rank]->status.to_string();
+      reports.push_back(ranks.communicator(static_cast<Rank>(rank)).report(*runs[rank]));
+    }
+    ranks.sweep_until([&] {
+      for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+        if (!ranks.communicator(static_cast<Rank>(rank)).reclaimed(*runs[rank])) return false;
+      }
+      return true;
+    });
+    return "";
   }
 
   Call call_of(std::size_t rank, Block& in, Block& out) {
