@@ -4,7 +4,7 @@ namespace lacuna::block {
 namespace {
 
 std::size_t bytes_of_sets(const PartView& part) {
-  return static_cast<std::size_t>(owners_of(part)) * bytes_of_set(part);
+  return static_cast<std::size_t>(roles_of(part).owners) * bytes_of_set(part);
 }
 
 }  // namespace
@@ -12,13 +12,14 @@ std::size_t bytes_of_sets(const PartView& part) {
 kernels::BlockGrid shard_of(const PartView& part, Rank owner) {
   const std::size_t length = arguments_of(part).block;
   if (has_blocks(part.call.collective)) return {.elements = part.count, .length = length};
-  const auto owners = static_cast<std::size_t>(owners_of(part));
-  const std::size_t first = (static_cast<std::size_t>(owner) + part.part.draw) % owners;
+  const Roles roles = roles_of(part);
+  const auto owners = static_cast<std::size_t>(roles.owners);
+  const std::size_t first = (static_cast<std::size_t>(roles.number(owner)) + part.part.draw) % owners;
   return {.elements = part.count, .length = length, .first = first, .stride = owners, .turns = true};
 }
 
 std::size_t most_blocks(const PartView& part) {
-  const kernels::BlockGrid grid = shard_of(part, 0);
+  const kernels::BlockGrid grid = shard_of(part, roles_of(part).first_owner());
   return (grid.blocks_of_array() + grid.stride - 1) / grid.stride;
 }
 std::size_t most_elements(const PartView& part) { return most_blocks(part) * arguments_of(part).block; }
@@ -29,9 +30,14 @@ const BufferInfo sets_of_owners = {.element = Dtype::U8, .capacity = bytes_of_se
 const BufferInfo one_set = {.element = Dtype::U8, .capacity = bytes_of_set, .memory = MemoryKind::Host};
 const BufferInfo one_message = {.element = Dtype::U8, .capacity = bytes_of_message, .memory = MemoryKind::Host};
 
-Region piece_of(const Region& all, Rank piece, Rank of) {
-  const auto begin = static_cast<std::uint32_t>(piece);
-  return {.buffer = all.buffer, .of = static_cast<std::uint32_t>(of), .begin = begin, .end = begin + 1};
+Region set_of_owner(const GraphBuilder& g, const Region& sets, Rank owner) {
+  const Roles roles = roles_of(g);
+  const auto begin = static_cast<std::uint32_t>(roles.number(owner));
+  return {.buffer = sets.buffer, .of = static_cast<std::uint32_t>(roles.owners), .begin = begin, .end = begin + 1};
+}
+
+std::byte* set_at(const PartView& part, std::byte* sets, Rank owner) {
+  return sets + static_cast<std::size_t>(roles_of(part).number(owner)) * bytes_of_set(part);
 }
 
 Data own_data_for(const GraphBuilder& g, Rank owner) {
@@ -51,7 +57,7 @@ Data own_data(const GraphBuilder& g) {
 
 Scale scale_of(const PartView& part) {
   const bool averages = part.call.reduction == Reduction::Avg && traits_of(part.call.collective).reduces;
-  return averages ? Scale{.divisor = static_cast<double>(part.size)} : Scale{};
+  return averages ? Scale{.divisor = static_cast<double>(roles_of(part).terms())} : Scale{};
 }
 
 }  // namespace lacuna::block

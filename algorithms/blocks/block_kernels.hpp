@@ -20,16 +20,10 @@ std::size_t bytes_of_message(const PartView& part);
 extern const BufferInfo sets_of_owners;
 /// The buffer of a table of one set, and of a message of one.
 extern const BufferInfo one_set, one_message;
-/// One of `of` even pieces of a buffer.
-Region piece_of(const Region& all, Rank piece, Rank of);
-
-/// Does only position 0 bring data?
-inline bool is_rooted(const GraphBuilder& g) { return traits_of(g.collective()).reads == Having::Root; }
-inline bool is_rooted(const PartView& part) { return traits_of(part.call.collective).reads == Having::Root; }
-/// Does this position bring blocks to a shard? Does it get the blocks of the result?
-inline bool brings(const GraphBuilder& g, Rank position) { return !is_rooted(g) || position == 0; }
-inline bool gets(const GraphBuilder& g, Rank position) { return !is_rooted(g) || position != 0; }
-inline bool is_owner(const GraphBuilder& g, Rank position) { return position < owners_of(g); }
+/// The set of an owner in such a table.
+Region set_of_owner(const GraphBuilder& g, const Region& sets, Rank owner);
+/// Where the set of an owner lies in such a table.
+std::byte* set_at(const PartView& part, std::byte* sets, Rank owner);
 
 /// The position so many places after the own one.
 inline Rank position_at(Rank own, Rank distance, Rank size) { return ((own + distance) % size + size) % size; }
@@ -46,6 +40,7 @@ struct Data {
     return read.size() == 1 ? read[0] : read[i];
   }
   bool is_kept() const { return !kept.empty(); }
+  bool is_empty() const { return read.empty() && kept.empty(); }
 };
 Data own_data(const GraphBuilder& g);
 /// The data of one owner's shard.

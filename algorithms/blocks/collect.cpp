@@ -37,16 +37,18 @@ struct FindBlocks {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::find_time);
     const PartView& part = call.part;
-    const std::size_t set_bytes = bytes_of_set(part), message_bytes = bytes_of_message(part);
-    for (Rank owner = 0; owner < owners_of(part); ++owner) {
-      find(call, data.of(owner), owner, sets->data + static_cast<std::size_t>(owner) * set_bytes);
+    const Roles roles = roles_of(part);
+    const std::size_t message_bytes = bytes_of_message(part);
+    for (Rank i = 0; i < roles.owners; ++i) {
+      const Rank owner = roles.first_owner() + i;
+      find(call, data.of(owner), owner, set_at(part, sets->data, owner));
     }
     std::size_t peer = 0, offset = 0;
     for (Rank distance = 1; distance < part.size; ++distance) {
       const Rank owner = position_at(part.position, distance, part.size);
-      if (owner >= owners_of(part)) continue;
+      if (!roles.is_owner(owner)) continue;
       const BlockGrid grid = shard_of(part, owner);
-      const BlockSet set = set_in(sets->data + static_cast<std::size_t>(owner) * set_bytes, grid.count());
+      const BlockSet set = set_in(set_at(part, sets->data, owner), grid.count());
       begins[peer] = peer * message_bytes;
       bytes[peer] = write_set(set, grid.count(), messages->data + begins[peer]);
       offsets[peer] = offset;
@@ -97,7 +99,7 @@ struct ReadSets {
     std::size_t i = 0, offset = 0;
     for (Rank distance = 1; distance < part.size && i < messages.size(); ++distance) {
       const Rank from = position_at(part.position, -distance, part.size);
-      if (is_rooted(part) && from != 0) continue;
+      if (!roles_of(part).brings(from)) continue;
       if (Status sound = read_set(call, messages[i], from, blocks, at(from)); !sound) return sound;
       call.backend.unite_bits(united->data, map_in(at(from)), blocks);
       offsets[i] = offset;
@@ -131,7 +133,7 @@ struct ReduceBlocks {
     auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data);
     std::size_t count = 0;
     for (Rank rank = 0; rank < part.size; ++rank) {
-      if (is_rooted(part) && rank != 0) break;
+      if (!roles_of(part).brings(rank)) continue;
       const std::byte* const at = sets->data + static_cast<std::size_t>(rank) * bytes_of_set(part);
       const bool is_own = rank == part.position;
       const std::byte* const blocks = is_own ? data.of(rank).data : arrived[index_of(part, rank)].data;
@@ -153,7 +155,12 @@ struct ReduceBlocks {
 
   /// The place of another rank in `arrived`.
   static std::size_t index_of(const PartView& part, Rank rank) {
-    return is_rooted(part) ? 0 : static_cast<std::size_t>(position_at(part.position, -rank, part.size)) - 1;
+    const Roles roles = roles_of(part);
+    std::size_t index = 0;
+    for (Rank distance = 1; position_at(part.position, -distance, part.size) != rank; ++distance) {
+      index += roles.brings(position_at(part.position, -distance, part.size)) ? 1 : 0;
+    }
+    return index;
   }
 };
 
@@ -162,7 +169,7 @@ std::size_t bytes_of_messages(const PartView& part) { return ranks_of(part) * by
 std::size_t bytes_of_ranks_sets(const PartView& part) { return ranks_of(part) * bytes_of_set(part); }
 std::size_t bytes_of_sources(const PartView& part) { return ranks_of(part) * sizeof(kernels::BlockSource); }
 std::size_t elements_of_data(const PartView& part) {
-  return static_cast<std::size_t>(owners_of(part)) * most_elements(part);
+  return static_cast<std::size_t>(roles_of(part).owners) * most_elements(part);
 }
 std::size_t elements_from_ranks(const PartView& part) { return ranks_of(part) * most_elements(part); }
 
@@ -182,7 +189,7 @@ Region send_to_owners(GraphBuilder& g) {
   std::vector<Region> rooms;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank owner = position_at(g.position(), distance, g.size());
-    if (!is_owner(g, owner)) continue;
+    if (!roles_of(g).is_owner(owner)) continue;
     owners.push_back(owner);
     begins.push_back(g.value());
     bytes.push_back(g.value());
@@ -201,7 +208,7 @@ Region send_to_owners(GraphBuilder& g) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     g.send(GraphBuilder::counted(messages, bytes[i], begins[i]), owners[i]);
     g.kernel(PackBlocks{.data = own_data_for(g, owners[i]),
-                        .set = piece_of(sets, owners[i], owners_of(g)),
+                        .set = set_of_owner(g, sets, owners[i]),
                         .packed = rooms[i],
                         .owner = owners[i]});
     g.send(rooms[i], owners[i]);
@@ -211,6 +218,7 @@ Region send_to_owners(GraphBuilder& g) {
 
 /// Receives the blocks of the own shard and reduces them. `own` is the own set, if this position brings blocks.
 Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
+  const Roles roles = roles_of(g);
   Owned result{
       .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
   const Region sets = g.buffer(sets_of_ranks), room = g.buffer({.capacity = elements_from_ranks});
@@ -219,7 +227,7 @@ Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
   std::vector<Value> offsets, incoming;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank from = position_at(g.position(), -distance, g.size());
-    if (!brings(g, from)) continue;
+    if (!roles.brings(from)) continue;
     senders.push_back(from);
     messages.push_back(g.receive_landed(from, one_message));
     offsets.push_back(g.value());
@@ -229,7 +237,7 @@ Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
   const bool is_spread = g.collective() != Collective::ReduceScatter;
   for (Rank distance = 1; is_spread && distance < g.size(); ++distance) {
     const Rank to = position_at(g.position(), distance, g.size());
-    if (gets(g, to)) result.outgoing.push_back(g.paired(g.position(), to));
+    if (roles.gets(to)) result.outgoing.push_back(g.paired(g.position(), to));
   }
   const Value bytes = g.value();
   g.kernel(ReadSets{.messages = messages,
@@ -244,7 +252,7 @@ Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
   result.message = GraphBuilder::counted(result.message, bytes);
   if (!arrived.empty()) arrived = g.disjoint(arrived);
   for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
-  g.kernel(ReduceBlocks{.data = brings(g, g.position()) ? own_data_for(g, g.position()) : Data(),
+  g.kernel(ReduceBlocks{.data = roles.brings(g.position()) ? own_data_for(g, g.position()) : Data(),
                         .arrived = arrived,
                         .sets = sets,
                         .united = result.set,
@@ -281,11 +289,13 @@ struct TakeOwn {
 
 Owned collect(GraphBuilder& g) {
   Region sets, own;
-  if (brings(g, g.position())) {
+  const Roles roles = roles_of(g);
+  const bool owns = roles.is_owner(g.position());
+  if (roles.brings(g.position())) {
     sets = send_to_owners(g);
-    if (is_owner(g, g.position())) own = piece_of(sets, g.position(), owners_of(g));
+    if (owns) own = set_of_owner(g, sets, g.position());
   }
-  return is_owner(g, g.position()) ? reduce_own_shard(g, own) : Owned();
+  return owns ? reduce_own_shard(g, own) : Owned();
 }
 
 Owned take_own(GraphBuilder& g) {

@@ -46,7 +46,8 @@ double expected_bytes(const ExpectedPart& part) {
 double expected_stream_bytes(const ExpectedPart& part) {
   const StreamArguments given = part.plan.arguments.as<StreamArguments>();
   const Form form = part.plan.structure.parameters.as<Form>();
-  const double size = part.size, owners = owners_of(form, part.size), length = static_cast<double>(given.block);
+  const double size = part.size, owners = form.owners == 0 ? size : form.owners,
+               length = static_cast<double>(given.block);
   const double all = std::ceil(part.places / length),
                bytes = length * static_cast<double>(size_of(part.call.dtype)) + 4;
   const double sent = std::min(part.entries / length, all), result = std::min(part.entries_of(size) / length, all);

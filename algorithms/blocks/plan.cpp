@@ -34,6 +34,19 @@ Status check_threshold(const Call& call) {
   return refuse("blocks.threshold needs a state, which keeps what stays behind; give one, or threshold=0");
 }
 
+Status check_dedicated(const Call& call, Rank size) {
+  const SparseBlocks& asked = options_of(call);
+  if (!asked.dedicated) return {};
+  if (call.collective != Collective::Allreduce) {
+    return refuse(fmt::format("blocks.dedicated serves allreduce, not {}: it must be 0", to_string(call.collective)));
+  }
+  if (asked.aggregators > 0 && asked.aggregators < size) return {};
+  return refuse(
+      fmt::format("blocks.dedicated=1 needs aggregators, and a rank that is none: aggregators is {}, 1 to {} "
+                  "are allowed on {} ranks",
+                  asked.aggregators, size - 1, size));
+}
+
 /// Into how many parts the data are cut, at borders of blocks.
 std::size_t parts_of(const PlanRequest& request, std::size_t blocks) {
   const Call& call = request.call;
@@ -54,6 +67,7 @@ Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
     return refuse(fmt::format("blocks.aggregators is {}: in {} each rank adds up its own block; it must be 0",
                               asked.aggregators, to_string(call.collective)));
   }
+  if (Status valid = check_dedicated(call, hosts.size()); !valid) return valid;
   constexpr auto most = static_cast<Rank>(kernels::Backend::most_views);
   if (hosts.size() <= most || !traits_of(call.collective).reduces) return {};
   return refuse(fmt::format("{} adds up the blocks of all ranks at once: {} ranks, at most {} are allowed",
@@ -82,15 +96,15 @@ void plan_slots(const PlanRequest& request, PartPlan part, Plan& plan) {
   const Call& call = request.call;
   const SparseBlocks& asked = options_of(call);
   const Form form = part.structure.parameters.as<Form>();
-  const Rank owners = owners_of(form, request.hosts.size());
+  const Roles roles = roles_of(form, call.collective, request.hosts.size());
   const std::size_t blocks = (call.count + asked.block - 1) / asked.block;
   const auto columns = static_cast<std::uint32_t>(asked.columns);
-  const std::size_t wanted = static_cast<std::size_t>(asked.slots > 0 ? asked.slots : slots_of_an_owner * owners);
+  const std::size_t wanted = static_cast<std::size_t>(asked.slots > 0 ? asked.slots : slots_of_an_owner * roles.owners);
   const std::size_t slots = std::clamp<std::size_t>((blocks + columns - 1) / columns, 1, wanted);
   part.data = {0, call.count};
   StreamArguments arguments{{asked.block}, columns, static_cast<std::uint32_t>(slots)};
   for (; arguments.slot < slots; ++arguments.slot) {
-    const Rank owner = static_cast<Rank>(arguments.slot) % owners;
+    const Rank owner = roles.first_owner() + static_cast<Rank>(arguments.slot) % roles.owners;
     part.structure.parameters = StreamForm{form, owner, true, asked.burst};
     part.arguments = arguments;
     part.draw = arguments.slot;
@@ -108,7 +122,7 @@ void plan(const PlanRequest& request, Plan& plan) {
   const bool has_threshold = asked.threshold > 0;
   PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = asked.block}};
   const Rank owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
-  part.structure.parameters = Form{.owners = owners, .keeps = has_threshold};
+  part.structure.parameters = Form{.owners = owners, .dedicated = asked.dedicated, .keeps = has_threshold};
   if (&request.algorithm == &streamed_allreduce) {
     plan_slots(request, part, plan);  // each slot keeps its blocks of the residual itself
   } else {

@@ -16,7 +16,7 @@ struct ReadSet {
   Status operator()(const KernelCall& call) const {
     const BlockGrid grid = shard_of(call.part, owner);
     if (Status sound = read_set(call, *message, owner, grid.count(), set->data); !sound) return sound;
-    *offset = static_cast<std::size_t>(owner) * most_elements(call.part);
+    *offset = static_cast<std::size_t>(roles_of(call.part).number(owner)) * most_elements(call.part);
     *elements = elements_of(set_in(set->data, grid.count()), grid);
     return {};
   }
@@ -50,14 +50,14 @@ void place(GraphBuilder& g, const Region& set, const Region& packed, Rank owner)
 }
 
 std::size_t elements_of_result(const PartView& part) {
-  return static_cast<std::size_t>(owners_of(part)) * most_elements(part);
+  return static_cast<std::size_t>(roles_of(part).owners) * most_elements(part);
 }
 
 void send_to_all(GraphBuilder& g, const Owned& own) {
   std::size_t i = 0;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank to = position_at(g.position(), distance, g.size());
-    if (!gets(g, to)) continue;
+    if (!roles_of(g).gets(to)) continue;
     g.send(own.message, to);
     g.send(GraphBuilder::counted(own.packed, own.outgoing[i++]), to);
   }
@@ -70,12 +70,12 @@ void place_others(GraphBuilder& g) {
   std::vector<Region> arrived;
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank owner = position_at(g.position(), -distance, g.size());
-    if (!is_owner(g, owner)) continue;
+    if (!roles_of(g).is_owner(owner)) continue;
     owners.push_back(owner);
     const Region message = g.receive_landed(owner, one_message);
     const Value offset = g.value(), elements = g.paired(owner, g.position());
     g.kernel(ReadSet{.message = message,
-                     .set = piece_of(sets, owner, owners_of(g)),
+                     .set = set_of_owner(g, sets, owner),
                      .offset = offset,
                      .elements = elements,
                      .owner = owner});
@@ -84,7 +84,7 @@ void place_others(GraphBuilder& g) {
   if (!arrived.empty()) arrived = g.disjoint(arrived);
   for (std::size_t i = 0; i < owners.size(); ++i) g.receive(arrived[i], owners[i]);
   for (std::size_t i = 0; i < owners.size(); ++i) {
-    place(g, piece_of(sets, owners[i], owners_of(g)), arrived[i], owners[i]);
+    place(g, set_of_owner(g, sets, owners[i]), arrived[i], owners[i]);
   }
 }
 
@@ -93,10 +93,9 @@ void place_others(GraphBuilder& g) {
 void spread(GraphBuilder& g, const Owned& own) {
   const bool owns = !own.set.is_signal();
   if (owns) send_to_all(g, own);
-  if (!gets(g, g.position())) {
-    if (!g.in_place()) g.copy(g.output(), g.input());
-    return;
-  }
+  const Roles roles = roles_of(g);
+  if (roles.rooted && roles.brings(g.position()) && !g.in_place()) g.copy(g.output(), g.input());
+  if (!roles.gets(g.position())) return;
   if (owns) place_own(g, own);
   place_others(g);
 }

@@ -23,10 +23,29 @@ inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartView& part) { return part.part.structure.parameters.as<Form>(); }
 inline Arguments arguments_of(const PartView& part) { return part.part.arguments.as<Arguments>(); }
 
-/// How many owners there are. They stand at the positions from 0 on.
-inline Rank owners_of(const Form& form, Rank size) { return form.owners == 0 ? size : form.owners; }
-inline Rank owners_of(const GraphBuilder& g) { return owners_of(form_of(g), g.size()); }
-inline Rank owners_of(const PartView& part) { return owners_of(form_of(part), part.size); }
+/// What the positions do.
+struct Roles {
+  Rank size, owners;
+  bool dedicated;  ///< the owners do nothing else; they are the last positions
+  bool rooted;     ///< only position 0 brings data, and all others get the result
+
+  /// Owner number i stands at the position first_owner() + i.
+  Rank first_owner() const { return dedicated ? size - owners : 0; }
+  Rank number(Rank owner) const { return owner - first_owner(); }
+  bool is_owner(Rank position) const { return position >= first_owner() && position < first_owner() + owners; }
+  bool brings(Rank position) const { return rooted ? position == 0 : !dedicated || position < first_owner(); }
+  bool gets(Rank position) const { return rooted ? position != 0 : brings(position); }
+  /// How many positions have terms in a sum.
+  Rank terms() const { return rooted ? 1 : dedicated ? first_owner() : size; }
+};
+inline Roles roles_of(const Form& form, Collective collective, Rank size) {
+  return {.size = size,
+          .owners = form.owners == 0 ? size : form.owners,
+          .dedicated = form.dedicated,
+          .rooted = traits_of(collective).reads == Having::Root};
+}
+inline Roles roles_of(const GraphBuilder& g) { return roles_of(form_of(g), g.collective(), g.size()); }
+inline Roles roles_of(const PartView& part) { return roles_of(form_of(part), part.call.collective, part.size); }
 
 /// The blocks of an owner. If the collective has blocks of its own, a shard is all of the owner's. Else the owners take
 /// blocks in turn, and another one begins with each turn, so that all have equally much to do wherever the blocks lie
@@ -74,8 +93,8 @@ struct Owned {
   Region packed{};                ///< the blocks
   std::vector<Value> outgoing{};  ///< how many elements go to each other position that gets them, by distance
 };
-/// Each owner gets the blocks of its shard that are not zero from all positions, and reduces them. In broadcast, only
-/// position 0 has any. Positions that are no owners return nothing.
+/// Each owner gets the blocks of its shard that are not zero from all positions that bring data, and reduces them.
+/// Positions that are no owners return nothing.
 Owned collect(GraphBuilder& g);
 /// The blocks of the own input that are not zero, for allgather.
 Owned take_own(GraphBuilder& g);

@@ -46,8 +46,10 @@ void clear_rows(const KernelCall& call, const Slot& slot, std::uint32_t column, 
   }
 }
 
-/// The own data: the input, or the residual, to which each slot adds its blocks of the input when it begins.
+/// The own data: the input, or the residual, to which each slot adds its blocks of the input when it begins. Positions
+/// that bring none have none.
 Data data_of_slot(GraphBuilder& g) {
+  if (!roles_of(g).brings(g.position())) return {};
   if (!form_of(g).keeps) return {.read = std::vector{g.input()}};
   return {.kept = std::vector{g.buffer({.role = Role::State, .name = residual_array})}};
 }
@@ -55,7 +57,7 @@ Data data_of_slot(GraphBuilder& g) {
 /// Finds the own blocks of the slot that are not zero, and asks for the first row of each column, or for none yet.
 struct LookAtSlot {
   static constexpr std::string_view name = "find blocks";
-  Data data;
+  Data data;     ///< empty: the position brings none
   Read input{};  ///< is added to the residual
   Write slots;
   bool burst;
@@ -63,22 +65,27 @@ struct LookAtSlot {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::find_time);
     const Slot slot(call.part, slots);
+    const Roles roles = roles_of(call.part);
+    for (std::uint32_t column = 0; column < slot.columns(); ++column) {
+      const kernels::BlockGrid grid = slot.grid(column);
+      std::memset(slot.map(column), 0, kernels::words_of_map(grid.count()) * sizeof(std::uint64_t));
+      if (!data.is_empty()) find(call, slot, column);
+      const std::uint32_t first = burst && grid.count() > 0 ? 0 : no_row;
+      slot.asked(column) = first;
+      for (Rank rank = 0; rank < roles.size; ++rank) slot.next(column, rank) = roles.brings(rank) ? first : no_row;
+    }
+    return {};
+  }
+
+  void find(const KernelCall& call, const Slot& slot, std::uint32_t column) const {
     const Extent& own = data.of(0);
+    const kernels::BlockGrid grid = slot.grid(column);
+    if (input) add_input(call, own, grid);
     kernels::Cut cut;
     const double threshold = options_of(call.part.call).threshold;
     if (threshold > 0) cut.above = kernels::magnitude_of(own.dtype, threshold);
-    for (std::uint32_t column = 0; column < slot.columns(); ++column) {
-      const kernels::BlockGrid grid = slot.grid(column);
-      if (input) add_input(call, own, grid);
-      std::memset(slot.map(column), 0, kernels::words_of_map(grid.count()) * sizeof(std::uint64_t));
-      call.backend.find_blocks({own.dtype, own.data, own.count}, grid, threshold > 0 ? &cut : nullptr,
-                               slot.map(column));
-      const std::uint32_t first = burst && grid.count() > 0 ? 0 : no_row;
-      slot.asked(column) = first;
-      for (Rank rank = 0; rank < call.part.size; ++rank) slot.next(column, rank) = first;
-      count(call, slot, column);
-    }
-    return {};
+    call.backend.find_blocks({own.dtype, own.data, own.count}, grid, threshold > 0 ? &cut : nullptr, slot.map(column));
+    count(call, slot, column);
   }
 
   void add_input(const KernelCall& call, const Extent& residual, const kernels::BlockGrid& grid) const {
@@ -101,6 +108,16 @@ struct LookAtSlot {
   }
 };
 
+/// The position that sends number i of the messages that come from the others that bring data.
+Rank sender_at(const PartView& part, std::size_t i) {
+  const Roles roles = roles_of(part);
+  Rank distance = 0;
+  for (std::size_t passed = 0; passed <= i;) {
+    passed += roles.brings(position_at(part.position, -++distance, part.size)) ? 1 : 0;
+  }
+  return position_at(part.position, -distance, part.size);
+}
+
 /// Tells the owner the first own row of each column. If no column has any, the message is empty.
 struct TellFirst {
   static constexpr std::string_view name = "tell first";
@@ -121,7 +138,7 @@ struct TellFirst {
 /// Asks for the first row of each column in which any rank has a block that is not zero.
 struct AskForFirst {
   static constexpr std::string_view name = "ask for first";
-  Reads messages;  ///< by distance before the own position
+  Reads messages;  ///< of the others that bring data, by distance before the own position
   Write slots, reply;
   Define bytes;
 
@@ -129,9 +146,9 @@ struct AskForFirst {
     const Slot slot(call.part, slots);
     for (std::uint32_t column = 0; column < slot.columns(); ++column) {
       slot.next(column, call.part.position) = slot.next_own(column, 0);
-      for (Rank distance = 1; distance < call.part.size; ++distance) {
-        const Extent& message = messages[static_cast<std::size_t>(distance) - 1];
-        const Rank from = position_at(call.part.position, -distance, call.part.size);
+      for (std::size_t i = 0; i < messages.size(); ++i) {
+        const Extent& message = messages[i];
+        const Rank from = sender_at(call.part, i);
         if (message.bytes() != 0 && message.bytes() != reply->count) {
           return {Code::Mismatch,
                   fmt::format("rank {} tells first rows in {} bytes, not in {}", from, message.bytes(), reply->count)};
@@ -152,7 +169,8 @@ struct AskForFirst {
 struct ReadFirst {
   static constexpr std::string_view name = "read first";
   Read reply;
-  Write slots, output;
+  Write slots;
+  Write output{};  ///< empty: the position gets no result
   Define live;
   Rank owner;
   bool clears;
@@ -167,7 +185,7 @@ struct ReadFirst {
       const std::uint32_t first = reply->bytes() == 0 ? no_row : load<std::uint32_t>(reply->data, column);
       if (first != no_row && first >= slot.rows(column)) return refuse(owner, first);
       slot.asked(column) = first;
-      if (clears) clear_rows(call, slot, column, 0, first, output);
+      if (output && clears) clear_rows(call, slot, column, 0, first, output);
     }
     *live = slot.live();
     return {};
@@ -222,13 +240,13 @@ struct AnswerRow {
 struct ExpectAnswers {
   static constexpr std::string_view name = "expect answers";
   Write slots;
-  Defines offsets, bytes;  ///< by distance before the own position
+  Defines offsets, bytes;  ///< for the others that bring data, by distance before the own position
 
   Status operator()(const KernelCall& call) const {
     const PartView& part = call.part;
     const Slot slot(part, slots);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const Rank from = position_at(part.position, -static_cast<Rank>(i) - 1, part.size);
+      const Rank from = sender_at(part, i);
       offsets[i] = i * bytes_of_row(part);
       each_answered(slot, from, [&](std::uint32_t column) {
         bytes[i] += number_bytes + slot.block(column).count * size_of(part.call.dtype);
@@ -250,10 +268,12 @@ std::size_t bytes_of_result(const PartView& part, const Slot& slot) {
 struct ExpectResult {
   static constexpr std::string_view name = "expect result";
   Write slots;
-  Define bytes;
+  Define bytes, pointers;  ///< of the whole result, and of the numbers of rows
 
   Status operator()(const KernelCall& call) const {
-    *bytes = bytes_of_result(call.part, Slot(call.part, slots));
+    const Slot slot(call.part, slots);
+    *bytes = bytes_of_result(call.part, slot);
+    *pointers = slot.live() * number_bytes;
     return {};
   }
 };
@@ -268,21 +288,22 @@ struct ReduceRow {
   static constexpr std::string_view name = "reduce blocks";
   Data data;
   Write slots;
-  Reads answers;  ///< by distance before the own position
+  Reads answers;  ///< of the others that bring data, by distance before the own position
   Write sources, result;
+  Write pointers;  ///< the numbers of the rows that come next
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::reduce_time);
     const PartView& part = call.part;
     const Slot slot(part, slots);
     auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data);
-    const auto ranks = static_cast<std::size_t>(part.size);
+    const std::size_t ranks = terms_of(part);
     std::fill_n(all, slot.columns() * ranks, kernels::BlockSource{.set = no_block});
-    for (Rank rank = 0; rank < part.size; ++rank) {
-      const Status read = rank == part.position ? take_own(part, slot, all) : take(call, slot, rank, all);
-      if (!read) return read;
+    take_own(part, slot, all);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (Status read = take(call, slot, i, all); !read) return read;
     }
-    std::uint32_t numbers[most_columns];
+    auto* const numbers = reinterpret_cast<std::uint32_t*>(pointers->data);
     std::size_t live = 0, at = slot.live() * number_bytes;
     for (std::uint32_t column = 0; column < slot.columns(); ++column) {
       if (slot.asked(column) == no_row) continue;
@@ -292,39 +313,40 @@ struct ReduceRow {
       numbers[live++] = slot.least_next(column);
       forget_own(call, slot, column);
     }
-    call.backend.copy_bytes(reinterpret_cast<const std::byte*>(numbers), live * number_bytes, result->data);
+    call.backend.copy_bytes(pointers->data, live * number_bytes, result->data);
     return {};
   }
 
+  /// The ranks that have terms are the first ones.
+  static std::size_t terms_of(const PartView& part) { return static_cast<std::size_t>(roles_of(part).terms()); }
+
   /// Takes the own blocks.
-  Status take_own(const PartView& part, const Slot& slot, kernels::BlockSource* all) const {
+  void take_own(const PartView& part, const Slot& slot, kernels::BlockSource* all) const {
     each_answered(slot, part.position, [&](std::uint32_t column) {
-      const std::size_t i = column * static_cast<std::size_t>(part.size) + static_cast<std::size_t>(part.position);
+      const std::size_t i = column * terms_of(part) + static_cast<std::size_t>(part.position);
       all[i] = {.set = one_block, .data = element(data.of(0), slot.block(column).offset)};
     });
     each_answered(slot, part.position, [&](std::uint32_t column) {
       slot.next(column, part.position) = slot.next_own(column, slot.asked(column) + 1);
     });
-    return {};
   }
 
-  /// Takes the blocks of another rank's answer.
-  Status take(const KernelCall& call, const Slot& slot, Rank rank, kernels::BlockSource* all) const {
+  /// Takes the blocks of answer number i.
+  Status take(const KernelCall& call, const Slot& slot, std::size_t i, kernels::BlockSource* all) const {
     const PartView& part = call.part;
-    const Rank distance = position_at(part.position, -rank, part.size);
-    const Extent& answer = answers[static_cast<std::size_t>(distance) - 1];
+    const Rank rank = sender_at(part, i);
+    const Extent& answer = answers[i];
     std::uint32_t columns[most_columns], numbers[most_columns];
     std::size_t answered = 0;
     each_answered(slot, rank, [&](std::uint32_t column) { columns[answered++] = column; });
     call.backend.copy_bytes(answer.data, answered * number_bytes, reinterpret_cast<std::byte*>(numbers));
     std::size_t at = answered * number_bytes;
-    for (std::size_t i = 0; i < answered; ++i) {
-      const std::uint32_t column = columns[i];
-      if (!follows(slot, column, slot.asked(column), numbers[i])) return refuse(rank, numbers[i]);
-      all[column * static_cast<std::size_t>(part.size) + static_cast<std::size_t>(rank)] = {.set = one_block,
-                                                                                            .data = answer.data + at};
+    for (std::size_t n = 0; n < answered; ++n) {
+      const std::uint32_t column = columns[n];
+      if (!follows(slot, column, slot.asked(column), numbers[n])) return refuse(rank, numbers[n]);
+      all[column * terms_of(part) + static_cast<std::size_t>(rank)] = {.set = one_block, .data = answer.data + at};
       at += slot.block(column).count * size_of(part.call.dtype);
-      slot.next(column, rank) = numbers[i];
+      slot.next(column, rank) = numbers[n];
     }
     return {};
   }
@@ -383,7 +405,43 @@ struct PlaceRow {
   }
 };
 
+/// Asks for the rows that come next. Positions that get no result do only this.
+struct FollowRow {
+  static constexpr std::string_view name = "follow";
+  Read pointers;
+  Write slots;
+  Define live;
+  Rank owner;
+
+  Status operator()(const KernelCall& call) const {
+    const Slot slot(call.part, slots);
+    std::size_t i = 0;
+    for (std::uint32_t column = 0; column < slot.columns(); ++column) {
+      const std::uint32_t row = slot.asked(column);
+      if (row == no_row) continue;
+      const auto next = load<std::uint32_t>(pointers->data, i++);
+      if (!follows(slot, column, row, next)) return refuse(owner, next);
+      slot.asked(column) = next;
+    }
+    *live = slot.live();
+    return {};
+  }
+};
+
 bool owns(const GraphBuilder& g) { return g.position() == stream_form_of(g).owner; }
+
+/// The other positions that bring data, by distance before the own position.
+std::vector<Rank> senders_of(const GraphBuilder& g) {
+  std::vector<Rank> senders;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank from = position_at(g.position(), -distance, g.size());
+    if (roles_of(g).brings(from)) senders.push_back(from);
+  }
+  return senders;
+}
+
+/// The output of a position that gets the result.
+Region output_of(const GraphBuilder& g) { return roles_of(g).gets(g.position()) ? g.output() : Region(); }
 
 /// All positions tell the owner of the slot where their first blocks are, and the owner tells all where the first block
 /// of each column is.
@@ -393,69 +451,90 @@ void ask_for_first(GraphBuilder& g, const Region& slots) {
   Region reply = GraphBuilder::counted(g.buffer(pointers_of_slot), bytes);
   if (owns(g)) {
     std::vector<Region> messages;
-    for (Rank distance = 1; distance < g.size(); ++distance) {
-      messages.push_back(g.receive_landed(g.position() - distance, pointers_of_slot));
-    }
+    for (Rank from : senders_of(g)) messages.push_back(g.receive_landed(from, pointers_of_slot));
     g.kernel(AskForFirst{.messages = messages, .slots = slots, .reply = whole(reply), .bytes = bytes});
     for (Rank distance = 1; distance < g.size(); ++distance) g.send(reply, g.position() + distance);
   } else {
-    g.kernel(TellFirst{.slots = slots, .message = whole(reply), .bytes = bytes});
-    g.send(reply, owner);
+    if (roles_of(g).brings(g.position())) {
+      g.kernel(TellFirst{.slots = slots, .message = whole(reply), .bytes = bytes});
+      g.send(reply, owner);
+    }
     reply = g.receive_landed(owner, pointers_of_slot);
   }
-  g.kernel(ReadFirst{
-      .reply = reply, .slots = slots, .output = g.output(), .live = live, .owner = owner, .clears = clears_others(g)});
+  g.kernel(ReadFirst{.reply = reply,
+                     .slots = slots,
+                     .output = output_of(g),
+                     .live = live,
+                     .owner = owner,
+                     .clears = clears_others(g)});
   g.decide({live});
 }
 
-/// The owner gets the blocks that it has asked for.
-void collect_row(GraphBuilder& g, const Region& slots, const Region& result) {
+/// The result of a row, and the part of it that says which rows come next.
+struct Row {
+  Region result, pointers;
+};
+
+/// The owner gets the blocks that it has asked for, and reduces them.
+void collect_row(GraphBuilder& g, const Region& slots, const Row& row) {
   const Region room = g.buffer(blocks_from_ranks);
+  const std::vector<Rank> senders = senders_of(g);
   std::vector<Value> offsets, bytes;
   std::vector<Region> answers;
-  for (Rank distance = 1; distance < g.size(); ++distance) {
+  for (Rank from : senders) {
     offsets.push_back(g.value());
-    bytes.push_back(g.paired(g.position() - distance, g.position()));
+    bytes.push_back(g.paired(from, g.position()));
     answers.push_back(GraphBuilder::counted(room, bytes.back(), offsets.back()));
   }
   g.kernel(ExpectAnswers{.slots = slots, .offsets = offsets, .bytes = bytes});
   if (!answers.empty()) answers = g.disjoint(answers);
-  for (Rank distance = 1; distance < g.size(); ++distance) {
-    g.receive(answers[static_cast<std::size_t>(distance) - 1], g.position() - distance);
-  }
+  for (std::size_t i = 0; i < senders.size(); ++i) g.receive(answers[i], senders[i]);
   g.kernel(ReduceRow{.data = data_of_slot(g),
                      .slots = slots,
                      .answers = answers,
                      .sources = g.buffer(sources_of_blocks),
-                     .result = result});
-  for (Rank distance = 1; distance < g.size(); ++distance) g.send(result, g.position() + distance);
+                     .result = row.result,
+                     .pointers = row.pointers});
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank to = position_at(g.position(), distance, g.size());
+    g.send(roles_of(g).gets(to) ? row.result : row.pointers, to);
+  }
 }
 
 /// Another position sends the blocks that it has of those that are asked for, and gets the result.
-void answer_row(GraphBuilder& g, const Region& slots, const Region& result) {
+void answer_row(GraphBuilder& g, const Region& slots, const Row& row) {
   const StreamForm form = stream_form_of(g);
-  const Value bytes = g.paired(g.position(), form.owner);
-  const Region room = g.buffer(blocks_of_slot);
-  g.kernel(AnswerRow{.data = data_of_slot(g), .slots = slots, .message = room, .bytes = bytes, .burst = form.begins});
-  g.send(GraphBuilder::counted(room, bytes), form.owner);
-  g.receive(result, form.owner);
+  const Roles roles = roles_of(g);
+  if (roles.brings(g.position())) {
+    const Value bytes = g.paired(g.position(), form.owner);
+    const Region room = g.buffer(blocks_of_slot);
+    g.kernel(AnswerRow{.data = data_of_slot(g), .slots = slots, .message = room, .bytes = bytes, .burst = form.begins});
+    g.send(GraphBuilder::counted(room, bytes), form.owner);
+  }
+  g.receive(roles.gets(g.position()) ? row.result : row.pointers, form.owner);
 }
 
 void reduce_row(GraphBuilder& g, const Region& slots) {
-  const Value bytes = g.agreed(), live = g.agreed();
-  const Region result = GraphBuilder::counted(g.buffer(blocks_of_slot), bytes);
-  g.kernel(ExpectResult{.slots = slots, .bytes = bytes});
+  const Rank owner = stream_form_of(g).owner;
+  const Value bytes = g.agreed(), pointers = g.agreed(), live = g.agreed();
+  const Row row{GraphBuilder::counted(g.buffer(blocks_of_slot), bytes),
+                GraphBuilder::counted(g.buffer(pointers_of_slot), pointers)};
+  g.kernel(ExpectResult{.slots = slots, .bytes = bytes, .pointers = pointers});
   if (owns(g)) {
-    collect_row(g, slots, result);
+    collect_row(g, slots, row);
   } else {
-    answer_row(g, slots, result);
+    answer_row(g, slots, row);
   }
-  g.kernel(PlaceRow{.result = result,
-                    .slots = slots,
-                    .output = g.output(),
-                    .live = live,
-                    .owner = stream_form_of(g).owner,
-                    .clears = clears_others(g)});
+  if (roles_of(g).gets(g.position())) {
+    g.kernel(PlaceRow{.result = row.result,
+                      .slots = slots,
+                      .output = g.output(),
+                      .live = live,
+                      .owner = owner,
+                      .clears = clears_others(g)});
+  } else {
+    g.kernel(FollowRow{.pointers = row.pointers, .slots = slots, .live = live, .owner = owner});
+  }
   g.decide({live});
 }
 

@@ -105,6 +105,42 @@ TEST(BlocksResults, AnyNumberOfRanksMayAddUp) {
   }
 }
 
+TEST(BlocksResults, DedicatedAggregatorsGiveWhatTheOthersAloneWouldGet) {
+  for (Rank bringing : {1, 2, 3, 5}) {
+    for (Rank dedicated : {1, 2, 3}) {
+      for (const Served& by : served(Collective::Allreduce)) {
+        for (Reduction reduction : {Reduction::Avg, Reduction::Max}) {
+          BlocksRig rig({.size = bringing + dedicated,
+                         .count = 150,
+                         .reduction = reduction,
+                         .algorithm = by.algorithm,
+                         .more = fmt::format("{},aggregators={},dedicated=1", by.more, dedicated),
+                         .in_place = reduction == Reduction::Max,
+                         .dedicated = dedicated},
+                        drawn_options(static_cast<std::uint64_t>(bringing * 7 + dedicated)));
+          for (BlockPattern pattern : block_patterns) {
+            rig.expect(block_inputs(rig.call, pattern, 5), fmt::format("pattern {}", static_cast<int>(pattern)));
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, DedicatedAggregatorsMustLeaveARankAndServeAllreduce) {
+  BlocksRig rig({.size = 3, .count = 10, .more = ",dedicated=1"});
+  const auto inputs = block_inputs(rig.call, BlockPattern::All, 1);
+  EXPECT_EQ(rig.run(inputs),
+            "invalid argument: blocks.dedicated=1 needs aggregators, and a rank that is none: aggregators is 0, 1 to 2 "
+            "are allowed on 3 ranks");
+  rig.call.more = ",dedicated=1,aggregators=3";
+  EXPECT_NE(rig.run(inputs), "");
+  rig.call.more = ",dedicated=1,aggregators=1";
+  rig.call.collective = Collective::Broadcast;
+  EXPECT_EQ(rig.run(inputs), "invalid argument: blocks.dedicated serves allreduce, not broadcast: it must be 0");
+}
+
 TEST(BlocksResults, BlocksOfAnyLengthServe) {
   for (std::size_t block : {1u, 2u, 31u, 33u, 256u, 1000u, 5000u}) {
     for (std::size_t count : {block - 1, block, block + 1, 3 * block + 1, std::size_t{2000}}) {
