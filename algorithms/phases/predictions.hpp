@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 
 #include "runtime/graph/plan.hpp"
 
 namespace lacuna {
+
+/// How the entries of ranks lie: if each rank has entries at a share `density` of the places, it returns the share of
+/// blocks in which any of `ranks` ranks has an entry, where all places are cut into blocks of `block`.
+using Spread = std::function<double(double density, double ranks, std::size_t block)>;
+/// Returns the spread in which s ranks together have s^growth times as many entries as one, at places without order.
+Spread spread_by_growth(double growth);
 
 /// A part whose messages have lengths that depend on the data, with what is expected of the data.
 struct ExpectedPart {
@@ -14,12 +21,13 @@ struct ExpectedPart {
   Rank size;
   double places;   ///< how many elements of data each rank brings
   double entries;  ///< how many entries each rank sends
-  /// Null: each rank's entries are taken to lie at places of its own, drawn at random. Else s ranks together have
-  /// s^growth times as many entries as one.
-  std::optional<double> growth{};
+  /// Null: each rank's entries are taken to lie at places of its own, drawn at random.
+  Spread spread{};
 
   /// How many different places the entries of `ranks` ranks have together: `places` at most.
   double entries_of(double ranks) const;
+  /// In how many blocks of `block` places any of `ranks` ranks has an entry. The last block may be shorter.
+  double blocks_of(double ranks, std::size_t block) const;
 };
 
 /// What tools expect of an algorithm whose graphs do not tell how much it sends (MethodAlgorithm::predictions).

@@ -160,7 +160,7 @@ nlohmann::json sparse_results(const std::vector<std::string>& arguments, std::st
 }
 
 TEST(Perf, SparseInputsThatAreSentWholeAreCheckedBitwise) {
-  for (const char* pattern : {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:64", "skewed"}) {
+  for (const char* pattern : {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:64", "rows:16", "skewed"}) {
     const auto results = sparse_results({"--algorithm", "sparse_allgather,sparse_split,sparse_ring,sparse_doubling",
                                          "--method", "topk:density=0.1", "--density", "0.02", "--pattern", pattern});
     ASSERT_EQ(results.size(), 4u);
@@ -181,6 +181,26 @@ TEST(Perf, TheDensityThatComesOutIsThatOfTheUnion) {
   };
   EXPECT_NEAR(density_out("uniform"), 0.0776, 0.005);
   EXPECT_NEAR(density_out("clustered"), 0.02, 1e-9);
+}
+
+TEST(Perf, OneCommandSweepsDensities) {
+  const std::vector<double> densities = {1, 0.4, 0.04, 0.01};
+  std::string output;
+  const auto results = sparse_results({"--method", "topk:density=1", "--algorithm", "sparse_split,ring", "--density",
+                                       "1,0.4,0.04,0.01", "--pattern", "rows:16"},
+                                      &output);
+  ASSERT_EQ(results.size(), 2 * densities.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].at("density"), densities[i / 2]);
+    EXPECT_EQ(results[i].at("out_of_place").at("nwrong"), 0) << results[i];
+    EXPECT_EQ(results[i].at("in_place").at("nwrong"), 0) << results[i];
+    if (i % 2 == 1) continue;
+    EXPECT_NEAR(results[i].at("report").at("density_in").get<double>(), densities[i / 2], 0.015) << results[i];
+    if (i == 0) continue;
+    EXPECT_LT(results[i].at("payload_bytes_per_rank"), results[i - 2].at("payload_bytes_per_rank"));
+  }
+  EXPECT_NE(output.find("# 1, 0.4, 0.04, 0.01 of the elements are not zero: rows:16\n"), std::string::npos) << output;
+  EXPECT_NE(output.find("payload/rank  density    error"), std::string::npos) << output;
 }
 
 TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {

@@ -21,10 +21,12 @@ void add_explain(CLI::App& app, int& exit_code) {
   add_method(*command, options->method);
   command->add_option("--density", options->density, "share of each rank's elements that are not zero")
       ->check(CLI::Range(1e-9, 1.0));
-  command
-      ->add_option("--fill-in", options->fill_in,
-                   "s ranks have s^A times the entries of one; by default each rank has places of its own")
-      ->check(CLI::Range(0.0, 1.0));
+  CLI::Option* fill_in = command
+                             ->add_option("--fill-in", options->fill_in,
+                                          "s ranks have s^A times the entries of one; by default each rank has places "
+                                          "of its own")
+                             ->check(CLI::Range(0.0, 1.0));
+  add_pattern(*command, options->pattern, "where entries lie")->excludes(fill_in);
   command->add_option("--latency", options->latency, "seconds from one rank to another")->check(CLI::PositiveNumber);
   command->add_option("--rate", options->rate, "bytes per second and host")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });

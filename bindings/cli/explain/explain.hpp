@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "bindings/cli/shared/pattern.hpp"
 #include "runtime/graph/algorithm.hpp"
 #include "runtime/graph/plan.hpp"
 
@@ -16,7 +17,8 @@ struct ExplainOptions {
   std::string algorithm{};
   MethodOptions method{};           ///< what the call gives up
   double density = 1;               ///< which share of each rank's elements is not zero in the input
-  std::optional<double> fill_in{};  ///< s ranks have s^fill_in times the entries of one; none: uniform places
+  std::optional<double> fill_in{};  ///< s ranks have s^fill_in times the entries of one; none: as the pattern says
+  PatternOptions pattern{};         ///< how entries lie; its density does not count
   double latency = 20e-6;           ///< seconds from one rank to another
   double rate = 125e6;              ///< bytes per second and host, each way
 };

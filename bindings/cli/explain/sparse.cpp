@@ -22,6 +22,24 @@ double density_of(ExpectedPart part, double (*expected)(const ExpectedPart&), do
   return high;
 }
 
+Spread spread_of(const ExplainOptions& options, std::size_t places) {
+  if (options.fill_in) return spread_by_growth(*options.fill_in);
+  return [asked = options.pattern, places, made = std::optional<Pattern>()](double density, double ranks,
+                                                                            std::size_t block) mutable {
+    if (!made || density != asked.density) {
+      asked.density = density;
+      made.emplace(asked, places);
+    }
+    return made->share(ranks, block);
+  };
+}
+
+std::string spread_text(const ExplainOptions& options) {
+  if (options.fill_in) return fmt::format("s ranks have s^{} times the entries of one", *options.fill_in);
+  if (options.pattern.kind == PatternOptions::Kind::Uniform) return "entries lie where each rank has drawn them";
+  return fmt::format("entries lie as in the pattern {}", options.pattern.text);
+}
+
 /// Returns the rounds of most runs.
 int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& hosts) {
   if (one.predictions && one.predictions->rounds) return one.predictions->rounds(part);
@@ -89,14 +107,15 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   const Hosts& hosts = options.hosts;
   const PartPlan plan = part_of(call, *one.algorithm, hosts);
   const Rank size = hosts.size();
-  const double places = static_cast<double>(input_length(call, size)), there = options.density * places;
+  const std::size_t length = input_length(call, size);
+  const double places = static_cast<double>(length), there = options.density * places;
   const double most = expects.most_entries ? static_cast<double>(expects.most_entries(plan)) : there;
   const ExpectedPart part{.call = call,
                           .plan = plan,
                           .size = size,
                           .places = places,
                           .entries = std::min(most, there),
-                          .growth = options.fill_in};
+                          .spread = spread_of(options, length)};
   const Cost dense = cost_of(one.dense ? *one.dense : *one.algorithm, hosts, call.count, call.dtype);
   SparseCost cost{.entries = part.entries,
                   .result = traits_of(call.collective).reduces ? part.entries_of(size) : part.entries * size,
@@ -114,9 +133,7 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
 }
 
 void show_sparse(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
-  fmt::print("  {}\n  {}\n", options.method.text(),
-             options.fill_in ? fmt::format("s ranks have s^{} times the entries of one", *options.fill_in)
-                             : "entries lie where each rank has drawn them");
+  fmt::print("  {}\n  {}\n", options.method.text(), spread_text(options));
   fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "", "", "rounds", "bytes", "", "bytes",
              "dense wins", "");
   fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "algorithm", "rounds", "saved", "of a rank",

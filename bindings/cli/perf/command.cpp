@@ -30,27 +30,14 @@ void add_subject(CLI::App& command, PerfOptions& options) {
       ->check(CLI::IsMember(allowed));
 }
 
-void add_pattern(CLI::App& command, PerfOptions& options) {
-  CLI::Option* density = command
-                             .add_option_function<double>(
-                                 "--density",
-                                 [&options](double share) {
-                                   options.pattern = options.pattern.value_or(PatternOptions());
-                                   options.pattern->density = share;
-                                 },
-                                 "share of each rank's elements that are not zero")
-                             ->check(CLI::Range(1e-9, 1.0));
-  command
-      .add_option_function<std::string>(
-          "--pattern",
-          [&options](const std::string& text) {
-            auto pattern = pattern_options(text);
-            if (!pattern) throw CLI::ValidationError("--pattern", std::string(pattern.status().message()));
-            pattern->density = options.pattern.value_or(PatternOptions()).density;
-            options.pattern = *std::move(pattern);
-          },
-          "where these elements lie: uniform, overlap, clustered, powerlaw:A, blocks:B, skewed or gradient")
-      ->needs(density);
+/// Adds --density and --pattern.
+void add_sparse(CLI::App& command, PerfOptions& options) {
+  CLI::Option* density =
+      command
+          .add_option("--density", options.densities, "shares of each rank's elements that are not zero, with commas")
+          ->delimiter(',')
+          ->check(CLI::Range(1e-9, 1.0));
+  add_pattern(command, options.pattern, "where these elements lie")->needs(density);
 }
 
 }  // namespace
@@ -74,7 +61,7 @@ void add_perf(CLI::App& app, int& exit_code) {
   command->add_option("-r,--root", options->root, "root of a broadcast");
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
   add_method(*command, options->method);
-  add_pattern(*command, *options);
+  add_sparse(*command, *options);
   command->add_flag("--percentiles", options->percentiles, "also show p50, p95 and p99 of single iterations");
   command->add_option("--groups", options->groups, "how many groups of ranks measure at the same time")
       ->check(CLI::PositiveNumber);

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "bindings/cli/perf/pattern.hpp"
+#include "bindings/cli/shared/pattern.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/hosts.hpp"
 

@@ -147,37 +147,64 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
   return {};
 }
 
+/// What a row measures.
+struct Case {
+  std::size_t bytes = 0;
+  std::optional<double> density;
+  std::string algorithm;
+};
+
+std::vector<Case> cases_of(const PerfOptions& options) {
+  std::vector<std::optional<double>> densities(options.densities.begin(), options.densities.end());
+  if (densities.empty()) densities.emplace_back();
+  std::vector<std::string> names = options.algorithms;
+  if (names.empty()) names.emplace_back();
+  std::vector<Case> cases;
+  for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
+    for (const std::optional<double>& density : densities) {
+      for (const std::string& name : names) cases.push_back({bytes, density, name});
+    }
+    if (bytes == 0 || !moves_data(options.collective)) break;
+  }
+  return cases;
+}
+
+Result<PerfRow> measure_case(Bench& bench, const Case& asked, Background* background, std::size_t chunk_bytes) {
+  const PerfOptions& options = bench.options;
+  Communicator& communicator = bench.communicator;
+  const std::size_t blocks = has_blocks(options.collective) ? static_cast<std::size_t>(communicator.size()) : 1;
+  const std::size_t divisor = size_of(options.dtype) * blocks;
+  bench.count = moves_data(options.collective) ? asked.bytes / divisor : 0;
+  if (asked.density) {
+    PatternOptions pattern = options.pattern;
+    pattern.density = *asked.density;
+    bench.pattern.emplace(pattern, bench.count * (traits_of(options.collective).input == Holds::Blocks ? blocks : 1));
+  }
+  PerfRow row;
+  row.count = bench.count;
+  row.bytes = bench.count * divisor;
+  row.density = asked.density;
+  row.algorithm = options.messages ? "-" : *communicator.algorithm_name(bench.call());
+  if (Status status = measure_row(bench, background, chunk_bytes, row); !status) return status;
+  return row;
+}
+
 Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicator& communicator,
                                          std::size_t chunk_bytes) {
   std::vector<PerfRow> rows;
-  const std::size_t blocks = has_blocks(options.collective) ? static_cast<std::size_t>(communicator.size()) : 1;
-  const std::size_t divisor = size_of(options.dtype) * blocks;
-  std::vector<std::string> names = options.algorithms;
-  if (names.empty()) names.emplace_back();
   std::unique_ptr<Background> background;
   if (options.beside > 0) {
     auto made = Background::make(communicator, options.beside);
     if (!made) return made.status();
     background = *std::move(made);
   }
-  for (std::size_t bytes = options.begin_bytes; bytes <= options.end_bytes; bytes *= options.factor) {
-    for (const std::string& name : names) {
-      Bench bench{.communicator = communicator,
-                  .options = options,
-                  .algorithm = name,
-                  .count = moves_data(options.collective) ? bytes / divisor : 0};
-      const bool in_blocks = traits_of(options.collective).input == Holds::Blocks;
-      if (options.pattern) bench.pattern.emplace(*options.pattern, bench.count * (in_blocks ? blocks : 1));
-      PerfRow row;
-      row.count = bench.count;
-      row.bytes = bench.count * divisor;
-      row.algorithm = options.messages ? "-" : *communicator.algorithm_name(bench.call());
-      if (Status status = measure_row(bench, background.get(), chunk_bytes, row); !status) return status;
-      if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, row));
-      std::fflush(stdout);
-      rows.push_back(std::move(row));
-    }
-    if (bytes == 0 || !moves_data(options.collective)) break;
+  for (const Case& asked : cases_of(options)) {
+    Bench bench{.communicator = communicator, .options = options, .algorithm = asked.algorithm};
+    auto row = measure_case(bench, asked, background.get(), chunk_bytes);
+    if (!row) return row.status();
+    if (communicator.job_ranks()[0] == 0 && communicator.rank() == 0) fmt::print("{}", perf_line(options, *row));
+    std::fflush(stdout);
+    rows.push_back(*std::move(row));
   }
   return rows;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cli/perf/pattern.hpp"
+#include "bindings/cli/shared/pattern.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/report.hpp"
 #include "runtime/values/status.hpp"
@@ -31,8 +31,9 @@ struct PerfOptions {
   int groups = 1;                        ///< --groups: the ranks split into that many, which measure at the same time
   Priority priority = Priority::Normal;  ///< --priority: of the calls or messages that are measured
   std::size_t beside = 0;                ///< --beside: bytes of an allreduce that is always in flight meanwhile
-  std::optional<PatternOptions> pattern{};  ///< --density, --pattern: what is not zero; none: seven eighths
-  std::string json_path;                    ///< -J
+  std::vector<double> densities{};       ///< --density: shares of the elements that are not zero; empty: seven eighths
+  PatternOptions pattern{};              ///< --pattern: where these elements lie; its density does not count
+  std::string json_path;                 ///< -J
 
   std::string_view subject() const { return messages ? "sendrecv" : to_string(collective); }
 };
@@ -75,6 +76,7 @@ struct PerfReport {
 struct PerfRow {
   std::size_t bytes = 0;  ///< nccl-tests' size: of all ranks' blocks together where there are blocks
   std::size_t count = 0;
+  std::optional<double> density{};  ///< asked for by --density
   std::string algorithm;
   PerfFigures out_of_place, in_place;  ///< messages are never in place
   std::uint64_t payload_bytes = 0;     ///< sent per call by the rank that sends most, counted by the transport

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/perf/perf.hpp"
+#include "bindings/cli/shared/join.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
@@ -39,7 +40,12 @@ nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) 
   return json;
 }
 
-/// Returns the columns behind the others, which are about the out-of-place calls.
+/// Returns the column behind those that are always there.
+std::string density_column(const PerfOptions& options, const std::string& text) {
+  return options.densities.empty() ? std::string() : fmt::format(" {:>8}", text);
+}
+
+/// Returns the columns behind that one, which are about the out-of-place calls.
 std::string percentile_columns(const PerfOptions& options, const std::string& a, const std::string& b,
                                const std::string& c) {
   return options.percentiles ? fmt::format("  {:>10} {:>10} {:>10}", a, b, c) : std::string();
@@ -135,8 +141,9 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
       fmt::format("# lacuna {} {} on {} ranks: size {} .. {} factor {}, {} iterations of {}, {} to warm up, check {}\n",
                   version(), options.subject(), size, options.begin_bytes, options.end_bytes, options.factor,
                   options.iterations, options.operations, options.warmup, options.check ? "on" : "off");
-  if (options.pattern) {
-    text += fmt::format("# {:.4g} of the elements are not zero: {}\n", options.pattern->density, options.pattern->text);
+  if (!options.densities.empty()) {
+    text +=
+        fmt::format("# {} of the elements are not zero: {}\n", joined(options.densities, ", "), options.pattern.text);
   }
   for (Rank rank = 0; rank < size; ++rank) {
     text += fmt::format("#  rank {:>3} on {}\n", rank, hosts[static_cast<std::size_t>(rank)]);
@@ -145,12 +152,14 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
   const std::string units = fmt::format("{:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
   text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {:^33}  {:^33} {:>14}\n", "", "", "", "", "", "out-of-place",
                       "in-place", "");
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "size", "count", "type", "redop",
-                      "algorithm", columns, columns, "payload/rank", percentile_columns(options, "p50", "p95", "p99"),
+  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", "size", "count", "type", "redop",
+                      "algorithm", columns, columns, "payload/rank", density_column(options, "density"),
+                      percentile_columns(options, "p50", "p95", "p99"),
                       method_columns(options, [](const Column& column) { return column.title; }));
-  text += fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", "(B)", "(elements)", "", "", "", units,
-                      units, "(B)", percentile_columns(options, "(us)", "(us)", "(us)"),
-                      method_columns(options, [](const Column& column) { return column.unit; }));
+  text +=
+      fmt::format("#{:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", "(B)", "(elements)", "", "", "", units,
+                  units, "(B)", density_column(options, ""), percentile_columns(options, "(us)", "(us)", "(us)"),
+                  method_columns(options, [](const Column& column) { return column.unit; }));
   return text;
 }
 
@@ -158,9 +167,10 @@ std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const bool reduces = !options.messages && traits_of(options.collective).reduces;
   const Percentiles& p = row.out_of_place.percentiles;
   const auto us = [](double time) { return fmt::format("{:.2f}", time); };
-  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}\n", row.bytes, row.count,
+  return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(row.out_of_place), figures(row.in_place), row.payload_bytes,
+                     density_column(options, fmt::format("{:.4g}", row.density.value_or(1))),
                      percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)),
                      method_columns(options, [&](const Column& column) { return column.cell(row); }));
 }
@@ -195,10 +205,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                            {"root", options.root},
                            {"method", options.method.text()},
                            {"validation", options.check}}}};
-  if (options.pattern) {
-    json["config"]["density"] = options.pattern->density;
-    json["config"]["pattern"] = options.pattern->text;
-  }
+  if (!options.densities.empty()) json["config"]["pattern"] = options.pattern.text;
   for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
     if (const char* value = std::getenv(name)) json["env"][name] = value;
   }
@@ -210,6 +217,7 @@ Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<
                                {"algorithm", row.algorithm},
                                {"out_of_place", json_of(options, row.out_of_place)},
                                {"payload_bytes_per_rank", row.payload_bytes}});
+    if (row.density) json["results"].back()["density"] = *row.density;
     if (options.method) json["results"].back()["report"] = json_of(options, row.report);
     if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
     if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);

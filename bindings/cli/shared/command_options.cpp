@@ -31,6 +31,17 @@ void add_method(CLI::App& command, MethodOptions& method) {
       "what the call gives up: METHOD:OPTION=VALUE,...; `lacuna list METHOD` shows its options");
 }
 
+CLI::Option* add_pattern(CLI::App& command, PatternOptions& pattern, const std::string& help) {
+  return command.add_option_function<std::string>(
+      "--pattern",
+      [&pattern](const std::string& text) {
+        auto read = pattern_options(text);
+        if (!read) throw CLI::ValidationError("--pattern", std::string(read.status().message()));
+        pattern = *std::move(read);
+      },
+      help + ": uniform, overlap, clustered, powerlaw:A, blocks:B, rows:M, skewed or gradient");
+}
+
 void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone) {
   CLI::Option* ranks = command.add_option_function<Rank>(
       "-p,--ranks",

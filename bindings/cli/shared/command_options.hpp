@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/cli/shared/arguments.hpp"
+#include "bindings/cli/shared/pattern.hpp"
 #include "runtime/values/method_options.hpp"
 
 /// Options that several commands have.
@@ -26,6 +27,8 @@ CLI::Option* add_name(CLI::App& command, const std::string& option, T& target, c
 void add_size(CLI::App& command, const std::string& option, std::size_t& target, const std::string& help);
 /// Adds --method.
 void add_method(CLI::App& command, MethodOptions& method);
+/// Adds --pattern. The density of the pattern is left as it is.
+CLI::Option* add_pattern(CLI::App& command, PatternOptions& pattern, const std::string& help);
 /// Adds the ranks, by their number or by those on each host. With `alone`, ranks by number are each on a host of their
 /// own.
 void add_hosts(CLI::App& command, Hosts& hosts, Rank most, bool alone);

@@ -26,7 +26,7 @@ double expected_bytes(const char* name, const std::string& options, Rank size, s
                                  .size = size,
                                  .places = static_cast<double>(elements),
                                  .entries = entries,
-                                 .growth = growth});
+                                 .spread = growth ? spread_by_growth(*growth) : Spread()});
 }
 
 /// Each rank draws each place by this chance; or one rank draws for all.

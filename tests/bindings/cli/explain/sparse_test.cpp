@@ -7,6 +7,7 @@
 #include <cmath>
 #include <regex>
 
+#include "algorithms/phases/predictions.hpp"
 #include "algorithms/registry/registry.hpp"
 
 namespace lacuna::cli {
@@ -112,6 +113,66 @@ TEST(SparseCost, OfPlacesThatRanksShareASplitIsTheLeastAndARingBeatsTheAllgather
   }
 }
 
+/// A method that sends blocks of 256 elements to ranks that add them up, and gets those of the result back, knows its
+/// cost from the blocks that are not zero: those of one rank, and those of all.
+SparseCost cost_of_blocks(ExplainOptions options, double density, const std::string& pattern) {
+  const auto bytes = [](const ExpectedPart& part) {
+    const double others = part.size - 1;
+    return 1024 * others / part.size * (part.blocks_of(1, 256) + part.blocks_of(part.size, 256));
+  };
+  const auto path = [](const ExpectedPart& part) {
+    return 1024 * std::max(part.blocks_of(1, 256), part.blocks_of(part.size, 256));
+  };
+  Predictions predictions;
+  predictions.bytes = bytes;
+  predictions.path_bytes = path;
+  options.density = density;
+  options.pattern = *pattern_options(pattern);
+  Call call{.collective = options.collective, .count = options.bytes / 4};
+  call.options.method = options.method;
+  MethodState state;
+  call.options.state = &state;
+  MethodAlgorithm blocks = *options.method.method()->find(call.collective, "sparse_split");
+  blocks.predictions = &predictions;
+  const auto found = sparse_cost(options, call, blocks);
+  EXPECT_TRUE(found);
+  return found.value_or(SparseCost());
+}
+
+TEST(SparseCost, OfBlocksIsKnownFromTheDensityOfBlocksAndOfTheirUnion) {
+  constexpr double bytes = 4 << 20;
+  for (double density : {0.6, 0.4, 0.2, 0.1, 0.04, 0.02, 0.01}) {
+    for (Rank size : {2, 4, 8}) {
+      const ExplainOptions options = asked("topk:density=1", size, 1 << 20);
+      const double joint = 1 - std::pow(1 - density, size);
+      const SparseCost got = cost_of_blocks(options, density, "blocks:256");
+      EXPECT_NEAR(got.path_bytes, joint * bytes, 1e-6 * bytes);
+      EXPECT_NEAR(got.bytes, (size - 1.0) / size * (density + joint) * bytes, 1e-6 * bytes);
+      EXPECT_NEAR(cost_of_blocks(options, density, "overlap").path_bytes, bytes * (1 - std::pow(1 - density, 256)),
+                  1e-6 * bytes);
+      const double rows = cost_of_blocks(options, density, "rows:256").path_bytes;
+      EXPECT_GT(rows, 1.02 * density * bytes);
+      EXPECT_LT(rows, joint * bytes) << "ranks share frequent rows";
+    }
+    EXPECT_NEAR(cost_of_blocks(asked("topk:density=1", 2, 1 << 20), density, "uniform").path_bytes / bytes,
+                1 - std::pow(1 - density, 512), 1e-6);
+  }
+}
+
+TEST(SparseCost, OfAPatternKnowsTheEntriesOfTheUnion) {
+  ExplainOptions options = asked("topk:density=0.02", 8, 1 << 20);
+  const double entries = cost(options, "sparse_split").entries;
+  const auto result = [&](const std::string& pattern) {
+    options.pattern = *pattern_options(pattern);
+    return cost(options, "sparse_split").result / entries;
+  };
+  EXPECT_NEAR(result("overlap"), 1, 1e-6);
+  EXPECT_NEAR(result("powerlaw:0.75"), std::pow(8, 0.75), 1e-6);
+  EXPECT_NEAR(result("blocks:64"), result("uniform"), 1e-6);
+  EXPECT_GT(result("rows:64"), 2);
+  EXPECT_LT(result("rows:64"), 0.8 * result("blocks:64"));
+}
+
 std::string explained(const ExplainOptions& options) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(explain(options), 0);
@@ -127,6 +188,15 @@ TEST(Explain, OfASparseMethodShowsExpectedBytesBesideTheDenseOnes) {
   EXPECT_TRUE(has(text, "\n> sparse_allgather +1 +5 +24.05 KiB +6 MiB +99.6% +0.2500 +217.0 us\n")) << text;
   EXPECT_TRUE(has(text, "\n  sparse_doubling sends least; each rank sends 1024 entries, the result has 4090\n"))
       << text;
+}
+
+TEST(Explain, SaysHowEntriesAreTakenToLie) {
+  ExplainOptions options = asked("topk:density=0.01", 4, 1 << 20);
+  EXPECT_TRUE(has(explained(options), "\n  entries lie where each rank has drawn them\n"));
+  options.pattern = *pattern_options("rows:16");
+  EXPECT_TRUE(has(explained(options), "\n  entries lie as in the pattern rows:16\n"));
+  options.fill_in = 0.5;
+  EXPECT_TRUE(has(explained(options), "\n  s ranks have s.0.5 times the entries of one\n"));
 }
 
 TEST(Explain, SaysWhereTheDenseCallSendsLess) {

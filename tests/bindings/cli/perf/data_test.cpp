@@ -161,7 +161,7 @@ Pattern pattern(const char* text, double density) {
 }
 
 TEST_P(PerfData, RightResultsOfSparseInputsHaveNoWrongElement) {
-  for (const char* text : {"uniform", "clustered", "skewed"}) {
+  for (const char* text : {"uniform", "clustered", "blocks:48", "rows:48", "skewed"}) {
     for (Collective collective : {Collective::Allreduce, Collective::ReduceScatter, Collective::Allgatherv}) {
       const Carried carried({.collective = collective, .dtype = GetParam()}, pattern(text, 0.1));
       EXPECT_EQ(carried.wrong(), 0u) << to_string(collective) << " " << text;

@@ -1,4 +1,4 @@
-#include "bindings/cli/perf/pattern.hpp"
+#include "bindings/cli/shared/pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "runtime/values/digest.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = PatternOptions::Kind;
 
-constexpr double largest_block = 1e9;
+constexpr double largest_run = 1e9;
 
 /// Returns a uniform number in [0, 1), drawn by one rank, or by all ranks alike.
 double draw(std::uint64_t who, std::uint64_t element) {
@@ -48,6 +49,9 @@ double least_weight(double density, double exponent) {
   return high;
 }
 
+/// Returns the chance that at least one of so many draws succeeds, if each does so by the chance `each`.
+double any_of(double draws, double each) { return -std::expm1(draws * std::log1p(-std::min(each, 1.0))); }
+
 bool is_number(std::string_view text, double least, double most, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
@@ -58,8 +62,8 @@ bool is_number(std::string_view text, double least, double most, double& value) 
 Result<PatternOptions> pattern_options(const std::string& text) {
   static const std::map<std::string, Kind> kinds = {{"uniform", Kind::Uniform},     {"overlap", Kind::Overlap},
                                                     {"clustered", Kind::Clustered}, {"powerlaw", Kind::PowerLaw},
-                                                    {"blocks", Kind::Blocks},       {"skewed", Kind::Skewed},
-                                                    {"gradient", Kind::Gradient}};
+                                                    {"blocks", Kind::Blocks},       {"rows", Kind::Rows},
+                                                    {"skewed", Kind::Skewed},       {"gradient", Kind::Gradient}};
   const std::size_t colon = std::min(text.find(':'), text.size());
   const auto found = kinds.find(text.substr(0, colon));
   PatternOptions options{.text = text};
@@ -69,9 +73,8 @@ Result<PatternOptions> pattern_options(const std::string& text) {
     const std::string_view argument = std::string_view(text).substr(std::min(colon + 1, text.size()));
     if (options.kind == Kind::PowerLaw) {
       valid = is_number(argument, 0.05, 1, options.argument);
-    } else if (options.kind == Kind::Blocks) {
-      valid =
-          is_number(argument, 1, largest_block, options.argument) && options.argument == std::floor(options.argument);
+    } else if (options.kind == Kind::Blocks || options.kind == Kind::Rows) {
+      valid = is_number(argument, 1, largest_run, options.argument) && options.argument == std::floor(options.argument);
     } else {
       valid = colon == text.size();
     }
@@ -79,12 +82,12 @@ Result<PatternOptions> pattern_options(const std::string& text) {
   if (valid) return options;
   return Status(Code::InvalidArgument,
                 fmt::format("the pattern is '{}', must be uniform, overlap, clustered, powerlaw:A with A in 0.05 .. 1, "
-                            "blocks:B with B in 1 .. {:.0f}, skewed or gradient",
-                            text, largest_block));
+                            "blocks:B with B in 1 .. {:.0f}, rows:M with M in 1 .. {:.0f}, skewed or gradient",
+                            text, largest_run, largest_run));
 }
 
 Pattern::Pattern(const PatternOptions& options, std::size_t elements)
-    : options_(options), inside_(options.density), outside_(options.density) {
+    : options_(options), elements_(elements), run_(1), inside_(options.density), outside_(options.density) {
   const double all = static_cast<double>(elements), wanted = options.density * all;
   if (options.kind == Kind::Clustered) {
     const std::size_t length = std::min(elements, static_cast<std::size_t>(std::llround(std::max(wanted, 1.0))));
@@ -98,6 +101,11 @@ Pattern::Pattern(const PatternOptions& options, std::size_t elements)
   } else if (options.kind == Kind::PowerLaw) {
     least_ = least_weight(options.density, options.argument);
     inside_ = -std::expm1(-least_);
+  } else if (options.kind == Kind::Blocks || options.kind == Kind::Rows) {
+    run_ = static_cast<std::size_t>(options.argument);
+    if (options.kind == Kind::Rows && options.density < 1) {
+      rows_ = ZipfRows(options.density, elements / run_ + (elements % run_ > 0));
+    }
   }
 }
 
@@ -125,11 +133,50 @@ bool Pattern::has(Rank rank, std::size_t element) const {
     case Kind::PowerLaw:
       return has_by_weight(rank, element);
     case Kind::Blocks:
-      return draw(own(rank), element / static_cast<std::size_t>(options_.argument)) < options_.density;
+      return draw(own(rank), element / run_) < options_.density;
+    case Kind::Rows:
+      return rows_.has(draw(own(rank), element / run_), element / run_);
     case Kind::Skewed:
       return draw(own(rank), element) < (element < end_ ? inside_ : outside_);
   }
   return true;
+}
+
+/// Blocks and runs begin at multiples of their lengths. So a block touches two different numbers of runs at most.
+double Pattern::share_of_runs(double ranks, std::size_t block) const {
+  const auto length = static_cast<double>(block), run = static_cast<double>(run_);
+  const double touched = (length + run - static_cast<double>(std::gcd(block, run_))) / run;  // on average
+  const auto hit = [&](double runs) {
+    if (options_.kind == Kind::Rows) return rows_.share(ranks, runs, std::max(1.0, length / run));
+    return any_of(ranks * runs, options_.density);
+  };
+  const double fewer = std::floor(touched);
+  return std::lerp(hit(fewer), hit(fewer + 1), touched - fewer);
+}
+
+double Pattern::share(double ranks, std::size_t block) const {
+  if (elements_ == 0) return 0;
+  if (options_.density >= 1) return 1;
+  const auto length = static_cast<double>(std::min(block, elements_)), all = static_cast<double>(elements_);
+  const double own = any_of(ranks * length, options_.density);
+  switch (options_.kind) {
+    case Kind::Uniform:
+    case Kind::Gradient:
+      return own;
+    case Kind::Overlap:
+      return any_of(length, options_.density);
+    case Kind::Clustered:
+      return static_cast<double>((end_ + block - 1) / block - begin_ / block) / std::ceil(all / length);
+    case Kind::PowerLaw:
+      return any_of(length, options_.density * std::pow(ranks, options_.argument));
+    case Kind::Blocks:
+    case Kind::Rows:
+      return share_of_runs(ranks, std::min(block, elements_));
+    case Kind::Skewed:
+      return std::lerp(any_of(ranks * length, outside_), any_of(ranks * length, inside_),
+                       static_cast<double>(end_) / all);
+  }
+  return own;
 }
 
 /// Magnitudes are exponential. Their scale differs between stretches of 4096 elements by a factor of up to 8.

@@ -1,9 +1,10 @@
-#include "bindings/cli/perf/pattern.hpp"
+#include "bindings/cli/shared/pattern.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 namespace lacuna::cli {
@@ -35,6 +36,19 @@ double union_of(const Pattern& pattern, Rank ranks) {
     for (std::size_t i = 0; i < elements; ++i) all[i] = all[i] || pattern.has(rank, i);
   }
   return count_of(all);
+}
+
+/// Returns the share of blocks of that length that hold a place of any of the first ranks.
+double share_of_blocks(const Pattern& pattern, Rank ranks, std::size_t block) {
+  double held = 0, blocks = 0;
+  for (std::size_t begin = 0; begin < elements; begin += block, ++blocks) {
+    bool any = false;
+    for (std::size_t i = begin; i < std::min(begin + block, elements) && !any; ++i) {
+      for (Rank rank = 0; rank < ranks && !any; ++rank) any = pattern.has(rank, i);
+    }
+    held += any;
+  }
+  return held / blocks;
 }
 
 /// Expects a result within five standard deviations of what that many fair draws give.
@@ -94,6 +108,68 @@ TEST(PerfPattern, BlocksAreWholeAndOfEachRankItsOwn) {
   EXPECT_NE(mine, theirs);
 }
 
+TEST(PerfPattern, RowsAreWholeAndHaveTheDensityThatWasAskedFor) {
+  for (double density : {0.001, 0.01, 0.1, 0.5, 0.9}) {
+    const std::vector<bool> mine = places(pattern("rows:16", density), 2);
+    for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(mine[i], mine[i / 16 * 16]) << i;
+    expect_drawn(count_of(mine) / 16, elements / 16, density, "rows of density " + std::to_string(density));
+  }
+  EXPECT_EQ(count_of(places(pattern("rows:16", 1), 3)), elements);
+}
+
+TEST(PerfPattern, RowsAreTouchedLessOftenByZipfsLaw) {
+  constexpr Rank ranks = 4000;
+  const Pattern rows = pattern("rows:8", 0.01);
+  std::vector<double> expected;  // the mean number of look-ups of a row, from how often it was touched
+  for (std::size_t row : {16, 32, 64, 128, 256}) {
+    int touched = 0;
+    for (Rank rank = 0; rank < ranks; ++rank) touched += rows.has(rank, 8 * row);
+    expected.push_back(-std::log1p(-touched / static_cast<double>(ranks)) * static_cast<double>(row + 1));
+  }
+  for (double one : expected) EXPECT_NEAR(one / expected[0], 1, 0.12);
+}
+
+TEST(PerfPattern, RanksShareFrequentRows) {
+  const Pattern rows = pattern("rows:16", 0.02), blocks = pattern("blocks:16", 0.02);
+  EXPECT_LT(union_of(rows, 8), 0.8 * union_of(blocks, 8));
+  EXPECT_GT(union_of(rows, 8), 2 * union_of(rows, 1)) << "but they have rare rows of their own";
+  const std::vector<bool> mine = places(rows, 3);
+  EXPECT_GT(count_of({mine.begin(), mine.begin() + elements / 8}), 0.4 * count_of(mine)) << "which come first";
+}
+
+TEST(PerfPattern, TheShareOfBlocksIsThatOfTheDrawnPlaces) {
+  const double tolerance = 0.04;
+  for (const char* text : {"uniform", "overlap", "clustered", "blocks:16", "blocks:48", "blocks:1024", "rows:8",
+                           "rows:48", "rows:256", "skewed", "gradient"}) {
+    for (double density : {0.005, 0.1}) {
+      const Pattern drawn = pattern(text, density);
+      for (Rank ranks : {1, 4, 8}) {
+        for (std::size_t block : {1, 16, 64, 256}) {
+          const double got = share_of_blocks(drawn, ranks, block), share = drawn.share(ranks, block);
+          const double run = std::string_view(text).ends_with("1024") ? 1024 : 256;
+          const double blocks = elements / std::max(run, static_cast<double>(block));
+          EXPECT_NEAR(got, share, tolerance * share + 4 * std::sqrt(share * (1 - share) / blocks))
+              << text << " of density " << density << ", " << ranks << " ranks, blocks of " << block;
+        }
+      }
+    }
+    EXPECT_EQ(pattern(text, 1).share(2, 64), 1) << text;
+  }
+}
+
+TEST(PerfPattern, OfBlocksTheUnionOfIndependentRanksGrowsAsTheirDrawsSay) {
+  for (double density : {0.6, 0.4, 0.2, 0.1, 0.04, 0.02, 0.01}) {
+    const Pattern blocks = pattern("blocks:256", density, 100 << 20);
+    for (Rank ranks : {1, 2, 8}) {
+      const double drawn = 1 - std::pow(1 - density, ranks);
+      EXPECT_NEAR(blocks.share(ranks, 256), drawn, 1e-12) << density;
+      EXPECT_NEAR(blocks.share(ranks, 64), drawn, 1e-12) << "smaller blocks lie in one each";
+      EXPECT_NEAR(blocks.share(ranks, 512), 1 - std::pow(1 - drawn, 2), 1e-12) << "larger ones cover two";
+      EXPECT_NEAR(blocks.share(ranks, 192), (drawn + 1 - std::pow(1 - drawn, 2)) / 2, 1e-12) << "half cover two";
+    }
+  }
+}
+
 TEST(PerfPattern, OfASkewedOneThreeFifthsLieInAnEighth) {
   const std::vector<bool> all = places(pattern("skewed", 0.02), 4);
   const double close = count_of({all.begin(), all.begin() + elements / 8});
@@ -124,14 +200,22 @@ TEST(PerfPattern, GradientsHaveMagnitudesThatFallOffAroundScalesThatRanksShare) 
 }
 
 TEST(PerfPattern, FewElementsAreAsGood) {
-  for (const char* text : {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:8", "skewed"}) {
-    for (std::size_t count : {0, 1, 5}) EXPECT_LE(count_of(places(pattern(text, 0.5, count), 0, count)), count) << text;
+  for (const char* text :
+       {"uniform", "overlap", "clustered", "powerlaw:0.75", "blocks:8", "rows:2", "rows:8", "skewed"}) {
+    for (std::size_t count : {0, 1, 5}) {
+      const Pattern few = pattern(text, 0.5, count);
+      EXPECT_LE(count_of(places(few, 0, count)), count) << text;
+      for (std::size_t block : {1, 3, 9}) {
+        EXPECT_GE(few.share(2, block), 0) << text;
+        EXPECT_LE(few.share(2, block), 1) << text;
+      }
+    }
   }
 }
 
 TEST(PerfPattern, OtherNamesAreRefused) {
   for (const char* text : {"", "even", "uniform:2", "powerlaw", "powerlaw:2", "powerlaw:0", "powerlaw:x",
-                           "blocks:", "blocks:0", "blocks:1.5", "blocks:8x", "skewed:"}) {
+                           "blocks:", "blocks:0", "blocks:1.5", "blocks:8x", "rows", "rows:0", "rows:2.5", "skewed:"}) {
     const auto options = pattern_options(text);
     ASSERT_FALSE(options) << text;
     EXPECT_NE(options.status().message().find("must be uniform, overlap"), std::string::npos) << text;
