@@ -16,6 +16,7 @@ struct MethodChoice {
   std::string label{};      ///< its name in tables and files
   std::string algorithm{};  ///< the algorithm of the allreduce; empty: lacuna chooses
   MethodOptions options{};  ///< the method of the gradients; the workload adds what belongs to a tensor
+  std::string only{};  ///< the tensor whose gradient it is for, all others are averaged densely; empty: all tensors
 };
 
 /// A function that gets what a rank hands to the allreduce of one of its gradients, before the call starts, and how
@@ -54,6 +55,8 @@ class Workload {
   /// Reads what the work needs from files, once, before all else. It calls no other rank. The caller makes sure that
   /// all ranks have succeeded before any goes on.
   virtual Status load() = 0;
+  /// Returns the names of the tensors of which MethodChoice::only may name one. It may be called before load().
+  virtual std::vector<std::string> tensors() const { return {}; }
   /// Returns the number of steps of one epoch on that many ranks. It is an error if there are too few data for one
   /// step.
   virtual Result<std::uint64_t> steps_per_epoch(Rank ranks) const = 0;

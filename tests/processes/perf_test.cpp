@@ -200,7 +200,7 @@ TEST(Perf, OneCommandSweepsDensities) {
     EXPECT_LT(results[i].at("payload_bytes_per_rank"), results[i - 2].at("payload_bytes_per_rank"));
   }
   EXPECT_NE(output.find("# 1, 0.4, 0.04, 0.01 of the elements are not zero: rows:16\n"), std::string::npos) << output;
-  EXPECT_NE(output.find("payload/rank  density    error"), std::string::npos) << output;
+  EXPECT_NE(output.find("payload/rank  density     error"), std::string::npos) << output;
 }
 
 TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {

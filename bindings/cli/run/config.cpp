@@ -40,7 +40,7 @@ void read_workload(ConfigSection& section, Rank ranks, RunConfig& config) {
 }
 
 void add_method(ConfigSection& section, const Hosts& hosts, RunConfig& config) {
-  MethodChoice method = read_method(section, hosts);
+  MethodChoice method = read_method(section, hosts, config.workload.get());
   for (const MethodChoice& earlier : config.methods) {
     if (earlier.label == method.label) {
       section.error("label", fmt::format("there is a method '{}' already; labels must differ", method.label));

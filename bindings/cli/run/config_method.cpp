@@ -65,6 +65,16 @@ Status served(const MethodChoice& choice, const Hosts& hosts) {
   return select_algorithm(call, hosts).status();
 }
 
+/// Reads the tensor that the method is for. Configs without the key have the values that they had before there was one.
+std::string read_only(ConfigSection& section, const Workload* workload) {
+  const Key key{"only", !section.has("only")};
+  const std::vector<std::string> tensors = workload ? workload->tensors() : std::vector<std::string>();
+  if (!tensors.empty()) return section.one_of(key, tensors, "");
+  const std::string given = section.text(key, "");
+  if (!given.empty() && workload) section.error("only", "'only' names a tensor, but the workload names none to choose");
+  return given;
+}
+
 /// Returns "dense" and the names of all methods.
 std::vector<std::string> method_names() {
   std::vector<std::string> names = {no_method};
@@ -74,7 +84,7 @@ std::vector<std::string> method_names() {
 
 }  // namespace
 
-MethodChoice read_method(ConfigSection& section, const Hosts& hosts) {
+MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workload* workload) {
   MethodChoice choice;
   const std::string name = section.one_of({"name"}, method_names(), no_method);
   choice.algorithm = section.text({"algorithm"}, "");
@@ -82,6 +92,7 @@ MethodChoice read_method(ConfigSection& section, const Hosts& hosts) {
   if (section.has("name")) label = name;
   if (!choice.algorithm.empty()) label = choice.algorithm;
   choice.label = section.text({"label"}, label);
+  choice.only = read_only(section, workload);
   if (section.has_errors()) return choice;
   if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
   section.finish();

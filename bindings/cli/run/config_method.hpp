@@ -6,8 +6,8 @@
 
 namespace lacuna::cli {
 
-/// Reads a section [[method]] of a config for these ranks. Errors go to the section's report. The caller checks that
-/// labels differ.
-MethodChoice read_method(ConfigSection& section, const Hosts& hosts);
+/// Reads a section [[method]] of a config for these ranks and this workload, which is null if the config names none.
+/// Errors go to the section's report. The caller checks that labels differ.
+MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workload* workload);
 
 }  // namespace lacuna::cli

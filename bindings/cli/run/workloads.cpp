@@ -1,7 +1,13 @@
 #include "bindings/cli/run/workloads.hpp"
 
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "examples/workloads/embeddings/embeddings.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
 #include "examples/workloads/parallel_mlp/parallel_mlp.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -11,10 +17,13 @@ using workloads::Decay;
 using workloads::Shards;
 
 constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'000, most_steps = 1'000'000'000;
+constexpr std::int64_t most_width = 65536;  // of a layer
+constexpr std::int64_t most_clicks = 100'000'000, most_categories = 10'000'000, most_fields = 100;
 
-std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vector<std::int64_t> fallback) {
+std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vector<std::int64_t> fallback,
+                               std::int64_t most = most_width) {
   std::vector<std::size_t> all;
-  for (const std::int64_t size : section.integers({key}, 1, 65536, std::move(fallback))) {
+  for (const std::int64_t size : section.integers({key}, 1, most, std::move(fallback))) {
     all.push_back(static_cast<std::size_t>(size));
   }
   return all;
@@ -52,12 +61,36 @@ std::unique_ptr<Workload> parallel_mlp(ConfigSection& section, Rank ranks) {
   return workloads::make_parallel_mlp(options);
 }
 
+std::unique_ptr<Workload> embeddings(ConfigSection& section, Rank) {
+  workloads::EmbeddingsOptions options;
+  const auto number = [&](const char* key, std::int64_t low, std::int64_t high, std::size_t fallback) {
+    return static_cast<std::size_t>(section.integer({key}, low, high, static_cast<std::int64_t>(fallback)));
+  };
+  const std::vector<std::int64_t> usual(options.vocabularies.begin(), options.vocabularies.end());
+  options.vocabularies = sizes(section, "vocabularies", usual, most_categories);
+  if (options.vocabularies.empty() || options.vocabularies.size() > most_fields) {
+    section.error("vocabularies", fmt::format("'vocabularies' has {}, allowed are 1 to {}",
+                                              count_of(options.vocabularies.size(), "field"), most_fields));
+  }
+  options.samples = number("samples", 1, most_clicks, options.samples);
+  options.test_samples = number("test_samples", 1, most_clicks, options.test_samples);
+  options.data_seed = number("data_seed", 0, std::numeric_limits<std::int64_t>::max(), options.data_seed);
+  options.shards = section.choice({"shards"}, {Shards::Mixed, Shards::Own});
+  options.batch = number("batch", 1, most_width, options.batch);
+  options.width = number("width", 2, most_width, options.width);
+  options.hidden = sizes(section, "hidden", {32});
+  options.learning_rate = section.number({"learning_rate"}, 0, 100, options.learning_rate);
+  options.table_learning_rate = section.number({"table_learning_rate"}, 0, 10000, options.table_learning_rate);
+  return workloads::make_embeddings(options);
+}
+
 struct Entry {
   const char* kind;
   std::unique_ptr<Workload> (*make)(ConfigSection& section, Rank ranks);
 };
 
-constexpr Entry entries[] = {{"fashion_mnist", fashion_mnist}, {"parallel_mlp", parallel_mlp}};
+constexpr Entry entries[] = {
+    {"embeddings", embeddings}, {"fashion_mnist", fashion_mnist}, {"parallel_mlp", parallel_mlp}};
 
 }  // namespace
 

@@ -17,8 +17,12 @@ const Skip* skip_of(const MethodChoice& choice) {
   return choice.options.method() == &skip_method ? &choice.options.as<Skip>() : nullptr;
 }
 
+std::string name_of(const AveragedLayer& layer) {
+  return layer.name.empty() ? fmt::format("layer{}", layer.number) : layer.name;
+}
+
 std::string name_of(const std::vector<AveragedLayer>& layers) {
-  const std::string first = fmt::format("layer{}", layers.front().number);
+  const std::string first = name_of(layers.front());
   return layers.size() == 1 ? first : fmt::format("{}-{}", first, layers.back().number);
 }
 
@@ -157,7 +161,7 @@ std::vector<Metric> Averages::importance() const {
     for (const SegmentImportance& known : importance_of(bucket.state)) {
       const std::size_t layer = known.segment / 2;  // each layer has two segments, its weights and its biases
       if (layer >= bucket.layers.size()) continue;
-      const std::string name = fmt::format("layer{}.", bucket.layers[layer].number);
+      const std::string name = name_of(bucket.layers[layer]) + ".";
       const double unknown = std::numeric_limits<double>::quiet_NaN();
       metrics.push_back({.name = name + "share", .value = known.measured ? known.share : unknown});
       metrics.push_back({.name = name + "dense", .value = known.measured ? known.important : unknown});

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bindings/workload/workload.hpp"
@@ -13,6 +14,7 @@ namespace lacuna::workloads {
 /// A layer, or this rank's share of one, whose gradient is averaged: its weights, then its biases.
 struct AveragedLayer {
   std::size_t number = 0;  ///< its number in the whole network
+  std::string name{};      ///< empty: "layer" and the number
   std::size_t weights = 0;
   std::size_t parameters = 0;  ///< how many weights and biases
 };

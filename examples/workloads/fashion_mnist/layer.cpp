@@ -36,8 +36,8 @@ void update(Layer& layer, float rate, float factor) {
   }
 }
 
-std::uint64_t fingerprint(const Layer& layer, std::uint64_t start) {
-  for (float value : layer.parameters) {
+std::uint64_t fingerprint(std::span<const float> parameters, std::uint64_t start) {
+  for (float value : parameters) {
     start = std::rotl(start ^ std::bit_cast<std::uint32_t>(value), 23) * 0x9e3779b97f4a7c15U;
   }
   return start;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace lacuna::workloads {
@@ -31,6 +32,6 @@ std::vector<float> initial_weights(std::uint64_t seed, std::size_t layer, std::s
 void update(Layer& layer, float rate, float factor);
 
 /// Returns a number that differs between parameters with different bits. `start` goes into it.
-std::uint64_t fingerprint(const Layer& layer, std::uint64_t start);
+std::uint64_t fingerprint(std::span<const float> parameters, std::uint64_t start);
 
 }  // namespace lacuna::workloads

@@ -266,7 +266,7 @@ Result<double> ParallelMlp::gradient_norm() {
 /// stage has them.
 Result<std::uint64_t> ParallelMlp::shared_fingerprint() {
   std::uint64_t sum = 0;
-  for (const SplitLayer& layer : stage_->layers()) sum += fingerprint(layer.part(), layer.shape().index + 1);
+  for (const SplitLayer& layer : stage_->layers()) sum += fingerprint(layer.part().parameters, layer.shape().index + 1);
   const std::array<std::int64_t, 1> mine = {static_cast<std::int64_t>(sum)};
   std::vector<std::int64_t> all(static_cast<std::size_t>(world_->size()));
   if (Status told = world_->call(allgather(mine, all)); !told) return told;

@@ -161,8 +161,8 @@ TEST(RunConfig, AMethodThatIsUnknownIsAnErrorAtItsPlaceWithTheNearest) {
 TEST(RunConfig, OptionsOfAMethodWithoutItsNameAreUnknownKeys) {
   const std::string errors = errors_of(replaced("name = \"skip\"\n", ""));
   EXPECT_EQ(errors,
-            "a.toml:16:1: unknown key 'steps' in [method[1]]; allowed are name, algorithm, label\n"
-            "a.toml:17:1: unknown key 'mode' in [method[1]]; allowed are name, algorithm, label");
+            "a.toml:16:1: unknown key 'steps' in [method[1]]; allowed are name, algorithm, label, only\n"
+            "a.toml:17:1: unknown key 'mode' in [method[1]]; allowed are name, algorithm, label, only");
 }
 
 TEST(RunConfig, OptionsOfSkippingThatDoNotFitTogetherAreRefusedAtTheirPlace) {
@@ -201,15 +201,40 @@ TEST(RunConfig, AMethodIsJudgedOnTheHostsOfItsRanks) {
 
 TEST(RunConfig, TheExamplesAreAccepted) {
   const std::filesystem::path folder = std::filesystem::path(LACUNA_SOURCE) / "examples";
-  for (const auto& [file, ranks] :
-       {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8}, std::pair{"skipreduce/mlp.toml", 8},
-        std::pair{"skipreduce/cnn.toml", 8}, std::pair{"skipreduce/by_class.toml", 8},
-        std::pair{"skipreduce/cnn_4.toml", 4}, std::pair{"skipreduce/time.toml", 8},
-        std::pair{"sparse/methods.toml", 4}, std::pair{"sparse/time.toml", 4}}) {
+  for (const auto& [file, ranks] : {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8},
+                                    std::pair{"skipreduce/mlp.toml", 8}, std::pair{"skipreduce/cnn.toml", 8},
+                                    std::pair{"skipreduce/by_class.toml", 8}, std::pair{"skipreduce/cnn_4.toml", 4},
+                                    std::pair{"skipreduce/time.toml", 8}, std::pair{"sparse/methods.toml", 4},
+                                    std::pair{"sparse/time.toml", 4}, std::pair{"embeddings/clicks.toml", 8}}) {
     std::ostringstream text;
     text << std::ifstream(folder / file).rdbuf();
     EXPECT_EQ(errors_of(text.str(), ranks), "") << file;
   }
+}
+
+TEST(RunConfig, AMethodMayBeForOneTensorOfTheWorkload) {
+  const std::string head = "[run]\nname = \"a\"\noutput = \"out\"\nsteps = 3\n[workload]\nkind = \"embeddings\"\n";
+  const std::string method = "[[method]]\nname = \"topk\"\n";
+  const auto read = read_run_config({.file = "a.toml", .text = head + method + "only = \"table\"\n", .hosts = 2});
+  ASSERT_TRUE(read) << read.status().message();
+  EXPECT_EQ(read->methods.at(0).only, "table");
+  EXPECT_NE(read->values.find("method[0].only = \"table\"\n"), std::string::npos) << read->values;
+  EXPECT_EQ(values_of(head + method).find("only"), std::string::npos) << "other configs keep their values";
+  EXPECT_EQ(errors_of(head + method + "only = \"tabel\"\n"),
+            "a.toml:9:8: 'only' is 'tabel', allowed is one of table, perceptron; did you mean \"table\"?");
+  EXPECT_EQ(errors_of(replaced("steps = 2", "steps = 2\nonly = \"table\"")),
+            "a.toml:18:8: 'only' names a tensor, but the workload names none to choose");
+}
+
+TEST(RunConfig, AnEmbeddingsWorkloadHasFieldsWithCategories) {
+  const std::string head = "[run]\nname = \"a\"\noutput = \"out\"\nsteps = 3\n[workload]\nkind = \"embeddings\"\n";
+  const std::string method = "[[method]]\nalgorithm = \"ring\"\n";
+  EXPECT_EQ(errors_of(head + "vocabularies = []\n" + method),
+            "a.toml:7:16: 'vocabularies' has 0 fields, allowed are 1 to 100");
+  EXPECT_NE(errors_of(head + "vocabularies = [5, 0]\n" + method).find("a list of integers from 1 to 10000000"),
+            std::string::npos);
+  EXPECT_NE(errors_of(head + "width = 1\n" + method).find("an integer from 2 to 65536"), std::string::npos);
+  EXPECT_NE(errors_of(head + "shards = \"by_class\"\n" + method).find("one of mixed, own"), std::string::npos);
 }
 
 TEST(RunConfig, UnknownKeyIsAnErrorWithItsPlaceAndTheNearestKey) {
@@ -228,11 +253,12 @@ TEST(RunConfig, AllErrorsAreFoundTogetherInTheOrderOfTheFile) {
   std::string text = replaced("steps = 10", "steps = \"ten\"");
   text.replace(text.find("fashion_mnist"), 13, "fashion_mnits");
   text.replace(text.find("\"random\""), 8, "\"radnom\"");
-  EXPECT_EQ(errors_of(text),
-            "a.toml:4:9: 'steps' is 'ten', allowed is an integer from 1 to 1000000000\n"
-            "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of fashion_mnist, parallel_mlp; did you mean "
-            "\"fashion_mnist\"?\n"
-            "a.toml:18:8: 'mode' is 'radnom', allowed is one of static, random, shuffled; did you mean \"random\"?");
+  EXPECT_EQ(
+      errors_of(text),
+      "a.toml:4:9: 'steps' is 'ten', allowed is an integer from 1 to 1000000000\n"
+      "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of embeddings, fashion_mnist, parallel_mlp; did you mean "
+      "\"fashion_mnist\"?\n"
+      "a.toml:18:8: 'mode' is 'radnom', allowed is one of static, random, shuffled; did you mean \"random\"?");
 }
 
 TEST(RunConfig, ValueOutOfRangeSaysWhatIsAllowed) {
