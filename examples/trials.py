@@ -123,13 +123,36 @@ def span(low, high, digits):
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
-def options_table(lacuna, method):
-    """The first table of `lacuna list METHOD`, whose columns are at least two spaces apart."""
+def options_of(lacuna, method):
+    """The rows of the first table of `lacuna list METHOD`, whose columns are at least two spaces apart."""
     lines = subprocess.run([lacuna, "list", method], check=True, capture_output=True, text=True).stdout.splitlines()
     rows = [re.split(r"  +", line.strip()) for line in lines[lines.index("") + 1:]]
-    rows = rows[:rows.index([""])]
+    return rows[1:rows.index([""])]
+
+
+def options_table(lacuna, method):
     return "\n".join(["| option | default | allowed | |", "|---|---|---|---|",
-                      *(f"| `{name}` | {default} | {allowed} | {what} |" for name, default, allowed, what in rows[1:])])
+                      *(f"| `{name}` | {default} | {allowed} | {what} |"
+                        for name, default, allowed, what in options_of(lacuna, method))])
+
+
+def method_section(lacuna, label, text, only=None):
+    """The section [[method]] of a config for a text METHOD:OPTION=VALUE,...@ALGORITHM, as `lacuna replay` takes it. A
+    text without METHOD is dense. `only` names the tensor that the method is for."""
+    text, _, algorithm = text.partition("@")
+    name, _, given = text.partition(":")
+    keys = {"label": f'"{label}"'}
+    for key, value in (("name", name), ("algorithm", algorithm), ("only", only)):
+        if value:
+            keys[key] = f'"{value}"'
+    flags = {option for option, _, allowed, _ in options_of(lacuna, name) if allowed == "0 or 1"} if name else set()
+    for option, value in (one.split("=", 1) for one in given.split(",") if one):
+        if option in flags:
+            value = "true" if value == "1" else "false"
+        elif not re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", value):
+            value = f'"{value}"'
+        keys[option] = value
+    return "[[method]]\n" + "".join(f"{key} = {value}\n" for key, value in keys.items())
 
 
 def raw_rate(log):
@@ -171,6 +194,12 @@ def machine(path):
     return f"{about['machine']}, with {about['libraries']} and GCC {about['compiler']}"
 
 
+def lab_of(path):
+    """Texts of the rate of the plain TCP ring, and of the load before, when these results were measured in the lab."""
+    log = path.parent.with_suffix(".log").read_text(encoding="utf-8")
+    return f"{raw_rate(log):.4g}", re.search(r"load average before: ([\d.]+)", log)[1]
+
+
 def result_files(folder, experiment):
     return sorted(results_of(folder, experiment).glob(f"*/{experiment}.h5"))
 
@@ -200,8 +229,7 @@ def mean_curve(experiment, method, rows, quantities):
 def time_rows(folder, experiment, goal):
     """Yields the rows of TIME_COLUMNS for an experiment in the lab: what each seed needed to reach an accuracy."""
     for path in result_files(folder, experiment):
-        log = path.parent.with_suffix(".log").read_text(encoding="utf-8")
-        load = re.search(r"load average before: ([\d.]+)", log)[1]
+        rate, load = lab_of(path)
         for method, evaluations in read(path).items():
             last = evaluations[-1]
             needed = [until(evaluations, goal, quantity, "test_accuracy") for quantity in ("seconds", "step")]
@@ -209,7 +237,7 @@ def time_rows(folder, experiment, goal):
             yield [method, path.parent.name, *("" if number is None else f"{number:.5g}" for number in needed),
                    f"{last['test_accuracy']:.5f}", f"{1e3 * last['seconds'] / last['step']:.4g}",
                    f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / last['step']:.4g}",
-                   f"{last['payload_bytes'] / last['step']:.0f}", f"{raw_rate(log):.4g}", load, machine(path)]
+                   f"{last['payload_bytes'] / last['step']:.0f}", rate, load, machine(path)]
 
 
 def write_csv(path, columns, rows):

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Trains a model with an embedding table by several methods, and writes the results into docs/.
+
+    examples/embeddings/evidence.py run [--build BUILD] [--seeds N] [--rate 1gbit] [--fresh] [EXPERIMENT ...]
+    examples/embeddings/evidence.py gather
+    examples/embeddings/evidence.py draw
+
+`run` does what is missing of each experiment and leaves the results in results/embeddings/. All experiments train as
+clicks.toml says, with the methods of METHODS below. `ranks_4` and `ranks_8` train on ranks of this machine, once for
+each seed. `hosts_4` and `hosts_8` train on hosts of the lab, once. In the lab times count: do nothing else meanwhile.
+
+`gather` collects the end of each training from the result files in docs/embeddings.csv. `draw` makes from it the tables
+of docs/embeddings.md. It needs Debian's python3-h5py.
+"""
+import argparse
+import pathlib
+import statistics
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import trials
+from trials import ROOT
+
+# What is compared: {label: METHOD:OPTION=VALUE,...@ALGORITHM}. Each method is for the table; the perceptron is dense.
+METHODS = {
+    "dense": "@ring",
+    "topk 2 %": "topk:density=0.02",
+    "topk 0.1 %": "topk:density=0.001",
+    "topk 0.1 %, no feedback": "topk:density=0.001,feedback=0",
+    "ok_topk 2 %": "ok_topk:density=0.02",
+    "ok_topk 0.1 %": "ok_topk:density=0.001",
+}
+
+FIGURES = ROOT / "docs" / "embeddings.csv"
+PAGE = ROOT / "docs" / "embeddings.md"
+EXPERIMENTS = {"ranks_4": 4, "ranks_8": 8, "hosts_4": 4, "hosts_8": 8}
+SEEDS = 3
+METRICS = ["test_auc", "test_log_loss", "test_accuracy", "row_density", "union_row_density"]
+COLUMNS = ["experiment", "method", "seed", "steps", *METRICS, "payload_bytes", "step_ms", "waiting", "kernels_ms",
+           "raw_rate", "load", "machine"]
+
+
+def in_lab(experiment):
+    return experiment.startswith("hosts")
+
+
+def config_of(lacuna, experiment, seed):
+    path = trials.config_of(HERE, experiment, seed, config="clicks")
+    before = path.read_text(encoding="utf-8").split("[[method]]", 1)[0]
+    sections = [trials.method_section(lacuna, label, text, only="table") for label, text in METHODS.items()]
+    path.write_text(before + "\n".join(sections), encoding="utf-8")
+    return path
+
+
+def run(arguments):
+    lacuna = trials.lacuna_of(arguments.build)
+    for experiment in arguments.experiments:
+        ranks = EXPERIMENTS[experiment]
+        for seed in range(1, 1 + (1 if in_lab(experiment) else arguments.seeds)):
+            begin = time.monotonic()
+            config = config_of(lacuna, experiment, seed)
+            if in_lab(experiment):
+                trials.train_in_lab(lacuna, ranks, arguments.rate, config, arguments.fresh)
+            else:
+                trials.train(lacuna, ranks, config, arguments.fresh)
+            print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+
+
+def rows_of(experiment):
+    """Yields the rows of COLUMNS for an experiment. Bytes and times are those of a step, on average over all steps and
+    ranks."""
+    for path in trials.result_files(HERE, experiment):
+        rate, load = trials.lab_of(path) if in_lab(experiment) else ("", "")
+        for method, evaluations in trials.read(path).items():
+            last = evaluations[-1]
+            steps = last["step"]
+            kernels = sum(last[name] for name in trials.times_of_kernels(path, method))
+            yield [experiment, method, path.parent.name, f"{steps:.0f}", *(f"{last[name]:.5g}" for name in METRICS),
+                   f"{last['payload_bytes'] / steps:.0f}", f"{1e3 * last['seconds'] / steps:.4g}",
+                   f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / steps:.4g}", rate, load,
+                   trials.machine(path)]
+
+
+def gather(_):
+    trials.write_csv(FIGURES, COLUMNS, [row for experiment in EXPERIMENTS for row in rows_of(experiment)])
+
+
+def by_method(rows):
+    """{method: its rows with all seeds}, in the order of METHODS."""
+    return {method: own for method in METHODS if (own := [row for row in rows if row["method"] == method])}
+
+
+def numbers(rows, name, unit=1):
+    return [unit * float(row[name]) for row in rows]
+
+
+def accuracy_table(rows):
+    methods = by_method(rows)
+    mean = lambda method, name: statistics.fmean(numbers(methods[method], name))
+    lines = ["| method | seeds | test AUC, % | against dense | test log-loss | KB sent, a step | bytes / dense |",
+             "|---|" + "---:|" * 6]
+    for method, own in methods.items():
+        lines.append(f"| {method} | {len(own)} | {trials.spread(numbers(own, 'test_auc', 100))} "
+                     f"| {round(100 * (mean(method, 'test_auc') - mean('dense', 'test_auc')), 2) + 0:+.2f} "
+                     f"| {trials.spread(numbers(own, 'test_log_loss'), 4)} "
+                     f"| {mean(method, 'payload_bytes') / 1e3:.1f} "
+                     f"| {mean(method, 'payload_bytes') / mean('dense', 'payload_bytes'):.4f} |")
+    own, joint = mean("dense", "row_density"), mean("dense", "union_row_density")
+    return "\n".join([*lines, "", f"In the last step {100 * own:.2f} % of the table's rows are not zero on a rank, and "
+                      f"{100 * joint:.2f} % on all ranks together."])
+
+
+def time_table(rows):
+    methods = by_method(rows)
+    lines = ["| method | ms a step | dense / method | waiting | kernels, ms a step | KB sent, a step |",
+             "|---|" + "---:|" * 5]
+    dense = float(methods["dense"][0]["step_ms"])
+    for method, (row,) in methods.items():
+        lines.append(f"| {method} | {float(row['step_ms']):.1f} | {dense / float(row['step_ms']):.2f} "
+                     f"| {float(row['waiting']):.0%} | {float(row['kernels_ms']):.2f} "
+                     f"| {float(row['payload_bytes']) / 1e3:.1f} |")
+    return "\n".join(lines) + f"\n\n{trials.lab_conditions(rows)}"
+
+
+def draw(_):
+    rows = list(trials.read_csv(FIGURES))
+    for experiment in EXPERIMENTS:
+        own = [row for row in rows if row["experiment"] == experiment]
+        trials.write_between(PAGE, experiment, time_table(own) if in_lab(experiment) else accuracy_table(own))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    run_command = commands.add_parser("run")
+    run_command.add_argument("experiments", nargs="*", metavar="EXPERIMENT", default=list(EXPERIMENTS))
+    run_command.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
+    run_command.add_argument("--seeds", type=int, default=SEEDS)
+    run_command.add_argument("--rate", default="1gbit", help="rate of the lab's links")
+    run_command.add_argument("--fresh", action="store_true", help="ignore earlier results")
+    run_command.set_defaults(function=run)
+    commands.add_parser("gather").set_defaults(function=gather)
+    commands.add_parser("draw").set_defaults(function=draw)
+    arguments = parser.parse_args()
+    if unknown := set(getattr(arguments, "experiments", [])) - set(EXPERIMENTS):
+        parser.error(f"unknown experiments {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
+    arguments.function(arguments)
+
+
+if __name__ == "__main__":
+    main()
