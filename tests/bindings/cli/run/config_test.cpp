@@ -212,31 +212,6 @@ TEST(RunConfig, TheExamplesAreAccepted) {
   }
 }
 
-TEST(RunConfig, AMethodMayBeForOneTensorOfTheWorkload) {
-  const std::string head = "[run]\nname = \"a\"\noutput = \"out\"\nsteps = 3\n[workload]\nkind = \"embeddings\"\n";
-  const std::string method = "[[method]]\nname = \"topk\"\n";
-  const auto read = read_run_config({.file = "a.toml", .text = head + method + "only = \"table\"\n", .hosts = 2});
-  ASSERT_TRUE(read) << read.status().message();
-  EXPECT_EQ(read->methods.at(0).only, "table");
-  EXPECT_NE(read->values.find("method[0].only = \"table\"\n"), std::string::npos) << read->values;
-  EXPECT_EQ(values_of(head + method).find("only"), std::string::npos) << "other configs keep their values";
-  EXPECT_EQ(errors_of(head + method + "only = \"tabel\"\n"),
-            "a.toml:9:8: 'only' is 'tabel', allowed is one of table, perceptron; did you mean \"table\"?");
-  EXPECT_EQ(errors_of(replaced("steps = 2", "steps = 2\nonly = \"table\"")),
-            "a.toml:18:8: 'only' names a tensor, but the workload names none to choose");
-}
-
-TEST(RunConfig, AnEmbeddingsWorkloadHasFieldsWithCategories) {
-  const std::string head = "[run]\nname = \"a\"\noutput = \"out\"\nsteps = 3\n[workload]\nkind = \"embeddings\"\n";
-  const std::string method = "[[method]]\nalgorithm = \"ring\"\n";
-  EXPECT_EQ(errors_of(head + "vocabularies = []\n" + method),
-            "a.toml:7:16: 'vocabularies' has 0 fields, allowed are 1 to 100");
-  EXPECT_NE(errors_of(head + "vocabularies = [5, 0]\n" + method).find("a list of integers from 1 to 10000000"),
-            std::string::npos);
-  EXPECT_NE(errors_of(head + "width = 1\n" + method).find("an integer from 2 to 65536"), std::string::npos);
-  EXPECT_NE(errors_of(head + "shards = \"by_class\"\n" + method).find("one of mixed, own"), std::string::npos);
-}
-
 TEST(RunConfig, UnknownKeyIsAnErrorWithItsPlaceAndTheNearestKey) {
   EXPECT_EQ(errors_of(replaced("learning_rate", "learning_rte")),
             "a.toml:8:1: unknown key 'learning_rte' in [workload]; did you mean 'learning_rate'?");
