@@ -100,7 +100,7 @@ struct ReadSets {
     for (Rank distance = 1; distance < part.size && i < messages.size(); ++distance) {
       const Rank from = position_at(part.position, -distance, part.size);
       if (!roles_of(part).brings(from)) continue;
-      if (Status sound = read_set(call, messages[i], from, blocks, at(from)); !sound) return sound;
+      if (Status sound = read_set(call.backend, messages[i], from, blocks, at(from)); !sound) return sound;
       call.backend.unite_bits(united->data, map_in(at(from)), blocks);
       offsets[i] = offset;
       incoming[i] = elements_of(set_in(at(from), blocks), grid);

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "algorithms/blocks/steps.hpp"
+#include "algorithms/blocks/block_size.hpp"
 #include "algorithms/phases/feedback.hpp"
 
 namespace lacuna {
@@ -23,9 +23,11 @@ constexpr Option options[] = {
 
 constexpr std::string_view outcomes[] = {"dense", "blocks"};
 constexpr std::string_view examples[] = {"block=8", "block=3,aggregators=2", "block=4,threshold=7",
-                                         "block=2,columns=3,slots=5,burst=1"};
-constexpr Predictions predictions = {.bytes = block::expected_bytes, .result_entries = block::result_elements};
+                                         "block=2,columns=3,slots=5,burst=1", "threshold=3"};
+constexpr Predictions predictions = {
+    .bytes = block::expected_bytes, .path_bytes = block::path_bytes, .result_entries = block::result_elements};
 constexpr Predictions stream_predictions = {.bytes = block::expected_stream_bytes,
+                                            .path_bytes = block::path_bytes,
                                             .result_entries = block::result_elements,
                                             .rounds = block::expected_stream_rounds};
 constexpr std::array<MethodAlgorithm, 5> algorithms = {{
@@ -63,6 +65,7 @@ constexpr std::array<MethodAlgorithm, 5> algorithms = {{
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
   if (as_blocks(given).threshold > 0) state.array(residual_array, dtype, elements, true);
+  if (as_blocks(given).block == 0) state.array(block::counts_array, Dtype::I64, block::counts_of_state, false);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/blocks/block_size.hpp"
 #include "algorithms/blocks/steps.hpp"
 #include "algorithms/phases/feedback.hpp"
 #include "kernels/backend.hpp"
@@ -59,9 +60,10 @@ std::size_t parts_of(const PlanRequest& request, std::size_t blocks) {
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   if (Status valid = check_threshold(call); !valid) return valid;
   const SparseBlocks& asked = options_of(call);
-  if (call.count / asked.block >= most_blocks_of_a_part) {
+  const std::size_t length = asked.block > 0 ? asked.block : least_length;
+  if (call.count / length >= most_blocks_of_a_part) {
     return refuse(fmt::format("blocks of {} elements: {} elements make more than {} blocks; blocks must be longer",
-                              asked.block, call.count, most_blocks_of_a_part));
+                              length, call.count, most_blocks_of_a_part));
   }
   if (has_blocks(call.collective) && asked.aggregators != 0 && asked.aggregators < hosts.size()) {
     return refuse(fmt::format("blocks.aggregators is {}: in {} each rank adds up its own block; it must be 0",
@@ -79,7 +81,7 @@ namespace {
 /// The data in parts, which are cut at borders of blocks.
 void plan_parts(const PlanRequest& request, PartPlan part, Plan& plan) {
   const Call& call = request.call;
-  const std::size_t block = options_of(call).block, blocks = (call.count + block - 1) / block;
+  const std::size_t block = part.arguments.as<Arguments>().block, blocks = (call.count + block - 1) / block;
   const std::size_t parts = parts_of(request, blocks);
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t begin = boundary(i, blocks, parts) * block;
@@ -97,12 +99,12 @@ void plan_slots(const PlanRequest& request, PartPlan part, Plan& plan) {
   const SparseBlocks& asked = options_of(call);
   const Form form = part.structure.parameters.as<Form>();
   const Roles roles = roles_of(form, call.collective, request.hosts.size());
-  const std::size_t blocks = (call.count + asked.block - 1) / asked.block;
+  const std::size_t block = part.arguments.as<Arguments>().block, blocks = (call.count + block - 1) / block;
   const auto columns = static_cast<std::uint32_t>(asked.columns);
   const std::size_t wanted = static_cast<std::size_t>(asked.slots > 0 ? asked.slots : slots_of_an_owner * roles.owners);
   const std::size_t slots = std::clamp<std::size_t>((blocks + columns - 1) / columns, 1, wanted);
   part.data = {0, call.count};
-  StreamArguments arguments{{asked.block}, columns, static_cast<std::uint32_t>(slots)};
+  StreamArguments arguments{{block}, columns, static_cast<std::uint32_t>(slots)};
   for (; arguments.slot < slots; ++arguments.slot) {
     const Rank owner = roles.first_owner() + static_cast<Rank>(arguments.slot) % roles.owners;
     part.structure.parameters = StreamForm{form, owner, true, asked.burst};
@@ -120,9 +122,12 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const SparseBlocks& asked = options_of(call);
   const bool has_threshold = asked.threshold > 0;
-  PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = asked.block}};
+  const std::size_t length = length_of_next(call, request.algorithm);
+  const bool counts = counts_next(call, request.algorithm);
+  PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = length}};
   const Rank owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
-  part.structure.parameters = Form{.owners = owners, .dedicated = asked.dedicated, .keeps = has_threshold};
+  part.structure.parameters =
+      Form{.owners = owners, .dedicated = asked.dedicated, .counts = counts, .keeps = has_threshold};
   if (&request.algorithm == &streamed_allreduce) {
     plan_slots(request, part, plan);  // each slot keeps its blocks of the residual itself
   } else {
@@ -130,8 +135,8 @@ void plan(const PlanRequest& request, Plan& plan) {
     plan_parts(request, part, plan);
   }
   plan.reports = true;
-  plan.writes_state = has_threshold;
-  plan.measures.tell(measure::block, static_cast<double>(asked.block));
+  plan.writes_state = has_threshold || counts;
+  plan.measures.tell(measure::block, static_cast<double>(length));
 }
 
 /// A slot goes on while any of its columns is asked for.

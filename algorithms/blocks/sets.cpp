@@ -97,7 +97,7 @@ std::size_t write_set(const BlockSet& set, std::size_t blocks, std::byte* to) {
   return at * number_bytes;
 }
 
-Status read_set(const KernelCall& call, const Extent& message, Rank from, std::size_t blocks, std::byte* at) {
+Status read_set(const kernels::Backend& on, const Extent& message, Rank from, std::size_t blocks, std::byte* at) {
   std::byte* const map = map_in(at);
   const std::size_t bytes = message.bytes();
   if (bytes == 0) {
@@ -113,12 +113,12 @@ Status read_set(const KernelCall& call, const Extent& message, Rank from, std::s
     if (is_listed(count, blocks) ? !read_list(told, count, blocks, map) : !read_map(told, blocks, map)) {
       return refuse(from, fmt::format("numbers must ascend below {}", blocks));
     }
-    complete_set(call.backend, at, blocks);
+    complete_set(on, at, blocks);
     const std::size_t found = size_of(set_in(at, blocks), blocks);
     if (found == count) return {};
     return refuse(from, fmt::format("it has {}, and {} were announced", count_of(found, "block"), count));
   }
-  complete_set(call.backend, at, blocks);
+  complete_set(on, at, blocks);
   return {};
 }
 

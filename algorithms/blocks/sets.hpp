@@ -33,6 +33,6 @@ constexpr std::size_t most_message_bytes(std::size_t blocks) { return sizeof(std
 /// of blocks in 32 bits. Then follow the numbers of the blocks in 32 bits each or, if that is not longer, the map.
 std::size_t write_set(const kernels::BlockSet& set, std::size_t blocks, std::byte* to);
 /// Reads the message of a set from rank `from` into a table. An error says what is wrong with it.
-Status read_set(const KernelCall& call, const Extent& message, Rank from, std::size_t blocks, std::byte* at);
+Status read_set(const kernels::Backend& on, const Extent& message, Rank from, std::size_t blocks, std::byte* at);
 
 }  // namespace lacuna::block

@@ -1,4 +1,5 @@
 #include "algorithms/blocks/block_kernels.hpp"
+#include "algorithms/blocks/block_size.hpp"
 
 namespace lacuna::block {
 namespace {
@@ -15,7 +16,7 @@ struct ReadSet {
 
   Status operator()(const KernelCall& call) const {
     const BlockGrid grid = shard_of(call.part, owner);
-    if (Status sound = read_set(call, *message, owner, grid.count(), set->data); !sound) return sound;
+    if (Status sound = read_set(call.backend, *message, owner, grid.count(), set->data); !sound) return sound;
     *offset = static_cast<std::size_t>(roles_of(call.part).number(owner)) * most_elements(call.part);
     *elements = elements_of(set_in(set->data, grid.count()), grid);
     return {};
@@ -63,8 +64,8 @@ void send_to_all(GraphBuilder& g, const Owned& own) {
   }
 }
 
-/// Receives the blocks of all other owners, and writes them to the output.
-void place_others(GraphBuilder& g) {
+/// Receives the blocks of all other owners, and writes them to the output. Returns the sets of these owners.
+Region place_others(GraphBuilder& g) {
   const Region sets = g.buffer(sets_of_owners), room = g.buffer({.capacity = elements_of_result});
   std::vector<Rank> owners;
   std::vector<Region> arrived;
@@ -86,6 +87,7 @@ void place_others(GraphBuilder& g) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     place(g, set_of_owner(g, sets, owners[i]), arrived[i], owners[i]);
   }
+  return sets;
 }
 
 }  // namespace
@@ -97,7 +99,8 @@ void spread(GraphBuilder& g, const Owned& own) {
   if (roles.rooted && roles.brings(g.position()) && !g.in_place()) g.copy(g.output(), g.input());
   if (!roles.gets(g.position())) return;
   if (owns) place_own(g, own);
-  place_others(g);
+  const Region sets = place_others(g);
+  if (form_of(g).counts) count_blocks(g, sets, own.set);
 }
 
 void place_own(GraphBuilder& g, const Owned& own) { place(g, own.set, own.packed, g.position()); }

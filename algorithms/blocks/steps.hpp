@@ -111,6 +111,7 @@ double expected_bytes(const ExpectedPart& part);
 double result_elements(const ExpectedPart& part);
 int rounds(const PartPlan& part, Rank size);
 int half_rounds(const PartPlan& part, Rank size);
+double path_bytes(const ExpectedPart& part);
 double expected_stream_bytes(const ExpectedPart& part);
 int expected_stream_rounds(const ExpectedPart& part);
 

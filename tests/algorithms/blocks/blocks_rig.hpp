@@ -163,6 +163,13 @@ inline std::vector<Elements> expected_outputs(const BlocksCall& call, const std:
   return outputs;
 }
 
+/// Ranks whose calls are not cut into parts.
+inline RanksOptions in_one_part() {
+  RanksOptions options = drawn_options(0);
+  options.executor.chunk_bytes = std::size_t{1} << 30;
+  return options;
+}
+
 /// The ranks of a job, which make a call again and again.
 class BlocksRig {
  public:

@@ -135,12 +135,6 @@ std::vector<std::uint64_t> planned(const BlocksCall& call, const BlockTable& blo
   return payload;
 }
 
-RanksOptions in_one_part() {
-  RanksOptions options = drawn_options(0);
-  options.executor.chunk_bytes = std::size_t{1} << 30;
-  return options;
-}
-
 TEST(BlocksTraffic, OfThePlannedFormIsTheBlocksAndTheirSets) {
   std::mt19937_64 random(12);
   for (int i = 0; i < 1000; ++i) {

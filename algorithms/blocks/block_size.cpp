@@ -1,0 +1,105 @@
+#include "algorithms/blocks/block_size.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "algorithms/blocks/block_kernels.hpp"
+
+namespace lacuna::block {
+namespace {
+
+constexpr std::uint64_t runs_between_counts = 32;
+
+using Counts = std::array<std::uint64_t, lengths>;
+
+std::size_t words_of_counts(const PartView&) { return counts_of_state; }
+constexpr BufferInfo counts_of_parts = {.role = Role::State,
+                                        .element = Dtype::I64,
+                                        .capacity = words_of_counts,
+                                        .name = counts_array,
+                                        .own = false,
+                                        .memory = MemoryKind::Host};
+
+/// The sum over all parts.
+Counts counts_in(const StateArray& array) {
+  Counts sum{};
+  for (std::size_t part = 0; part < most_counted_parts; ++part) {
+    Counts counts;
+    std::memcpy(counts.data(), array.bytes.data() + part * sizeof(counts), sizeof(counts));
+    for (std::size_t i = 0; i < lengths; ++i) sum[i] += counts[i];
+  }
+  return sum;
+}
+
+/// Counts blocks of all lengths while it is told, in order, which of the shortest blocks are not zero.
+class Counter {
+ public:
+  void add(std::size_t block) {
+    for (std::size_t i = 0; i < lengths && last_[i] != 1 + (block >> i); ++i) {
+      last_[i] = 1 + (block >> i);
+      ++counts_[i];
+    }
+  }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  Counts counts_{}, last_{};  // last_: 1 + the number of the last block that was counted; 0: there is none
+};
+
+struct CountBlocks {
+  static constexpr std::string_view name = "count blocks";
+  Read sets, own{};
+  Write counts;
+
+  Status operator()(const KernelCall& call) const {
+    const PartView& part = call.part;
+    const Roles roles = roles_of(part);
+    const auto owners = static_cast<std::size_t>(roles.owners);
+    const std::size_t blocks = kernels::BlockGrid{part.count, arguments_of(part).block}.blocks_of_array();
+    Counter counter;
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t group = block / owners;
+      const auto number = static_cast<Rank>((block + group + owners - part.part.draw % owners) % owners);
+      const Rank owner = roles.first_owner() + number;
+      const std::byte* const map = owner == part.position ? own->data : set_at(part, sets->data, owner);
+      if ((map[group / 8] >> group % 8 & std::byte{1}) != std::byte{0}) counter.add(block);
+    }
+    auto* const to = counts->data + part.part.draw * sizeof(Counts);
+    std::memcpy(to, counter.counts().data(), sizeof(Counts));
+    // Parts behind the last one have counted nothing.
+    const std::size_t end = part.plan.parts.size();
+    if (part.part.draw + 1 == end) std::memset(to + sizeof(Counts), 0, (most_counted_parts - end) * sizeof(Counts));
+    return {};
+  }
+};
+
+}  // namespace
+
+bool can_count(const Call& call, const Algorithm& algorithm) {
+  return options_of(call).block == 0 && &algorithm == &allreduce && call.options.state;
+}
+
+bool counts_next(const Call& call, const Algorithm& algorithm) {
+  if (!can_count(call, algorithm)) return false;
+  const MethodState& state = *call.options.state;
+  return state.runs % runs_between_counts == 0 || !state.find(counts_array);
+}
+
+std::size_t length_of_next(const Call& call, const Algorithm& algorithm) {
+  if (const std::size_t asked = options_of(call).block; asked > 0) return asked;
+  if (counts_next(call, algorithm)) return least_length;
+  const StateArray* array = call.options.state ? call.options.state->find(counts_array) : nullptr;
+  if (!array || array->count() != counts_of_state) return usual_length;
+  const Counts counts = counts_in(*array);
+  std::size_t best = counts[0] > 0 ? least_length : usual_length;
+  for (std::size_t i = 1; i < lengths; ++i) {
+    if (counts[0] > 0 && (counts[i] << i) <= counts[0] + counts[0] / 8) best = least_length << i;
+  }
+  return best;
+}
+
+void count_blocks(GraphBuilder& g, const Region& sets, const Region& own) {
+  g.kernel(CountBlocks{.sets = sets, .own = own, .counts = g.buffer(counts_of_parts)});
+}
+
+}  // namespace lacuna::block

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "algorithms/blocks/steps.hpp"
+
+/// How long blocks are where the options leave it open. In every 32nd run of a state blocks have 16 elements, and all
+/// ranks count how many blocks of the result would not be zero if they were longer. Until the next such run, blocks are
+/// as long as they can be while the blocks of the result have at most an eighth more elements than with 16. So the
+/// length follows the data, without a message.
+namespace lacuna::block {
+
+/// The array of the state that holds the counts: for each part of the run that counted, one number for each length.
+inline constexpr std::string_view counts_array = "block_counts";
+/// Blocks are so long if nothing has been counted.
+inline constexpr std::size_t usual_length = 256;
+/// The lengths that are counted: 16, 32 ... 4096.
+inline constexpr std::size_t least_length = 16, lengths = 9;
+inline constexpr std::size_t most_counted_parts = 64;
+inline constexpr std::size_t counts_of_state = most_counted_parts * lengths;
+
+/// Can the ranks count in this call? They need all blocks of the result, and a state.
+bool can_count(const Call& call, const Algorithm& algorithm);
+/// Does the next run count?
+bool counts_next(const Call& call, const Algorithm& algorithm);
+/// How long blocks are in the next run.
+std::size_t length_of_next(const Call& call, const Algorithm& algorithm);
+
+/// Counts the blocks of the result for all lengths. `sets` has the sets of all owners but this position, whose own set
+/// is `own`, if it is an owner.
+void count_blocks(GraphBuilder& g, const Region& sets, const Region& own);
+
+}  // namespace lacuna::block
