@@ -124,11 +124,11 @@ struct CollectiveRun : Run {
   /// Has the part of this number begun?
   bool has_begun(std::uint32_t part) const {
     if (chains.empty()) return part < next_part;
-    return part % parts < next_part && part / parts < chains[part % parts].length;
+    return part / parts < chains[part % parts].length;
   }
-  /// May the part of this number still begin?
+  /// May the part of this number still begin? Where others may follow, a part has not begun before its steps have.
   bool may_begin(std::uint32_t part) const {
-    if (chains.empty() || part < parts) return part >= next_part && part < parts;
+    if (chains.empty()) return part >= next_part && part < parts;
     return !chains[part % parts].ended && part / parts >= chains[part % parts].length;
   }
 };

@@ -49,6 +49,19 @@ extern const Method parts_method = {
     .plan = plan,
 };
 
-MethodOptions parts_options(const Parts& options) { return {parts_method, std::make_shared<const Parts>(options)}; }
+namespace {
+
+/// parts_method, which is asked what follows a part.
+const Method asked_method = [] {
+  Method method = parts_method;
+  method.follow = [](const Followed&) { return std::optional<PartPlan>(); };
+  return method;
+}();
+
+}  // namespace
+
+MethodOptions parts_options(const Parts& options) {
+  return {options.asks ? asked_method : parts_method, std::make_shared<const Parts>(options)};
+}
 
 }  // namespace lacuna::test

@@ -11,6 +11,7 @@ namespace lacuna::test {
 struct Parts {
   std::size_t parts = 1;
   std::uint32_t in_flight = 0;  ///< Plan::in_flight
+  bool asks = false;            ///< whenever a part has ended, the method is asked what follows; nothing does
 };
 
 extern const Method parts_method;

@@ -67,6 +67,19 @@ TEST(ManyParts, ThePlanSaysHowManyAreInFlightAndElseTheConfiguration) {
   }
 }
 
+TEST(ManyParts, MessagesMayComeBeforeTheFirstPartsBeginAlsoIfOthersMayFollowThem) {
+  for (const bool asks : {false, true}) {
+    Ranks ranks(2);
+    Job job(100);
+    const Parts parts{.parts = 10, .in_flight = 5, .asks = asks};
+    const runtime::Run& first = **job.post(ranks, 0, parts);
+    ranks.sweep_until([] { return false; });  // the messages of five parts wait at rank 1
+    const runtime::Run& second = **job.post(ranks, 1, parts);
+    EXPECT_TRUE(ranks.sweep_until([&] { return first.finished && second.finished; }));
+    EXPECT_TRUE(first.status && second.status) << second.status.to_string();
+  }
+}
+
 TEST(ManyParts, ACallThatIsStartedAgainHasAsManyInFlightAsItsNewPlanSays) {
   Ranks ranks(2);
   for (const std::uint32_t in_flight : {5u, 0u}) {  // the second call uses the memory of the first one again
