@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/block_grid.hpp"
 #include "kernels/entries.hpp"
 #include "kernels/sketches.hpp"
 #include "runtime/values/dtype.hpp"
@@ -51,6 +52,16 @@ struct Comparison {
   double a_squares = 0;  ///< the sum of the squares of a[i]
   double b_squares = 0;  ///< the sum of the squares of b[i]
   double products = 0;   ///< the sum of a[i] b[i]
+};
+
+/// How blocks are reduced; see Backend::reduce_blocks.
+struct ReduceBlocksCall {
+  Reduction reduction = Reduction::Sum;
+  Scale scale{};
+  Dtype dtype = Dtype::F32;
+  BlockGrid grid{};
+  BlockSet result{};         ///< the blocks that the result has
+  std::byte* out = nullptr;  ///< the packed blocks of the result
 };
 
 /// The entries [first, last) of a list.
@@ -195,6 +206,28 @@ class Backend {
   /// before[b] = how many bits stand before block b, for b in [0, blocks_of(length)]. The last one is the number of all
   /// bits. A block has block_places places.
   virtual void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const = 0;
+
+  // These work on blocks of arrays, of all dtypes. Maps and ranks are control tables or data.
+
+  /// Writes a map of the grid's blocks. A block's bit is 1 if one of its elements has a bit that is not 0, or, with a
+  /// cut, if one has a magnitude above that of the cut. Only floating-point elements have magnitudes. A block with -0
+  /// or NaN so counts as not zero. `from` is the whole array of the grid.
+  virtual void find_blocks(Source from, const BlockGrid& grid, const Cut* cut, std::byte* map) const = 0;
+  /// ranks[w] = how many bits of the map stand before its word w, for w in [0, words_of_map(length)].
+  virtual void rank_bits(const std::byte* map, std::size_t length, std::uint32_t* ranks) const = 0;
+  /// map |= other, both of so many bits.
+  virtual void unite_bits(std::byte* map, const std::byte* other, std::size_t length) const = 0;
+  /// Packs the blocks of a set.
+  virtual void take_blocks(Source from, const BlockGrid& grid, const BlockSet& set, std::byte* packed) const = 0;
+  /// Writes packed blocks to their places in an array. If `clears`, all other blocks of the grid become 0.
+  virtual void put_blocks(const std::byte* packed, const BlockGrid& grid, const BlockSet& set, bool clears,
+                          Target to) const = 0;
+  /// Writes 0 to the blocks of a set.
+  virtual void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const = 0;
+  /// Reduces the blocks of the result, in the order of the sources, of which there are 1 to most_views. A source that
+  /// lacks a block counts as zeros. So the bits are those of a reduction of whole arrays, in this order, which is
+  /// carried out in the accumulation type, scaled and then rounded once. Integers are not scaled.
+  virtual void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const = 0;
 
   // These work on messages.
 

@@ -48,6 +48,14 @@ class SpaceBackend final : public Backend {
   void unpack_bits(const std::byte* map, std::size_t length, std::uint32_t* places,
                    std::uint64_t* count) const override;
   void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override;
+  void find_blocks(Source from, const BlockGrid& grid, const Cut* cut, std::byte* map) const override;
+  void rank_bits(const std::byte* map, std::size_t length, std::uint32_t* ranks) const override;
+  void unite_bits(std::byte* map, const std::byte* other, std::size_t length) const override;
+  void take_blocks(Source from, const BlockGrid& grid, const BlockSet& set, std::byte* packed) const override;
+  void put_blocks(const std::byte* packed, const BlockGrid& grid, const BlockSet& set, bool clears,
+                  Target to) const override;
+  void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const override;
+  void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const override;
   void encode(const EntriesHeader& header, const EntriesView& list, std::byte* to) const override;
   void read_header(const std::byte* message, EntriesHeader* header) const override;
   void index(const EntriesView& view, std::size_t length, std::uint32_t* before, std::uint64_t* sound) const override;

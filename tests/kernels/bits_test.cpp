@@ -214,6 +214,41 @@ void sketch_all(const Backend& on, const Given& given, Results& results) {
   }
 }
 
+/// Finds, packs, reduces and unpacks the blocks of two arrays of which some are zero.
+void block_all(const Backend& on, const Given& given, Results& results) {
+  for (const BlockGrid& grid : {BlockGrid{given.count, 3}, BlockGrid{given.count, 100, 1, 2}}) {
+    const std::size_t count = grid.count(), bytes = given.count * size_of(given.dtype);
+    std::vector<Block> arrays = {given.block(0), given.block(1)}, packed(2, Block(bytes, 1));
+    std::vector<std::vector<std::byte>> maps(3, std::vector<std::byte>((count + 7) / 8));
+    std::vector<std::vector<std::uint32_t>> ranks(3, std::vector<std::uint32_t>(words_of_map(count) + 1));
+    std::vector<BlockSource> sources;
+    for (std::size_t v = 0; v < 2; ++v) {
+      for (std::size_t b = v; b < count; b += 3) {
+        on.clear({given.dtype, arrays[v].data() + grid.begin(b) * size_of(given.dtype), grid.size(b)});
+      }
+      on.find_blocks({given.dtype, arrays[v].data(), given.count}, grid, nullptr, maps[v].data());
+      on.rank_bits(maps[v].data(), count, ranks[v].data());
+      on.unite_bits(maps[2].data(), maps[v].data(), count);
+      on.take_blocks({given.dtype, arrays[v].data(), given.count}, grid, {maps[v].data(), ranks[v].data()},
+                     packed[v].data());
+      sources.push_back({{maps[v].data(), ranks[v].data()}, packed[v].data()});
+    }
+    on.rank_bits(maps[2].data(), count, ranks[2].data());
+    const BlockSet all{maps[2].data(), ranks[2].data()};
+    for (Reduction reduction : all_reductions) {
+      on.reduce_blocks(sources, {reduction, {.divisor = 3}, given.dtype, grid, all, packed[1].data()});
+      on.put_blocks(packed[1].data(), grid, all, true, {given.dtype, arrays[0].data(), given.count});
+      results.emplace_back(to_string(reduction), comparable(given.dtype, arrays[0].data(), given.count));
+      on.take_blocks({given.dtype, arrays[1].data(), given.count}, grid, {maps[1].data(), ranks[1].data()},
+                     packed[1].data());
+    }
+    on.clear_blocks(grid, all, {given.dtype, arrays[1].data(), given.count});
+    results.emplace_back("cleared", comparable(given.dtype, arrays[1].data(), given.count));
+    results.emplace_back("map", elements_of(Dtype::U8, maps[2].data(), maps[2].size()));
+    results.emplace_back("ranks", Elements(ranks[2].begin(), ranks[2].end()));
+  }
+}
+
 /// Makes messages of three arrays in each format, and adds the entries of their sum to the results.
 void add_messages(const Backend& on, const Given& given, Results& results) {
   std::vector<test::Indexed> messages;
@@ -292,6 +327,7 @@ TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(t
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
 TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
 TEST_P(BitsOf, SketchesAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, sketch_all); }
+TEST_P(BitsOf, BlocksAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, block_all); }
 TEST_P(BitsOf, MessagesAndTheirSumsAreThoseOfTheBaseline) {
   expect_those_of_the_baseline(test::float_dtypes, add_messages);
 }
@@ -341,6 +377,13 @@ constexpr Known known_bits[] = {
     {"sketches", sketch_all, Dtype::I32, 0x0},
     {"sketches", sketch_all, Dtype::I64, 0x0},
     {"sketches", sketch_all, Dtype::U8, 0x0},
+    {"blocks", block_all, Dtype::F32, 0xa4695fa8aa28e44e},
+    {"blocks", block_all, Dtype::F64, 0x9530006393504a36},
+    {"blocks", block_all, Dtype::BF16, 0x0d18bc6aa1b06f6d},
+    {"blocks", block_all, Dtype::F16, 0x2c94150830a39436},
+    {"blocks", block_all, Dtype::I32, 0xfcc9e6fea27573ad},
+    {"blocks", block_all, Dtype::I64, 0xd1aff8096d458a4c},
+    {"blocks", block_all, Dtype::U8, 0x577d8f7c84a0612f},
     {"messages", add_messages, Dtype::F32, 0xfa638299ced2d4f6},
     {"messages", add_messages, Dtype::F64, 0x428649907eb2295b},
     {"messages", add_messages, Dtype::BF16, 0x6f366a855b9cc499},

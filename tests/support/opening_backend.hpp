@@ -107,6 +107,31 @@ class OpeningBackend final : public kernels::Backend {
   void count_bits(const std::byte* map, std::size_t length, std::uint32_t* before) const override {
     show_data([&] { real_.count_bits(map, length, before); });
   }
+  void find_blocks(kernels::Source from, const kernels::BlockGrid& grid, const kernels::Cut* cut,
+                   std::byte* map) const override {
+    show_all([&] { real_.find_blocks(from, grid, cut, map); });
+  }
+  void rank_bits(const std::byte* map, std::size_t length, std::uint32_t* ranks) const override {
+    show_all([&] { real_.rank_bits(map, length, ranks); });
+  }
+  void unite_bits(std::byte* map, const std::byte* other, std::size_t length) const override {
+    show_all([&] { real_.unite_bits(map, other, length); });
+  }
+  void take_blocks(kernels::Source from, const kernels::BlockGrid& grid, const kernels::BlockSet& set,
+                   std::byte* packed) const override {
+    show_all([&] { real_.take_blocks(from, grid, set, packed); });
+  }
+  void put_blocks(const std::byte* packed, const kernels::BlockGrid& grid, const kernels::BlockSet& set, bool clears,
+                  kernels::Target to) const override {
+    show_all([&] { real_.put_blocks(packed, grid, set, clears, to); });
+  }
+  void clear_blocks(const kernels::BlockGrid& grid, const kernels::BlockSet& set, kernels::Target to) const override {
+    show_all([&] { real_.clear_blocks(grid, set, to); });
+  }
+  void reduce_blocks(std::span<const kernels::BlockSource> sources,
+                     const kernels::ReduceBlocksCall& call) const override {
+    show_all([&] { real_.reduce_blocks(sources, call); });
+  }
   void encode(const kernels::EntriesHeader& header, const kernels::EntriesView& list, std::byte* to) const override {
     show_data([&] { real_.encode(header, list, to); });
   }

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <Kokkos_Macros.hpp>
+#include <cstddef>
+#include <cstdint>
+
+/// Arrays that are cut into blocks, of which only some matter.
+namespace lacuna::kernels {
+
+/// Every `stride`-th block of an array, from block `first` on. The array is cut into blocks of `length` elements, of
+/// which the last one may be shorter. The blocks of the grid have the numbers 0 .. count()-1.
+struct BlockGrid {
+  std::size_t elements = 0;  ///< elements of the array
+  std::size_t length = 1;    ///< elements of a block; at least 1
+  std::size_t first = 0, stride = 1;
+
+  constexpr std::size_t blocks_of_array() const { return elements / length + (elements % length != 0 ? 1 : 0); }
+  constexpr std::size_t count() const {
+    const std::size_t all = blocks_of_array();
+    return all > first ? (all - first + stride - 1) / stride : 0;
+  }
+  /// The first element of block `b`.
+  constexpr std::size_t begin(std::size_t b) const { return (first + b * stride) * length; }
+  /// The number of elements of block `b`.
+  constexpr std::size_t size(std::size_t b) const {
+    const std::size_t left = elements - begin(b);
+    return left < length ? left : length;
+  }
+  /// By how many elements the last block of the grid is shorter than the others.
+  constexpr std::size_t missing() const { return count() == 0 ? 0 : length - size(count() - 1); }
+};
+
+/// The number of words of 64 bits that a bitmap of so many bits fills.
+constexpr std::size_t words_of_map(std::size_t bits) { return (bits + 63) / 64; }
+
+/// A set of blocks of a grid. Bit b of the map says whether block b is in the set. ranks[w] says how many bits stand
+/// before word w of the map, so that each block of the set has a rank, from 0; the last of the 1 + words_of_map() ranks
+/// is the number of all blocks of the set. Backend::rank_bits writes ranks. *Packed* blocks of a set lie one behind the
+/// other, in the order of their ranks.
+struct BlockSet {
+  const std::byte* map = nullptr;
+  const std::uint32_t* ranks = nullptr;
+};
+
+/// The blocks that one rank brings to a sum.
+struct BlockSource {
+  BlockSet set{};
+  const std::byte* data = nullptr;
+  bool is_packed = true;  ///< the data are the packed blocks; false: they are the whole array of the grid
+};
+
+}  // namespace lacuna::kernels
