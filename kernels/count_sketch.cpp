@@ -35,7 +35,7 @@ struct SketchRow {
   KOKKOS_INLINE_FUNCTION void add(const RowHash& hash, std::size_t b, std::byte* to) const {
     const std::uint32_t x = mixed(static_cast<std::uint32_t>(b));
     const std::size_t first = hash.bucket(x, shape.buckets) * shape.block;
-    const std::size_t begin = b * shape.block, length = map.end_of(b) - begin;
+    const std::size_t begin = map.grid.begin(b), length = map.grid.size(b);
     const Cell sign = hash.is_negative(x) ? static_cast<Cell>(-1) : static_cast<Cell>(1);
     for (std::size_t lane = 0; lane < length; ++lane) {
       const Cell value = sign * cell_of<Cell>(load<T>(from, begin + lane));
@@ -65,7 +65,7 @@ struct DecodeKernel {
   KOKKOS_FUNCTION void operator()(std::size_t w) const {
     map.for_each_of_word(w, [&](std::size_t b, bool is_there) {
       if (is_there) return decode(b);
-      for (std::size_t i = b * shape.block; i < map.end_of(b); ++i) store<T>(out, i, T{});
+      for (std::size_t lane = 0; lane < map.grid.size(b); ++lane) store<T>(out, map.grid.begin(b) + lane, T{});
     });
   }
 
@@ -76,9 +76,9 @@ struct DecodeKernel {
       cells.first[row] = (row * shape.buckets + hashes.rows[row].bucket(x, shape.buckets)) * shape.block;
       cells.sign[row] = hashes.rows[row].is_negative(x) ? Cell{-1} : Cell{1};
     }
-    const std::size_t begin = b * shape.block;
-    for (std::size_t i = begin; i < map.end_of(b); ++i) {
-      const std::size_t lane = i - begin;
+    const std::size_t begin = map.grid.begin(b), length = map.grid.size(b);
+    for (std::size_t lane = 0; lane < length; ++lane) {
+      const std::size_t i = begin + lane;
       if (with.estimate == Estimate::Mean) {
         put(i, mean(cells, lane, with.table), with.residual ? mean(cells, lane, with.own_table) : Cell{});
       } else {
@@ -121,7 +121,7 @@ struct DecodeKernel {
 }  // namespace
 
 void SpaceBackend::sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const {
-  const BlockMap of{map, shape.block, from.count};
+  const BlockMap of(map, from.count, shape.block);
   with_element(from.dtype, [&]<class T>(Element<T>) {
     const auto run = [&]<class Cell>(Cell) {
       Space::for_teams(shape.rows, 0, SketchRow<T, Cell>{shape, RowHashes(shape.seed), from.data, of, table.data});
@@ -137,11 +137,11 @@ void SpaceBackend::sketch(const SketchShape& shape, Source from, const std::byte
 }
 
 void SpaceBackend::decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const {
-  const BlockMap map{with.map, shape.block, out.count};
+  const BlockMap map(with.map, out.count, shape.block);
   with_floating_element(out.dtype, [&]<class T>(Element<T>) {
     using Cell = WideOf<T>;
     Space::for_each(
-        map.words(),
+        map.words,
         DecodeKernel<T>{shape, RowHashes(shape.seed), with, map, out.data, static_cast<Cell>(with.scale.multiplier),
                         static_cast<Cell>(with.scale.divisor), static_cast<Cell>(with.contributed)});
   });

@@ -133,10 +133,10 @@ struct PutPeeled {
     const std::size_t bucket = in.queue[entry], b = in.number[bucket];
     const RowHash& hash = hashes.rows[bucket / shape.buckets];
     const bool is_negative = hash.is_negative(mixed(static_cast<std::uint32_t>(b)));
-    const std::size_t begin = b * shape.block;
-    for (std::size_t i = begin; i < map.end_of(b); ++i) {
-      const Cell cell = load<Cell>(table, bucket * shape.block + i - begin);
-      store<T>(out, i, scaled(is_negative ? Cell{} - cell : cell));
+    const std::size_t begin = map.grid.begin(b), length = map.grid.size(b);
+    for (std::size_t lane = 0; lane < length; ++lane) {
+      const Cell cell = load<Cell>(table, bucket * shape.block + lane);
+      store<T>(out, begin + lane, scaled(is_negative ? Cell{} - cell : cell));
     }
   }
 
@@ -158,9 +158,10 @@ struct ClearOthers {
 
   KOKKOS_FUNCTION void operator()(std::size_t w) const {
     map.for_each_of_word(w, [&](std::size_t b, bool is_there) {
-      for (std::size_t i = b * map.block; i < map.end_of(b) && !is_there; ++i) store<T>(out, i, T{});
+      const std::size_t length = is_there ? 0 : map.grid.size(b);
+      for (std::size_t lane = 0; lane < length; ++lane) store<T>(out, map.grid.begin(b) + lane, T{});
     });
-    const std::size_t bytes = (map.blocks() + 7) / 8;
+    const std::size_t bytes = (map.blocks + 7) / 8;
     for (std::size_t i = 8 * w; i < 8 * (w + 1) && i < bytes; ++i) {
       left[i] = static_cast<std::byte>(map.word(w) >> 8 * (i % 8));
     }
@@ -171,12 +172,12 @@ struct ClearOthers {
 
 void SpaceBackend::peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,
                                Peeled* peeled) const {
-  const BlockMap map{with.map, shape.block, out.count};
+  const BlockMap map(with.map, out.count, shape.block);
   with_element(out.dtype, [&]<class T>(Element<T>) {
     using Cell = std::conditional_t<is_integer_element<T>, std::uint64_t, double>;
     const Buckets in(with.room, shape);
     const RowHashes hashes(shape.seed);
-    Space::for_each(map.words(), ClearOthers<T>{map, with.left, out.data});
+    Space::for_each(map.words, ClearOthers<T>{map, with.left, out.data});
     Space::for_teams(1, 0, PeelKernel<Cell>{shape, hashes, in, map, with.left, table.data, peeled});
     Space::for_each(shape.rows * shape.buckets,
                     PutPeeled<T, Cell>{shape, hashes, in, with.scale, map, table.data, out.data, peeled});
