@@ -259,7 +259,7 @@ class Backend {
   static constexpr std::size_t merge_places = 16 * block_places;
 
   // These work on sketches (kernels/sketches.hpp). A map has a bit for each block of an array, and its bits beyond the
-  // last block count as 0. There are at most 2^32 - 1 blocks.
+  // last block count as 0. There are at most 2^32 - 1 blocks. Maps are control tables or data.
 
   /// Writes the sketch of the blocks of an array whose bits are set in the map. All other cells are 0. Takes all
   /// dtypes. The cells are of table.dtype: i64 for integers, which wrap around, and f32 or f64 for all other data. They

@@ -153,15 +153,15 @@ class OpeningBackend final : public kernels::Backend {
 
   void sketch(const kernels::SketchShape& shape, kernels::Source from, const std::byte* map,
               kernels::Target table) const override {
-    show_data([&] { real_.sketch(shape, from, map, table); });
+    show_all([&] { real_.sketch(shape, from, map, table); });
   }
   void decode_sketch(const kernels::SketchShape& shape, const kernels::Decoding& with,
                      kernels::Target out) const override {
-    show_data([&] { real_.decode_sketch(shape, with, out); });
+    show_all([&] { real_.decode_sketch(shape, with, out); });
   }
   void peel_sketch(const kernels::SketchShape& shape, const kernels::Peeling& with, kernels::Target table,
                    kernels::Target out, kernels::Peeled* peeled) const override {
-    show_data([&] { real_.peel_sketch(shape, with, table, out, peeled); });
+    show_all([&] { real_.peel_sketch(shape, with, table, out, peeled); });
   }
 
  private:

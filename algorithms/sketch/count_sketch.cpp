@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/phases/ring_phases.hpp"
+#include "algorithms/phases/sparse.hpp"
+#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/sketch/steps.hpp"
+
+namespace lacuna::sketching {
+namespace {
+
+constexpr Dtype dtype_of(Cells cells) {
+  return cells == Cells::F32 ? Dtype::F32 : cells == Cells::F64 ? Dtype::F64 : Dtype::I64;
+}
+
+struct SketchBlocks {
+  static constexpr std::string_view name = "sketch";
+  Read input, map;
+  Write table;
+
+  Status operator()(const KernelCall& call) const {
+    const sparse::Stopwatch watch(call, measure::encode_time);
+    call.backend.sketch(shape_of(call.part), {input->dtype, input->data, input->count}, map->data,
+                        {table->dtype, table->data, table->count});
+    call.measures.tell(measure::cells, static_cast<double>(table->count));
+    return {};
+  }
+};
+
+/// Decodes the sum of all sketches, unless the union turns out to be no larger than the sketch.
+struct Decode {
+  static constexpr std::string_view name = "decode";
+  Read table, map;
+  Use elements;
+  Write output;
+  Read own_table{};  ///< with feedback
+  Write residual{};  ///< with feedback
+
+  Status operator()(const KernelCall& call) const {
+    const Sketch& asked = options_of(call.part.call);
+    if (!sketch_is_smaller(asked, arguments_of(call.part.part), *elements)) return {};
+    const sparse::Stopwatch watch(call, measure::decode_time);
+    const double factor = damping(asked.feedback, static_cast<double>(table->count), static_cast<double>(*elements));
+    kernels::Decoding with{.map = map->data, .table = table->data, .scale = sparse::scale_of(call.part)};
+    with.estimate = asked.estimate == SketchEstimate::Mean ? kernels::Estimate::Mean : kernels::Estimate::Median;
+    with.scale.multiplier = factor;
+    if (residual) {
+      with.own_table = own_table->data;
+      with.residual = residual->data;
+      with.contributed = factor;
+    }
+    call.backend.decode_sketch(shape_of(call.part), with, {output->dtype, output->data, output->count});
+    tell(call, factor, with.scale.divisor);
+    return {};
+  }
+
+  /// The mean of the squares of a row's cells is an estimate of the squared norm of the sum (Alon, Matias, Szegedy,
+  /// 1996), over the cells of a row. An element gets the squares of the elements with which it shares a cell. So all
+  /// elements together get the squared norm, times the union over the cells.
+  void tell(const KernelCall& call, double factor, double divisor) const {
+    const double count = static_cast<double>(*elements), share = count / static_cast<double>(table->count);
+    double squares = 0;
+    call.backend.sum_of_powers({table->dtype, table->data, table->count}, 2, 1, &squares);
+    const double norm = std::sqrt(squares / static_cast<double>(shape_of(call.part).rows)) / divisor;
+    const double relative = std::sqrt((1 - factor) * (1 - factor) + factor * factor * share);
+    call.measures.tell(measure::union_elements, count);
+    call.measures.tell(measure::decoded, count);
+    call.measures.tell(measure::inexact, 1);
+    call.measures.tell(measure::relative_error, relative);
+    if (std::isfinite(norm)) call.measures.tell(measure::error, relative * norm);
+    tell_compression(call, 0);
+  }
+};
+
+void decode(GraphBuilder& g, const Region& input, const Tables& tables, const Blocks& blocks) {
+  Decode decode{.table = tables.sum, .map = blocks.map, .elements = blocks.elements, .output = g.output()};
+  if (form_of(g).feedback) {
+    decode.own_table = tables.own;
+    decode.residual = input;
+  }
+  g.kernel(std::move(decode));
+}
+
+void build(GraphBuilder& g) {
+  const Stage stage = form_of(g).stage;
+  if (stage == Stage::Whole || stage == Stage::Rest) return compact(g);
+  const Region input = input_of(g);
+  const Region mine = find_blocks(g, input);
+  if (stage == Stage::Sketch) {
+    return decode(g, input, sketch_and_reduce(g, input, mine), count_blocks(g, shared_map(g), false));
+  }
+  const Blocks blocks = count_blocks(g, unite_maps(g, mine, true), true);
+  if (stage == Stage::Both) decode(g, input, sketch_and_reduce(g, input, mine), blocks);
+  g.decide({blocks.elements, blocks.count});
+}
+
+}  // namespace
+
+Tables sketch_and_reduce(GraphBuilder& g, const Region& input, const Region& map) {
+  const Form form = form_of(g);
+  const BufferInfo room = {.element = dtype_of(form.cells), .capacity = cells_of};
+  const Region own = g.buffer(room), sum = form.feedback ? g.buffer(room) : own;
+  g.kernel(SketchBlocks{.input = input, .map = map, .table = own});
+  const Line ring = whole_ring(g);
+  const auto piece = [&](const Region& table, Rank i) { return sparse::piece_of(table, i, g.size()); };
+  ring_reduce_scatter(
+      g, ring, [&](Rank i) { return piece(own, i); }, [&](Rank, Rank i) { return piece(sum, i); });
+  ring_allgather(g, ring, [&](Rank i) { return piece(sum, i); });
+  return {own, sum};
+}
+
+bool sketch_is_smaller(const Sketch& asked, const Arguments& with, std::uint64_t union_elements) {
+  return with.buckets > 0 && shape_of(asked, asked.rows, with).cells() < union_elements;
+}
+
+/// With a share w of elements over cells, an estimate e of x has the mean x and, over all elements, the squared error w
+/// |x|^2. So a factor f leaves ((1 - f)^2 + f^2 w) |x|^2, which is less than |x|^2 if f < 2 / (1 + w), and least at 1 /
+/// (1 + w). A power of two near that keeps integers exact.
+double damping(bool feedback, double cells, double union_elements) {
+  if (!feedback || cells <= 0) return 1;
+  const double most = std::sqrt(2.0) / (1 + union_elements / cells);
+  return std::min(1.0, std::exp2(std::floor(std::log2(most))));
+}
+
+// A rank hashes the elements of its blocks to the cells of a table, with signs. The tables and the maps of the blocks
+// are reduced at the same time, in rings and in 2 rounds. From the sum of the tables each rank estimates the elements
+// of the union. Elements that share a cell disturb each other: of U elements in c cells, the error is the root of U/c
+// times the norm. Each rank sends 2 (P-1)/P of the bytes of a table and of a map, in 2 (P-1) rounds. If the union is
+// not larger than the table, `compaction` follows in place of the estimate. Source: Ge, Fu, Lai, Deng, Li: S2 Reducer:
+// High-performance sparse communication to accelerate distributed deep learning (2021), whose table has one row and
+// whose hashes stay the same.
+constexpr Algorithm count_sketch = {
+    .collective = Collective::Allreduce,
+    .name = "count_sketch",
+    .symmetric = false,
+    .build = build,
+    .parameters = &parameter_set<Form>,
+};
+
+}  // namespace lacuna::sketching
