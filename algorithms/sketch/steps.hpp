@@ -25,8 +25,6 @@ inline constexpr std::size_t rows_to_peel = 3;
 
 /// The measures of sketch.
 namespace measure {
-inline constexpr Measure own_elements = {
-    .name = "own_elements", .help = "elements of the blocks that a rank has brought", .unit = Unit::Elements};
 inline constexpr Measure union_elements = {
     .name = "union_elements", .help = "elements of the union of all ranks' blocks", .unit = Unit::Elements};
 inline constexpr Measure cells = {.name = "cells", .help = "cells of the sketch", .unit = Unit::Elements};
@@ -61,10 +59,10 @@ inline constexpr Measure encode_time = {
 inline constexpr Measure decode_time = {
     .name = "decode", .help = "time in which kernels wrote the result", .unit = Unit::Seconds};
 }  // namespace measure
-inline constexpr std::array measures = {
-    &measure::own_elements, &measure::union_elements, &measure::cells,      &measure::decoded,        &measure::reduced,
-    &measure::unpeeled,     &measure::peel_rounds,    &measure::inexact,    &measure::relative_error, &measure::error,
-    &measure::compression,  &measure::encode_time,    &measure::decode_time};
+inline constexpr std::array measures = {&measure::union_elements, &measure::cells,          &measure::decoded,
+                                        &measure::reduced,        &measure::unpeeled,       &measure::peel_rounds,
+                                        &measure::inexact,        &measure::relative_error, &measure::error,
+                                        &measure::compression,    &measure::encode_time,    &measure::decode_time};
 
 /// What the state keeps of the last union. It is equal on all ranks.
 struct LastUnion {

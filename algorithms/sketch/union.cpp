@@ -6,6 +6,7 @@
 #include "algorithms/phases/sparse_kernels.hpp"
 #include "algorithms/sketch/steps.hpp"
 #include "kernels/elements.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::sketching {
 namespace {
@@ -17,7 +18,7 @@ std::size_t bytes_of_pieces(const PartView& part) { return map_bytes(part) + sta
 
 constexpr BufferInfo map_room = {.element = Dtype::U8, .capacity = map_bytes, .memory = MemoryKind::Host};
 
-/// Writes the map of the blocks of the input, and tells how it is cut into pieces.
+/// Writes the map of the blocks of the input.
 struct FindBlocks {
   static constexpr std::string_view name = "find blocks";
   Read input;
@@ -48,21 +49,35 @@ struct CutMap {
   }
 };
 
+/// Returns ok, or an error if the end of a map that this rank has sent has bits behind the last block.
+Status check_end(const KernelCall& call, const Extent& end, Rank from) {
+  const std::size_t blocks = grid_of(call.part).count();
+  if (blocks % 8 == 0 || static_cast<unsigned>(end.data[end.count - 1]) >> blocks % 8 == 0) return {};
+  return {Code::Mismatch, fmt::format("the message of rank {}: a map of {} has bits behind the last one", from,
+                                      count_of(blocks, "block"))};
+}
+
 /// Unites the own piece of the maps of all ranks.
 struct UnitePiece {
   static constexpr std::string_view name = "unite";
   Read own;
-  Reads arrived;
+  Reads arrived;  ///< by distance before the own position, from 1 on
   Write piece;
 
   Status operator()(const KernelCall& call) const {
+    const Rank size = call.part.size, me = call.part.position;
     std::copy_n(own->data, own->count, piece->data);
-    for (const Extent& one : arrived) call.backend.unite_bits(piece->data, one.data, 8 * piece->count);
+    for (std::size_t i = 0; i < arrived.size(); ++i) {
+      const Rank from = (me - 1 - static_cast<Rank>(i) + size) % size;
+      const Status sound = me == size - 1 ? check_end(call, arrived[i], from) : Status();
+      if (!sound) return sound;
+      call.backend.unite_bits(piece->data, arrived[i].data, 8 * piece->count);
+    }
     return {};
   }
 };
 
-/// Counts the blocks of a map that came from other ranks.
+/// Counts the blocks of a map, whose last piece came from the last rank.
 struct CountBlocks {
   static constexpr std::string_view name = "count blocks";
   Read map;
@@ -73,9 +88,7 @@ struct CountBlocks {
   Status operator()(const KernelCall& call) const {
     const kernels::BlockGrid grid = grid_of(call.part);
     const std::size_t bits = grid.count();
-    if (bits % 8 != 0 && static_cast<unsigned>(map->data[bits / 8]) >> bits % 8 != 0) {
-      return {Code::Mismatch, fmt::format("a map of {} blocks has bits behind the last one", bits)};
-    }
+    if (Status sound = check_end(call, *map, call.part.size - 1); !sound) return sound;
     call.backend.rank_bits(map->data, bits, reinterpret_cast<std::uint32_t*>(ranks->data));
     *count = kernels::load<std::uint32_t>(ranks->data, ranks->count - 1);
     const std::size_t at = (bits - 1) / 8;
