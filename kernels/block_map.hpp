@@ -28,13 +28,10 @@ struct BlockMap {
   KOKKOS_INLINE_FUNCTION void for_each_block(const Body& body) const {
     for (std::size_t w = 0; w < words; ++w) for_each_one(word(w), w, body);
   }
-  /// Calls body(b, whether it is in the map) for each block of word `w`.
-  template <class Body>
-  KOKKOS_INLINE_FUNCTION void for_each_of_word(std::size_t w, const Body& body) const {
-    const std::uint64_t bits = word(w);
-    for (std::size_t b = w * word_bits; b < (w + 1) * word_bits && b < blocks; ++b) {
-      body(b, (bits >> b % word_bits & 1) != 0);
-    }
+  /// Where the elements of the blocks of word `w` begin and end.
+  KOKKOS_INLINE_FUNCTION std::size_t begin_of_word(std::size_t w) const { return grid.begin(w * word_bits); }
+  KOKKOS_INLINE_FUNCTION std::size_t end_of_word(std::size_t w) const {
+    return w + 1 < words ? grid.begin((w + 1) * word_bits) : grid.elements;
   }
 };
 

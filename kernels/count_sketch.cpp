@@ -63,10 +63,9 @@ struct DecodeKernel {
   };
 
   KOKKOS_FUNCTION void operator()(std::size_t w) const {
-    map.for_each_of_word(w, [&](std::size_t b, bool is_there) {
-      if (is_there) return decode(b);
-      for (std::size_t lane = 0; lane < map.grid.size(b); ++lane) store<T>(out, map.grid.begin(b) + lane, T{});
-    });
+    const std::size_t end = map.end_of_word(w);
+    for (std::size_t i = map.begin_of_word(w); i < end; ++i) store<T>(out, i, T{});
+    for_each_one(map.word(w), w, [&](std::size_t b) { decode(b); });
   }
 
   KOKKOS_INLINE_FUNCTION void decode(std::size_t b) const {

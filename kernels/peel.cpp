@@ -5,14 +5,19 @@
 namespace lacuna::kernels {
 namespace {
 
-/// The tables of buckets. In each of them a bucket is counted from the first one of row 0.
+/// What is known of a bucket.
+struct Bucket {
+  std::uint32_t blocks;  // how many blocks lie there that have not been peeled
+  std::uint32_t number;  // the numbers of these blocks, added up by xor; of a peeled bucket, that of its block
+};
+
+/// The buckets of all rows, and their numbers in the order in which they are peeled.
 struct Buckets {
-  std::uint32_t* blocks;  // how many blocks lie there that have not been peeled
-  std::uint32_t* number;  // the numbers of these blocks, added up by xor; of a peeled bucket, that of its block
-  std::uint32_t* queue;   // peeled buckets, then buckets that hold one block
+  Bucket* at;
+  std::uint32_t* queue;  // peeled buckets, then buckets that hold one block
 
   Buckets(std::uint32_t* room, const SketchShape& shape)
-      : blocks(room), number(room + shape.rows * shape.buckets), queue(room + 2 * shape.rows * shape.buckets) {}
+      : at(reinterpret_cast<Bucket*>(room)), queue(room + 2 * shape.rows * shape.buckets) {}
 };
 
 /// Backend::peel_sketch without the result. It computes which buckets hold one block, peels these blocks, and goes on
@@ -29,8 +34,8 @@ struct PeelKernel {
 
   KOKKOS_FUNCTION void operator()(const Space::Team& team) const {
     team.each(shape.rows * shape.buckets, [&](std::size_t bucket) {
-      in.blocks[bucket] = 0;
-      in.number[bucket] = 0;
+      in.at[bucket].blocks = 0;
+      in.at[bucket].number = 0;
     });
     team.barrier();
     team.once([&] {
@@ -48,8 +53,8 @@ struct PeelKernel {
       const std::uint32_t x = mixed(static_cast<std::uint32_t>(b));
       for (std::size_t row = 0; row < shape.rows; ++row) {
         const std::size_t bucket = bucket_of(row, x);
-        ++in.blocks[bucket];
-        in.number[bucket] ^= static_cast<std::uint32_t>(b);
+        ++in.at[bucket].blocks;
+        in.at[bucket].number ^= static_cast<std::uint32_t>(b);
       }
     });
   }
@@ -59,7 +64,7 @@ struct PeelKernel {
   KOKKOS_INLINE_FUNCTION void peel() const {
     std::size_t done = 0, next = 0, end = 0;
     for (std::size_t bucket = 0; bucket < shape.rows * shape.buckets; ++bucket) {
-      if (in.blocks[bucket] == 1) in.queue[end++] = static_cast<std::uint32_t>(bucket);
+      if (in.at[bucket].blocks == 1) in.queue[end++] = static_cast<std::uint32_t>(bucket);
     }
     std::uint64_t rounds = 0;
     while (next < end) {
@@ -77,10 +82,10 @@ struct PeelKernel {
   /// Takes the block of a bucket that holds one, unless another bucket has given it before, or its sum is not finite: a
   /// cell that once held an infinity or a NaN tells nothing of its other blocks.
   KOKKOS_INLINE_FUNCTION bool take(std::uint32_t bucket) const {
-    const std::uint32_t b = in.number[bucket];
+    const std::uint32_t b = in.at[bucket].number;
     const auto bit = static_cast<unsigned>(1u << b % 8);
     const auto byte = static_cast<unsigned>(left[b / 8]);
-    if (in.blocks[bucket] != 1 || (byte & bit) == 0 || !is_finite(bucket)) return false;
+    if (in.at[bucket].blocks != 1 || (byte & bit) == 0 || !is_finite(bucket)) return false;
     left[b / 8] = static_cast<std::byte>(byte & ~bit);
     return true;
   }
@@ -97,9 +102,9 @@ struct PeelKernel {
 
   /// Takes the block of a peeled bucket out of its other buckets, and appends those that then hold one block.
   KOKKOS_INLINE_FUNCTION std::size_t subtract(std::uint32_t peeled_bucket, std::size_t end) const {
-    const std::uint32_t b = in.number[peeled_bucket], x = mixed(b);
+    const std::uint32_t b = in.at[peeled_bucket].number, x = mixed(b);
     const std::size_t own_row = peeled_bucket / shape.buckets;
-    in.blocks[peeled_bucket] = 0;
+    in.at[peeled_bucket].blocks = 0;
     for (std::size_t row = 0; row < shape.rows; ++row) {
       if (row == own_row) continue;
       const std::size_t bucket = bucket_of(row, x);
@@ -109,8 +114,8 @@ struct PeelKernel {
         const Cell cell = load<Cell>(table, bucket * shape.block + lane);
         store<Cell>(table, bucket * shape.block + lane, turns ? cell + value : cell - value);
       }
-      in.number[bucket] ^= b;
-      if (--in.blocks[bucket] == 1) in.queue[end++] = static_cast<std::uint32_t>(bucket);
+      in.at[bucket].number ^= b;
+      if (--in.at[bucket].blocks == 1) in.queue[end++] = static_cast<std::uint32_t>(bucket);
     }
     return end;
   }
@@ -130,7 +135,7 @@ struct PutPeeled {
 
   KOKKOS_FUNCTION void operator()(std::size_t entry) const {
     if (entry >= peeled->blocks) return;
-    const std::size_t bucket = in.queue[entry], b = in.number[bucket];
+    const std::size_t bucket = in.queue[entry], b = in.at[bucket].number;
     const RowHash& hash = hashes.rows[bucket / shape.buckets];
     const bool is_negative = hash.is_negative(mixed(static_cast<std::uint32_t>(b)));
     const std::size_t begin = map.grid.begin(b), length = map.grid.size(b);
@@ -157,13 +162,24 @@ struct ClearOthers {
   std::byte* out;
 
   KOKKOS_FUNCTION void operator()(std::size_t w) const {
-    map.for_each_of_word(w, [&](std::size_t b, bool is_there) {
-      const std::size_t length = is_there ? 0 : map.grid.size(b);
-      for (std::size_t lane = 0; lane < length; ++lane) store<T>(out, map.grid.begin(b) + lane, T{});
-    });
+    const std::uint64_t word = map.word(w);
+    if (word == 0) {
+      const std::size_t end = map.end_of_word(w);
+      for (std::size_t i = map.begin_of_word(w); i < end; ++i) store<T>(out, i, T{});
+    } else {
+      clear_between(word, w);
+    }
     const std::size_t bytes = (map.blocks + 7) / 8;
     for (std::size_t i = 8 * w; i < 8 * (w + 1) && i < bytes; ++i) {
-      left[i] = static_cast<std::byte>(map.word(w) >> 8 * (i % 8));
+      left[i] = static_cast<std::byte>(word >> 8 * (i % 8));
+    }
+  }
+
+  KOKKOS_INLINE_FUNCTION void clear_between(std::uint64_t word, std::size_t w) const {
+    const std::size_t first = w * word_bits, last = first + word_bits < map.blocks ? first + word_bits : map.blocks;
+    for (std::size_t b = first; b < last; ++b) {
+      const std::size_t length = (word >> b % word_bits & 1) != 0 ? 0 : map.grid.size(b);
+      for (std::size_t lane = 0; lane < length; ++lane) store<T>(out, map.grid.begin(b) + lane, T{});
     }
   }
 };
