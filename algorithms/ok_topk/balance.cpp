@@ -73,7 +73,7 @@ struct PackShare {
   Rank distance;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Stopwatch watch(call, sparse::measure::pack_time);
     const List share = own.share_of(call.part, sparse::rank_at(call.part, distance));
     if (share.count == 0) return {};
     sparse::write_message(call, share.all(), sparse::all_places(call.part), message);

@@ -33,7 +33,7 @@ struct SelectGlobally {
   Define count;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    const Stopwatch watch(call, sparse::measure::select_time);
     const List all = sums.list();
     *count = take(call, all, largest_of(call, all, *quota, workspace), block).count;
     return {};
@@ -47,7 +47,7 @@ struct PackBlock {
   sparse::WriteMessage message;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = sparse::range_of(*ranges, call.part.position);
     sparse::write_message(call, block.list().all(static_cast<std::size_t>(range.begin)), range, message);
     return {};
@@ -81,7 +81,7 @@ struct PlaceLargest {
   sparse::WriteResult result;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::merge_time);
+    const Stopwatch watch(call, sparse::measure::merge_time);
     sparse::OutputWriter out(call, result);
     const auto sums = all_entries(call, out);
     if (!sums) return sums.status();

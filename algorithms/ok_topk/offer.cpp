@@ -37,7 +37,7 @@ struct MakeOffer {
   Write offer, sample;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    const Stopwatch watch(call, sparse::measure::select_time);
     make_offer(call.backend, {sums->dtype, sums->data, *count}, words_in(*sample), words_in(*offer),
                sparse::arguments_of(call.part).wanted, call.part.size);
     return {};

@@ -26,7 +26,7 @@ struct FindThreshold {
   bool exactly;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    const Stopwatch watch(call, sparse::measure::select_time);
     const sparse::Accumulator from(call, accumulator, input);
     const Dtype dtype = call.part.call.dtype;
     bool is_added = !from.feeds_back();
@@ -90,7 +90,7 @@ void append_largest(const KernelCall& call, const SelectPorts& ports, const Rang
 /// Appends what is taken of a range to the selection. If there is no room for all elements above the threshold, it
 /// takes the largest only, so that the first ranges leave room for the others.
 List take_from(const KernelCall& call, const SelectPorts& ports, const Range& range) {
-  const sparse::Stopwatch watch(call, sparse::measure::select_time);
+  const Stopwatch watch(call, sparse::measure::select_time);
   Found found;
   if (ports.before) found = {*ports.before, *ports.before};
   append(call, ports, range, found);
@@ -126,7 +126,7 @@ struct SelectRange {
     const Range range = sparse::range_of(*ranges, sparse::rank_at(call.part, distance));
     const List taken = take_from(call, ports, range);
     if (!message.room) return {};
-    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Stopwatch watch(call, sparse::measure::pack_time);
     sparse::write_message(call, taken.all(static_cast<std::size_t>(range.begin)), range, message);
     return {};
   }

@@ -23,7 +23,7 @@ struct Settle {
   bool balanced;  ///< blocks have been balanced
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::select_time);
+    const Stopwatch watch(call, sparse::measure::select_time);
     const sparse::Accumulator from(call, accumulator);
     const std::uint64_t contributed = find_in_result(call);
     from.clear_at(found.list(contributed).all_places(), options_of(call.part.call).masking);

@@ -19,7 +19,7 @@ struct PackRange {
   Rank distance;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = sparse::range_of(*ranges, sparse::rank_at(call.part, distance));
     sparse::write_message(call, mine.list().in(call, range), range, message);
     return {};
@@ -54,7 +54,7 @@ struct AddBucket {
   Rank first;  ///< the distance of the rank of the first message
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::merge_time);
+    const Stopwatch watch(call, sparse::measure::merge_time);
     const Range range = sparse::range_of(*ranges, call.part.position);
     const auto begin = static_cast<std::size_t>(range.begin);
     const Rank me = call.part.position;

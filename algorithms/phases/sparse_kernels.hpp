@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <span>
 
 #include "algorithms/phases/sparse.hpp"
+#include "algorithms/phases/stopwatch.hpp"
 #include "kernels/backend.hpp"
 #include "runtime/graph/plan.hpp"
 
@@ -44,22 +44,6 @@ Scale scale_of(const PartView& part);
 std::size_t distance_to(const PartView& part, Rank rank);
 /// Returns the rank so many positions after the own one.
 Rank rank_at(const PartView& part, std::int64_t distance);
-
-/// Adds the time from its construction to its destruction to a measure of the call.
-class Stopwatch {
- public:
-  Stopwatch(const KernelCall& call, const Measure& measure) : measures_(call.measures), measure_(measure) {}
-  ~Stopwatch() {
-    measures_.tell(measure_, std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  MeasureValues& measures_;
-  const Measure& measure_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 /// A list of entries in memory of the part, sorted by place.
 struct List {

@@ -28,7 +28,7 @@ kernels::EntriesView cap(const KernelCall& call, const CapRooms& rooms, const ke
 Status merge_capped(const KernelCall& call, const CappedSum& to, const sparse::Views& views, const sparse::Range& range,
                     Scale scale, std::size_t most) {
   if (!sparse::form_of(call.part).capped) return sparse::merge(call, to.rooms, views, range, scale, to.message);
-  const sparse::Stopwatch watch(call, sparse::measure::merge_time);
+  const Stopwatch watch(call, sparse::measure::merge_time);
   const auto sum = sparse::merge(call, to.rooms, views, {});
   if (!sum) return sum.status();
   const kernels::EntriesView kept = cap(call, to.cap, sum->all(), most);

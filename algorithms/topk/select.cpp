@@ -200,7 +200,7 @@ void select_of_entries(const Given& given, const List& sorted) {
 }
 
 Status Select::operator()(const KernelCall& call) const {
-  const sparse::Stopwatch watch(call, sparse::measure::select_time);
+  const Stopwatch watch(call, sparse::measure::select_time);
   const Given given(call, *this);
   if (entries.brought.are_there()) {
     const auto sorted = entries.run(call);

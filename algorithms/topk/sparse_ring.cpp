@@ -34,7 +34,7 @@ struct PackPiece {
   Piece piece;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, sparse::measure::pack_time);
+    const Stopwatch watch(call, sparse::measure::pack_time);
     const Range range = piece.in(call.part);
     const double left = call.measures.value(sparse::measure::left);
     const auto own = lacuna::cap(call, cap, mine.list().in(call, range), cap_of(call.part, range));
