@@ -1,5 +1,5 @@
 #include "algorithms/phases/ring_phases.hpp"
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/stopwatch.hpp"
 #include "algorithms/sketch/steps.hpp"
 
 namespace lacuna::sketching {
@@ -25,7 +25,7 @@ struct TakeBlocks {
   Defines lengths, begins;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, measure::encode_time);
+    const Stopwatch watch(call, measure::encode_time);
     call.backend.take_blocks({input->dtype, input->data, input->count}, grid_of(call.part), blocks.set(), packed->data);
     const std::size_t elements = *blocks.elements, pieces = lengths.size();
     for (std::size_t i = 0; i < pieces; ++i) {
@@ -44,7 +44,7 @@ struct PutBlocks {
   bool clears;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, measure::decode_time);
+    const Stopwatch watch(call, measure::decode_time);
     call.backend.put_blocks(packed->data, grid_of(call.part), blocks.set(), clears,
                             {output->dtype, output->data, output->count});
     call.measures.tell(measure::reduced, static_cast<double>(*blocks.elements));

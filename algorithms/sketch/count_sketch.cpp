@@ -4,6 +4,7 @@
 #include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/phases/sparse.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/stopwatch.hpp"
 #include "algorithms/sketch/steps.hpp"
 
 namespace lacuna::sketching {
@@ -19,7 +20,7 @@ struct SketchBlocks {
   Write table;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, measure::encode_time);
+    const Stopwatch watch(call, measure::encode_time);
     call.backend.sketch(shape_of(call.part), {input->dtype, input->data, input->count}, map->data,
                         {table->dtype, table->data, table->count});
     call.measures.tell(measure::cells, static_cast<double>(table->count));
@@ -39,7 +40,7 @@ struct Decode {
   Status operator()(const KernelCall& call) const {
     const Sketch& asked = options_of(call.part.call);
     if (!sketch_is_smaller(asked, arguments_of(call.part.part), *elements)) return {};
-    const sparse::Stopwatch watch(call, measure::decode_time);
+    const Stopwatch watch(call, measure::decode_time);
     const double factor = damping(asked.feedback, static_cast<double>(table->count), static_cast<double>(*elements));
     kernels::Decoding with{.map = map->data, .table = table->data, .scale = sparse::scale_of(call.part)};
     with.estimate = asked.estimate == SketchEstimate::Mean ? kernels::Estimate::Mean : kernels::Estimate::Median;

@@ -1,5 +1,6 @@
 #include "algorithms/phases/sparse.hpp"
 #include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/stopwatch.hpp"
 #include "algorithms/sketch/steps.hpp"
 
 namespace lacuna::sketching {
@@ -14,7 +15,7 @@ struct PeelBlocks {
   Write table, left, room, output;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, measure::decode_time);
+    const Stopwatch watch(call, measure::decode_time);
     kernels::Peeled peeled;
     call.backend.peel_sketch(shape_of(call.part),
                              {.map = map->data,

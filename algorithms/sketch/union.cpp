@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "algorithms/phases/feedback.hpp"
-#include "algorithms/phases/sparse_kernels.hpp"
+#include "algorithms/phases/stopwatch.hpp"
 #include "algorithms/sketch/steps.hpp"
 #include "kernels/elements.hpp"
 #include "runtime/values/count_of.hpp"
@@ -25,7 +25,7 @@ struct FindBlocks {
   Write map;
 
   Status operator()(const KernelCall& call) const {
-    const sparse::Stopwatch watch(call, measure::encode_time);
+    const Stopwatch watch(call, measure::encode_time);
     call.backend.find_blocks({input->dtype, input->data, input->count}, grid_of(call.part), nullptr, map->data);
     return {};
   }
