@@ -28,6 +28,20 @@ struct SketchBlocks {
   }
 };
 
+/// The factor of estimates. Without feedback it is 1, and estimates have the right mean. With feedback the residual is
+/// to keep less than there was. An estimate that a rank's own sketch gives of its x has the mean x and, over all
+/// elements, the squared error w |x|^2, for w elements over cells. The cells are those of one row if the estimate is a
+/// median, because the median of the sums decides which row counts. So a factor f leaves ((1 - f)^2 + f^2 w) |x|^2. It
+/// is less than |x|^2 if f < 2 / (1 + w), and least at 1 / (1 + w). A power of two near that keeps integers exact.
+double factor_of(const PartView& part, std::uint64_t elements) {
+  const Sketch& asked = options_of(part.call);
+  if (!asked.feedback) return 1;
+  const kernels::SketchShape shape = shape_of(part);
+  const std::size_t rows = asked.estimate == SketchEstimate::Mean ? 1 : shape.rows;
+  const double share = static_cast<double>(elements * rows) / static_cast<double>(shape.cells());
+  return std::exp2(std::floor(std::log2(std::sqrt(2.0) / (1 + share))));
+}
+
 /// Decodes the sum of all sketches, unless the union turns out to be no larger than the sketch.
 struct Decode {
   static constexpr std::string_view name = "decode";
@@ -41,7 +55,7 @@ struct Decode {
     const Sketch& asked = options_of(call.part.call);
     if (!sketch_is_smaller(asked, arguments_of(call.part.part), *elements)) return {};
     const Stopwatch watch(call, measure::decode_time);
-    const double factor = damping(asked.feedback, static_cast<double>(table->count), static_cast<double>(*elements));
+    const double factor = factor_of(call.part, *elements);
     kernels::Decoding with{.map = map->data, .table = table->data, .scale = sparse::scale_of(call.part)};
     with.estimate = asked.estimate == SketchEstimate::Mean ? kernels::Estimate::Mean : kernels::Estimate::Median;
     with.scale.multiplier = factor;
@@ -112,15 +126,6 @@ Tables sketch_and_reduce(GraphBuilder& g, const Region& input, const Region& map
 
 bool sketch_is_smaller(const Sketch& asked, const Arguments& with, std::uint64_t union_elements) {
   return with.buckets > 0 && shape_of(asked, asked.rows, with).cells() < union_elements;
-}
-
-/// With a share w of elements over cells, an estimate e of x has the mean x and, over all elements, the squared error w
-/// |x|^2. So a factor f leaves ((1 - f)^2 + f^2 w) |x|^2, which is less than |x|^2 if f < 2 / (1 + w), and least at 1 /
-/// (1 + w). A power of two near that keeps integers exact.
-double damping(bool feedback, double cells, double union_elements) {
-  if (!feedback || cells <= 0) return 1;
-  const double most = std::sqrt(2.0) / (1 + union_elements / cells);
-  return std::min(1.0, std::exp2(std::floor(std::log2(most))));
 }
 
 // A rank hashes the elements of its blocks to the cells of a table, with signs. The tables and the maps of the blocks

@@ -113,9 +113,6 @@ Tables sketch_and_reduce(GraphBuilder& g, const Region& input, const Region& map
 
 /// Is there a count sketch, and has it fewer cells than the union has elements? Else it is never used.
 bool sketch_is_smaller(const Sketch& asked, const Arguments& with, std::uint64_t union_elements);
-/// The factor of estimates. Without feedback it is 1, and estimates are unbiased. With feedback it makes what the
-/// residual keeps smaller than what was there.
-double damping(bool feedback, double cells, double union_elements);
 /// Tells how much the call has sent, for so many elements that were reduced one by one.
 void tell_compression(const KernelCall& call, std::size_t reduced_elements);
 
