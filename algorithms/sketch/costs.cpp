@@ -6,9 +6,6 @@
 namespace lacuna::sketching {
 namespace {
 
-double bytes_of_cell(Cells cells) { return cells == Cells::F32 ? 4 : 8; }
-Cells cells_of(Dtype dtype) { return dtype == Dtype::F64 ? Cells::F64 : Cells::F32; }
-
 /// What each rank sends on average of an array of so many bytes that is reduced in pieces and then gathered.
 double sent(double bytes, Rank size) { return 2.0 * (size - 1) / size * bytes; }
 
@@ -26,29 +23,31 @@ double expected_map(const ExpectedPart& part) {
   return std::ceil(std::ceil(part.places / static_cast<double>(options_of(part.call).block)) / 8);
 }
 
-/// The cells of the count sketch of a usual run, or 0 if the union is not larger.
-double expected_cells(const ExpectedPart& part) {
+double expected_bytes_of_elements(const ExpectedPart& part) {
+  return expected_elements(part) * static_cast<double>(size_of(part.call.dtype));
+}
+
+/// The bytes of the count sketch of a usual run, or 0 if it is not shorter than the union.
+double expected_bytes_of_sketch(const ExpectedPart& part) {
   const Sketch& asked = options_of(part.call);
-  const double cells =
-      asked.columns > 0 ? static_cast<double>(asked.columns * asked.rows) : asked.ratio * expected_elements(part);
-  return cells < expected_elements(part) ? cells : 0;
+  const Arguments with{.buckets = buckets_for(asked, expected_elements(part))};
+  if (!sketch_is_shorter(part.call, with, static_cast<std::uint64_t>(expected_elements(part)))) return 0;
+  return static_cast<double>(shape_of(asked, asked.rows, with).cells() * bytes_of(cells_for(part.call.dtype)));
 }
 
 double count_sketch_bytes(const ExpectedPart& part) {
-  const double cells = expected_cells(part), element = static_cast<double>(size_of(part.call.dtype));
-  const double rest = cells > 0 ? cells * bytes_of_cell(cells_of(part.call.dtype)) : expected_elements(part) * element;
-  return sent(expected_map(part) + rest, part.size);
+  const double sketch = expected_bytes_of_sketch(part);
+  return sent(expected_map(part) + (sketch > 0 ? sketch : expected_bytes_of_elements(part)), part.size);
 }
 
 double compaction_bytes(const ExpectedPart& part) {
-  const auto element = static_cast<double>(size_of(part.call.dtype));
-  return sent(expected_map(part) + expected_elements(part) * element, part.size);
+  return sent(expected_map(part) + expected_bytes_of_elements(part), part.size);
 }
 
 double peel_bytes(const ExpectedPart& part) {
   const Sketch& asked = options_of(part.call);
   const double cells = asked.cells_per_key * expected_blocks(part) * static_cast<double>(asked.block);
-  return sent(expected_map(part) + cells * bytes_of_cell(Cells::F64), part.size);
+  return sent(expected_map(part) + cells * static_cast<double>(bytes_of(Cells::F64)), part.size);
 }
 
 constexpr int map_rounds = 2;
@@ -58,7 +57,7 @@ int rounds_beside_map(Rank size) { return std::max(map_rounds, ring_rounds(size)
 
 int count_sketch_rounds(const ExpectedPart& part) {
   if (part.size == 1) return 0;
-  return expected_cells(part) > 0 ? rounds_beside_map(part.size) : map_rounds + ring_rounds(part.size);
+  return expected_bytes_of_sketch(part) > 0 ? rounds_beside_map(part.size) : map_rounds + ring_rounds(part.size);
 }
 int peel_rounds(const ExpectedPart& part) { return part.size == 1 ? 0 : rounds_beside_map(part.size); }
 
@@ -78,9 +77,9 @@ std::size_t cells_of(const PartView& part) { return shape_of(part).cells(); }
 
 void tell_compression(const KernelCall& call, std::size_t reduced_elements) {
   const auto element = static_cast<double>(size_of(call.part.call.dtype));
-  const double cells = static_cast<double>(cells_of(call.part)) * bytes_of_cell(form_of(call.part.part).cells);
+  const std::size_t table = cells_of(call.part) * bytes_of(form_of(call.part.part).cells);
   const double bytes =
-      static_cast<double>(map_bytes(call.part)) + cells + static_cast<double>(reduced_elements) * element;
+      static_cast<double>(map_bytes(call.part) + table) + static_cast<double>(reduced_elements) * element;
   if (bytes > 0) call.measures.tell(measure::compression, static_cast<double>(call.part.count) * element / bytes);
 }
 

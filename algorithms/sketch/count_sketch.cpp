@@ -42,21 +42,27 @@ double factor_of(const PartView& part, std::uint64_t elements) {
   return std::exp2(std::floor(std::log2(std::sqrt(2.0) / (1 + share))));
 }
 
-/// Decodes the sum of all sketches, unless the union turns out to be no larger than the sketch.
+/// Decodes the sum of all sketches, unless the union turns out to be no longer than the sketch, or the sketch holds an
+/// infinity or a NaN, which would reach all elements that share the cell, and stay in residuals.
 struct Decode {
   static constexpr std::string_view name = "decode";
   Read table, map;
   Use elements;
   Write output;
+  Define decoded;    ///< 1, or 0 if nothing was decoded
   Read own_table{};  ///< with feedback
   Write residual{};  ///< with feedback
 
   Status operator()(const KernelCall& call) const {
-    const Sketch& asked = options_of(call.part.call);
-    if (!sketch_is_smaller(asked, arguments_of(call.part.part), *elements)) return {};
+    if (!sketch_is_shorter(call.part.call, arguments_of(call.part.part), *elements)) return {};
     const Stopwatch watch(call, measure::decode_time);
+    double squares = 0;
+    call.backend.sum_of_powers({table->dtype, table->data, table->count}, 2, 1, &squares);
+    if (!std::isfinite(squares)) return {};
+    *decoded = 1;
     const double factor = factor_of(call.part, *elements);
     kernels::Decoding with{.map = map->data, .table = table->data, .scale = sparse::scale_of(call.part)};
+    const Sketch& asked = options_of(call.part.call);
     with.estimate = asked.estimate == SketchEstimate::Mean ? kernels::Estimate::Mean : kernels::Estimate::Median;
     with.scale.multiplier = factor;
     if (residual) {
@@ -65,48 +71,46 @@ struct Decode {
       with.contributed = factor;
     }
     call.backend.decode_sketch(shape_of(call.part), with, {output->dtype, output->data, output->count});
-    tell(call, factor, with.scale.divisor);
+    tell(call, factor, std::sqrt(squares / static_cast<double>(asked.rows)) / with.scale.divisor);
     return {};
   }
 
-  /// The mean of the squares of a row's cells is an estimate of the squared norm of the sum (Alon, Matias, Szegedy,
-  /// 1996), over the cells of a row. An element gets the squares of the elements with which it shares a cell. So all
-  /// elements together get the squared norm, times the union over the cells.
-  void tell(const KernelCall& call, double factor, double divisor) const {
+  /// The sum of the squares of a row's cells is an estimate of the squared norm of the sum (Alon, Matias, Szegedy: The
+  /// space complexity of approximating the frequency moments, 1996). An element gets the squares of the elements with
+  /// which it shares a cell. So all elements together get the squared norm, times the union over the cells.
+  void tell(const KernelCall& call, double factor, double norm) const {
     const double count = static_cast<double>(*elements), share = count / static_cast<double>(table->count);
-    double squares = 0;
-    call.backend.sum_of_powers({table->dtype, table->data, table->count}, 2, 1, &squares);
-    const double norm = std::sqrt(squares / static_cast<double>(shape_of(call.part).rows)) / divisor;
     const double relative = std::sqrt((1 - factor) * (1 - factor) + factor * factor * share);
     call.measures.tell(measure::union_elements, count);
     call.measures.tell(measure::decoded, count);
     call.measures.tell(measure::inexact, 1);
     call.measures.tell(measure::relative_error, relative);
-    if (std::isfinite(norm)) call.measures.tell(measure::error, relative * norm);
+    call.measures.tell(measure::error, relative * norm);
     tell_compression(call, 0);
   }
 };
 
+/// Decodes, and decides by two values whether the elements of the union must follow.
 void decode(GraphBuilder& g, const Region& input, const Tables& tables, const Blocks& blocks) {
-  Decode decode{.table = tables.sum, .map = blocks.map, .elements = blocks.elements, .output = g.output()};
+  Decode decode{
+      .table = tables.sum, .map = blocks.map, .elements = blocks.elements, .output = g.output(), .decoded = g.agreed()};
   if (form_of(g).feedback) {
     decode.own_table = tables.own;
     decode.residual = input;
   }
+  const Value decoded = decode.decoded.given();
   g.kernel(std::move(decode));
+  g.decide({blocks.elements, decoded});
 }
 
 void build(GraphBuilder& g) {
   const Stage stage = form_of(g).stage;
   if (stage == Stage::Whole || stage == Stage::Rest) return compact(g);
-  const Region input = input_of(g);
-  const Region mine = find_blocks(g, input);
-  if (stage == Stage::Sketch) {
-    return decode(g, input, sketch_and_reduce(g, input, mine), count_blocks(g, shared_map(g), false));
-  }
-  const Blocks blocks = count_blocks(g, unite_maps(g, mine, true), true);
-  if (stage == Stage::Both) decode(g, input, sketch_and_reduce(g, input, mine), blocks);
-  g.decide({blocks.elements, blocks.count});
+  const Region input = input_of(g), mine = find_blocks(g, input);
+  const bool is_known = stage == Stage::Sketch;
+  const Blocks blocks = count_blocks(g, is_known ? shared_map(g) : unite_maps(g, mine, true), !is_known);
+  if (stage == Stage::Map) return g.decide({blocks.elements, blocks.count});
+  decode(g, input, sketch_and_reduce(g, input, mine), blocks);
 }
 
 }  // namespace
@@ -124,15 +128,24 @@ Tables sketch_and_reduce(GraphBuilder& g, const Region& input, const Region& map
   return {own, sum};
 }
 
-bool sketch_is_smaller(const Sketch& asked, const Arguments& with, std::uint64_t union_elements) {
-  return with.buckets > 0 && shape_of(asked, asked.rows, with).cells() < union_elements;
+std::uint64_t buckets_for(const Sketch& asked, double union_elements) {
+  const double cells = asked.columns > 0 ? static_cast<double>(asked.columns)
+                                         : asked.ratio * union_elements / static_cast<double>(asked.rows);
+  const double buckets = std::clamp(std::floor(cells / static_cast<double>(asked.block)), 1.0, most_blocks);
+  return static_cast<std::uint64_t>(buckets);
+}
+
+bool sketch_is_shorter(const Call& call, const Arguments& with, std::uint64_t union_elements) {
+  const Sketch& asked = options_of(call);
+  const std::size_t bytes = shape_of(asked, asked.rows, with).cells() * bytes_of(cells_for(call.dtype));
+  return with.buckets > 0 && bytes < union_elements * size_of(call.dtype);
 }
 
 // A rank hashes the elements of its blocks to the cells of a table, with signs. The tables and the maps of the blocks
 // are reduced at the same time, in rings and in 2 rounds. From the sum of the tables each rank estimates the elements
 // of the union. Elements that share a cell disturb each other: of U elements in c cells, the error is the root of U/c
 // times the norm. Each rank sends 2 (P-1)/P of the bytes of a table and of a map, in 2 (P-1) rounds. If the union is
-// not larger than the table, `compaction` follows in place of the estimate. Source: Ge, Fu, Lai, Deng, Li: S2 Reducer:
+// not longer than the table, `compaction` follows in place of the estimate. Source: Ge, Fu, Lai, Deng, Li: S2 Reducer:
 // High-performance sparse communication to accelerate distributed deep learning (2021), whose table has one row and
 // whose hashes stay the same.
 constexpr Algorithm count_sketch = {

@@ -12,8 +12,6 @@
 namespace lacuna::sketching {
 namespace {
 
-constexpr double most_blocks = 4294967295.0;
-
 /// The outcomes of the method.
 enum Outcome : int { Reduced = 1, Sketched = 2, Peeled = 3 };
 
@@ -36,13 +34,6 @@ std::uint64_t seed_of(const MethodState& state) {
 
 std::uint64_t whole(double number) { return static_cast<std::uint64_t>(std::clamp(number, 1.0, most_blocks)); }
 
-/// The buckets of a row of a count sketch. Without `columns` there must have been a union.
-std::uint64_t buckets_of(const Sketch& asked, double union_elements) {
-  const double cells = asked.columns > 0 ? static_cast<double>(asked.columns)
-                                         : asked.ratio * union_elements / static_cast<double>(asked.rows);
-  return whole(std::floor(cells / static_cast<double>(asked.block)));
-}
-
 Status check_count_sketch(const Call& call) {
   const Sketch& asked = options_of(call);
   if (is_integer(call.dtype)) {
@@ -54,16 +45,16 @@ Status check_count_sketch(const Call& call) {
       fmt::format("sketch.rows is {}: a median needs an odd number of rows; give one, or estimate=mean", asked.rows));
 }
 
-/// The plan of a count sketch. It predicts by the last union whether the sketch will be smaller than the union.
+/// The plan of a count sketch. It predicts by the last union whether the sketch will be shorter than the union.
 void choose_count_sketch(const Call& call, Form& form, Arguments& with) {
   const Sketch& asked = options_of(call);
   const LastUnion last = last_union_of(*call.options.state);
   form.feedback = asked.feedback;
-  form.cells = call.dtype == Dtype::F64 ? Cells::F64 : Cells::F32;
+  form.cells = cells_for(call.dtype);
   if (asked.columns == 0 && last.elements == 0) return;
-  with.buckets = buckets_of(asked, static_cast<double>(last.elements));
-  const bool is_smaller = sketch_is_smaller(asked, with, static_cast<std::uint64_t>(last.elements));
-  form.stage = last.is_known != 0 && is_smaller ? Stage::Both : Stage::Map;
+  with.buckets = buckets_for(asked, static_cast<double>(last.elements));
+  const bool is_shorter = sketch_is_shorter(call, with, static_cast<std::uint64_t>(last.elements));
+  form.stage = last.is_known != 0 && is_shorter ? Stage::Both : Stage::Map;
 }
 
 void choose_peel(const Call& call, Form& form, Arguments& with) {
@@ -126,7 +117,7 @@ bool lossless(const Call& call, const Hosts& hosts, std::size_t entries) {
   if (name != count_sketch.name || asked.columns == 0) return true;
   const double all = static_cast<double>(entries) * static_cast<double>(asked.block) * hosts.size();
   const auto most = static_cast<std::uint64_t>(std::min(all, static_cast<double>(call.count)));
-  return !sketch_is_smaller(asked, {.buckets = buckets_of(asked, 0)}, most);
+  return !sketch_is_shorter(call, {.buckets = buckets_for(asked, 0)}, most);
 }
 
 void plan(const PlanRequest& request, Plan& plan) {
@@ -147,20 +138,25 @@ void plan(const PlanRequest& request, Plan& plan) {
   plan.writes_state = form.remembers;
 }
 
-/// Decides by two values: the elements and the blocks of the union, or of what could not be peeled.
+/// Decides by two values. After Stage::Both and Sketch, the second one says whether the sketch was decoded. Else they
+/// are the elements and the blocks of the union, or of what could not be peeled.
 std::optional<PartPlan> follow(const Followed& part) {
-  const Form form = form_of(part.part);
   if (part.values.size() != 2) return {};
+  const Form form = form_of(part.part);
+  Arguments with = arguments_of(part.part);
   if (form.stage == Stage::Peel) {
     if (part.values[0] == 0) return {};
     return next_part(part.part, form, Stage::Left, Reduced);
   }
-  const bool is_smaller = sketch_is_smaller(options_of(part.request.call), arguments_of(part.part), part.values[0]);
-  if (form.stage == Stage::Both && is_smaller) return {};
-  if (is_smaller) return next_part(part.part, form, Stage::Sketch, Sketched);
+  if (form.stage == Stage::Map) {
+    if (sketch_is_shorter(part.request.call, with, part.values[0])) {
+      return next_part(part.part, form, Stage::Sketch, Sketched);
+    }
+    with.buckets = 0;  // no sketch was sent
+  } else if (part.values[1] != 0) {
+    return {};
+  }
   PartPlan next = next_part(part.part, form, Stage::Rest, Reduced);
-  Arguments with = arguments_of(part.part);
-  if (form.stage == Stage::Map) with.buckets = 0;  // no sketch was sent
   next.arguments = with;
   return next;
 }

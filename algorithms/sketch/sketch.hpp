@@ -21,8 +21,8 @@ inline constexpr std::span<const std::string_view> names_of<SketchEstimate>{sket
 /// the blocks in which some rank has a bit that is not zero. Three algorithms of allreduce serve the method:
 ///
 /// - `count_sketch` is lossy (Ge, Fu, Lai, Deng, Li: S2 Reducer, 2021). It sends a table of fewer
-///   cells than the union has elements, in which elements share cells. It serves sum and avg of floating-point data. It
-///   takes a table only where this has fewer cells than the union. Where it has not, and while no union is known, it
+///   cells than the union has elements, in which elements share cells. It serves sum and avg of floating-point data.
+///   Where the table is not shorter than the union, while no union is known, and for sums with an infinity or a NaN, it
 ///   sends the union itself, so that nothing is lost.
 /// - `compaction` sends the elements of the union. It loses nothing, for all types and reductions, because each of
 ///   these makes a zero of zeros.

@@ -19,6 +19,8 @@ inline Form form_of(const GraphBuilder& g) { return g.parameters<Form>(); }
 inline Form form_of(const PartPlan& part) { return part.structure.parameters.as<Form>(); }
 inline Arguments arguments_of(const PartPlan& part) { return part.arguments.as<Arguments>(); }
 
+/// The most blocks of data, and the most buckets of a row.
+inline constexpr double most_blocks = 4294967295.0;
 /// A sketch for peeling has three rows, which need the fewest cells (Goodrich, Mitzenmacher: Invertible Bloom lookup
 /// tables, 2011).
 inline constexpr std::size_t rows_to_peel = 3;
@@ -111,8 +113,13 @@ struct Tables {
 /// Sketches the blocks of the map, and sums up the sketches of all ranks around a ring.
 Tables sketch_and_reduce(GraphBuilder& g, const Region& input, const Region& map);
 
-/// Is there a count sketch, and has it fewer cells than the union has elements? Else it is never used.
-bool sketch_is_smaller(const Sketch& asked, const Arguments& with, std::uint64_t union_elements);
+/// The bytes of a cell, and the cells of a count sketch of such data.
+constexpr std::size_t bytes_of(Cells cells) { return cells == Cells::F32 ? 4 : 8; }
+constexpr Cells cells_for(Dtype dtype) { return dtype == Dtype::F64 ? Cells::F64 : Cells::F32; }
+/// The buckets of a row of a count sketch. Without `columns` they depend on the union.
+std::uint64_t buckets_for(const Sketch& asked, double union_elements);
+/// Is there a count sketch, and is it shorter than the elements of the union? Else it is never used.
+bool sketch_is_shorter(const Call& call, const Arguments& with, std::uint64_t union_elements);
 /// Tells how much the call has sent, for so many elements that were reduced one by one.
 void tell_compression(const KernelCall& call, std::size_t reduced_elements);
 

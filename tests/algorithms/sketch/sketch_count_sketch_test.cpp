@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <limits>
+
+#include "runtime/values/float16.hpp"
 #include "tests/algorithms/sketch/sketch_rig.hpp"
 
 // Sums that are estimated from a sketch.
@@ -165,6 +169,52 @@ TEST(CountSketchSums, KeepAResidualThatStaysBoundedAndBringsAllOfTheInput) {
       kept[i] += (rig.residual<double>(0)[i] + rig.residual<double>(1)[i]) / runs;
     }
     EXPECT_LT(relative_error(kept, expected), 1e-10) << options;
+  }
+}
+
+TEST(CountSketchSums, WithAnInfinityOrANaNAreExactSoThatNoneStaysInAResidual) {
+  for (const char* options : {"columns=60", "ratio=0.5,rows=3", "columns=60,feedback=0"}) {
+    SketchRig rig(3);
+    auto inputs = drawn_inputs<double>(3, 1000, 0.2, 9);
+    rig.run(inputs, {"count_sketch", options});
+    rig.run(inputs, {"count_sketch", options});
+    const auto kept = rig.residual<double>(0);
+    auto special = inputs;
+    special[0][500] = std::numeric_limits<double>::quiet_NaN();
+    special[1][700] = -std::numeric_limits<double>::infinity();
+    const auto output = rig.run(special, {"count_sketch", options})[2];
+    EXPECT_EQ(rig.measure("decoded"), 0);
+    EXPECT_TRUE(std::isnan(output[500]));
+    EXPECT_EQ(output[700], -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(std::count_if(output.begin(), output.end(), [](double value) { return !std::isfinite(value); }), 2);
+    for (double value : rig.residual<double>(0)) ASSERT_EQ(value, 0);
+    EXPECT_EQ(kept.empty(), std::string(options).find("feedback=0") != std::string::npos);
+    rig.run(inputs, {"count_sketch", options});
+    EXPECT_GT(rig.measure("decoded"), 0);
+  }
+}
+
+TEST(CountSketchSums, OfShortElementsTakeNoSketchThatIsLongerThanThese) {
+  std::vector<std::vector<bf16>> inputs(2, std::vector<bf16>(1000, to_bf16(1.0f))), outputs = inputs;
+  for (const auto& [columns, is_sketched] : {std::pair{499, true}, {500, false}, {999, false}}) {
+    Ranks ranks(2);
+    std::vector<MethodState> states(2);
+    std::vector<Call> calls;
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      Call call{.collective = Collective::Allreduce,
+                .input = inputs[rank].data(),
+                .output = outputs[rank].data(),
+                .count = 1000,
+                .dtype = Dtype::BF16};
+      call.options.algorithm = "count_sketch";
+      call.options.method = *method_options(fmt::format("sketch:columns={},feedback=0", columns));
+      call.options.state = &states[rank];
+      calls.push_back(call);
+    }
+    for (const Status& end : ranks.run(calls)) ASSERT_TRUE(end) << end.to_string();
+    const bool is_exact =
+        std::all_of(outputs[0].begin(), outputs[0].end(), [](bf16 value) { return to_float(value) == 2; });
+    EXPECT_EQ(is_exact, !is_sketched) << columns;
   }
 }
 
