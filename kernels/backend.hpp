@@ -9,6 +9,7 @@
 
 #include "kernels/block_grid.hpp"
 #include "kernels/entries.hpp"
+#include "kernels/sketches.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/sampler.hpp"
 #include "runtime/values/scale.hpp"
@@ -258,6 +259,27 @@ class Backend {
   /// The least room for merge(), in elements. merge() sums up fewer places at a time, because it also counts in the
   /// room.
   static constexpr std::size_t merge_places = 16 * block_places;
+
+  // These work on sketches (kernels/sketches.hpp). A map has a bit for each block of an array, and its bits beyond the
+  // last block count as 0. There are at most 2^32 - 1 blocks. Maps are control tables or data.
+
+  /// Writes the sketch of the blocks of an array whose bits are set in the map. All other cells are 0. Takes all
+  /// dtypes. The cells are of table.dtype: i64 for integers, which wrap around, and f32 or f64 for all other data. They
+  /// add up in the order of the blocks.
+  virtual void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const = 0;
+  /// Decodes the sum of the sketches of all ranks (Charikar, Chen, Farach-Colton: Finding frequent items in data
+  /// streams, 2002). The estimate of a row is its cell of an element, times the sign. An element that is in the map
+  /// becomes the estimate of all rows, scaled. All others become 0. The cells are f64 if the elements are, else f32.
+  /// With a residual, `own_table` has brought to the estimate what the same rows estimate from it.
+  virtual void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const = 0;
+  /// Finds the values of the blocks of the map in the sum of the sketches of all ranks (Goodrich, Mitzenmacher:
+  /// Invertible Bloom lookup tables, 2011; the map tells which blocks lie in a bucket). A bucket that holds one block
+  /// tells its value. It is written to `out`, scaled, and taken out of the block's other buckets, so that further
+  /// buckets hold one. Blocks that are not in the map become 0. Blocks that could not be peeled stay as they are, and
+  /// `left` has their bits. The cells are i64 for integers, whose values are exact, and f64 for all other data. A cell
+  /// that holds an infinity or a NaN tells no value. Takes all dtypes, and changes the table.
+  virtual void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,
+                           Peeled* peeled) const = 0;
 };
 
 /// The best of lacuna's own loops that this processor runs. The first call may load a library. Thread rule: any thread.

@@ -4,6 +4,7 @@
 #include "kernels/bits.hpp"
 #include "kernels/magnitudes.hpp"
 #include "kernels/reduce.hpp"
+#include "kernels/short_blocks.hpp"
 #include "kernels/space_backend.hpp"
 #include "kernels/views.hpp"
 
@@ -275,6 +276,11 @@ void reduce_blocks_as(const Sources& table, const ReduceBlocksCall& call) {
 }  // namespace
 
 void SpaceBackend::find_blocks(Source from, const BlockGrid& grid, const Cut* cut, std::byte* map) const {
+  if (!cut && grid.length == 1 && grid.stride == 1 && grid.first == 0) {
+    return with_word(size_of(from.dtype), [&]<class T>(T) {
+      Space::for_each((from.count + 7) / 8, FindElements<T>{from.data, from.count, map});
+    });
+  }
   if (!cut) return find_blocks_by(AnyBit{from.data, size_of(from.dtype)}, grid, map);
   with_floating_element(from.dtype, [&]<class T>(Element<T>) {
     find_blocks_by(AnyAbove<T>{{from.data, from.count}, CutBits<T>(*cut).above}, grid, map);
@@ -293,7 +299,11 @@ void SpaceBackend::unite_bits(std::byte* map, const std::byte* other, std::size_
 void SpaceBackend::take_blocks(Source from, const BlockGrid& grid, const BlockSet& set, std::byte* packed) const {
   const std::size_t count = grid.count();
   with_word(size_of(from.dtype), [&]<class T>(T) {
-    Space::for_teams(count, 0, MoveBlocks<T, true>{{set, count}, grid, from.data, packed, false});
+    if (grid.length < long_block) {
+      Space::for_each(words_of_map(count), MoveShortBlocks<T, true>{set, count, grid, from.data, packed, false});
+    } else {
+      Space::for_teams(count, 0, MoveBlocks<T, true>{{set, count}, grid, from.data, packed, false});
+    }
   });
 }
 
@@ -301,7 +311,11 @@ void SpaceBackend::put_blocks(const std::byte* packed, const BlockGrid& grid, co
                               Target to) const {
   const std::size_t count = grid.count();
   with_word(size_of(to.dtype), [&]<class T>(T) {
-    Space::for_teams(count, 0, MoveBlocks<T, false>{{set, count}, grid, packed, to.data, clears});
+    if (grid.length < long_block) {
+      Space::for_each(words_of_map(count), MoveShortBlocks<T, false>{set, count, grid, packed, to.data, clears});
+    } else {
+      Space::for_teams(count, 0, MoveBlocks<T, false>{{set, count}, grid, packed, to.data, clears});
+    }
   });
 }
 

@@ -64,6 +64,11 @@ class SpaceBackend final : public Backend {
            std::uint64_t* entries) const override;
   void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
              Target room, EntriesList to, std::uint64_t* taken) const override;
+
+  void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
+  void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;
+  void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,
+                   Peeled* peeled) const override;
 };
 
 #ifdef LACUNA_KERNELS_ON_DEVICE

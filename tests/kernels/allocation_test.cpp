@@ -58,6 +58,27 @@ TEST(Allocations, SelectionMakesNone) {
   }
 }
 
+TEST(Allocations, SketchesMakeNone) {
+  const kernels::Backend& on = tested();  // to load its library takes memory
+  constexpr std::size_t count = 300'000;
+  const kernels::SketchShape shape{.rows = 3, .buckets = count / 2};
+  Block values = block_of(Dtype::F32, drawn(draw_normal, Dtype::F32, count), 0), out(count * 4, 0);
+  Block table(8 * shape.cells(), 0), map((count + 7) / 8, 0), left((count + 7) / 8, 0);
+  std::vector<std::uint32_t> room(kernels::words_of_peeling(shape));
+  kernels::Peeled peeled;
+  EXPECT_EQ(
+      allocations_of([&] {
+        on.find_blocks({Dtype::F32, values.data(), count}, {count, 1}, nullptr, map.data());
+        on.sketch(shape, {Dtype::F32, values.data(), count}, map.data(), {Dtype::F32, table.data(), shape.cells()});
+        on.decode_sketch(shape, {.map = map.data(), .table = table.data()}, {Dtype::F32, out.data(), count});
+        on.sketch(shape, {Dtype::F32, values.data(), count}, map.data(), {Dtype::F64, table.data(), shape.cells()});
+        on.peel_sketch(shape, {.map = map.data(), .left = left.data(), .room = room.data()},
+                       {Dtype::F64, table.data(), shape.cells()}, {Dtype::F32, out.data(), count}, &peeled);
+      }),
+      0u);
+  EXPECT_GT(peeled.blocks, 0u);
+}
+
 TEST(Allocations, SortingMakesNone) {
   const kernels::Backend& on = tested();  // to load its library takes memory
   for (Dtype dtype : float_dtypes) {

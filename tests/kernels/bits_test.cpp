@@ -176,6 +176,44 @@ void look_up_all(const Backend& on, const Given& given, Results& results) {
   results.emplace_back("cleared", comparable(given.dtype, a.data(), given.count));
 }
 
+/// Sketches an array, decodes and peels the sketch, and adds what comes out to the results.
+void sketch_all(const Backend& on, const Given& given, Results& results) {
+  const Dtype cells = is_integer(given.dtype) ? Dtype::I64 : given.dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;
+  const Dtype long_cells = is_integer(given.dtype) ? Dtype::I64 : Dtype::F64;
+  for (std::size_t block : {1u, 6u}) {
+    const std::size_t blocks = (given.count + block - 1) / block;
+    const SketchShape shape{.seed = given.count, .rows = 3, .buckets = blocks / 2 + 1, .block = block};
+    Block from = given.block(0), out(given.count * size_of(given.dtype), 3), residual = given.block(1);
+    Block table(8 * shape.cells(), 1), map((blocks + 7) / 8, 1), left((blocks + 7) / 8, 2);
+    for (std::size_t i = 0; i < (blocks + 7) / 8; ++i) map.data()[i] = static_cast<std::byte>(0xb7 + 5 * i);
+    const Source source{given.dtype, from.data(), given.count};
+    const Target target{given.dtype, out.data(), given.count};
+    on.sketch(shape, source, map.data(), {cells, table.data(), shape.cells()});
+    results.emplace_back("table", comparable(cells, table.data(), shape.cells()));
+    if (!is_integer(given.dtype)) {
+      on.decode_sketch(shape,
+                       {.map = map.data(),
+                        .table = table.data(),
+                        .estimate = block == 1 ? Estimate::Median : Estimate::Mean,
+                        .scale = {.multiplier = 0.5, .divisor = 3},
+                        .own_table = table.data(),
+                        .residual = residual.data(),
+                        .contributed = 0.3},
+                       target);
+      results.emplace_back("decoded", comparable(given.dtype, out.data(), given.count));
+      results.emplace_back("kept", comparable(given.dtype, residual.data(), given.count));
+    }
+    std::vector<std::uint32_t> room(words_of_peeling(shape));
+    Peeled peeled;
+    on.sketch(shape, source, map.data(), {long_cells, table.data(), shape.cells()});
+    on.peel_sketch(shape, {map.data(), left.data(), room.data(), {.divisor = 3}},
+                   {long_cells, table.data(), shape.cells()}, target, &peeled);
+    results.emplace_back("peeled", comparable(given.dtype, out.data(), given.count));
+    results.emplace_back("left", elements_of(Dtype::U8, left.data(), (blocks + 7) / 8));
+    results.emplace_back("rounds", Elements{peeled.blocks, peeled.rounds});
+  }
+}
+
 /// Finds, packs, reduces and unpacks the blocks of two arrays of which some are zero.
 void block_all(const Backend& on, const Given& given, Results& results) {
   for (const BlockGrid& grid : {BlockGrid{given.count, 3}, BlockGrid{given.count, 100, 1, 2, true}}) {
@@ -288,6 +326,7 @@ TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(
 TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
 TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
+TEST_P(BitsOf, SketchesAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, sketch_all); }
 TEST_P(BitsOf, BlocksAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, block_all); }
 TEST_P(BitsOf, MessagesAndTheirSumsAreThoseOfTheBaseline) {
   expect_those_of_the_baseline(test::float_dtypes, add_messages);
@@ -338,6 +377,13 @@ constexpr Known known_bits[] = {
     {"blocks", block_all, Dtype::I32, 0x765681978ff7ad2f},
     {"blocks", block_all, Dtype::I64, 0xc71eaba7e6eb54b4},
     {"blocks", block_all, Dtype::U8, 0xc18a91e829f5c3c2},
+    {"sketches", sketch_all, Dtype::F32, 0x91d079ed0c41545d},
+    {"sketches", sketch_all, Dtype::F64, 0x3369037fa4cfbc8f},
+    {"sketches", sketch_all, Dtype::BF16, 0x6bb8d67070383ceb},
+    {"sketches", sketch_all, Dtype::F16, 0x01f45cc2a91cfe28},
+    {"sketches", sketch_all, Dtype::I32, 0xc4e7933355a6d85c},
+    {"sketches", sketch_all, Dtype::I64, 0x42fbd70ca2234961},
+    {"sketches", sketch_all, Dtype::U8, 0x96d83e785d57bb0b},
     {"messages", add_messages, Dtype::F32, 0xfa638299ced2d4f6},
     {"messages", add_messages, Dtype::F64, 0x428649907eb2295b},
     {"messages", add_messages, Dtype::BF16, 0x6f366a855b9cc499},

@@ -13,6 +13,7 @@
 
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/sketch/sketch.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "algorithms/topk/topk.hpp"
 #include "bindings/cli/perf/data.hpp"
@@ -137,7 +138,8 @@ class Suite {
       if (Status status = run_counted(one.name, call.collective, [&] { return run_skipping(call); }); !status)
         return status;
     }
-    for (const MethodOptions& lossless : {topk({.density = 1, .feedback = false}), ok_topk({.density = 1})}) {
+    for (const MethodOptions& lossless :
+         {topk({.density = 1, .feedback = false}), ok_topk({.density = 1}), sketch({.block = 3})}) {
       for (const MethodAlgorithm& one : lossless.method()->algorithms) {
         Call call{.collective = one.algorithm->collective};
         call.options.algorithm = one.name;

@@ -154,6 +154,19 @@ class OpeningBackend final : public kernels::Backend {
     show_all([&] { real_.merge(views, before, scale, length, room, to, taken); });
   }
 
+  void sketch(const kernels::SketchShape& shape, kernels::Source from, const std::byte* map,
+              kernels::Target table) const override {
+    show_all([&] { real_.sketch(shape, from, map, table); });
+  }
+  void decode_sketch(const kernels::SketchShape& shape, const kernels::Decoding& with,
+                     kernels::Target out) const override {
+    show_all([&] { real_.decode_sketch(shape, with, out); });
+  }
+  void peel_sketch(const kernels::SketchShape& shape, const kernels::Peeling& with, kernels::Target table,
+                   kernels::Target out, kernels::Peeled* peeled) const override {
+    show_all([&] { real_.peel_sketch(shape, with, table, out, peeled); });
+  }
+
  private:
   void show_data(const auto& compute) const { show(Sees::Data, compute); }
   void show_all(const auto& compute) const { show(Sees::All, compute); }

@@ -110,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(, MemorySpaces,
                                          Shape{"Feedback", "ring", "skip:steps=1,feedback=true", 0},
                                          Shape{"Packed", "ring", "skip:steps=1,audit=1", 1 << 20},
                                          Shape{"Topk", "sparse_split", "topk:k=20", 1 << 20},
-                                         Shape{"OkTopk", "ok_topk", "ok_topk:k=20,tau_prime=1", 0}),
+                                         Shape{"OkTopk", "ok_topk", "ok_topk:k=20,tau_prime=1", 0},
+                                         Shape{"Sketch", "count_sketch", "sketch:columns=9", 0}),
                          [](const auto& one) { return one.param.name; });
 
 }  // namespace
