@@ -31,6 +31,13 @@ METHODS = {
     "topk 0.1 %, no feedback": "topk:density=0.001,feedback=0",
     "ok_topk 2 %": "ok_topk:density=0.02",
     "ok_topk 0.1 %": "ok_topk:density=0.001",
+    "blocks": "blocks",
+    "blocks of a row": "blocks:block=16",
+    "blocks of a row, streamed": "blocks:block=16,slots=64,columns=16@streamed_blocks",
+    "compaction": "sketch:block=16@compaction",
+    "peel": "sketch:block=16@peel",
+    "count sketch": "sketch:block=16,ratio=0.25@count_sketch",
+    "count sketch, no feedback": "sketch:block=16,ratio=0.25,feedback=0@count_sketch",
 }
 
 FIGURES = ROOT / "docs" / "embeddings.csv"

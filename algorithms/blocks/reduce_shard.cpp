@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cstring>
+
+#include "algorithms/blocks/block_kernels.hpp"
+
+namespace lacuna::block {
+namespace {
+
+using kernels::BlockGrid;
+using kernels::BlockSet;
+
+/// Reads which blocks of the own shard come from each position, and unites these sets.
+struct ReadSets {
+  static constexpr std::string_view name = "read sets";
+  Reads messages;             ///< of the others that bring blocks, by distance before the own position
+  Read own{};                 ///< the own set; empty if this position brings none
+  Write sets;                 ///< of all positions
+  Write united, message;      ///< the union, and its message
+  Defines offsets, incoming;  ///< of the packed blocks that come, like `messages`
+  Define bytes;               ///< of the union's message
+  Defines outgoing;           ///< elements of the union, for each position that gets them
+
+  Status operator()(const KernelCall& call) const {
+    const PartView& part = call.part;
+    const BlockGrid grid = shard_of(part, part.position);
+    const std::size_t blocks = grid.count(), stride = bytes_of_set(part);
+    const auto at = [&](Rank rank) { return sets->data + static_cast<std::size_t>(rank) * stride; };
+    std::memset(united->data, 0, stride);
+    std::size_t i = 0, offset = 0;
+    for (Rank distance = 1; distance < part.size && i < messages.size(); ++distance) {
+      const Rank from = position_at(part.position, -distance, part.size);
+      if (!roles_of(part).brings(from)) continue;
+      if (Status sound = read_set(call.backend, messages[i], from, blocks, at(from)); !sound) return sound;
+      call.backend.unite_bits(united->data, map_in(at(from)), blocks);
+      offsets[i] = offset;
+      incoming[i] = elements_of(set_in(at(from), blocks), grid);
+      offset += incoming[i++];
+    }
+    if (own) {
+      std::memcpy(at(part.position), own->data, stride);
+      call.backend.unite_bits(united->data, own->data, blocks);
+    }
+    complete_set(call.backend, united->data, blocks);
+    const BlockSet all = set_in(united->data, blocks);
+    *bytes = write_set(all, blocks, message->data);
+    std::fill(outgoing.begin(), outgoing.end(), elements_of(all, grid));
+    return {};
+  }
+};
+
+/// Reduces the blocks of all positions in the order of the ranks.
+struct ReduceBlocks {
+  static constexpr std::string_view name = "reduce blocks";
+  Data data{};    ///< the own data; empty if this position brings none
+  Reads arrived;  ///< the packed blocks of the others that bring some, by distance before the own position
+  Read sets, united;
+  Write sources, packed;
+
+  Status operator()(const KernelCall& call) const {
+    const Stopwatch watch(call, measure::reduce_time);
+    const PartView& part = call.part;
+    const BlockGrid grid = shard_of(part, part.position);
+    auto* const all = reinterpret_cast<kernels::BlockSource*>(sources->data);
+    std::size_t count = 0;
+    for (Rank rank = 0; rank < part.size; ++rank) {
+      if (!roles_of(part).brings(rank)) continue;
+      const std::byte* const at = sets->data + static_cast<std::size_t>(rank) * bytes_of_set(part);
+      const bool is_own = rank == part.position;
+      const std::byte* const blocks = is_own ? data.of(rank).data : arrived[index_of(part, rank)].data;
+      all[count++] = {.set = set_in(at, grid.count()), .data = blocks, .is_packed = !is_own};
+    }
+    call.backend.reduce_blocks({all, count}, {.reduction = part.call.reduction,
+                                              .scale = scale_of(part),
+                                              .dtype = packed->dtype,
+                                              .grid = grid,
+                                              .result = set_in(united->data, grid.count()),
+                                              .out = packed->data});
+    if (data.is_kept()) {
+      const Extent& own = data.of(part.position);
+      const std::byte* const at = sets->data + static_cast<std::size_t>(part.position) * bytes_of_set(part);
+      call.backend.clear_blocks(grid, set_in(at, grid.count()), {own.dtype, own.data, own.count});
+    }
+    return {};
+  }
+
+  /// The place of another rank in `arrived`.
+  static std::size_t index_of(const PartView& part, Rank rank) {
+    const Roles roles = roles_of(part);
+    std::size_t index = 0;
+    for (Rank distance = 1; position_at(part.position, -distance, part.size) != rank; ++distance) {
+      index += roles.brings(position_at(part.position, -distance, part.size)) ? 1 : 0;
+    }
+    return index;
+  }
+};
+
+std::size_t ranks_of(const PartView& part) { return static_cast<std::size_t>(part.size); }
+std::size_t bytes_of_sets(const PartView& part) { return ranks_of(part) * bytes_of_set(part); }
+std::size_t bytes_of_sources(const PartView& part) { return ranks_of(part) * sizeof(kernels::BlockSource); }
+std::size_t elements_from_ranks(const PartView& part) { return ranks_of(part) * most_elements(part); }
+
+constexpr BufferInfo sets_of_ranks = {.element = Dtype::U8, .capacity = bytes_of_sets, .memory = MemoryKind::Host};
+constexpr BufferInfo sources_of_ranks = {
+    .element = Dtype::U8, .capacity = bytes_of_sources, .memory = MemoryKind::Host};
+
+}  // namespace
+
+Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
+  const Roles roles = roles_of(g);
+  Owned result{
+      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
+  const Region sets = g.buffer(sets_of_ranks), room = g.buffer({.capacity = elements_from_ranks});
+  std::vector<Rank> senders;
+  std::vector<Region> messages, arrived;
+  std::vector<Value> offsets, incoming;
+  for (Rank distance = 1; distance < g.size(); ++distance) {
+    const Rank from = position_at(g.position(), -distance, g.size());
+    if (!roles.brings(from)) continue;
+    senders.push_back(from);
+    messages.push_back(g.receive_landed(from, one_message));
+    offsets.push_back(g.value());
+    incoming.push_back(g.paired(from, g.position()));
+    arrived.push_back(GraphBuilder::counted(room, incoming.back(), offsets.back()));
+  }
+  const bool is_spread = g.collective() != Collective::ReduceScatter;
+  for (Rank distance = 1; is_spread && distance < g.size(); ++distance) {
+    const Rank to = position_at(g.position(), distance, g.size());
+    if (roles.gets(to)) result.outgoing.push_back(g.paired(g.position(), to));
+  }
+  const Value bytes = g.value();
+  g.kernel(ReadSets{.messages = messages,
+                    .own = own,
+                    .sets = sets,
+                    .united = result.set,
+                    .message = result.message,
+                    .offsets = offsets,
+                    .incoming = incoming,
+                    .bytes = bytes,
+                    .outgoing = result.outgoing});
+  result.message = GraphBuilder::counted(result.message, bytes);
+  if (!arrived.empty()) arrived = g.disjoint(arrived);
+  for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
+  g.kernel(ReduceBlocks{.data = roles.brings(g.position()) ? own_data_for(g, g.position()) : Data(),
+                        .arrived = arrived,
+                        .sets = sets,
+                        .united = result.set,
+                        .sources = g.buffer(sources_of_ranks),
+                        .packed = result.packed});
+  return result;
+}
+
+}  // namespace lacuna::block
