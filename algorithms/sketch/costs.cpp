@@ -9,13 +9,8 @@ namespace {
 /// What each rank sends on average of an array of so many bytes that is reduced in pieces and then gathered.
 double sent(double bytes, Rank size) { return 2.0 * (size - 1) / size * bytes; }
 
-/// The expected union: how many blocks it has, if the elements that are not zero lie anywhere.
-double expected_blocks(const ExpectedPart& part) {
-  if (part.places <= 0) return 0;
-  const auto block = static_cast<double>(options_of(part.call).block);
-  const double share = part.entries_of(part.size) / part.places, blocks = std::ceil(part.places / block);
-  return blocks * (1 - std::pow(1 - std::min(share, 1.0), block));
-}
+/// The expected union: how many blocks it has.
+double expected_blocks(const ExpectedPart& part) { return part.blocks_of(part.size, options_of(part.call).block); }
 double expected_elements(const ExpectedPart& part) {
   return std::min(expected_blocks(part) * static_cast<double>(options_of(part.call).block), part.places);
 }

@@ -182,6 +182,42 @@ TEST(BlocksResults, OfManyCallsOfDifferentLengthsLeaveNothingBehind) {
   }
 }
 
+TEST(BlocksResults, OfEightCallsAtATimeAreThoseOfEachAlone) {
+  constexpr std::size_t at_a_time = 8;
+  for (const Served& by : served(Collective::Allreduce)) {
+    for (std::uint64_t seed = 1; seed <= drawn_orders; ++seed) {
+      BlocksRig rig({.size = 4, .algorithm = by.algorithm, .more = by.more}, drawn_options(seed));
+      std::vector<std::vector<Elements>> expected;
+      std::vector<std::vector<Block>> in(at_a_time), out(at_a_time);
+      std::vector<runtime::Run*> runs;
+      for (std::size_t i = 0; i < at_a_time; ++i) {
+        rig.call.count = 37 * i + seed;
+        const auto inputs = block_inputs(rig.call, BlockPattern::Drawn, static_cast<unsigned>(i));
+        expected.push_back(expected_outputs(rig.call, inputs));
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+          in[i].push_back(block_of(rig.call.dtype, inputs[rank], 0));
+          out[i].push_back(block_of(rig.call.dtype, Elements(rig.call.count, 99), 0));
+        }
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+          Call made = rig.call_of(rank, in[i][rank], out[i][rank]);
+          made.options.state = nullptr;
+          const auto posted = rig.ranks.post(static_cast<Rank>(rank), made);
+          ASSERT_TRUE(posted) << posted.status().to_string();
+          runs.push_back(*posted);
+        }
+      }
+      ASSERT_TRUE(rig.ranks.sweep_until(
+          [&] { return std::all_of(runs.begin(), runs.end(), [](auto* run) { return run->finished; }); }));
+      for (std::size_t i = 0; i < at_a_time; ++i) {
+        for (std::size_t rank = 0; rank < 4; ++rank) {
+          ASSERT_TRUE(runs[4 * i + rank]->status) << runs[4 * i + rank]->status.to_string();
+          EXPECT_EQ(elements_of(rig.call.dtype, out[i][rank].data(), expected[i][rank].size()), expected[i][rank]);
+        }
+      }
+    }
+  }
+}
+
 TEST(BlocksResults, WithAThresholdWhatStaysBehindIsAddedLater) {
   for (Rank size : {1, 2, 3, 5, 8}) {
     for (bool in_place : {false, true}) {
