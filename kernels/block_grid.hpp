@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Kokkos_Macros.hpp>
 #include <cstddef>
 #include <cstdint>
 

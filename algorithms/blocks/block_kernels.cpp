@@ -18,6 +18,12 @@ kernels::BlockGrid shard_of(const PartView& part, Rank owner) {
   return {.elements = part.count, .length = length, .first = first, .stride = owners, .turns = true};
 }
 
+Dealt dealt(const PartView& part, const Roles& roles, std::size_t block) {
+  const auto owners = static_cast<std::size_t>(roles.owners);
+  const std::size_t turn = block / owners, number = (block + turn + owners - part.part.draw % owners) % owners;
+  return {roles.first_owner() + static_cast<Rank>(number), turn};
+}
+
 std::size_t most_blocks(const PartView& part) {
   const kernels::BlockGrid grid = shard_of(part, roles_of(part).first_owner());
   return (grid.blocks_of_array() + grid.stride - 1) / grid.stride;

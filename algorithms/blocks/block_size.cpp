@@ -54,15 +54,12 @@ struct CountBlocks {
   Status operator()(const KernelCall& call) const {
     const PartView& part = call.part;
     const Roles roles = roles_of(part);
-    const auto owners = static_cast<std::size_t>(roles.owners);
     const std::size_t blocks = kernels::BlockGrid{part.count, arguments_of(part).block}.blocks_of_array();
     Counter counter;
     for (std::size_t block = 0; block < blocks; ++block) {
-      const std::size_t group = block / owners;
-      const auto number = static_cast<Rank>((block + group + owners - part.part.draw % owners) % owners);
-      const Rank owner = roles.first_owner() + number;
+      const auto [owner, i] = dealt(part, roles, block);
       const std::byte* const map = owner == part.position ? own->data : set_at(part, sets->data, owner);
-      if ((map[group / 8] >> group % 8 & std::byte{1}) != std::byte{0}) counter.add(block);
+      if ((map[i / 8] >> i % 8 & std::byte{1}) != std::byte{0}) counter.add(block);
     }
     auto* const to = counts->data + part.part.draw * sizeof(Counts);
     std::memcpy(to, counter.counts().data(), sizeof(Counts));

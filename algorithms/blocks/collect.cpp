@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "algorithms/blocks/block_kernels.hpp"
 #include "kernels/elements.hpp"
@@ -11,13 +12,17 @@ using kernels::BlockSet;
 
 kernels::Source source_of(const Extent& data) { return {data.dtype, data.data, data.count}; }
 
-/// Finds the blocks of a shard that are to travel, and completes their set.
-BlockSet find(const KernelCall& call, const Extent& data, Rank owner, std::byte* at) {
-  const BlockGrid grid = shard_of(call.part, owner);
+/// Writes the map of the blocks of a grid that are to travel.
+void find(const KernelCall& call, const Extent& data, const BlockGrid& grid, std::byte* map) {
   kernels::Cut cut;
   const double threshold = options_of(call.part.call).threshold;
   if (threshold > 0) cut.above = kernels::magnitude_of(data.dtype, threshold);
-  call.backend.find_blocks(source_of(data), grid, threshold > 0 ? &cut : nullptr, map_in(at));
+  call.backend.find_blocks(source_of(data), grid, threshold > 0 ? &cut : nullptr, map);
+}
+
+/// Completes the set of an owner's shard, whose map has been written.
+BlockSet complete(const KernelCall& call, Rank owner, std::byte* at) {
+  const BlockGrid grid = shard_of(call.part, owner);
   complete_set(call.backend, at, grid.count());
   const BlockSet set = set_in(at, grid.count());
   call.measures.tell(measure::sent, static_cast<double>(size_of(set, grid.count())));
@@ -29,6 +34,7 @@ BlockSet find(const KernelCall& call, const Extent& data, Rank owner, std::byte*
 struct FindBlocks {
   static constexpr std::string_view name = "find blocks";
   Data data;
+  Write all;  ///< the map of all blocks
   Write sets, messages;
   Defines begins, bytes;      ///< of the messages, by distance of the owner
   Defines offsets, elements;  ///< of the packed blocks, by distance of the owner
@@ -38,9 +44,15 @@ struct FindBlocks {
     const PartView& part = call.part;
     const Roles roles = roles_of(part);
     const std::size_t message_bytes = bytes_of_message(part);
+    if (has_blocks(part.call.collective)) {
+      for (Rank owner = 0; owner < roles.owners; ++owner) {
+        find(call, data.of(owner), shard_of(part, owner), map_in(set_at(part, sets->data, owner)));
+      }
+    } else {
+      deal_blocks(call, roles);
+    }
     for (Rank i = 0; i < roles.owners; ++i) {
-      const Rank owner = roles.first_owner() + i;
-      find(call, data.of(owner), owner, set_at(part, sets->data, owner));
+      complete(call, roles.first_owner() + i, set_at(part, sets->data, roles.first_owner() + i));
     }
     std::size_t peer = 0, offset = 0;
     for (Rank distance = 1; distance < part.size; ++distance) {
@@ -56,6 +68,18 @@ struct FindBlocks {
       offset += elements[peer++];
     }
     return {};
+  }
+
+  /// Looks at all blocks in the order in which they lie, which is fastest, and deals them to the owners.
+  void deal_blocks(const KernelCall& call, const Roles& roles) const {
+    const PartView& part = call.part;
+    const BlockGrid grid{.elements = part.count, .length = arguments_of(part).block};
+    find(call, data.of(0), grid, all->data);
+    std::memset(sets->data, 0, sets->bytes());
+    each_bit(all->data, grid.count(), [&](std::size_t block) {
+      const auto [owner, i] = dealt(part, roles, block);
+      map_in(set_at(part, sets->data, owner))[i / 8] |= std::byte{1} << i % 8;
+    });
   }
 };
 
@@ -79,9 +103,13 @@ struct PackBlocks {
 };
 
 std::size_t owners_of(const PartView& part) { return static_cast<std::size_t>(roles_of(part).owners); }
+std::size_t bytes_of_map(const PartView& part) {
+  return (kernels::BlockGrid{part.count, arguments_of(part).block}.count() + 7) / 8;
+}
 std::size_t bytes_of_messages(const PartView& part) { return owners_of(part) * bytes_of_message(part); }
 std::size_t elements_of_data(const PartView& part) { return owners_of(part) * most_elements(part); }
 
+constexpr BufferInfo map_of_data = {.element = Dtype::U8, .capacity = bytes_of_map, .memory = MemoryKind::Host};
 constexpr BufferInfo messages_to_owners = {
     .element = Dtype::U8, .capacity = bytes_of_messages, .memory = MemoryKind::Host};
 
@@ -103,6 +131,7 @@ Region send_to_owners(GraphBuilder& g) {
     rooms.push_back(GraphBuilder::counted(packed, elements.back(), offsets.back()));
   }
   g.kernel(FindBlocks{.data = own_data(g),
+                      .all = g.buffer(map_of_data),
                       .sets = sets,
                       .messages = messages,
                       .begins = begins,
@@ -135,7 +164,8 @@ struct TakeOwn {
     BlockSet own;
     {
       const Stopwatch watch(call, measure::find_time);
-      own = find(call, data.of(me), me, set->data);
+      find(call, data.of(me), grid, map_in(set->data));
+      own = complete(call, me, set->data);
       *bytes = write_set(own, grid.count(), message->data);
       std::fill(outgoing.begin(), outgoing.end(), elements_of(own, grid));
     }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 
 #include "kernels/elements.hpp"
@@ -20,16 +19,6 @@ constexpr std::size_t number_bytes = sizeof(std::uint32_t);
 
 std::size_t map_bytes(std::size_t blocks) { return (blocks + 7) / 8; }
 bool is_listed(std::size_t count, std::size_t blocks) { return count * number_bytes < map_bytes(blocks); }
-
-/// Calls visit(block) for the blocks of a set, in order.
-template <class Visit>
-void each_block(const BlockSet& set, std::size_t blocks, const Visit& visit) {
-  for (std::size_t w = 0; w < words_of_map(blocks); ++w) {
-    for (std::uint64_t word = load<std::uint64_t>(set.map, w); word != 0; word &= word - 1) {
-      visit(static_cast<std::uint32_t>(64 * w) + static_cast<std::uint32_t>(std::countr_zero(word)));
-    }
-  }
-}
 
 /// Writes the map of the numbers in a message. Returns whether they ascend and are all below `blocks`.
 bool read_list(const std::byte* numbers, std::size_t count, std::size_t blocks, std::byte* map) {
@@ -93,7 +82,7 @@ std::size_t write_set(const BlockSet& set, std::size_t blocks, std::byte* to) {
     return number_bytes + map_bytes(blocks);
   }
   std::size_t at = 1;
-  each_block(set, blocks, [&](std::uint32_t block) { store(to, at++, block); });
+  each_bit(set.map, blocks, [&](std::size_t block) { store(to, at++, static_cast<std::uint32_t>(block)); });
   return at * number_bytes;
 }
 

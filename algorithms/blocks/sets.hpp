@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/backend.hpp"
 #include "runtime/graph/kernel.hpp"
@@ -22,6 +25,16 @@ std::byte* map_in(std::byte* at);
 std::uint32_t* ranks_in(std::byte* at, std::size_t blocks);
 /// Fills in the bits behind the last block, which are 0, and the ranks of a set whose map has been written.
 void complete_set(const kernels::Backend& on, std::byte* at, std::size_t blocks);
+/// Calls visit(bit) for the bits of a map that are 1, in order. The bits behind the last one must be 0.
+template <class Visit>
+void each_bit(const std::byte* map, std::size_t length, const Visit& visit) {
+  for (std::size_t w = 0; w < kernels::words_of_map(length); ++w) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, map + w * sizeof(word), std::min(sizeof(word), (length + 7) / 8 - w * sizeof(word)));
+    for (; word != 0; word &= word - 1) visit(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+  }
+}
+
 /// How many blocks the set has.
 std::size_t size_of(const kernels::BlockSet& set, std::size_t blocks);
 /// How many elements its packed blocks have.

@@ -29,25 +29,34 @@ struct PlaceBlocks {
   Read set, packed;
   Write output;
   Rank owner;
-  bool clears;  ///< the other blocks of the shard become 0
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::place_time);
     const BlockGrid grid = shard_of(call.part, owner);
     const kernels::BlockSet blocks = set_in(set->data, grid.count());
-    call.backend.put_blocks(packed->data, grid, blocks, clears, {output->dtype, output->data, output->count});
+    call.backend.put_blocks(packed->data, grid, blocks, false, {output->dtype, output->data, output->count});
     call.measures.tell(measure::result, static_cast<double>(size_of(blocks, grid.count())));
     call.measures.tell(measure::result_elements, static_cast<double>(elements_of(blocks, grid)));
     return {};
   }
 };
 
+/// The output for an owner's blocks.
+Region output_for(const GraphBuilder& g, Rank owner) {
+  return has_blocks(g.collective()) ? g.output(owner) : g.output();
+}
+
 void place(GraphBuilder& g, const Region& set, const Region& packed, Rank owner) {
-  g.kernel(PlaceBlocks{.set = set,
-                       .packed = packed,
-                       .output = has_blocks(g.collective()) ? g.output(owner) : g.output(),
-                       .owner = owner,
-                       .clears = clears_others(g)});
+  g.kernel(PlaceBlocks{.set = set, .packed = packed, .output = output_for(g, owner), .owner = owner});
+}
+
+/// Clears the output while others still send, as far as blocks may stay that nobody brings.
+void clear_output(GraphBuilder& g) {
+  if (!clears_others(g)) return;
+  if (traits_of(g.collective()).output != Holds::Blocks) return void(g.clear(output_for(g, g.position())));
+  for (Rank owner = 0; owner < g.size(); ++owner) {
+    if (owner != g.position() || !g.in_place()) g.clear(output_for(g, owner));
+  }
 }
 
 std::size_t elements_of_result(const PartView& part) {
@@ -98,11 +107,15 @@ void spread(GraphBuilder& g, const Owned& own) {
   const Roles roles = roles_of(g);
   if (roles.rooted && roles.brings(g.position()) && !g.in_place()) g.copy(g.output(), g.input());
   if (!roles.gets(g.position())) return;
-  if (owns) place_own(g, own);
+  clear_output(g);
+  if (owns) place(g, own.set, own.packed, g.position());
   const Region sets = place_others(g);
   if (form_of(g).counts) count_blocks(g, sets, own.set);
 }
 
-void place_own(GraphBuilder& g, const Owned& own) { place(g, own.set, own.packed, g.position()); }
+void place_own(GraphBuilder& g, const Owned& own) {
+  clear_output(g);
+  place(g, own.set, own.packed, g.position());
+}
 
 }  // namespace lacuna::block

@@ -51,6 +51,12 @@ inline Roles roles_of(const PartView& part) { return roles_of(form_of(part), par
 /// blocks in turn, and another one begins with each turn, so that all have equally much to do wherever the blocks lie
 /// that are not zero. Which owner begins changes from part to part.
 kernels::BlockGrid shard_of(const PartView& part, Rank owner);
+/// Where a block of the data lies, if the owners take blocks in turn: who owns it, and which block of the shard it is.
+struct Dealt {
+  Rank owner;
+  std::size_t block;
+};
+Dealt dealt(const PartView& part, const Roles& roles, std::size_t block);
 
 /// The measures of blocks.
 namespace measure {
