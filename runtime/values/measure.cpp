@@ -15,8 +15,8 @@ bool grows(AddsUp adds_up) { return adds_up == AddsUp::Sum || adds_up == AddsUp:
 }  // namespace
 
 std::string_view to_string(Unit unit) {
-  constexpr std::string_view names[] = {"calls", "rounds",  "parts",     "elements", "entries",
-                                        "blocks", "words", "seconds", "magnitude", "ratio"};
+  constexpr std::string_view names[] = {"calls",  "rounds", "parts",   "elements",  "entries",
+                                        "blocks", "words",  "seconds", "magnitude", "ratio"};
   return names[static_cast<std::size_t>(unit)];
 }
 
