@@ -8,10 +8,11 @@
 namespace lacuna {
 
 Gaps::Gaps(const Call& call, Rank size)
-    : size_(size),
-      has_blocks_(has_blocks(call.collective)),
+    : has_blocks_(has_blocks(call.collective)),
       gathers_(traits_of(call.collective).output == Holds::Blocks),
-      block_(call.count) {}
+      block_(call.count),
+      first_(traits_of(call.collective).reads == Having::Root ? call.root : 0),
+      end_(traits_of(call.collective).reads == Having::Root ? call.root + 1 : size) {}
 
 Gaps::Gaps(const PlanRequest& request, const Sampler& sampler) : Gaps(request.call, request.hosts.size()) {
   Plan plan;
@@ -61,7 +62,7 @@ std::vector<Gap> Gaps::of(Rank at) const {
       all.push_back({offset, count, from});
     }
   };
-  for (Rank from = 0; from < size_; ++from) {
+  for (Rank from = first_; from < end_; ++from) {
     for (const Part& part : parts_) {
       const auto position = [&](Rank rank) { return static_cast<std::size_t>(part.order.position_of(rank)); };
       const auto lacks = [&](const CellContributions& cell) { return !cell.arrived[position(at)][position(from)]; };

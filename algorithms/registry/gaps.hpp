@@ -21,7 +21,7 @@ class Gaps {
   Gaps(const runtime::CollectiveRun& run, const Hosts& hosts);
 
   /// Returns what the output of rank `at` lacks, ascending by rank, then by offset. In a collective that gathers, an
-  /// element lacks its owner's value only.
+  /// element lacks its owner's value only. It never lacks the values of ranks that have no input.
   std::vector<Gap> of(Rank at) const;
 
  private:
@@ -34,9 +34,9 @@ class Gaps {
   Gaps(const Call& call, Rank size);
   void follow(const Binding& binding, const Plan& plan);
 
-  Rank size_;
   bool has_blocks_, gathers_;  // the collective has blocks; its output holds them
   std::size_t block_;          // elements
+  Rank first_, end_;           // the ranks that have an input
   std::vector<Part> parts_;
 };
 

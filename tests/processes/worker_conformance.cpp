@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/blocks/blocks.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/sketch/sketch.hpp"
@@ -138,8 +139,8 @@ class Suite {
       if (Status status = run_counted(one.name, call.collective, [&] { return run_skipping(call); }); !status)
         return status;
     }
-    for (const MethodOptions& lossless :
-         {topk({.density = 1, .feedback = false}), ok_topk({.density = 1}), sketch({.block = 3})}) {
+    for (const MethodOptions& lossless : {topk({.density = 1, .feedback = false}), ok_topk({.density = 1}),
+                                          sketch({.block = 3}), sparse_blocks({.block = 7})}) {
       for (const MethodAlgorithm& one : lossless.method()->algorithms) {
         Call call{.collective = one.algorithm->collective};
         call.options.algorithm = one.name;

@@ -1,3 +1,4 @@
+#include "algorithms/registry/gaps.hpp"
 #include "tests/algorithms/blocks/blocks_rig.hpp"
 
 // What blocks give: the bits of a reduction of all elements.
@@ -79,6 +80,44 @@ TEST(BlocksResults, WhatIsOnlyMovedKeepsAllBits) {
       BlocksRig rig({.size = 4, .count = 97, .block = 6, .collective = collective, .dtype = dtype, .root = 3});
       rig.expect(block_inputs(rig.call, BlockPattern::Drawn, 1, true), "special values");
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BlocksResults, ABroadcastHasTheRootsDataWhateverTheReduction) {
+  for (Rank size : {1, 2, 3, 5}) {
+    for (Rank root = 0; root < size; ++root) {
+      for (Reduction reduction : all_reductions) {
+        for (bool in_place : {false, true}) {
+          BlocksRig rig({.size = size,
+                         .count = 1,
+                         .block = 7,
+                         .collective = Collective::Broadcast,
+                         .dtype = Dtype::F64,
+                         .reduction = reduction,
+                         .in_place = in_place,
+                         .root = root});
+          for (std::size_t count : {1u, 50u}) {
+            rig.call.count = count;
+            rig.expect(block_inputs(rig.call, BlockPattern::All, 3), "broadcast");
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(BlocksResults, NoRankLacksWhatOthersBring) {
+  for (Collective collective : collectives) {
+    for (const Served& by : served(collective)) {
+      for (Rank root : {0, 2}) {
+        BlocksRig rig({.size = 3, .count = 10, .collective = collective, .algorithm = by.algorithm, .root = root});
+        Block none(0, 0);
+        const Call call = rig.call_of(0, none, none);
+        const Gaps gaps({call, **select_algorithm(call, Hosts(3)), Hosts(3), 1 << 20}, Sampler());
+        for (Rank rank = 0; rank < 3; ++rank) EXPECT_TRUE(gaps.of(rank).empty()) << rig.call.name();
+      }
     }
   }
 }
