@@ -72,20 +72,19 @@ struct CountBlocks {
 
 }  // namespace
 
-bool can_count(const Call& call, const Algorithm& algorithm) {
-  return options_of(call).block == 0 && &algorithm == &allreduce && call.options.state;
+bool counts_next(const PlanRequest& request) {
+  const Call& call = request.call;
+  const bool may_count = options_of(call).block == 0 && &request.algorithm == &allreduce && request.aggregators == 0;
+  if (!may_count || !call.options.state) return false;
+  return call.options.state->runs % runs_between_counts == 0 || !call.options.state->find(counts_array);
 }
 
-bool counts_next(const Call& call, const Algorithm& algorithm) {
-  if (!can_count(call, algorithm)) return false;
-  const MethodState& state = *call.options.state;
-  return state.runs % runs_between_counts == 0 || !state.find(counts_array);
-}
-
-std::size_t length_of_next(const Call& call, const Algorithm& algorithm) {
-  if (const std::size_t asked = options_of(call).block; asked > 0) return asked;
-  if (counts_next(call, algorithm)) return least_length;
-  const StateArray* array = call.options.state ? call.options.state->find(counts_array) : nullptr;
+std::size_t length_of_next(const PlanRequest& request) {
+  const Options& options = request.call.options;
+  if (const std::size_t asked = options_of(request.call).block; asked > 0) return asked;
+  if (counts_next(request)) return least_length;
+  const bool knows_counts = options.state && request.aggregators == 0;
+  const StateArray* array = knows_counts ? options.state->find(counts_array) : nullptr;
   if (!array || array->count() != counts_of_state) return usual_length;
   const Counts counts = counts_in(*array);
   std::size_t best = counts[0] > 0 ? least_length : usual_length;

@@ -17,12 +17,11 @@ inline constexpr std::size_t least_length = 16, lengths = 9;
 inline constexpr std::size_t most_counted_parts = 64;
 inline constexpr std::size_t counts_of_state = most_counted_parts * lengths;
 
-/// Can the ranks count in this call? They need all blocks of the result, and a state.
-bool can_count(const Call& call, const Algorithm& algorithm);
-/// Does the next run count?
-bool counts_next(const Call& call, const Algorithm& algorithm);
+/// Does the next run count? For this the ranks need all blocks of the result, and a state. The aggregators of a job
+/// have none.
+bool counts_next(const PlanRequest& request);
 /// How long blocks are in the next run.
-std::size_t length_of_next(const Call& call, const Algorithm& algorithm);
+std::size_t length_of_next(const PlanRequest& request);
 
 /// Counts the blocks of the result for all lengths. `sets` has the sets of all owners but this position, whose own set
 /// is `own`, if it is an owner.

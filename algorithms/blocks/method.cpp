@@ -86,6 +86,7 @@ const Method blocks_method = {
     .is_on = [](const void*) { return true; },
     .preferred = [](const Call&, const Hosts&) -> std::string_view { return "planned_blocks"; },
     .check = block::check,
+    .aggregates = block::aggregates,
     .lossless = [](const Call& call, const Hosts&, std::size_t) { return block::options_of(call).threshold == 0; },
     .ready = check_residual,
     .state = add_arrays,

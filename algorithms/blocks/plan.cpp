@@ -41,12 +41,23 @@ Status check_dedicated(const Call& call, Rank size) {
   if (call.collective != Collective::Allreduce) {
     return refuse(fmt::format("blocks.dedicated serves allreduce, not {}: it must be 0", to_string(call.collective)));
   }
-  if (asked.aggregators > 0 && asked.aggregators < size) return {};
+  if (asked.aggregators < size) return {};
   return refuse(
-      fmt::format("blocks.dedicated=1 needs aggregators, and a rank that is none: aggregators is {}, 1 to {} "
-                  "are allowed on {} ranks",
-                  asked.aggregators, size - 1, size));
+      fmt::format("blocks.dedicated=1 needs a rank that is no aggregator: aggregators is {}, on {} ranks at "
+                  "most {} are allowed, or 0 for the job's own aggregators",
+                  asked.aggregators, size, size - 1));
 }
+
+/// Feedback on the positions that bring data. The others have neither data nor a residual.
+constexpr Frame feedback_of_data = {.name = "feedback",
+                                    .before =
+                                        [](GraphBuilder& g) {
+                                          if (roles_of(g).brings(g.position())) feedback_frame.before(g);
+                                        },
+                                    .after =
+                                        [](GraphBuilder& g) {
+                                          if (roles_of(g).brings(g.position())) feedback_frame.after(g);
+                                        }};
 
 /// Into how many parts the data are cut, at borders of blocks.
 std::size_t parts_of(const PlanRequest& request, std::size_t blocks) {
@@ -74,6 +85,16 @@ Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   if (hosts.size() <= most || !traits_of(call.collective).reduces) return {};
   return refuse(fmt::format("{} adds up the blocks of all ranks at once: {} ranks, at most {} are allowed",
                             algorithm.name, hosts.size(), most));
+}
+
+/// The job's aggregators serve allreduce, unless the call names ranks that are to add up.
+Result<bool> aggregates(const Call& call, Rank aggregators) {
+  const SparseBlocks& asked = options_of(call);
+  if (call.collective != Collective::Allreduce || asked.aggregators > 0) return false;
+  if (aggregators > 0 || !asked.dedicated) return aggregators > 0;
+  return refuse(
+      "blocks.dedicated=1 needs aggregators, and this job has none: start it by `lacuna launch --aggregators "
+      "N`, or let the last N ranks do nothing else by aggregators=N");
 }
 
 namespace {
@@ -122,16 +143,20 @@ void plan(const PlanRequest& request, Plan& plan) {
   const Call& call = request.call;
   const SparseBlocks& asked = options_of(call);
   const bool has_threshold = asked.threshold > 0;
-  const std::size_t length = length_of_next(call, request.algorithm);
-  const bool counts = counts_next(call, request.algorithm);
+  const bool counts = counts_next(request);
+  const std::size_t length = length_of_next(request);
   PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = length}};
-  const Rank owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
-  part.structure.parameters =
-      Form{.owners = owners, .dedicated = asked.dedicated, .counts = counts, .keeps = has_threshold};
+  Form form{
+      .owners = request.aggregators, .dedicated = request.aggregators > 0, .counts = counts, .keeps = has_threshold};
+  if (request.aggregators == 0) {
+    form.owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
+    form.dedicated = asked.dedicated;
+  }
+  part.structure.parameters = form;
   if (&request.algorithm == &streamed_allreduce) {
     plan_slots(request, part, plan);  // each slot keeps its blocks of the residual itself
   } else {
-    if (has_threshold) part.structure.frame = &feedback_frame;
+    if (has_threshold) part.structure.frame = &feedback_of_data;
     plan_parts(request, part, plan);
   }
   plan.reports = true;

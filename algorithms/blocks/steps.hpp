@@ -113,6 +113,7 @@ void place_own(GraphBuilder& g, const Owned& own);
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 void plan(const PlanRequest& request, Plan& plan);
 std::optional<PartPlan> follow(const Followed& part);
+Result<bool> aggregates(const Call& call, Rank aggregators);
 double expected_bytes(const ExpectedPart& part);
 double result_elements(const ExpectedPart& part);
 int rounds(const PartPlan& part, Rank size);

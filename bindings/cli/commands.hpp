@@ -8,6 +8,7 @@
 /// command runs and stores its exit code in `exit_code`, which outlives `app`.
 namespace lacuna::cli {
 
+void add_aggregate(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_graph(CLI::App& app, int& exit_code);

@@ -19,7 +19,8 @@ std::vector<std::string> take_program(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front() != "launch") return {};
   std::size_t at = 1;
   while (at < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--") {
-    at += arguments[at] == "-n" || arguments[at] == "--ranks" ? 2 : 1;
+    constexpr std::array with_number = {"-n", "--ranks", "--aggregators"};
+    at += std::find(with_number.begin(), with_number.end(), arguments[at]) == with_number.end() ? 1 : 2;
   }
   at = std::min(at, arguments.size());
   const std::size_t begin = at < arguments.size() && arguments[at] == "--" ? at + 1 : at;
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
   add_perf(app, exit_code);
   add_compare(app, exit_code);
   add_launch(app, program, exit_code);
+  add_aggregate(app, exit_code);
   add_run(app, exit_code);
   add_replay(app, exit_code);
   add_trace(app, exit_code);

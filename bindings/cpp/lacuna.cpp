@@ -6,7 +6,7 @@
 
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "runtime/job/job.hpp"
+#include "runtime/job/join.hpp"
 #include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
@@ -30,7 +30,31 @@ void place_in_one_buffer(TypedCall& typed, Call& call, Rank rank, Rank size) {
   call.output = static_cast<std::byte*>(call.output) + offsets.output * size_of(call.dtype);
 }
 
+/// What a job must know of the algorithms.
+constexpr Registry registry = {.select = select_algorithm, .method = method_options};
+
+/// The configuration of the environment, with these options in place of what is there.
+Result<runtime::Config> config_of(const WorldOptions& options) {
+  auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  if (options.rank) config->rank = options.rank;
+  if (options.size) config->size = options.size;
+  if (options.size == 1 && !options.rank) {  // the environment's job does not matter
+    config->rank = 0;
+    config->aggregators = 0;
+  }
+  if (!options.store.empty()) config->store = options.store;
+  if (!options.key.empty()) config->key = options.key;
+  if (options.progress) config->progress = *options.progress;
+  return config;
+}
+
 }  // namespace
+
+Status aggregate(const WorldOptions& options) {
+  const auto config = config_of(options);
+  return config ? aggregate(*config, registry) : config.status();
+}
 
 void set_log_callback(LogCallback callback, void* user) { runtime::set_log_sink(callback, user); }
 
@@ -69,7 +93,7 @@ Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
   if (Status may = check(); !may) return may;
   const runtime::CollectiveRun& run = runtime::as_collective(*run_);
   if (run.parts == 0) return Status(Code::InvalidArgument, "this call has not been started: it has no gaps yet");
-  const Hosts& hosts = group_->communicator.hosts();
+  const Hosts& hosts = *run.hosts;
   if (at < 0 || at >= hosts.size()) {
     return Status(Code::InvalidArgument, fmt::format("rank is {}, must be 0 .. {}", at, hosts.size() - 1));
   }
@@ -90,21 +114,19 @@ Communicator::Communicator(const WorldOptions& options) {
 }
 
 Result<Communicator> Communicator::world(const WorldOptions& options) {
-  auto config = runtime::Config::from_environment();
+  auto config = config_of(options);
   if (!config) return config.status();
-  if (options.rank) config->rank = options.rank;
-  if (options.size) config->size = options.size;
-  if (options.size == 1 && !options.rank) config->rank = 0;  // the environment's job does not matter
-  if (!options.store.empty()) config->store = options.store;
-  if (!options.key.empty()) config->key = options.key;
-  if (options.progress) config->progress = *options.progress;
-  auto joined = join_world(*config, select_algorithm);
+  auto joined = join_world(*config, registry);
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }
 
 Result<std::vector<Communicator>> Communicator::local(Rank size, const LocalOptions& options) {
-  auto made = make_local(size, options.progress, select_algorithm);
+  if (options.aggregators < 0) {
+    return Status(Code::InvalidArgument,
+                  fmt::format("the number of aggregators is {}, must be 0 or more", options.aggregators));
+  }
+  auto made = make_local(size, options.progress, registry, options.aggregators);
   if (!made) return made.status();
   std::vector<Communicator> ranks;
   for (auto& rank : *made) ranks.push_back(Communicator(std::move(rank)));
@@ -151,9 +173,10 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
   std::optional<Communicator> made;
   if (colour >= 0) {
     const std::uint64_t id = group_->communicator.next_id(static_cast<std::uint64_t>(colour));
-    const Group group(std::move(members), group_->job->executor->size());
+    const Group group = group_->job->group(std::move(members));
     made = Communicator(make_group(group_->job, id, group_->key_of_part(colour), group));
   }
+  const Status introduced = made ? introduce(*made->group_) : Status();
   ++group_->splits;
   // Nobody may send to a communicator that a peer does not have yet, so a barrier follows. If it is Busy, it must be
   // tried again, because other ranks may be in it already.
@@ -162,7 +185,7 @@ Result<std::optional<Communicator>> Communicator::split(int colour, int key) {
     if (!progress()) std::this_thread::yield();
     everywhere = call(barrier());
   }
-  if (!everywhere) return everywhere;
+  if (!everywhere || !introduced) return everywhere ? introduced : everywhere;
   return made;
 }
 
@@ -277,7 +300,11 @@ Result<Call> Communicator::counted(TypedCall typed) const {
 
 Counters Communicator::counters() const {
   Counters all;
-  for (Rank peer = 0; peer < size(); ++peer) all += counters(peer);
+  if (!check()) return all;
+  const Group& group = group_->communicator.group();
+  for (Rank peer = 0; peer < size() + group.aggregators(); ++peer) {
+    all += group_->job->executor->counters(group.process_of(peer));
+  }
   return all;
 }
 

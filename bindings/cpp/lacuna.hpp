@@ -72,7 +72,15 @@ struct WorldOptions {
 /// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.
 struct LocalOptions {
   Progress progress = Progress::Thread;
+  Rank aggregators = 0;  ///< so many aggregators (aggregate()), each on a thread of its own
 };
+
+/// Joins the job as one of its aggregators, and serves until all ranks have left. An aggregator is no rank, and has no
+/// data. Methods let aggregators do work that the ranks would do otherwise; they serve all communicators of the job.
+/// LACUNA_AGGREGATORS, which is the same on all processes, tells their number. The options are those of a rank, but the
+/// ranks are followed by the aggregators: in a job of 8 ranks, `rank` is 8 for the first one. Returns ok, or why this
+/// process has not joined, or how the job has failed.
+Status aggregate(const WorldOptions& options = {});
 
 /// The ranks of a job and their collectives. All ranks make every call, in the same order, with equal arguments except
 /// for pointers and for what Options names. After the first failure the communicator is poisoned on all its ranks:
@@ -178,8 +186,8 @@ class Communicator {
   /// would take, if that message has come. Fails where that receive would be refused.
   Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);
 
-  /// Returns what the transport has counted, with all peers together or with one. All is 0 for a rank that does not
-  /// exist.
+  /// Returns what the transport has counted, with all peers and aggregators together or with one peer. All is 0 for a
+  /// rank that does not exist.
   Counters counters() const;
   Counters counters(Rank peer) const;
   /// Returns all counters of this rank, for its whole job: calls by communicator and collective, traffic by peer,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <numeric>
 
 #include "runtime/communicator/check_call.hpp"
 #include "runtime/engine/tables.hpp"
@@ -11,9 +12,20 @@
 
 namespace lacuna::runtime {
 
+namespace {
+
+Hosts of_ranks(const Hosts& hosts, Rank ranks) {
+  std::vector<Rank> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  return ranks == hosts.size() ? hosts : hosts.of(all);
+}
+
+}  // namespace
+
 Communicator::Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key)
-    : Client(executor, id, std::move(group), std::move(hosts)),
+    : Client(executor, id, group, of_ranks(hosts, group.size())),
       executor_(executor),
+      all_hosts_(std::move(hosts)),
       sampler_{.seed = 0, .key = key, .draw = 0} {
   Executor::Lock lock(executor_);
   begin_poisoned(executor_.join(*this));
@@ -42,11 +54,13 @@ Status Communicator::status() const {
 
 Result<Run*> Communicator::post(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
+  const Result<Rank> aggregators = aggregators_for(call, algorithm);
+  if (!aggregators) return aggregators.status();
   CollectiveRun* run = nullptr;
   {
     Executor::Lock lock(executor_);
     if (Status may = may_start(call, algorithm); !may) return may;
-    run = take_filled(call, algorithm);
+    run = take_filled(call, algorithm, *aggregators);
     if (!run) return executor_.out_of_memory();
     if (Status started = try_to_start(*run, lock); !started) {
       give_back(*run);
@@ -71,9 +85,11 @@ void Communicator::show_to_tools(Run& run) {
 
 Result<Run*> Communicator::prepare(const Call& call, const Algorithm& algorithm) {
   if (Status valid = check(call); !valid) return valid;
+  const Result<Rank> aggregators = aggregators_for(call, algorithm);
+  if (!aggregators) return aggregators.status();
   Executor::Lock lock(executor_);
   if (has_failed()) return told_poison();
-  CollectiveRun* run = take_filled(call, algorithm);
+  CollectiveRun* run = take_filled(call, algorithm, *aggregators);
   if (!run) return executor_.out_of_memory();
   reset(*run);
   run->parts = 0;  // a start sets it
@@ -121,10 +137,12 @@ Status Communicator::may_start(const Call& call, const Algorithm& algorithm) con
 }
 
 /// Sets all that stays the same from one start to the next.
-void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm) {
+void Communicator::fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators) {
   const Options& options = call.options;
   run.communicator = this;
   run.algorithm = &algorithm;
+  run.hosts = aggregators > 0 ? &all_hosts_ : &hosts();
+  run.aggregators = aggregators;
   run.call.collective = call.collective;
   run.call.input = call.input;
   run.call.output = call.output;
@@ -154,12 +172,16 @@ void Communicator::reset(Run& run) {
   run.sent = run.received = 0;
 }
 
+PlanRequest Communicator::plan_request(const CollectiveRun& run) const {
+  return {run.call, *run.algorithm, *run.hosts, executor_.options().chunk_bytes, run.aggregators};
+}
+
 GraphShape Communicator::graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const {
   return {.collective = program.collective,
-          .size = size(),
+          .size = order.size(),
           .position = order.position_of(rank()),
           .structure = structure,
-          .hosts = program.by_hosts ? order.placed(hosts()) : Hosts()};
+          .hosts = program.by_hosts ? order.placed(order.size() == size() ? hosts() : all_hosts_) : Hosts()};
 }
 
 const std::shared_ptr<const Graph>& Communicator::graph(const ActivePart& part) {

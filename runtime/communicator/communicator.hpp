@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/communicator/announcement.hpp"
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
 #include "runtime/engine/graph_cache.hpp"
@@ -21,15 +22,15 @@ namespace lacuna::runtime {
 /// Thread rule: public functions lock the executor.
 class Communicator : public Client {
  public:
-  /// The group holds the executor's own process. `id`, `group`, `hosts` (the host of each rank) and `key` are the same
-  /// on all members. Random calls without a sampler draw by `key`. Jobs that are to repeat each other give the same
-  /// key.
+  /// The group holds the executor's own process, as a rank or as an aggregator. `id`, `group`, `hosts` (the host of
+  /// each rank and, behind them, of each aggregator) and `key` are the same on all members. Random calls without a
+  /// sampler draw by `key`. Jobs that are to repeat each other give the same key.
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts, std::uint64_t key);
   Communicator(Executor& executor, std::uint64_t id, Group group, Hosts hosts)
       : Communicator(executor, id, std::move(group), std::move(hosts), id) {}
   /// All members are on one host.
   Communicator(Executor& executor, std::uint64_t id, Group group)
-      : Communicator(executor, id, group, Hosts(group.size())) {}
+      : Communicator(executor, id, group, Hosts(group.size() + group.aggregators())) {}
   /// The group is all processes of the job.
   Communicator(Executor& executor, std::uint64_t id) : Communicator(executor, id, Group(executor.size())) {}
   ~Communicator();
@@ -40,6 +41,15 @@ class Communicator : public Client {
   std::uint64_t next_id(std::uint64_t part) const;
   /// Returns ok, or why every further call is refused.
   Status status() const;
+
+  /// From now on calls may use the aggregators. `hall` is the communicator of all processes of the job, on which this
+  /// communicator's first rank announces such calls. It outlives this object.
+  void announce_on(Communicator& hall) { hall_ = &hall; }
+  /// Sends bytes that nobody waits for. Returns ok, or why they are not sent.
+  Status send_alone(Rank to, int tag, std::shared_ptr<const std::vector<std::byte>> bytes);
+  /// Takes part in a call that the communicator's first rank has announced. This process is an aggregator. The call
+  /// runs on its own, and on an error it has not begun.
+  Status assist(const Announcement& announced, const Algorithm& algorithm);
 
   /// Starts a call. On an error nothing was sent. The run stays until release().
   Result<Run*> post(const Call& call, const Algorithm& algorithm);
@@ -107,6 +117,13 @@ class Communicator : public Client {
   Status check(const Message& message) const;
   void fill(MessageRun& run, const Message& message);
   void add_numbered(MessageRun& run);
+
+  // Calls with aggregators (communicator_aggregators.cpp)
+  bool announces(const CollectiveRun& run) const { return run.aggregators > 0 && rank() == 0; }
+  /// Returns ok, or why the call of this run can't be announced now.
+  Status may_announce(const CollectiveRun& run) const;
+  void announce(const CollectiveRun& run);
+  void begin_alone(Rank to, int tag, const std::shared_ptr<const std::vector<std::byte>>& bytes);
   static void reset(Run& run);
   /// The name of the run for the tools of Kokkos. It is empty if there are no tools.
   static std::string name_for_tools(const Run& run);
@@ -124,10 +141,12 @@ class Communicator : public Client {
   Status check(const Call& call) const;
   /// Returns ok, or why this call can't start now.
   Status may_start(const Call& call, const Algorithm& algorithm) const;
-  void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm);
+  /// How many aggregators take part in the call, or why it can't start without them.
+  Result<Rank> aggregators_for(const Call& call, const Algorithm& algorithm) const;
+  void fill(CollectiveRun& run, const Call& call, const Algorithm& algorithm, Rank aggregators);
 
   // How a run starts (communicator_ready.cpp)
-  CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm);
+  CollectiveRun* take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators);
   Status try_to_start(CollectiveRun& run, Executor::Lock& lock);
   void launch(CollectiveRun& run);
   void give_back(Run& run);
@@ -152,6 +171,7 @@ class Communicator : public Client {
   PartCost cost(const ActivePart& part);
   const PartCost& dense_cost(const ActivePart& part);
 
+  PlanRequest plan_request(const CollectiveRun& run) const;
   GraphShape graph_shape(const Algorithm& program, const Structure& structure, const Order& order) const;
   GraphShape graph_shape(const CollectiveRun& run, const PartPlan& part, const Order& order) const {
     return graph_shape(program_of(run, part), structure_of_call(part.structure, run.in_place), order);
@@ -160,6 +180,8 @@ class Communicator : public Client {
   Status reclaim(const Run& run, const Status& status, Clock::time_point until);
 
   Executor& executor_;
+  const Hosts all_hosts_;         // of the ranks and of the aggregators
+  Communicator* hall_ = nullptr;  // null: no call uses aggregators
   GraphCache graphs_;
   CostCache costs_;
   std::array<CallTally, all_collectives.size()> calls_{};  // by collective

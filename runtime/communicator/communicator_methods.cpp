@@ -43,7 +43,7 @@ void Communicator::begin_method(CollectiveRun& run) {
 PartCost Communicator::cost(const ActivePart& part) {
   const CollectiveRun& run = collective_of(part);
   const auto stated = run.method->find(*run.algorithm)->rounds;
-  if (stated && !part.plan->program) return {.rounds = stated(*part.plan, size())};
+  if (stated && !part.plan->program) return {.rounds = stated(*part.plan, part.order.size())};
   const Algorithm& program = program_of(run, *part.plan);
   const GraphShape whole = graph_shape(program, part.plan->structure, part.order);
   return costs_.get(program, whole).of(whole.position, part.count);
@@ -51,7 +51,7 @@ PartCost Communicator::cost(const ActivePart& part) {
 
 std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
   const CollectiveRun& run = collective_of(part);
-  const PlanRequest request{run.call, *run.algorithm, hosts(), executor_.options().chunk_bytes};
+  const PlanRequest request = plan_request(run);
   std::vector<std::uint64_t> values;
   for (Value value : part.graph->tables().decides) values.push_back(part.value(value));
   return run.method->follow(
@@ -61,6 +61,7 @@ std::optional<PartPlan> Communicator::next_of(const ActivePart& part) const {
 void Communicator::add_measures(CollectiveRun& run, const MeasureValues& told) const { run.report.measures.add(told); }
 
 void Communicator::report(const ActivePart& part) {
+  if (rank() >= size()) return;  // nobody reads the report of an aggregator, which has no part in the dense call
   CollectiveRun& run = collective_of(part);
   const PartCost there = cost(part);
   Report& report = run.report;

@@ -42,7 +42,7 @@ const Algorithm& Communicator::program_of(const CollectiveRun& run, const PartPl
 /// Makes the plan of the run's next start. For each part of it, finds where this rank stands and, if it is cached, the
 /// graph. Returns false if a graph, or an array of the state that a graph names, is yet to be made.
 bool Communicator::plan(CollectiveRun& run) {
-  make_plan({run.call, *run.algorithm, hosts(), executor_.options().chunk_bytes}, run.plan);
+  make_plan(plan_request(run), run.plan);
   run.parts = static_cast<std::uint32_t>(run.plan.parts.size());
   run.sampler = run.plan.draws ? sampler_of(run.call.options) : Sampler();
   if (run.ready.size() < run.parts) run.ready.resize(run.parts);
@@ -51,7 +51,7 @@ bool Communicator::plan(CollectiveRun& run) {
   for (std::uint32_t number = 0; number < run.parts; ++number) {
     const PartPlan& part = run.plan.parts[number];
     ReadyPart& ready = run.ready[number];
-    ready.order = order_of({run.call, *run.algorithm, hosts(), run.sampler}, part);
+    ready.order = order_of({run.call, *run.algorithm, *run.hosts, run.sampler}, part);
     const auto* graph = graphs_.find(program_of(run, part), graph_shape(run, part, ready.order));
     // This is nearly always the graph of the last start: to compare costs less than to count one owner more.
     if (!graph) {
@@ -104,11 +104,11 @@ Status Communicator::make_ready(CollectiveRun& run, Executor::Lock& lock) {
 }
 
 /// Returns a run of this call that is not started, or null if there is no memory for it.
-CollectiveRun* Communicator::take_filled(const Call& call, const Algorithm& algorithm) {
+CollectiveRun* Communicator::take_filled(const Call& call, const Algorithm& algorithm, Rank aggregators) {
   CollectiveRun* run = nullptr;
   try {
     run = &executor_.take_call();
-    fill(*run, call, algorithm);
+    fill(*run, call, algorithm, aggregators);
     return run;
   } catch (const std::bad_alloc&) {
     if (run) give_back(*run);
@@ -123,6 +123,7 @@ Status Communicator::try_to_start(CollectiveRun& run, Executor::Lock& lock) {
   Status status;
   try {
     if (!plan(run)) status = make_ready(run, lock);
+    if (status) status = may_announce(run);
     if (status) launch(run);
   } catch (const std::bad_alloc&) {
     status = executor_.out_of_memory();
@@ -140,6 +141,7 @@ void Communicator::launch(CollectiveRun& run) {
   if (run.method) prepare_method(run);
   executor_.prepare(run);
   try {
+    if (announces(run)) announce(run);
     runs().add_call(run);
   } catch (...) {
     executor_.lay_aside_parts(run);

@@ -124,7 +124,7 @@ PartBuffer callers_buffer(const ActivePart& part, Role role) {
   std::size_t length = part.count;
   if (part.plan->stretches > 0) {
     length = call.count;
-  } else if (!has_blocks(call.collective)) {
+  } else if (data && !has_blocks(call.collective)) {
     data += part.offset * size_of(call.dtype);
   }
   return {.data = data,

@@ -67,14 +67,16 @@ struct ActivePart {
   const PartBuffer& buffer(const Region& region) const { return buffers[static_cast<std::size_t>(region.buffer)]; }
   std::uint64_t value(Value value) const { return values[static_cast<std::size_t>(value)]; }
 
-  /// Returns the process that stands `distance` positions after this one, 0 .. size-1. distance_of() is the inverse,
-  /// for a member.
+  /// Returns the process that stands `distance` positions after this one, 0 .. size-1. distance_of() is the inverse. It
+  /// is -1 for an aggregator that does not take part; other processes must be members.
   Rank process_at(Rank distance) const {
     const Rank there = position + distance;
     return group->process_of(order.rank_of(there < order.size() ? there : there - order.size()));
   }
   Rank distance_of(Rank process) const {
-    const Rank distance = order.position_of(group->rank_of(process)) - position;
+    const Rank rank = group->rank_of(process);
+    if (rank >= order.size()) return -1;
+    const Rank distance = order.position_of(rank) - position;
     return distance >= 0 ? distance : distance + order.size();
   }
 };

@@ -210,7 +210,7 @@ bool Executor::follow(ActivePart& part) {
   part.number += run.parts;
   part.greets = false;
   part.digest = digest_after(part.digest, *part.plan);
-  part.order = order_of({run.call, *run.algorithm, run.communicator->hosts(), run.sampler}, *part.plan);
+  part.order = order_of({run.call, *run.algorithm, *run.hosts, run.sampler}, *part.plan);
   make_part(part, nullptr);
   start_steps(part);
   return true;

@@ -141,7 +141,7 @@ void Executor::kernel_failed(CollectiveRun& call, const Work& work) {
   const bool refused = work.status.code() == Code::InvalidArgument;
   std::string text = fmt::format("rank {}: {}: {}", rank_, work.kernel->kernel->name, work.status.message());
   Client& communicator = *call.communicator;
-  if (refused && communicator.size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
+  if (refused && call.hosts->size() == 1) return end_call(call, {Code::InvalidArgument, std::move(text)});
   trouble(communicator, refused ? Trouble::Kind::Refused : Trouble::Kind::Mismatch, call.number, std::move(text));
 }
 

@@ -87,6 +87,8 @@ struct CollectiveRun : Run {
   std::uint32_t number = 0;  ///< of the call
   std::uint32_t digest = 0;  ///< of what was asked for
   const Algorithm* algorithm = nullptr;
+  const Hosts* hosts = nullptr;  ///< the host of each rank and, behind them, of each aggregator that takes part
+  Rank aggregators = 0;          ///< so many aggregators of the job take part
   std::vector<std::size_t> tables;
   bool in_place = false;
   bool prepared = false;  ///< may be started again after its end

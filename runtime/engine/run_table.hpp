@@ -24,6 +24,11 @@ class RunTable {
 
   /// Returns the number that the next call gets.
   std::uint32_t next() const { return next_run_; }
+  /// Stands for all calls so far, and for their order.
+  std::uint64_t history() const { return history_.value(); }
+  /// The next call gets this number, and `history` stands for the calls before it, of which this process knows nothing.
+  /// The number must not be that of an earlier call.
+  void skip_to(std::uint32_t number, std::uint64_t history);
   /// Returns how many calls are unfinished.
   std::uint32_t calls() const { return unfinished_; }
   bool empty() const { return unfinished_ == 0 && messages_.empty(); }

@@ -30,6 +30,7 @@ struct Job {
 struct Membership {
   Rank rank = 0;
   Rank size = 1;
+  Rank aggregators = 0;     ///< so many of the last ranks are aggregators; whoever has joined sets it
   std::uint64_t nonce = 0;  ///< a random number, equal on all ranks and different for each job
   std::chrono::milliseconds silence{0};
   bool on_one_host = false;                       ///< what rank 0 has found: equal on all ranks

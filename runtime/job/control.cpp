@@ -21,6 +21,7 @@ using watch_messages::Say;
 
 Control::Control(Membership& membership, Watched& watched, const WatchTimes& times, Fd wake, Fd poller)
     : rank_(membership.rank),
+      aggregators_(membership.aggregators),
       silence_(membership.silence),
       period_(std::max<Clock::duration>(membership.silence / 4, std::chrono::milliseconds(1))),
       times_(times),
@@ -42,6 +43,11 @@ Control::Control(Membership& membership, Watched& watched, const WatchTimes& tim
   left_.resize(members_.size());
   epoll_event woken{.events = EPOLLIN, .data = {.u32 = static_cast<std::uint32_t>(size())}};
   ::epoll_ctl(poller_.get(), EPOLL_CTL_ADD, wake_.get(), &woken);
+}
+
+std::string Control::name_of_member(Rank rank) const {
+  const std::string& host = member(rank).host;
+  return aggregates(rank) ? name_aggregator(rank - (size() - aggregators_), host) : name_rank(rank, host);
 }
 
 bool Control::submit(Trouble trouble) {
@@ -144,7 +150,7 @@ void Control::take(Rank rank, const Frame& frame) {
       break;
     case Say::Goodbye:
       note_goodbye(rank, frame);
-      log_debug(Subsystem::Job, "{} leaves", name_rank(rank, from.host));
+      log_debug(Subsystem::Job, "{} leaves", name_of_member(rank));
       help_until_ = now_ + longest_leave;
       if (rank_ == 0) {
         for (Member& one : members_) {
@@ -212,7 +218,7 @@ void Control::note_leaver(Rank rank) {
 void Control::lose(Rank rank, std::string_view how) {
   Member& lost = member(rank);
   forget(lost);
-  if (!lost.has_left) conclude({Code::PeerFailed, fmt::format("{} {}", name_rank(rank, lost.host), how)});
+  if (!lost.has_left) conclude({Code::PeerFailed, fmt::format("{} {}", name_of_member(rank), how)});
 }
 
 void Control::keep_time() {
@@ -227,7 +233,7 @@ void Control::keep_time() {
     const Member& one = member(rank);
     if (!failed_ && !one.has_left && one.channel.is_open() && now_ > missed_at(one)) {
       conclude({Code::PeerFailed, fmt::format("{} does not answer rank {} for {} (stopped, or cut off?)",
-                                              name_rank(rank, one.host), rank_, name_duration(silence_))});
+                                              name_of_member(rank), rank_, name_duration(silence_))});
     }
   }
   settle();

@@ -71,6 +71,11 @@ class Control {
     Clock::time_point until;
   };
 
+  /// Is this process an aggregator? It repeats what ranks have posted, so it is never asked what it has posted, and
+  /// belongs to all communicators.
+  bool aggregates(Rank rank) const { return rank >= size() - aggregators_; }
+  std::string name_of_member(Rank rank) const;
+
   // Sleeping (control_poll.cpp)
   void await(Rank rank);
   void forget(Member& one);
@@ -131,6 +136,7 @@ class Control {
   void judge_link(Rank from, const watch_messages::Sent& sent);
 
   const Rank rank_;
+  const Rank aggregators_;
   const std::chrono::milliseconds silence_;
   const Clock::duration period_;  // a rank sends two beats in this time, so one is heard
   const WatchTimes times_;

@@ -113,7 +113,9 @@ std::vector<Account> Control::accounts_for(const Inquiry& inquiry) const {
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
     const Member& one = members_[rank];
     Account account = inquiry.answers[rank].value_or(Account());
-    if (one.has_left && account.state != Account::State::Posted) {
+    if (aggregates(static_cast<Rank>(rank))) {
+      account = {.state = Account::State::Stranger, .posted = {}};
+    } else if (one.has_left && account.state != Account::State::Posted) {
       account = account_of_leaver(inquiry.trouble, one.reached, inquiry.raised - one.left_at);
     }
     accounts.push_back(std::move(account));
@@ -159,10 +161,10 @@ void Control::poison(const watch_messages::Verdict& verdict, Rank teller) {
   std::erase_if(fallbacks_, [&](const Fallback& one) { return one.trouble.communicator == id; });
   for (Rank rank = 0; rank < size(); ++rank) {
     Channel& channel = member(rank).channel;
-    const bool is_to_know = rank_ != 0 || is_among(verdict.members, rank);
+    const bool is_to_know = rank_ != 0 || aggregates(rank) || is_among(verdict.members, rank);
     if (channel.is_open() && rank != teller && is_to_know) watch_messages::send_verdict(channel, verdict);
   }
-  if (!is_among(verdict.members, rank_)) return;
+  if (!aggregates(rank_) && !is_among(verdict.members, rank_)) return;
   attendant_.poison(id, verdict.reason);
   help_until_ = std::max(help_until_, now_ + longest_leave);  // so that the members release each other's memory
 }

@@ -46,8 +46,7 @@ void Control::tell_sent(const watch_messages::Sent& sent) {
 void Control::judge_link(Rank from, const watch_messages::Sent& sent) {
   if (rank_ != 0 || failed_ || sent.to < 0 || sent.to >= size()) return;
   const Way way{.from = from, .to = sent.to};
-  const std::string pair =
-      fmt::format("{} to {}", name_rank(from, member(from).host), name_rank(sent.to, member(sent.to).host));
+  const std::string pair = fmt::format("{} to {}", name_of_member(from), name_of_member(sent.to));
   const SilentLinks::State state = silent_links_.note_sent(way, sent.messages, now_);
   if (state == SilentLinks::State::Silent) {
     log_warning(Subsystem::Job,

@@ -14,8 +14,9 @@
 #include "runtime/values/progress.hpp"
 
 namespace lacuna::runtime {
+class AggregatorThreads;
 class LocalWatch;
-}
+}  // namespace lacuna::runtime
 
 namespace lacuna {
 
@@ -26,13 +27,30 @@ struct JobState {
   JobState& operator=(const JobState&) = delete;
   ~JobState();
 
+  /// The number of ranks. The processes behind them are aggregators.
+  Rank ranks() const { return executor->size() - aggregators; }
+  bool is_aggregator() const { return executor->rank() >= ranks(); }
+  /// The group of these processes, which are ranks, with the aggregators.
+  Group group(std::vector<Rank> members) const { return {std::move(members), executor->size(), aggregators}; }
+  /// The group of all ranks.
+  Group world() const;
+  /// The host of each rank of a group and, behind them, of each aggregator.
+  Hosts hosts_of(const Group& group) const;
+  /// Tells all aggregators, and does not wait. Returns ok, or why some are not told. Without aggregators, nothing is
+  /// done.
+  Status announce(const runtime::Announcement& announcement) const;
+  /// Reports a trouble to the watch.
+  void report(const runtime::Trouble& trouble) const;
+
   JobCounters counters() const;
   std::string_view algorithm_for(Collective collective) const {
     return algorithms[static_cast<std::size_t>(collective)];
   }
 
+  std::shared_ptr<runtime::AggregatorThreads> threads;  ///< those of this process, which end after its ranks
   const runtime::Home home;
   runtime::Config config;
+  Rank aggregators = 0;  ///< so many of the job's processes, the last ones, are aggregators
   std::uint64_t id = 0;  ///< equal on all ranks, different for each job
   std::vector<std::string> host_names;
   Hosts hosts;                                                 ///< the host of each process
@@ -40,6 +58,9 @@ struct JobState {
   std::unique_ptr<runtime::Executor> executor;
   std::unique_ptr<runtime::Watch> watch;
   std::shared_ptr<runtime::LocalWatch> local_watch;  ///< in place of `watch`, if all ranks are in one process
+  /// All processes of a job with aggregators, which announcements pass through. Null: there are no aggregators.
+  std::unique_ptr<runtime::Communicator> hall;
+  bool is_connected = false;  ///< messages may be sent
 
  private:
   void write_metrics() const;
@@ -54,9 +75,13 @@ struct GroupState {
   /// `place` says how it was made: world_key, or what key_of_part() returns. Unlike `id`, it is the same in jobs that
   /// do the same.
   GroupState(std::shared_ptr<JobState> whole, std::uint64_t id, std::uint64_t place, const Group& group)
-      : job(std::move(whole)),
-        key(place),
-        communicator(*job->executor, id, group, job->hosts.of(group.members()), place) {}
+      : job(std::move(whole)), key(place), communicator(*job->executor, id, group, job->hosts_of(group), place) {
+    if (job->hall) communicator.announce_on(*job->hall);
+  }
+  /// The aggregators forget the communicator.
+  ~GroupState();
+  GroupState(const GroupState&) = delete;
+  GroupState& operator=(const GroupState&) = delete;
 
   /// The key of the communicator that the next split makes for this colour.
   std::uint64_t key_of_part(int colour) const {
@@ -73,14 +98,8 @@ struct GroupState {
 std::shared_ptr<GroupState> make_group(std::shared_ptr<JobState> job, std::uint64_t id, std::uint64_t place,
                                        const Group& group);
 
-/// Selects the algorithm that serves a call of ranks on these hosts, or says why there is none. A job does not know
-/// the algorithms, so whoever makes it brings this function (select_algorithm() of the registry).
-using SelectAlgorithm = Result<const Algorithm*> (*)(const Call& call, const Hosts& hosts, std::string_view instead);
-
-/// Joins the job that `config` describes. Returns the communicator of all its ranks.
-Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, SelectAlgorithm select);
-
-/// Makes a job whose ranks are all inside this process. Returns the communicator of each rank.
-Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress, SelectAlgorithm select);
+/// Makes a new communicator known to the job's aggregators. Its members call this; the first one waits until all
+/// aggregators know it.
+Status introduce(GroupState& group);
 
 }  // namespace lacuna

@@ -1,5 +1,6 @@
 #include "runtime/job/local_watch.hpp"
 
+#include <span>
 #include <utility>
 
 #include "runtime/job/agreement.hpp"
@@ -34,14 +35,16 @@ void LocalWatch::report(Rank reporter, const Trouble& trouble) {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   std::vector<Account> accounts;
-  for (const Member& member : ranks_) {
+  for (const Member& member : std::span(ranks_).first(static_cast<std::size_t>(first_aggregator_))) {
     accounts.push_back(member.watched ? account_of(member.watched->posted(trouble.communicator, trouble.run))
                                       : account_of_leaver(trouble, member.reached, now - member.left_at));
   }
   const auto verdict = judge(trouble, reporter, accounts);
   if (!verdict) return;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (!ranks_[rank].watched || !is_among(trouble.members, static_cast<Rank>(rank))) continue;
+    const auto process = static_cast<Rank>(rank);
+    const bool is_to_know = process >= first_aggregator_ || is_among(trouble.members, process);
+    if (!ranks_[rank].watched || !is_to_know) continue;
     ranks_[rank].watched->poison(trouble.communicator, *verdict);
   }
   for (int round = 0; round < rounds_to_let_go; ++round) {

@@ -13,7 +13,10 @@ namespace lacuna::runtime {
 /// did not agree. Thread rule: any thread may call. A rank may report from within Watched::help().
 class LocalWatch {
  public:
-  explicit LocalWatch(Rank size) : ranks_(static_cast<std::size_t>(size)) {}
+  /// The last `aggregators` of the processes are no ranks. They belong to all communicators, and are never asked what
+  /// they have posted.
+  explicit LocalWatch(Rank processes, Rank aggregators = 0)
+      : ranks_(static_cast<std::size_t>(processes)), first_aggregator_(processes - aggregators) {}
   ~LocalWatch();
   LocalWatch(const LocalWatch&) = delete;
   LocalWatch& operator=(const LocalWatch&) = delete;
@@ -34,6 +37,7 @@ class LocalWatch {
 
   std::recursive_mutex mutex_;  // a rank may report from within help()
   std::vector<Member> ranks_;
+  const Rank first_aggregator_;
 };
 
 }  // namespace lacuna::runtime

@@ -19,6 +19,10 @@ std::string name_ranks(const std::vector<Rank>& ranks) {
 
 std::string name_rank(Rank rank, std::string_view host) { return fmt::format("rank {} (host {})", rank, host); }
 
+std::string name_aggregator(Rank number, std::string_view host) {
+  return fmt::format("aggregator {} (host {})", number, host);
+}
+
 std::string name_duration(std::chrono::milliseconds duration) {
   const auto count = duration.count();
   return count % 1000 == 0 ? fmt::format("{} s", count / 1000) : fmt::format("{} ms", count);

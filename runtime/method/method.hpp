@@ -38,8 +38,9 @@ struct MethodAlgorithm {
 struct PlanRequest {
   const Call& call;
   const Algorithm& algorithm;
-  const Hosts& hosts;           ///< the host of each rank
+  const Hosts& hosts;           ///< the host of each rank, and of each aggregator that takes part
   std::size_t chunk_bytes = 0;  ///< about how long a piece of a large message is to be
+  Rank aggregators = 0;  ///< so many of `hosts`, the last ones, are of aggregators: these have no data and no state
 };
 
 /// A part that has ended, with what is known of it and equal on all ranks.
@@ -84,6 +85,10 @@ struct Method {
   std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
   /// Returns ok, or why this algorithm can't do what the call asks for. The ranges of options are checked elsewhere.
   Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
+  /// Do the job's aggregators take part in the call? There are so many of them, which may be 0. An error says why the
+  /// call can't do without. If they take part, the plan must use nothing of the state, draw nothing, and place the
+  /// aggregators behind all ranks. Calls of collectives with tables can't use them. Null: they never take part.
+  Result<bool> (*aggregates)(const Call& call, Rank aggregators) = nullptr;
   /// Does the first call of a state lose nothing, if at most `entries` elements of each rank are not zero? This is
   /// asked where graphs do not tell it. Null: a call may always lose something.
   bool (*lossless)(const Call& call, const Hosts& hosts, std::size_t entries) = nullptr;

@@ -18,6 +18,10 @@ constexpr std::uint64_t mix64(std::uint64_t word) {
 /// unless somebody has made them to have the same hash.
 class Digest {
  public:
+  constexpr Digest() = default;
+  /// The hash of the sequence that had this value().
+  explicit constexpr Digest(std::uint64_t value) : state_(value) {}
+
   constexpr Digest& add(std::uint64_t word) {
     constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15u;
     state_ = mix64((state_ ^ word) + golden_ratio);

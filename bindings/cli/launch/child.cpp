@@ -135,7 +135,7 @@ std::optional<Child> Child::start(const Program& program, int rank, int& error) 
   ::setpgid(pid, pid);
   report->write.close();
   std::vector<LineCopier> copiers;
-  const std::string prefix = fmt::format("[{}] ", rank);
+  const std::string prefix = fmt::format("[{}{}] ", program.what, rank - program.first);
   if (output) copiers.emplace_back(std::move(output->read), STDOUT_FILENO, prefix);
   if (errors) copiers.emplace_back(std::move(errors->read), STDERR_FILENO, prefix);
   for (const LineCopier& copier : copiers) ::fcntl(copier.fd(), F_SETFL, O_NONBLOCK);

@@ -13,11 +13,13 @@ namespace lacuna::cli {
 
 using runtime::Fd;
 
-/// What all ranks of a launch have in common.
+/// What all ranks of a launch, or all aggregators, have in common.
 struct Program {
   std::vector<std::string> command;
   std::vector<std::string> environment;  ///< "NAME=value", without the variables of one rank
   bool prefix = true;
+  std::string what{};  ///< stands before the number in each prefix
+  int first = 0;       ///< the rank whose number in prefixes is 0
 };
 
 /// Copies a stream of a child to one of the launcher's, whole lines at a time, each with a prefix.

@@ -70,7 +70,8 @@ std::string random_key() {
 
 /// Returns this process's environment, with the job's own variables in place of what was there.
 std::vector<std::string> environment_for(const LaunchOptions& options, int port, const std::string& key) {
-  constexpr std::array replaced = {"LACUNA_RANK=", "LACUNA_SIZE=", "LACUNA_STORE=", "LACUNA_KEY="};
+  constexpr std::array replaced = {
+      "LACUNA_RANK=", "LACUNA_SIZE=", "LACUNA_AGGREGATORS=", "LACUNA_STORE=", "LACUNA_KEY="};
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view variable(*entry);
@@ -78,6 +79,7 @@ std::vector<std::string> environment_for(const LaunchOptions& options, int port,
     if (std::none_of(replaced.begin(), replaced.end(), is_replaced)) environment.emplace_back(variable);
   }
   environment.push_back(fmt::format("LACUNA_SIZE={}", options.ranks));
+  if (options.aggregators > 0) environment.push_back(fmt::format("LACUNA_AGGREGATORS={}", options.aggregators));
   environment.push_back(fmt::format("LACUNA_STORE=127.0.0.1:{}", port));
   environment.push_back("LACUNA_KEY=" + key);
   return environment;
@@ -133,12 +135,17 @@ class Session {
   explicit Session(const LaunchOptions& options) : options_(options) {}
 
   /// Returns 0, or the exit code if a rank could not be started. The other ranks are killed then.
-  int start(const Program& program);
+  int start(const Program& ranks, const Program& aggregators);
   int run();
 
  private:
+  bool is_aggregator(Rank rank) const { return rank >= options_.ranks; }
+  std::string name_of(Rank rank) const;
+  std::string names_of(const std::vector<Rank>& ranks) const;
+  int start(const Program& program, Rank first, int count);
   void sleep();
   void look_for_failures();
+  void dismiss_aggregators();
   void name_suspect();
   void pass_on(int signal);
   void escalate();
@@ -149,14 +156,24 @@ class Session {
   Signals signals_;
   Deaths deaths_;
   std::vector<Child> children_;
-  std::optional<Rank> suspect_;  // the first rank that failed
+  std::optional<Rank> suspect_;  // the first rank that failed; an aggregator if no rank has
+  bool dismissed_ = false;       // only aggregators are left, if anybody is
   int result_ = 0;               // exit code of the rank that was named
   int last_signal_ = 0;          // the signal that the ranks were sent
   Clock::time_point next_step_ = Clock::time_point::max();
 };
 
-int Session::start(const Program& program) {
-  for (int rank = 0; rank < options_.ranks; ++rank) {
+std::string Session::name_of(Rank rank) const {
+  return is_aggregator(rank) ? fmt::format("aggregator {}", rank - options_.ranks) : fmt::format("rank {}", rank);
+}
+
+int Session::start(const Program& ranks, const Program& aggregators) {
+  const int failed = start(ranks, 0, options_.ranks);
+  return failed != 0 ? failed : start(aggregators, options_.ranks, options_.aggregators);
+}
+
+int Session::start(const Program& program, Rank first, int count) {
+  for (Rank rank = first; rank < first + count; ++rank) {
     int error = 0;
     std::optional<Child> child = Child::start(program, rank, error);
     if (!child) {
@@ -177,11 +194,13 @@ int Session::run() {
       for (LineCopier& copier : child.copiers()) copier.copy();
     }
     look_for_failures();
+    dismiss_aggregators();
     if (Clock::now() >= next_step_) escalate();
   }
   look_for_failures();
+  dismiss_aggregators();
   name_suspect();
-  if (result_ != 0 || last_signal_ != 0) {
+  if (result_ != 0 || (last_signal_ != 0 && !dismissed_)) {
     for (Child& child : children_) child.signal(SIGKILL);
   }
   drain();
@@ -207,23 +226,46 @@ std::vector<Rank> Session::running() {
   return ranks;
 }
 
+/// "ranks 0, 2", "rank 1 and aggregators 0, 1". The ranks ascend.
+std::string Session::names_of(const std::vector<Rank>& ranks) const {
+  std::vector<Rank> own, aggregators;
+  for (Rank rank : ranks) is_aggregator(rank) ? aggregators.push_back(rank - options_.ranks) : own.push_back(rank);
+  std::string text = own.empty() ? "" : runtime::name_ranks(own);
+  if (aggregators.empty()) return text;
+  if (!text.empty()) text += " and ";
+  return text + fmt::format("aggregator{} {}", aggregators.size() == 1 ? "" : "s", fmt::join(aggregators, ", "));
+}
+
 void Session::look_for_failures() {
   for (Rank rank : deaths_.take()) {
     Child& child = children_[static_cast<std::size_t>(rank)];
     if (!child.has_ended() || child.exit_code() == 0) continue;
+    if (is_aggregator(rank) && dismissed_) continue;
     if (!suspect_ && last_signal_ == 0) next_step_ = Clock::now() + options_.patience;
-    if (!suspect_) suspect_ = rank;
+    if (!suspect_ || (is_aggregator(*suspect_) && !is_aggregator(rank))) suspect_ = rank;
     if (!was_struck(child.exit_code())) continue;
     suspect_ = rank;
     name_suspect();
   }
 }
 
+/// Once all ranks have ended, the aggregators have nothing to do, and it does not matter how they end. They find out by
+/// themselves if the ranks have joined the job.
+void Session::dismiss_aggregators() {
+  if (dismissed_ || result_ != 0 || options_.aggregators == 0) return;
+  const std::vector<Rank> left = running();
+  const bool ranks_are_left = !left.empty() && !is_aggregator(left.front());
+  if (ranks_are_left || (suspect_ && !is_aggregator(*suspect_))) return;
+  dismissed_ = true;
+  suspect_.reset();
+  next_step_ = Clock::now() + (last_signal_ == 0 ? options_.patience : options_.grace);
+}
+
 void Session::name_suspect() {
   if (!suspect_ || result_ != 0) return;
   const Child& child = children_[static_cast<std::size_t>(*suspect_)];
   result_ = child.exit_code();
-  say(fmt::format("rank {} (process {}) {}", *suspect_, child.pid(), child.how_it_ended()));
+  say(fmt::format("{} (process {}) {}", name_of(*suspect_), child.pid(), child.how_it_ended()));
 }
 
 void Session::pass_on(int signal) {
@@ -242,8 +284,10 @@ void Session::escalate() {
   if (still_there.empty()) return;
   const bool first = last_signal_ == 0;
   last_signal_ = first ? SIGTERM : SIGKILL;
-  say(fmt::format("{} {}", first ? "ending" : "killing", runtime::name_ranks(still_there)));
-  for (Child& child : children_) child.signal(last_signal_);
+  if (!dismissed_) say(fmt::format("{} {}", first ? "ending" : "killing", names_of(still_there)));
+  for (Child& child : children_) {
+    if (!dismissed_ || !child.has_ended()) child.signal(last_signal_);
+  }
   if (first) next_step_ = Clock::now() + options_.grace;
 }
 
@@ -260,6 +304,11 @@ void Session::drain() {
 }  // namespace
 
 int launch(const LaunchOptions& options) {
+  if (options.aggregators < 0 || (options.aggregators > 0 && options.aggregator.empty())) {
+    say(fmt::format("{} of no program; their number must be 0 or more, and each needs a program",
+                    count_of(options.aggregators, "aggregator")));
+    return 2;
+  }
   if (options.ranks < 1 || options.command.empty()) {
     say(fmt::format("{} of a command of {}; at least one of each is needed", count_of(options.ranks, "rank"),
                     count_of(options.command.size(), "word")));
@@ -279,8 +328,12 @@ int launch(const LaunchOptions& options) {
   if (segments && !segments->path().empty()) {
     program.environment.push_back(fmt::format("{}={}", segment_folder_variable, segments->path().string()));
   }
+  Program aggregators = program;
+  aggregators.command = options.aggregator;
+  aggregators.what = "aggregator ";
+  aggregators.first = options.ranks;
   Session session(options);
-  if (const int failed = session.start(program); failed != 0) return failed;
+  if (const int failed = session.start(program, aggregators); failed != 0) return failed;
   const int result = session.run();
   merge_traces_since(begin);
   return result;

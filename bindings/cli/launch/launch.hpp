@@ -9,6 +9,8 @@ namespace lacuna::cli {
 struct LaunchOptions {
   int ranks = 1;
   std::vector<std::string> command;  ///< the program, found by PATH, and its arguments
+  int aggregators = 0;
+  std::vector<std::string> aggregator{};  ///< the program of the aggregators (`lacuna aggregate`), and its arguments
   bool prefix = true;  ///< puts "[rank] " before every line; without it ranks write to the launcher's output directly
   std::chrono::milliseconds patience{2000};  ///< how long the others may take to end after the first failure
   std::chrono::milliseconds grace{5000};     ///< how long a rank may take to end after SIGTERM, before SIGKILL
@@ -17,6 +19,11 @@ struct LaunchOptions {
 /// Runs a program once for each rank on this host and waits for all of them. Each gets LACUNA_RANK, LACUNA_SIZE,
 /// LACUNA_STORE (a free port of 127.0.0.1) and LACUNA_KEY (random), an empty standard input and a process group of its
 /// own.
+///
+/// Beside the ranks it runs the program of the aggregators as often as is asked for. Aggregators get LACUNA_RANK behind
+/// those of the ranks, and everybody gets LACUNA_AGGREGATORS. They are to end by themselves after the ranks. If they do
+/// not within `patience`, they are ended, and how they end does not matter. An aggregator that fails is named like a
+/// rank, but only a signal makes it the first one if a rank fails too.
 ///
 /// The first rank that fails is named on standard error. If a signal other than SIGABRT killed a rank, it is that rank.
 /// Otherwise it is the rank that ended first, once the others have ended too or `patience` is over. Then the others are

@@ -171,10 +171,12 @@ TEST(BlocksResults, DedicatedAggregatorsMustLeaveARankAndServeAllreduce) {
   BlocksRig rig({.size = 3, .count = 10, .more = ",dedicated=1"});
   const auto inputs = block_inputs(rig.call, BlockPattern::All, 1);
   EXPECT_EQ(rig.run(inputs),
-            "invalid argument: blocks.dedicated=1 needs aggregators, and a rank that is none: aggregators is 0, 1 to 2 "
-            "are allowed on 3 ranks");
+            "invalid argument: blocks.dedicated=1 needs aggregators, and this job has none: start it by `lacuna launch "
+            "--aggregators N`, or let the last N ranks do nothing else by aggregators=N");
   rig.call.more = ",dedicated=1,aggregators=3";
-  EXPECT_NE(rig.run(inputs), "");
+  EXPECT_EQ(rig.run(inputs),
+            "invalid argument: blocks.dedicated=1 needs a rank that is no aggregator: aggregators is 3, on 3 ranks at "
+            "most 2 are allowed, or 0 for the job's own aggregators");
   rig.call.more = ",dedicated=1,aggregators=1";
   rig.call.collective = Collective::Broadcast;
   EXPECT_EQ(rig.run(inputs), "invalid argument: blocks.dedicated serves allreduce, not broadcast: it must be 0");

@@ -75,16 +75,18 @@ TEST(BlocksSize, IsCountedAgainEvery32Runs) {
 }
 
 TEST(BlocksSize, IsTheUsualOneWithoutAStateAndWhereNobodyCanCount) {
-  const BlocksCall call = open_call(2, 4096);
-  for (const char* algorithm : {"planned_blocks", "streamed_blocks"}) {
-    MethodState state;
-    Call made{.collective = Collective::Allreduce, .count = 4096};
-    made.options.method = *method_options("blocks");
-    if (algorithm[0] == 's') made.options.state = &state;
-    const Algorithm& served = algorithm[0] == 's' ? block::streamed_allreduce : block::allreduce;
-    EXPECT_EQ(block::length_of_next(made, served), 256u);
-    EXPECT_FALSE(block::counts_next(made, served));
-  }
+  MethodState state;
+  Call call{.collective = Collective::Allreduce, .count = 4096};
+  call.options.method = *method_options("blocks");
+  const auto expect_usual = [&](const PlanRequest& request) {
+    EXPECT_EQ(block::length_of_next(request), 256u);
+    EXPECT_FALSE(block::counts_next(request));
+  };
+  expect_usual({.call = call, .algorithm = block::allreduce, .hosts = Hosts(2)});
+  call.options.state = &state;
+  EXPECT_TRUE(block::counts_next({.call = call, .algorithm = block::allreduce, .hosts = Hosts(2)}));
+  expect_usual({.call = call, .algorithm = block::streamed_allreduce, .hosts = Hosts(2)});
+  expect_usual({.call = call, .algorithm = block::allreduce, .hosts = Hosts(3), .aggregators = 1});
 }
 
 TEST(BlocksSize, OfAStateThatHasCountedServesTheStreamedFormToo) {

@@ -37,6 +37,10 @@ inline std::vector<std::string> said_by_job(Rank size, const std::vector<Environ
     }
     ranks.emplace_back([&, environment](const Process::Say& say) {
       for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+      const auto aggregators = environment.find("LACUNA_AGGREGATORS");
+      if (aggregators != environment.end() && environment.at("LACUNA_RANK") >= environment.at("LACUNA_SIZE")) {
+        return say("aggregator: " + aggregate().to_string());
+      }
       auto world = Communicator::world();
       say(world ? body(*world) : world.status().to_string());
     });
@@ -62,6 +66,17 @@ inline void rank_and_size() {
     return fmt::format("{} of {}: {} {}", world.rank(), world.size(), status.to_string(), fmt::join(all, " "));
   });
   EXPECT_EQ(said, (std::vector<std::string>{"0 of 3: ok 0 1 2", "1 of 3: ok 0 1 2", "2 of 3: ok 0 1 2"}));
+}
+
+inline void aggregators() {
+  const Environment environment = {{"LACUNA_SIZE", "2"}, {"LACUNA_AGGREGATORS", "1"}};
+  const auto said = said_by_job(3, {environment, environment, environment}, [](Communicator& world) {
+    std::vector<float> data(8, 1);
+    const auto method = method_options("blocks:block=4,dedicated=1");
+    const Status status = world.call(allreduce<float>(data, data, Reduction::Sum, {.method = *method}));
+    return fmt::format("{} of {}: {} {}", world.rank(), world.size(), status.to_string(), data[7]);
+  });
+  EXPECT_EQ(said, (std::vector<std::string>{"0 of 2: ok 2", "1 of 2: ok 2", "aggregator: ok"}));
 }
 
 inline void store() {

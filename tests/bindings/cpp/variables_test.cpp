@@ -8,7 +8,7 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "kernels/backend.hpp"
-#include "runtime/job/job.hpp"
+#include "runtime/job/join.hpp"
 #include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/bindings/cpp/variables_job.hpp"
@@ -56,7 +56,7 @@ std::uint64_t asked_for() {
 
 /// Returns what the engine of a rank was given, where only speed and memory would show it.
 runtime::ExecutorOptions engine_of_a_rank() {
-  auto ranks = make_local(1, Progress::Caller, select_algorithm);
+  auto ranks = make_local(1, Progress::Caller, {.select = select_algorithm});
   EXPECT_TRUE(ranks) << ranks.status().to_string();
   return (*ranks)[0]->job->executor->options();
 }
@@ -219,7 +219,7 @@ void spin() {
 void kernels() {
   Process job([](const Process::Say& say) {
     const Variable variable("LACUNA_KERNELS", "kokkos");
-    auto ranks = make_local(1, Progress::Caller, select_algorithm);
+    auto ranks = make_local(1, Progress::Caller, {.select = select_algorithm});
     say(ranks ? std::string((*ranks)[0]->job->executor->options().kernels->name()) : ranks.status().to_string());
   });
   const std::string said = job.line();
@@ -229,6 +229,7 @@ void kernels() {
 const std::map<std::string_view, void (*)()> rows = {
     {"LACUNA_RANK", rank_and_size},
     {"LACUNA_SIZE", rank_and_size},
+    {"LACUNA_AGGREGATORS", aggregators},
     {"LACUNA_STORE", store},
     {"LACUNA_KEY", key},
     {"LACUNA_HOST", host},

@@ -1,0 +1,340 @@
+#include "runtime/job/join.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "kernels/backend.hpp"
+#include "runtime/engine/encoding.hpp"
+#include "runtime/files/output_folder.hpp"
+#include "runtime/job/aggregator.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/descriptors.hpp"
+#include "runtime/job/launchers.hpp"
+#include "runtime/job/local_watch.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/observe/log.hpp"
+#include "runtime/values/count_of.hpp"
+#include "transports/inproc.hpp"
+#include "transports/ucx.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::chrono::milliseconds longest_clock_comparison{1000};
+
+Rank aggregators_of(const runtime::Config& config) { return config.aggregators.value_or(0); }
+
+/// The number of processes of the job: ranks and aggregators.
+Rank processes_of(const runtime::Config& config) { return config.size.value_or(1) + aggregators_of(config); }
+
+/// What a process tells the others when it joins: where its transport is reached, and what must be equal on all
+/// processes.
+std::vector<std::byte> entry_of(const runtime::Config& config, const std::vector<std::byte>& address) {
+  runtime::Encoder entry;
+  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(address);
+  return {entry.bytes().begin(), entry.bytes().end()};
+}
+
+/// The ranks that have each value of a variable.
+using Values = std::map<std::size_t, std::vector<Rank>>;
+
+/// Returns ok, or who has which value of a variable that must be equal.
+template <class Type>
+Status check_equal(std::string_view variable, Values& values) {
+  if (values.size() == 1) return {};
+  std::vector<std::pair<std::vector<Rank>, std::size_t>> sides;
+  for (auto& [value, ranks] : values) sides.emplace_back(std::move(ranks), value);
+  std::sort(sides.begin(), sides.end());
+  std::string text;
+  for (const auto& [ranks, value] : sides) {
+    text += fmt::format("{} {} {}; ", runtime::name_ranks(ranks), ranks.size() == 1 ? "has" : "have",
+                        Type::format(static_cast<typename Type::Value>(value)));
+  }
+  return {Code::Mismatch, fmt::format("{} differs: {}it must be the same on all ranks", variable, text)};
+}
+
+/// The addresses of all processes, from the entry of each. If what must be equal differs, the error is Mismatch on all
+/// of them.
+Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
+  std::vector<std::vector<std::byte>> addresses;
+  Values credits, aggregators;
+  for (std::size_t rank = 0; rank < entries.size(); ++rank) {
+    runtime::Decoder entry(entries[rank]);
+    credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
+    aggregators[static_cast<std::size_t>(entry.get<Rank>())].push_back(static_cast<Rank>(rank));
+    addresses.push_back(entry.bytes(entries[rank].size()));
+    if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
+  }
+  Status equal = check_equal<runtime::variable::Bytes>("LACUNA_CREDITS", credits);
+  if (equal) equal = check_equal<runtime::variable::Count>("LACUNA_AGGREGATORS", aggregators);
+  if (!equal) return equal;
+  return addresses;
+}
+
+/// Are there more ranks than cores on this host? Then polling would only take time from other ranks.
+bool crowded(const Hosts& hosts, Rank rank) {
+  unsigned here = 0;
+  for (Rank other = 0; other < hosts.size(); ++other) here += hosts.host_of(other) == hosts.host_of(rank);
+  return here > std::thread::hardware_concurrency();
+}
+
+runtime::ExecutorOptions executor_options(const runtime::Config& config, const kernels::Backend& kernels,
+                                          bool is_crowded) {
+  return {.window_bytes = config.window,
+          .credit_bytes = config.credits,
+          .eager_bytes = config.eager,
+          .parts_in_flight = static_cast<std::uint32_t>(config.parts_in_flight),
+          .slots = static_cast<std::uint32_t>(config.slots),
+          .max_runs = static_cast<std::uint32_t>(config.max_runs),
+          .max_messages = static_cast<std::uint32_t>(config.max_messages),
+          .chunk_bytes = config.chunk,
+          .deadline = config.deadline,
+          .stall = config.stall,
+          .spin = is_crowded ? std::chrono::microseconds(0) : config.spin,
+          .progress_thread = config.progress == Progress::Thread,
+          .trace_events = config.trace.empty() ? 0 : config.trace_events,
+          .kernels = &kernels};
+}
+
+/// The kernels of LACUNA_KERNELS, by which the job computes.
+Result<const kernels::Backend*> kernels_of(const runtime::Config& config) {
+  auto named = kernels::backend_named(config.kernels);
+  if (!named) {
+    return Status(named.status().code(),
+                  fmt::format("LACUNA_KERNELS is \"{}\": {}", config.kernels, named.status().message()));
+  }
+  if (const std::string missing = kernels::better_but_missing(); config.kernels == "host" && !missing.empty()) {
+    runtime::log_warning(Subsystem::Job, "{} serve: {}", (*named)->name(), missing);
+  }
+  return named;
+}
+
+/// Makes the folders, and makes their paths absolute, because the program may change its folder.
+Status prepare_folders(runtime::Config& config) {
+  for (auto [variable, folder] : {std::pair("LACUNA_METRICS", &config.metrics), {"LACUNA_TRACE", &config.trace}}) {
+    if (Status writable = prepare_folder(variable, *folder); !writable) return writable;
+    if (!folder->empty()) *folder = std::filesystem::absolute(*folder).string();
+  }
+  return {};
+}
+
+Status check(const runtime::Config& config) {
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (!config.rank && !config.size) {
+    if (Status alone = runtime::check_launchers(); !alone) return alone;
+  }
+  if (config.rank && !config.size) {
+    return {Code::InvalidArgument,
+            fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
+  }
+  if (!config.rank && size != 1) {
+    return {Code::InvalidArgument,
+            fmt::format("the job's size is {}, but LACUNA_RANK is not set: which of its ranks is this?", size)};
+  }
+  if (!config.size && !config.store.empty()) {
+    return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
+                                               "of one rank needs no store",
+                                               config.store)};
+  }
+  if (size < 1 || rank < 0 || rank >= size) {
+    return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
+  }
+  if (size > 1 && config.store.empty()) {
+    return {Code::InvalidArgument,
+            fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
+  }
+  return {};
+}
+
+/// Returns ok, or why this process can't be an aggregator of the job.
+Status check_aggregator(const runtime::Config& config) {
+  const Rank ranks = config.size.value_or(0), aggregators = aggregators_of(config), number = config.rank.value_or(-1);
+  if (ranks < 1 || aggregators < 1) {
+    return {Code::InvalidArgument,
+            "an aggregator needs LACUNA_SIZE and LACUNA_AGGREGATORS, the numbers of ranks and of "
+            "aggregators of its job; `lacuna launch --aggregators` sets them"};
+  }
+  if (number < ranks || number >= ranks + aggregators) {
+    return {Code::InvalidArgument,
+            fmt::format("LACUNA_RANK of an aggregator is {}: in a job of {} and {} it must be {} .. {}", number,
+                        count_of(ranks, "rank"), count_of(aggregators, "aggregator"), ranks, ranks + aggregators - 1)};
+  }
+  if (!config.store.empty()) return {};
+  return {Code::InvalidArgument, "an aggregator needs LACUNA_STORE, host:port where rank 0 listens"};
+}
+
+/// Takes the algorithms of LACUNA_ALGORITHMS, if they serve a job of so many ranks.
+Status take_algorithms(const runtime::Config& config, Rank size, const Registry& registry, JobState& job) {
+  for (const auto& [collective, name] : config.algorithms) {
+    Call call{.collective = collective};
+    call.options.algorithm = name;
+    if (const auto known = registry.select(call, size, {}); !known) {
+      return {known.status().code(), fmt::format("LACUNA_ALGORITHMS: {}", known.status().message())};
+    }
+    job.algorithms[static_cast<std::size_t>(collective)] = name;
+  }
+  return {};
+}
+
+/// Makes the communicator of all processes, if there are aggregators. It comes after that of all ranks, which lists of
+/// communicators show first.
+void make_hall(JobState& job, std::uint64_t world) {
+  if (job.aggregators == 0) return;
+  const std::uint64_t id = Digest().add(world).add("aggregators").value();
+  job.hall = std::make_unique<runtime::Communicator>(*job.executor, id, Group(job.executor->size()), job.hosts);
+}
+
+/// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
+/// connected: the communicator of all ranks, whose id it gets.
+Status join_job(const std::shared_ptr<JobState>& job, const std::function<void(std::uint64_t world)>& prepare) {
+  const runtime::Config& config = job->config;
+  const Rank size = processes_of(config), rank = config.rank.value_or(0);
+  runtime::set_log_rank(rank);
+  const auto kernels = kernels_of(config);
+  if (!kernels) return kernels.status();
+  if (Status writable = prepare_folders(job->config); !writable) return writable;
+  if (Status enough = runtime::check_descriptors(rank, size); !enough) return enough;
+  std::unique_ptr<Transport> transport;
+  const auto start_transport = [&](bool on_one_host) -> Result<std::vector<std::byte>> {
+    auto started = make_ucx({.on_one_host = on_one_host, .ranks = static_cast<std::size_t>(size)});
+    if (!started) return started.status();
+    transport = *std::move(started);
+    return entry_of(config, transport->address());
+  };
+  auto membership = runtime::join({.rank = rank,
+                                   .size = size,
+                                   .store = config.store,
+                                   .key = config.key,
+                                   .host = config.host,
+                                   .machine = config.machine,
+                                   .timeout = config.bootstrap_timeout,
+                                   .silence = config.watch_timeout},
+                                  start_transport);
+  if (!membership) return membership.status();
+  auto addresses = addresses_of(membership->addresses);
+  if (!addresses) return addresses.status();
+  membership->aggregators = aggregators_of(config);
+
+  job->id = membership->nonce;
+  job->host_names = membership->hosts;
+  job->hosts = membership->grouping();
+  const auto options = executor_options(config, **kernels, crowded(job->hosts, rank));
+  job->executor = std::make_unique<runtime::Executor>(std::move(transport), rank, size, options);
+  job->aggregators = membership->aggregators;
+  prepare(membership->nonce);
+  make_hall(*job, membership->nonce);
+  auto watch = runtime::Watch::start(*membership, *job->executor);
+  if (!watch) return watch.status();
+  job->watch = std::move(*watch);
+  job->executor->set_reporter([&watch = *job->watch](const runtime::Trouble& trouble) { watch.report(trouble); });
+  if (Status connected = job->executor->connect(*std::move(addresses)); !connected) return connected;
+  job->is_connected = true;
+  if (job->executor->tracer()) job->watch->compare_clocks(longest_clock_comparison);
+  return {};
+}
+
+/// The id of the communicator of all ranks that are in one process.
+constexpr std::uint64_t local_world = 1;
+
+/// An aggregator in the process of the ranks, before its thread starts.
+struct LocalAggregator {
+  std::shared_ptr<JobState> job;
+  std::unique_ptr<runtime::Aggregator> aggregator;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry) {
+  if (Status valid = check(config); !valid) return valid;
+  if (processes_of(config) == 1) {
+    auto alone = make_local(1, config.progress, registry);
+    if (!alone) return alone.status();
+    return std::move(alone->front());
+  }
+  auto job = std::make_shared<JobState>(config);
+  const Rank size = config.size.value_or(1);
+  if (Status taken = take_algorithms(config, size, registry, *job); !taken) return taken;
+  std::shared_ptr<GroupState> world;
+  const auto prepare = [&](std::uint64_t id) { world = make_group(job, id, world_key, job->world()); };
+  if (Status joined = join_job(job, prepare); !joined) return joined;
+  if (job->hall) world->communicator.announce_on(*job->hall);
+  runtime::log_info(Subsystem::Job, "rank {} of {} on {}", config.rank.value_or(0), size, config.host);
+  return world;
+}
+
+Status aggregate(const runtime::Config& config, const Registry& registry) {
+  if (Status valid = check_aggregator(config); !valid) return valid;
+  auto job = std::make_shared<JobState>(config);
+  job->config.progress = Progress::Caller;
+  job->config.max_runs *= 2;  // a rank may begin as many calls again while a slow one has not ended its last ones
+  std::optional<runtime::Aggregator> aggregator;
+  const auto prepare = [&](std::uint64_t world) { aggregator.emplace(*job, registry, world); };
+  if (Status joined = join_job(job, prepare); !joined) return joined;
+  runtime::log_info(Subsystem::Job, "aggregator {} of {} on {}", *config.rank - *config.size, aggregators_of(config),
+                    config.host);
+  Status served = aggregator->serve();
+  if (!served) job->watch.reset();  // without a goodbye, so that no rank waits for this process
+  return served;
+}
+
+Result<std::vector<std::shared_ptr<GroupState>>> make_local(Rank size, Progress progress, const Registry& registry,
+                                                            Rank aggregators) {
+  if (size < 1)
+    return Status(Code::InvalidArgument, fmt::format("a job of {}; there must be at least 1", count_of(size, "rank")));
+  auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  const auto kernels = kernels_of(*config);
+  if (!kernels) return kernels.status();
+  if (Status writable = prepare_folders(*config); !writable) return writable;
+  config->progress = progress;
+  config->aggregators = aggregators;
+  std::vector<std::shared_ptr<GroupState>> ranks;
+  const auto threads = std::make_shared<runtime::AggregatorThreads>();
+  std::vector<LocalAggregator> local;
+  const Rank processes = size + aggregators;
+  auto watch = std::make_shared<runtime::LocalWatch>(processes, aggregators);
+  auto transports = make_inproc(processes, {});
+  const auto id = static_cast<std::uint64_t>(runtime::Clock::now().time_since_epoch().count());
+  std::vector<std::vector<std::byte>> addresses;
+  for (const auto& transport : transports) addresses.push_back(transport->address());
+  for (Rank rank = 0; rank < processes; ++rank) {
+    auto job = std::make_shared<JobState>(*config);
+    if (Status taken = take_algorithms(*config, size, registry, *job); !taken) return taken;
+    job->id = id;
+    job->host_names.assign(static_cast<std::size_t>(processes), config->host);
+    job->hosts = processes;
+    auto options = executor_options(*config, **kernels, crowded(job->hosts, rank));
+    if (rank >= size) options.progress_thread = false;
+    job->executor = std::make_unique<runtime::Executor>(std::move(transports[static_cast<std::size_t>(rank)]), rank,
+                                                        processes, options);
+    job->aggregators = aggregators;
+    job->local_watch = watch;
+    watch->join(rank, *job->executor);
+    job->executor->set_reporter([watch, rank](const runtime::Trouble& trouble) { watch->report(rank, trouble); });
+    if (rank >= size) {
+      local.push_back({job, std::make_unique<runtime::Aggregator>(*job, registry, local_world)});
+    } else {
+      job->threads = threads;
+      ranks.push_back(make_group(job, local_world, world_key, job->world()));
+    }
+    make_hall(*job, local_world);
+    if (rank < size && job->hall) ranks.back()->communicator.announce_on(*job->hall);
+  }
+  std::vector<JobState*> jobs;
+  for (auto& rank : ranks) jobs.push_back(rank->job.get());
+  for (auto& one : local) jobs.push_back(one.job.get());
+  for (JobState* job : jobs) {
+    if (Status connected = job->executor->connect(addresses); !connected) return connected;
+  }
+  for (JobState* job : jobs) job->is_connected = true;
+  for (auto& [job, aggregator] : local) threads->start(std::move(job), std::move(aggregator));
+  return ranks;
+}
+
+}  // namespace lacuna
