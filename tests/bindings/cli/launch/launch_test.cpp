@@ -95,6 +95,57 @@ TEST(Launch, EachRankIsToldItsRankAndTheSize) {
   EXPECT_EQ(launcher.err().text(), "");
 }
 
+/// Returns options for ranks and aggregators that each run a script.
+LaunchOptions with_aggregators(int ranks, const std::string& text, int aggregators, const std::string& theirs) {
+  LaunchOptions options = script(ranks, text);
+  options.aggregators = aggregators;
+  options.aggregator = {"/bin/sh", "-c", theirs};
+  return options;
+}
+
+TEST(Launch, AggregatorsFollowTheRanksAndTheirLinesNameThem) {
+  const std::string says = "echo $LACUNA_RANK of $LACUNA_SIZE and $LACUNA_AGGREGATORS";
+  Launcher launcher(with_aggregators(2, says, 2, says));
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.lines(), (std::vector<std::string>{"[0] 0 of 2 and 2", "[1] 1 of 2 and 2",
+                                                        "[aggregator 0] 2 of 2 and 2", "[aggregator 1] 3 of 2 and 2"}));
+  EXPECT_EQ(launcher.err().text(), "");
+}
+
+TEST(Launch, WithoutAggregatorsRanksInheritNoNumberOfThem) {
+  ::setenv("LACUNA_AGGREGATORS", "7", 1);
+  Launcher launcher(script(1, "echo ${LACUNA_AGGREGATORS:-none}"));
+  ::unsetenv("LACUNA_AGGREGATORS");
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.lines(), std::vector<std::string>{"[0] none"});
+}
+
+TEST(Launch, AnAggregatorThatASignalKillsIsNamed) {
+  Launcher launcher(with_aggregators(2, "sleep 60", 2, "[ $LACUNA_RANK = 3 ] && kill -9 $$; sleep 60"));
+  EXPECT_EQ(launcher.wait(), 128 + SIGKILL);
+  expect_contains(launcher.err().text(), "lacuna launch: aggregator 1 (process ");
+  expect_contains(launcher.err().text(), "was killed by signal 9");
+  expect_contains(launcher.err().text(), "lacuna launch: ending ranks 0, 1 and aggregator 0\n");
+}
+
+TEST(Launch, AnAggregatorThatFailsIsNamedUnlessARankFailsToo) {
+  Launcher alone(with_aggregators(1, "sleep 60", 1, "exit 5"));
+  EXPECT_EQ(alone.wait(), 5);
+  expect_contains(alone.err().text(), "lacuna launch: aggregator 0 (process ");
+  Launcher both(with_aggregators(2, "[ $LACUNA_RANK = 1 ] && sleep 0.05 && exit 7; sleep 60", 1, "exit 5"));
+  EXPECT_EQ(both.wait(), 7);
+  expect_contains(both.err().text(), "lacuna launch: rank 1 (process ");
+  EXPECT_EQ(both.err().text().find("lacuna launch: aggregator 0 (process"), std::string::npos) << both.err().text();
+}
+
+TEST(Launch, HowAggregatorsEndDoesNotMatterOnceAllRanksHaveEndedWell) {
+  for (const char* theirs : {"exit 5", "sleep 0.1; exit 5", "sleep 60"}) {
+    Launcher launcher(with_aggregators(2, "true", 2, theirs));
+    EXPECT_EQ(launcher.wait(), 0) << theirs;
+    EXPECT_EQ(launcher.err().text(), "") << theirs;
+  }
+}
+
 TEST(Launch, AllRanksGetOneLoopbackStoreAndOneKeyOf32Bytes) {
   ::setenv("LACUNA_KEY", "from the caller's environment", 1);
   LaunchOptions options = script(3, "echo $LACUNA_STORE $LACUNA_KEY");
