@@ -87,7 +87,7 @@ Status Communicator::assist(const Announcement& announced, const Algorithm& algo
     }
     CollectiveRun* run = take_filled(announced.call, algorithm, group().aggregators());
     if (!run) return executor_.out_of_memory();
-    runs().skip_to(announced.number, announced.history);
+    runs().advance_to(announced.number, announced.history);
     Status started = runs().has_room_for_call();
     if (started) started = try_to_start(*run, lock);
     if (!started) {

@@ -51,7 +51,7 @@ void RunTable::add_call(CollectiveRun& call) {
   ++unfinished_;
 }
 
-void RunTable::skip_to(std::uint32_t number, std::uint64_t history) {
+void RunTable::advance_to(std::uint32_t number, std::uint64_t history) {
   const std::lock_guard lock(told_);
   next_run_ = number;
   history_ = Digest(history);

@@ -28,7 +28,7 @@ class RunTable {
   std::uint64_t history() const { return history_.value(); }
   /// The next call gets this number, and `history` stands for the calls before it, of which this process knows nothing.
   /// The number must not be that of an earlier call.
-  void skip_to(std::uint32_t number, std::uint64_t history);
+  void advance_to(std::uint32_t number, std::uint64_t history);
   /// Returns how many calls are unfinished.
   std::uint32_t calls() const { return unfinished_; }
   bool empty() const { return unfinished_ == 0 && messages_.empty(); }

@@ -256,6 +256,12 @@ void Session::dismiss_aggregators() {
   const std::vector<Rank> left = running();
   const bool ranks_are_left = !left.empty() && !is_aggregator(left.front());
   if (ranks_are_left || (suspect_ && !is_aggregator(*suspect_))) return;
+  for (Rank rank = options_.ranks; rank < options_.ranks + options_.aggregators; ++rank) {
+    Child& child = children_[static_cast<std::size_t>(rank)];
+    if (!child.has_ended() || !was_struck(child.exit_code())) continue;
+    suspect_ = rank;  // it was killed while there were ranks, and deaths are told in any order
+    return name_suspect();
+  }
   dismissed_ = true;
   suspect_.reset();
   next_step_ = Clock::now() + (last_signal_ == 0 ? options_.patience : options_.grace);

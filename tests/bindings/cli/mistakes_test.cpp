@@ -18,8 +18,8 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
   const std::vector<Mistake> mistakes = {
       {{}, "subcommand is required"},
       {{"nonsense"},
-       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, run, replay, "
-       "trace"},
+       "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, aggregate, run, "
+       "replay, trace"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
