@@ -54,6 +54,8 @@ class SpaceBackend final : public Backend {
   void take_blocks(Source from, const BlockGrid& grid, const BlockSet& set, std::byte* packed) const override;
   void put_blocks(const std::byte* packed, const BlockGrid& grid, const BlockSet& set, bool clears,
                   Target to) const override;
+  void sum_rows(Dtype dtype, const std::byte* rows, std::size_t length, std::size_t count, const std::uint32_t* begins,
+                const std::uint32_t* order, std::byte* packed) const override;
   void clear_blocks(const BlockGrid& grid, const BlockSet& set, Target to) const override;
   void reduce_blocks(std::span<const BlockSource> sources, const ReduceBlocksCall& call) const override;
   void copy_bytes(const std::byte* from, std::size_t bytes, std::byte* to) const override;

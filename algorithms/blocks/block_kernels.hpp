@@ -52,9 +52,6 @@ inline bool clears_others(const GraphBuilder& g) {
   return !g.in_place() || form_of(g).keeps || !traits_of(g.collective()).reduces;
 }
 
-/// Receives the blocks of the own shard and reduces them. `own` is the own set, if this position brings blocks.
-Owned reduce_own_shard(GraphBuilder& g, const Region& own);
-
 /// What a sum is scaled by: avg divides.
 Scale scale_of(const PartView& part);
 

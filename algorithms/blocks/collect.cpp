@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/blocks/block_kernels.hpp"
+#include "algorithms/blocks/rows_of_list.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna::block {
@@ -34,7 +34,8 @@ BlockSet complete(const KernelCall& call, Rank owner, std::byte* at) {
 struct FindBlocks {
   static constexpr std::string_view name = "find blocks";
   Data data;
-  Write all;  ///< the map of all blocks
+  SortRows list;  ///< if there is one, it has the blocks, instead of the data
+  Write all;      ///< the map of all blocks
   Write sets, messages;
   Defines begins, bytes;      ///< of the messages, by distance of the owner
   Defines offsets, elements;  ///< of the packed blocks, by distance of the owner
@@ -44,7 +45,9 @@ struct FindBlocks {
     const PartView& part = call.part;
     const Roles roles = roles_of(part);
     const std::size_t message_bytes = bytes_of_message(part);
-    if (has_blocks(part.call.collective)) {
+    if (brings_list(part)) {
+      if (Status sound = list.write_maps(call, sets->data); !sound) return sound;
+    } else if (has_blocks(part.call.collective)) {
       for (Rank owner = 0; owner < roles.owners; ++owner) {
         find(call, data.of(owner), shard_of(part, owner), map_in(set_at(part, sets->data, owner)));
       }
@@ -54,6 +57,7 @@ struct FindBlocks {
     for (Rank i = 0; i < roles.owners; ++i) {
       complete(call, roles.first_owner() + i, set_at(part, sets->data, roles.first_owner() + i));
     }
+    if (brings_list(part)) list.run(call, sets->data);
     std::size_t peer = 0, offset = 0;
     for (Rank distance = 1; distance < part.size; ++distance) {
       const Rank owner = position_at(part.position, distance, part.size);
@@ -87,12 +91,17 @@ struct FindBlocks {
 struct PackBlocks {
   static constexpr std::string_view name = "pack blocks";
   Data data;
+  PackRows rows;  ///< of the list, if there is one
   Read set;
   Write packed;
   Rank owner;
 
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::pack_time);
+    if (brings_list(call.part)) {
+      rows.run(call, owner, packed->data);
+      return {};
+    }
     const BlockGrid grid = shard_of(call.part, owner);
     const BlockSet blocks = set_in(set->data, grid.count());
     const Extent& from = data.of(owner);
@@ -107,14 +116,20 @@ std::size_t bytes_of_map(const PartView& part) {
   return (kernels::BlockGrid{part.count, arguments_of(part).block}.count() + 7) / 8;
 }
 std::size_t bytes_of_messages(const PartView& part) { return owners_of(part) * bytes_of_message(part); }
-std::size_t elements_of_data(const PartView& part) { return owners_of(part) * most_elements(part); }
+std::size_t elements_of_data(const PartView& part) {
+  return brings_list(part) ? most_listed(part) : owners_of(part) * most_elements(part);
+}
+std::size_t elements_of_own(const PartView& part) {
+  return brings_list(part) ? most_listed(part) : most_elements(part);
+}
 
 constexpr BufferInfo map_of_data = {.element = Dtype::U8, .capacity = bytes_of_map, .memory = MemoryKind::Host};
 constexpr BufferInfo messages_to_owners = {
     .element = Dtype::U8, .capacity = bytes_of_messages, .memory = MemoryKind::Host};
 
-/// Sends each other owner the set of the own blocks in its shard, and these blocks. Returns the sets of all shards.
-Region send_to_owners(GraphBuilder& g) {
+/// Sends each other owner the set of the own blocks in its shard, and these blocks. Returns what stays here.
+Brought send_to_owners(GraphBuilder& g) {
+  const OwnList list = own_list(g);
   const Region sets = g.buffer(sets_of_owners), messages = g.buffer(messages_to_owners),
                packed = g.buffer({.capacity = elements_of_data});
   std::vector<Rank> owners;
@@ -131,6 +146,7 @@ Region send_to_owners(GraphBuilder& g) {
     rooms.push_back(GraphBuilder::counted(packed, elements.back(), offsets.back()));
   }
   g.kernel(FindBlocks{.data = own_data(g),
+                      .list = list.sort,
                       .all = g.buffer(map_of_data),
                       .sets = sets,
                       .messages = messages,
@@ -142,18 +158,21 @@ Region send_to_owners(GraphBuilder& g) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     g.send(GraphBuilder::counted(messages, bytes[i], begins[i]), owners[i]);
     g.kernel(PackBlocks{.data = own_data_for(g, owners[i]),
+                        .rows = list.pack,
                         .set = set_of_owner(g, sets, owners[i]),
                         .packed = rooms[i],
                         .owner = owners[i]});
     g.send(rooms[i], owners[i]);
   }
-  return sets;
+  return {.set = roles_of(g).is_owner(g.position()) ? set_of_owner(g, sets, g.position()) : Region(),
+          .rows = list.pack};
 }
 
 /// Finds and packs the own blocks, for all others.
 struct TakeOwn {
   static constexpr std::string_view name = "take blocks";
   Data data;
+  OwnList list;  ///< if there is one, it has the blocks, instead of the data
   Write set, message, packed;
   Define bytes;
   Defines outgoing;
@@ -164,13 +183,22 @@ struct TakeOwn {
     BlockSet own;
     {
       const Stopwatch watch(call, measure::find_time);
-      find(call, data.of(me), grid, map_in(set->data));
+      if (!brings_list(call.part)) {
+        find(call, data.of(me), grid, map_in(set->data));
+      } else if (Status sound = list.sort.write_maps(call, set->data); !sound) {
+        return sound;
+      }
       own = complete(call, me, set->data);
+      if (brings_list(call.part)) list.sort.run(call, set->data);
       *bytes = write_set(own, grid.count(), message->data);
       std::fill(outgoing.begin(), outgoing.end(), elements_of(own, grid));
     }
     const Stopwatch watch(call, measure::pack_time);
-    call.backend.take_blocks(source_of(data.of(me)), grid, own, packed->data);
+    if (brings_list(call.part)) {
+      list.pack.run(call, me, packed->data);
+    } else {
+      call.backend.take_blocks(source_of(data.of(me)), grid, own, packed->data);
+    }
     return {};
   }
 };
@@ -178,24 +206,20 @@ struct TakeOwn {
 }  // namespace
 
 Owned collect(GraphBuilder& g) {
-  Region sets, own;
   const Roles roles = roles_of(g);
-  const bool owns = roles.is_owner(g.position());
-  if (roles.brings(g.position())) {
-    sets = send_to_owners(g);
-    if (owns) own = set_of_owner(g, sets, g.position());
-  }
-  return owns ? reduce_own_shard(g, own) : Owned();
+  const Brought own = roles.brings(g.position()) ? send_to_owners(g) : Brought();
+  return roles.is_owner(g.position()) ? reduce_own_shard(g, own) : Owned();
 }
 
 Owned take_own(GraphBuilder& g) {
   Owned own{
-      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
+      .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = elements_of_own})};
   for (Rank distance = 1; distance < g.size(); ++distance) {
     own.outgoing.push_back(g.paired(g.position(), position_at(g.position(), distance, g.size())));
   }
   const Value bytes = g.value();
   g.kernel(TakeOwn{.data = own_data(g),
+                   .list = own_list(g),
                    .set = own.set,
                    .message = own.message,
                    .packed = own.packed,

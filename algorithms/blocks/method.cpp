@@ -83,6 +83,7 @@ const Method blocks_method = {
     .algorithms = algorithms,
     .examples = examples,
     .make = option::make<SparseBlocks>,
+    .entry_length = [](const void* given) { return as_blocks(given).block; },
     .is_on = [](const void*) { return true; },
     .preferred = [](const Call&, const Hosts&) -> std::string_view { return "planned_blocks"; },
     .check = block::check,

@@ -6,6 +6,7 @@
 #include "algorithms/blocks/steps.hpp"
 #include "algorithms/phases/feedback.hpp"
 #include "kernels/backend.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::block {
 namespace {
@@ -59,17 +60,48 @@ constexpr Frame feedback_of_data = {.name = "feedback",
                                           if (roles_of(g).brings(g.position())) feedback_frame.after(g);
                                         }};
 
-/// Into how many parts the data are cut, at borders of blocks.
+/// Into how many parts the data are cut, at borders of blocks. A list of the result is of one part, which knows where
+/// each block stands in it.
 std::size_t parts_of(const PlanRequest& request, std::size_t blocks) {
   const Call& call = request.call;
+  if (call.output_entries.places) return 1;
   const std::size_t parts = number_of_parts(call, call.count, request.hosts.size(), request.chunk_bytes);
   return std::clamp<std::size_t>(blocks, 1, parts);
+}
+
+Status check_entries(const Call& call, const Algorithm& algorithm, Rank size) {
+  if (!has_entries(call)) return {};
+  const SparseBlocks& asked = options_of(call);
+  if (&algorithm == &streamed_allreduce || call.collective == Collective::Broadcast) {
+    return refuse(
+        fmt::format("{} of {} takes no lists of entries; planned_blocks takes them, in allreduce, "
+                    "reduce_scatter and allgather",
+                    to_string(call.collective), algorithm.name));
+  }
+  if (asked.block == 0) {
+    return refuse("a list of entries needs blocks.block, which says how many elements an entry has: it must not be 0");
+  }
+  if (asked.threshold > 0) return refuse("blocks.threshold must be 0 if buffers hold entries, which all travel");
+  if (call.count % asked.block != 0) {
+    return refuse(fmt::format("entries of {}: the count is {}, must be a multiple of that",
+                              count_of(asked.block, "element"), call.count));
+  }
+  const std::size_t places =
+      call.count / asked.block * static_cast<std::size_t>(has_blocks(call.collective) ? size : 1);
+  if (places > most_blocks_of_a_part) {
+    return refuse(fmt::format("{} of {} blocks: places of entries have 32 bits, at most {} are allowed; cut the call",
+                              to_string(call.collective), places, most_blocks_of_a_part));
+  }
+  if (call.input_entries.count < most_blocks_of_a_part) return {};
+  return refuse(fmt::format("an input of {} entries: less than {} are allowed; cut the call", call.input_entries.count,
+                            most_blocks_of_a_part));
 }
 
 }  // namespace
 
 Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
   if (Status valid = check_threshold(call); !valid) return valid;
+  if (Status valid = check_entries(call, algorithm, hosts.size()); !valid) return valid;
   const SparseBlocks& asked = options_of(call);
   const std::size_t length = asked.block > 0 ? asked.block : least_length;
   if (call.count / length >= most_blocks_of_a_part) {
@@ -146,8 +178,11 @@ void plan(const PlanRequest& request, Plan& plan) {
   const bool counts = counts_next(request);
   const std::size_t length = length_of_next(request);
   PartPlan part{.outcome = 1, .lossy = true, .arguments = Arguments{.block = length}};
-  Form form{
-      .owners = request.aggregators, .dedicated = request.aggregators > 0, .counts = counts, .keeps = has_threshold};
+  Form form{.owners = request.aggregators,
+            .dedicated = request.aggregators > 0,
+            .counts = counts,
+            .listed = call.output_entries.places != nullptr,
+            .keeps = has_threshold};
   if (request.aggregators == 0) {
     form.owners = asked.aggregators < request.hosts.size() ? asked.aggregators : 0;
     form.dedicated = asked.dedicated;

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/blocks/block_kernels.hpp"
+#include "algorithms/blocks/rows_of_list.hpp"
 
 namespace lacuna::block {
 namespace {
@@ -51,8 +51,10 @@ struct ReadSets {
 /// Reduces the blocks of all positions in the order of the ranks.
 struct ReduceBlocks {
   static constexpr std::string_view name = "reduce blocks";
-  Data data{};    ///< the own data; empty if this position brings none
-  Reads arrived;  ///< the packed blocks of the others that bring some, by distance before the own position
+  Data data{};         ///< the own data; empty if this position brings none
+  PackRows rows{};     ///< the own list
+  Write own_packed{};  ///< the own blocks, if they come from a list
+  Reads arrived;       ///< the packed blocks of the others that bring some, by distance before the own position
   Read sets, united;
   Write sources, packed;
 
@@ -65,9 +67,17 @@ struct ReduceBlocks {
     for (Rank rank = 0; rank < part.size; ++rank) {
       if (!roles_of(part).brings(rank)) continue;
       const std::byte* const at = sets->data + static_cast<std::size_t>(rank) * bytes_of_set(part);
-      const bool is_own = rank == part.position;
-      const std::byte* const blocks = is_own ? data.of(rank).data : arrived[index_of(part, rank)].data;
-      all[count++] = {.set = set_in(at, grid.count()), .data = blocks, .is_packed = !is_own};
+      all[count++] = {.set = set_in(at, grid.count())};
+      kernels::BlockSource& source = all[count - 1];
+      if (rank != part.position) {
+        source.data = arrived[index_of(part, rank)].data;
+      } else if (brings_list(part)) {
+        rows.run(call, rank, own_packed->data);
+        source.data = own_packed->data;
+      } else {
+        source.data = data.of(rank).data;
+        source.is_packed = false;
+      }
     }
     call.backend.reduce_blocks({all, count}, {.reduction = part.call.reduction,
                                               .scale = scale_of(part),
@@ -105,7 +115,7 @@ constexpr BufferInfo sources_of_ranks = {
 
 }  // namespace
 
-Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
+Owned reduce_own_shard(GraphBuilder& g, const Brought& own) {
   const Roles roles = roles_of(g);
   Owned result{
       .set = g.buffer(one_set), .message = g.buffer(one_message), .packed = g.buffer({.capacity = most_elements})};
@@ -129,7 +139,7 @@ Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
   }
   const Value bytes = g.value();
   g.kernel(ReadSets{.messages = messages,
-                    .own = own,
+                    .own = own.set,
                     .sets = sets,
                     .united = result.set,
                     .message = result.message,
@@ -140,7 +150,10 @@ Owned reduce_own_shard(GraphBuilder& g, const Region& own) {
   result.message = GraphBuilder::counted(result.message, bytes);
   if (!arrived.empty()) arrived = g.disjoint(arrived);
   for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
-  g.kernel(ReduceBlocks{.data = roles.brings(g.position()) ? own_data_for(g, g.position()) : Data(),
+  const bool brings = roles.brings(g.position());
+  g.kernel(ReduceBlocks{.data = brings ? own_data_for(g, g.position()) : Data(),
+                        .rows = own.rows,
+                        .own_packed = brings ? g.buffer({.capacity = most_listed_of_shard}) : Region(),
                         .arrived = arrived,
                         .sets = sets,
                         .united = result.set,

@@ -63,6 +63,12 @@ void complete_set(const kernels::Backend& on, std::byte* at, std::size_t blocks)
   on.rank_bits(map, blocks, ranks_in(at, blocks));
 }
 
+std::uint32_t rank_in(const BlockSet& set, std::size_t block) {
+  const std::uint64_t before = (std::uint64_t{1} << block % 64) - 1;
+  return set.ranks[block / 64] +
+         static_cast<std::uint32_t>(std::popcount(load<std::uint64_t>(set.map, block / 64) & before));
+}
+
 std::size_t size_of(const BlockSet& set, std::size_t blocks) { return set.ranks[words_of_map(blocks)]; }
 
 std::size_t elements_of(const BlockSet& set, const kernels::BlockGrid& grid) {

@@ -35,6 +35,8 @@ void each_bit(const std::byte* map, std::size_t length, const Visit& visit) {
   }
 }
 
+/// How many blocks of the set stand before this one.
+std::uint32_t rank_in(const kernels::BlockSet& set, std::size_t block);
 /// How many blocks the set has.
 std::size_t size_of(const kernels::BlockSet& set, std::size_t blocks);
 /// How many elements its packed blocks have.

@@ -1,5 +1,5 @@
-#include "algorithms/blocks/block_kernels.hpp"
 #include "algorithms/blocks/block_size.hpp"
+#include "algorithms/blocks/rows_of_list.hpp"
 
 namespace lacuna::block {
 namespace {
@@ -73,30 +73,25 @@ void send_to_all(GraphBuilder& g, const Owned& own) {
   }
 }
 
-/// Receives the blocks of all other owners, and writes them to the output. Returns the sets of these owners.
-Region place_others(GraphBuilder& g) {
-  const Region sets = g.buffer(sets_of_owners), room = g.buffer({.capacity = elements_of_result});
-  std::vector<Rank> owners;
-  std::vector<Region> arrived;
+Others receive_others(GraphBuilder& g) {
+  Others others{.sets = g.buffer(sets_of_owners)};
+  const Region room = g.buffer({.capacity = elements_of_result});
   for (Rank distance = 1; distance < g.size(); ++distance) {
     const Rank owner = position_at(g.position(), -distance, g.size());
     if (!roles_of(g).is_owner(owner)) continue;
-    owners.push_back(owner);
+    others.owners.push_back(owner);
     const Region message = g.receive_landed(owner, one_message);
     const Value offset = g.value(), elements = g.paired(owner, g.position());
     g.kernel(ReadSet{.message = message,
-                     .set = set_of_owner(g, sets, owner),
+                     .set = set_of_owner(g, others.sets, owner),
                      .offset = offset,
                      .elements = elements,
                      .owner = owner});
-    arrived.push_back(GraphBuilder::counted(room, elements, offset));
+    others.packed.push_back(GraphBuilder::counted(room, elements, offset));
   }
-  if (!arrived.empty()) arrived = g.disjoint(arrived);
-  for (std::size_t i = 0; i < owners.size(); ++i) g.receive(arrived[i], owners[i]);
-  for (std::size_t i = 0; i < owners.size(); ++i) {
-    place(g, set_of_owner(g, sets, owners[i]), arrived[i], owners[i]);
-  }
-  return sets;
+  if (!others.owners.empty()) others.packed = g.disjoint(others.packed);
+  for (std::size_t i = 0; i < others.owners.size(); ++i) g.receive(others.packed[i], others.owners[i]);
+  return others;
 }
 
 }  // namespace
@@ -107,13 +102,18 @@ void spread(GraphBuilder& g, const Owned& own) {
   const Roles roles = roles_of(g);
   if (roles.rooted && roles.brings(g.position()) && !g.in_place()) g.copy(g.output(), g.input());
   if (!roles.gets(g.position())) return;
+  if (form_of(g).listed) return list_result(g, receive_others(g), own);
   clear_output(g);
   if (owns) place(g, own.set, own.packed, g.position());
-  const Region sets = place_others(g);
-  if (form_of(g).counts) count_blocks(g, sets, own.set);
+  const Others others = receive_others(g);
+  for (std::size_t i = 0; i < others.owners.size(); ++i) {
+    place(g, set_of_owner(g, others.sets, others.owners[i]), others.packed[i], others.owners[i]);
+  }
+  if (form_of(g).counts) count_blocks(g, others.sets, own.set);
 }
 
 void place_own(GraphBuilder& g, const Owned& own) {
+  if (form_of(g).listed) return list_result(g, {}, own);
   clear_output(g);
   place(g, own.set, own.packed, g.position());
 }

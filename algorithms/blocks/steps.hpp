@@ -99,6 +99,12 @@ struct Owned {
   Region packed{};                ///< the blocks
   std::vector<Value> outgoing{};  ///< how many elements go to each other position that gets them, by distance
 };
+/// The blocks that the other owners bring to the result.
+struct Others {
+  Region sets{};                 ///< in the host's memory: a table with a set for each owner
+  std::vector<Rank> owners{};    ///< by distance before the own position
+  std::vector<Region> packed{};  ///< the blocks of each of them
+};
 /// Each owner gets the blocks of its shard that are not zero from all positions that bring data, and reduces them.
 /// Positions that are no owners return nothing.
 Owned collect(GraphBuilder& g);

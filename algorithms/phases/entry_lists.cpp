@@ -15,7 +15,8 @@ Extent places_brought(const PartView& part) {
 
 Extent values_brought(const PartView& part) {
   if (!part.call.input_entries.places) return memory_of(nullptr, 0, part.call.dtype);
-  return memory_of(part.call.input, part.call.input_entries.count, part.call.dtype);
+  const InputEntries& given = part.call.input_entries;
+  return memory_of(part.call.input, given.count * given.length, part.call.dtype);
 }
 
 Extent places_of_result(const PartView& part) {
@@ -23,7 +24,8 @@ Extent places_of_result(const PartView& part) {
 }
 
 Extent values_of_result(const PartView& part) {
-  return memory_of(part.call.output, part.call.output_entries.room, part.call.dtype);
+  const OutputEntries& asked = part.call.output_entries;
+  return memory_of(part.call.output, asked.room * asked.length, part.call.dtype);
 }
 
 Extent count_of_result(const PartView& part) {

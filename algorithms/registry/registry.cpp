@@ -85,7 +85,7 @@ const Method* owner_of(const Algorithm& algorithm) {
 Status takes_no_entries(const Call& call, const Algorithm& algorithm) {
   std::string names;
   for (const Method* method : methods) {
-    if (method->takes_entries) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+    if (method->entry_length) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
   }
   return {Code::InvalidArgument, fmt::format("{} {}: a buffer of entries needs a method that takes them: {}",
                                              to_string(call.collective), algorithm.name, names)};
@@ -103,7 +103,7 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
                                                      to_string(algorithm.collective), algorithm.name, owner->name));
   }
   const Method* method = method_of(call, algorithm);
-  if (has_entries(call) && !(method && method->takes_entries)) return takes_no_entries(call, algorithm);
+  if (has_entries(call) && !(method && method->entry_length)) return takes_no_entries(call, algorithm);
   if (Status fits = algorithm.supports ? algorithm.supports(call, hosts) : Status(); !fits) return fits;
   return &algorithm;
 }

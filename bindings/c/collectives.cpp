@@ -1,6 +1,11 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "bindings/c/interface.hpp"
+#include "runtime/method/method.hpp"
+#include "runtime/values/count_of.hpp"
 
 using namespace lacuna::c;
 using lacuna::Code;
@@ -44,16 +49,30 @@ Status read_places(const lacuna_entries* given, std::size_t values, lacuna_entri
   return {};
 }
 
-/// Where a buffer holds entries, its length becomes that of its data, and the number of its values that of its entries.
+/// How many entries of the call's method so many values make.
+lacuna::Result<std::size_t> count_entries(const lacuna::Call& call, std::string_view name, std::size_t values) {
+  const std::size_t length = std::max<std::size_t>(lacuna::entry_length(call.options.method), 1);
+  if (values % length == 0) return values / length;
+  return Status(lacuna::Code::InvalidArgument,
+                fmt::format("the {} holds entries of {}: its count is {}, must be a multiple of that", name,
+                            lacuna::count_of(length, "element"), values));
+}
+
+/// Where a buffer holds entries, its length becomes that of its data.
 Status read_entries(const lacuna_call& given, lacuna::TypedCall& typed) {
   lacuna_entries input = LACUNA_ENTRIES_INIT, output = LACUNA_ENTRIES_INIT;
+  const std::size_t length = std::max<std::size_t>(lacuna::entry_length(typed.call.options.method), 1);
   if (given.input_entries) {
     if (Status valid = read_places(given.input_entries, typed.input, input); !valid) return valid;
-    typed.call.input_entries = {input.places, std::exchange(typed.input, input.length)};
+    const auto count = count_entries(typed.call, "input", std::exchange(typed.input, input.length));
+    if (!count) return count.status();
+    typed.call.input_entries = {input.places, *count, length};
   }
   if (given.output_entries) {
     if (Status valid = read_places(given.output_entries, typed.output, output); !valid) return valid;
-    typed.call.output_entries = {output.places, std::exchange(typed.output, output.length), output.found};
+    const auto room = count_entries(typed.call, "output", std::exchange(typed.output, output.length));
+    if (!room) return room.status();
+    typed.call.output_entries = {output.places, *room, output.found, length};
   }
   return {};
 }

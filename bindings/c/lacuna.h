@@ -202,18 +202,18 @@ typedef struct lacuna_blocks {
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
 
 /**
- * Says that a buffer does not hold all elements but a list of entries: value i of the buffer is that of element
- * places[i], and all other elements are 0. The count of the buffer is then the number of entries, or, for an output,
- * how many there is room for. This is for allreduce, reduce_scatter and allgather with a method that takes entries, and
- * never in place. Each rank gives as many entries as it likes. Either all ranks ask for entries as output, or none
- * does.
+ * Says that a buffer does not hold all elements but a list of entries. An entry has m elements: with the method blocks
+ * as many as its option `block` says, else 1. The values i*m .. i*m+m-1 of the buffer are those of the elements
+ * places[i]*m .. places[i]*m+m-1, and all other elements are 0. The count of the buffer is then m times the number of
+ * entries, or, for an output, of those that there is room for. This is for allreduce, reduce_scatter and allgather with
+ * a method that takes entries, and never in place. Each rank gives as many entries as it likes. Either all ranks ask
+ * for entries as output, or none does.
  */
 typedef struct lacuna_entries {
   size_t struct_size; /**< sizeof(lacuna_entries) */
   /**
-   * A place for each value of the buffer; may be null if there are none. For an input they have any order, and values
-   * of the same place add up. For an output they are written, ascending, each once. They must live until the call has
-   * ended.
+   * A place for each entry; may be null if there are none. For an input they have any order, and entries of the same
+   * place add up. For an output they are written, ascending, each once. They must live until the call has ended.
    */
   uint32_t* places;
   size_t length; /**< the number of all elements */

@@ -148,7 +148,7 @@ lacuna_status lacuna_list_methods(size_t index, lacuna_method_row* row, size_t* 
       lacuna_method_row value = LACUNA_METHOD_ROW_INIT;
       value.name = lasting(methods[i]->name);
       value.summary = lasting(methods[i]->summary);
-      value.takes_entries = flag(methods[i]->takes_entries);
+      value.takes_entries = flag(methods[i]->entry_length != nullptr);
       return value;
     });
   });

@@ -88,15 +88,27 @@ concept AnyInputOf = InputOf<Buffer, T> || is_sparse_input<std::remove_cvref_t<B
 template <class Buffer, class T>
 concept AnyOutputOf = OutputOf<Buffer, T> || is_sparse_output<std::remove_cvref_t<Buffer>>;
 
-/// A vector of `length` elements, given by the entries that are not 0: values[i] is the value of element places[i].
-/// Places may have any order, values of the same place add up, and each rank has as many entries as it likes. It needs
-/// a method that takes entries.
+/// How many elements each of these entries has. Throws std::invalid_argument, with the text, if some have more than
+/// others.
+inline std::size_t length_of_entry(std::size_t places, std::size_t values, const char* text) {
+  if (places == 0 ? values != 0 : values % places != 0) throw std::invalid_argument(text);
+  return places == 0 ? 1 : values / places;
+}
+
+/// A vector of `length` elements, given by the entries that are not 0. With a method whose entries have m elements, the
+/// values [i * m, (i + 1) * m) are those of the elements [places[i] * m, (places[i] + 1) * m). Places may have any
+/// order, entries of the same place add up, and each rank has as many entries as it likes. It needs a method that takes
+/// entries: topk and ok_topk with m = 1, or blocks with m = block.
 template <class T>
 struct SparseInput {
-  /// Throws std::invalid_argument if there are not as many places as values.
+  /// Throws std::invalid_argument if the values are not m for each place.
   SparseInput(std::span<const std::uint32_t> where, std::span<const T> what, std::size_t elements)
       : places(where), values(what), length(elements) {
-    if (where.size() != what.size()) throw std::invalid_argument("a SparseInput needs as many places as values");
+    (void)entry_length();
+  }
+
+  std::size_t entry_length() const {
+    return length_of_entry(places.size(), values.size(), "a SparseInput needs as many values for each place");
   }
 
   std::span<const std::uint32_t> places;
@@ -104,15 +116,19 @@ struct SparseInput {
   std::size_t length;
 };
 
-/// Memory for the entries of an output. Places ascend, and each occurs once. When the call has ended, `entries` has
-/// their number. If there is not enough room, the call fails. Either all ranks pass a SparseOutput, or none does.
+/// Memory for the entries of an output, which lie as in a SparseInput. Places ascend, and each occurs once. When the
+/// call has ended, `entries` has their number. If there is not enough room, the call fails. Either all ranks pass a
+/// SparseOutput, or none does.
 template <class T>
 struct SparseOutput {
-  /// Throws std::invalid_argument if there is not as much room for places as for values.
+  /// Throws std::invalid_argument if there is not room for m values for each place.
   SparseOutput(std::span<std::uint32_t> where, std::span<T> what, std::size_t elements, std::size_t& count)
       : places(where), values(what), length(elements), entries(&count) {
-    if (where.size() != what.size())
-      throw std::invalid_argument("a SparseOutput needs as much room for places as for values");
+    (void)entry_length();
+  }
+
+  std::size_t entry_length() const {
+    return length_of_entry(places.size(), values.size(), "a SparseOutput needs room for as many values for each place");
   }
 
   std::span<std::uint32_t> places;
@@ -158,7 +174,8 @@ void set_input(TypedCall& typed, const SparseInput<T>& input) {
   static constexpr std::uint32_t none = 0;  // an empty list is a list of entries too
   typed.call.input = input.values.data();
   typed.call.dtype = DtypeOf<T>::value;
-  typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size()};
+  typed.call.input_entries = {input.places.empty() ? &none : input.places.data(), input.places.size(),
+                              input.entry_length()};
   typed.input = input.length;
 }
 template <std::ranges::range Range>
@@ -172,7 +189,7 @@ void set_output(TypedCall& typed, const SparseOutput<T>& output) {
   static std::uint32_t none = 0;
   typed.call.output = output.values.data();
   typed.call.output_entries = {output.places.empty() ? &none : output.places.data(), output.places.size(),
-                               output.entries};
+                               output.entries, output.entry_length()};
   typed.output = output.length;
 }
 

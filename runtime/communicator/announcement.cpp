@@ -18,7 +18,7 @@ void put(Encoder& body, Enum value) {
   body.put(static_cast<std::uint8_t>(value));
 }
 
-/// Reads the number of an enumeration that has so many values.
+/// Reads the number of an enumeration, or of a bool, that has so many values.
 template <class Enum>
 bool take(Decoder& body, std::size_t values, Enum& value) {
   const auto number = body.get<std::uint8_t>();
@@ -35,6 +35,7 @@ void put_call(Encoder& body, const Announcement& announcement) {
   put(body, call.options.priority);
   body.put(std::uint64_t{call.count}).put(call.root).put(static_cast<std::uint64_t>(call.options.deadline.count()));
   body.put(announcement.algorithm).put(announcement.method);
+  put(body, announcement.lists_output);
 }
 
 bool take_call(Decoder& body, Rank processes, Announcement& announcement) {
@@ -50,6 +51,7 @@ bool take_call(Decoder& body, Rank processes, Announcement& announcement) {
   const auto deadline = body.get<std::uint64_t>();
   announcement.algorithm = body.text(longest_name);
   announcement.method = body.text(longest_method);
+  sound = take(body, 2, announcement.lists_output) && sound;
   call.count = count;
   call.options.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(deadline));
   return sound && count < most_elements_of_a_call && deadline < longest_deadline && call.root >= 0 &&

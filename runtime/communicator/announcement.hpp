@@ -29,6 +29,7 @@ struct Announcement {
   std::uint64_t history = 0;  ///< stands for the calls before it, as RunTable::history() says
   std::string algorithm{};    ///< the name with which it serves the method
   std::string method{};       ///< MethodOptions::text()
+  bool lists_output = false;  ///< the output is to be a list of entries
   Call call{};                ///< without buffers, and of the options only priority and deadline
 };
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
+#include "runtime/method/method.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/extent.hpp"
 
@@ -71,15 +73,44 @@ std::size_t most_of_a_rank(const Call& call, Rank size) {
   return most_elements(call.dtype) / static_cast<std::size_t>(size);
 }
 
-/// How many entries the longer of the call's lists has.
-std::size_t entries_of(const Call& call) {
-  return std::max(call.input_entries.places ? call.input_entries.count : 0,
-                  call.output_entries.places ? call.output_entries.room : 0);
+/// How many elements so many entries have, or the largest number if it is too small for that.
+std::size_t elements_of(std::size_t entries, std::size_t length) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  return length > 0 && entries > most / length ? most : entries * length;
+}
+
+/// How many elements the longer of the call's lists has.
+std::size_t listed_elements(const Call& call) {
+  const InputEntries& given = call.input_entries;
+  const OutputEntries& asked = call.output_entries;
+  return std::max(given.places ? elements_of(given.count, given.length) : 0,
+                  asked.places ? elements_of(asked.room, asked.length) : 0);
+}
+
+/// Are entries as long as the method says? A list without entries need not know it.
+Status check_entry_length(const Call& call, std::string_view name, std::size_t entries, std::size_t length) {
+  const std::size_t right = entry_length(call.options.method);
+  if (entries == 0 || right == 0 || length == right) return {};
+  return {Code::InvalidArgument,
+          fmt::format("{}: an entry of the {} has {}, {} takes entries of {}", traits_of(call.collective).name, name,
+                      count_of(length, "element"), call.options.method.text(), right)};
+}
+
+Status check_entries(const Call& call) {
+  const InputEntries& given = call.input_entries;
+  const OutputEntries& asked = call.output_entries;
+  if (asked.places && !asked.count) {
+    return {Code::InvalidArgument, fmt::format("{}: the output holds entries, and nothing says where their number goes",
+                                               traits_of(call.collective).name)};
+  }
+  Status valid = given.places ? check_entry_length(call, "input", given.count, given.length) : Status();
+  if (valid && asked.places) valid = check_entry_length(call, "output", asked.room, asked.length);
+  return valid;
 }
 
 /// Can memory hold so many elements and entries? Then their bytes can be counted without overflow.
 bool can_be_counted(const Call& call, Rank size) {
-  return call.count <= most_of_a_rank(call, size) && entries_of(call) <= most_elements(call.dtype);
+  return call.count <= most_of_a_rank(call, size) && listed_elements(call) <= most_elements(call.dtype);
 }
 
 Status why_not_counted(const Call& call, Rank size) {
@@ -90,8 +121,8 @@ Status why_not_counted(const Call& call, Rank size) {
                         count_of(call.count, "element"), to_string(call.dtype), most, count_of(size, "rank"))};
   }
   return {Code::InvalidArgument,
-          fmt::format("{} of {} of {}: no memory holds them, at most {} are allowed", traits.name,
-                      count_of(entries_of(call), "entry"), to_string(call.dtype), most_elements(call.dtype))};
+          fmt::format("{} of entries of {} of {}: no memory holds them, at most {} are allowed", traits.name,
+                      count_of(listed_elements(call), "element"), to_string(call.dtype), most_elements(call.dtype))};
 }
 
 Status no_such_place(std::string_view collective, std::string_view name, const void* data, std::size_t bytes) {
@@ -106,12 +137,10 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   const Has has = buffers_of(call, rank);
   const InputEntries& given = call.input_entries;
   const OutputEntries& asked = call.output_entries;
-  const std::size_t in = has.input ? width * (given.places ? given.count : input_length(call, size)) : 0;
-  const std::size_t out = has.output ? width * (asked.places ? asked.room : output_length(call, size)) : 0;
-  if (asked.places && !asked.count) {
-    return {Code::InvalidArgument,
-            fmt::format("{}: the output holds entries, and nothing says where their number goes", traits.name)};
-  }
+  const std::size_t in = has.input ? width * (given.places ? given.count * given.length : input_length(call, size)) : 0;
+  const std::size_t out =
+      has.output ? width * (asked.places ? asked.room * asked.length : output_length(call, size)) : 0;
+  if (Status valid = check_entries(call); !valid) return valid;
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {
     return {Code::InvalidArgument,

@@ -28,7 +28,8 @@ void Communicator::announce(const CollectiveRun& run) {
                             .number = runs().next(),
                             .history = runs().history(),
                             .algorithm = std::string(run.method->find(*run.algorithm)->name),
-                            .method = run.call.options.method.text()};
+                            .method = run.call.options.method.text(),
+                            .lists_output = run.call.output_entries.places != nullptr};
   announcement.call = {.collective = run.call.collective,
                        .count = run.call.count,
                        .dtype = run.call.dtype,

@@ -112,6 +112,8 @@ Status Aggregator::start(Communicator& communicator, const Announcement& announc
   const auto method = registry_.method(announced.method);
   if (!method) return method.status();
   announced.call.options.method = *method;
+  static std::uint32_t none = 0;  // an aggregator gets no result, but its plan must be that of the ranks
+  if (announced.lists_output) announced.call.output_entries.places = &none;
   const Method& serving = *method->method();
   if (const MethodAlgorithm* row = serving.find(announced.call.collective, announced.algorithm)) {
     return communicator.assist(announced, *row->algorithm);

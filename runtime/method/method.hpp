@@ -76,9 +76,11 @@ struct Method {
   /// Options that show it at work, as "option=value,option=value". `lacuna list` shows them, and the tests of methods
   /// run them.
   std::span<const std::string_view> examples{};
-  bool takes_entries = false;  ///< its algorithms use Call::input_entries and output_entries
   /// Makes new options: a copy of `like`, or all defaults if that is null.
   std::shared_ptr<void> (*make)(const void* like) = nullptr;
+  /// How many elements an entry has in Call::input_entries and output_entries. All ranks find the same number. 0: these
+  /// options leave it open, and check() refuses such calls. Null: its algorithms use no entries.
+  std::size_t (*entry_length)(const void* options) = nullptr;
   /// Do these options ask for anything to be given up, in at least one run?
   bool (*is_on)(const void* options) = nullptr;
   /// The name of the algorithm that serves this call best. It is asked for calls that name no algorithm.
@@ -121,6 +123,11 @@ inline const Method* method_of(const Call& call, const Algorithm& algorithm) {
 /// Do these options ask for anything to be given up, in at least one run?
 inline bool is_on(const MethodOptions& options) { return options && options.method()->is_on(options.get()); }
 inline bool asks_for_method(const Call& call) { return is_on(call.options.method); }
+/// How many elements an entry has, by the method of these options. 0: there is none that says it.
+inline std::size_t entry_length(const MethodOptions& options) {
+  const Method* method = options.method();
+  return method && method->entry_length ? method->entry_length(options.get()) : 0;
+}
 
 /// What a sum that has the terms of all ranks is multiplied by when it gets its final value. `all` is their number.
 inline Scale scale_of_all(Reduction reduction, Rank all) {

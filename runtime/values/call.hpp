@@ -40,18 +40,21 @@ struct Options {
   std::shared_ptr<const void> keep_alive{};
 };
 
-/// An input that holds entries instead of all of its elements: value i belongs to element places[i], and all other
-/// elements are 0. Values with the same place add up. Each rank may give its own number of entries. Only methods with
-/// Method::takes_entries allow it, in allreduce, reduce_scatter and allgather, and never in place.
+/// An input that holds entries instead of all of its elements. An entry is a row of `length` elements. Entry i holds
+/// the elements [places[i] * length, (places[i] + 1) * length) of the data, and all other elements are 0. Entries with
+/// the same place add up. Each rank may give its own number of entries. Only methods with Method::entry_length allow
+/// it, in allreduce, reduce_scatter and allgather, and never in place.
 struct InputEntries {
   const std::uint32_t* places = nullptr;  ///< in any order; null: the buffer holds all elements
-  std::size_t count = 0;
+  std::size_t count = 0;                  ///< how many entries there are
+  std::size_t length = 1;                 ///< elements of an entry, as the method says
 };
 /// An output that holds entries instead of all of its elements. Either all ranks ask for it, or none does.
 struct OutputEntries {
   std::uint32_t* places = nullptr;  ///< ascending, each place once; null: the buffer holds all elements
   std::size_t room = 0;             ///< how many entries fit; more are an error
   std::size_t* count = nullptr;     ///< how many entries there are, once the call has ended
+  std::size_t length = 1;           ///< elements of an entry, as the method says
 };
 
 /// One call of a collective. `count` is the number of elements of a buffer that holds data, or of each block of a
@@ -69,8 +72,8 @@ struct Call {
   Reduction reduction = Reduction::Sum;
   Rank root = 0;  ///< of broadcast, reduce, gather(v) and scatter(v)
   Blocks input_blocks{}, output_blocks{};
-  InputEntries input_entries{};    ///< if given, `input` holds InputEntries::count values
-  OutputEntries output_entries{};  ///< if given, `output` has room for OutputEntries::room values
+  InputEntries input_entries{};    ///< if given, `input` holds these entries
+  OutputEntries output_entries{};  ///< if given, `output` has room for so many entries
   Memory memory = {};
   Options options = {};
 };

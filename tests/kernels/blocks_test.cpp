@@ -332,5 +332,65 @@ TEST(Blocks, ReducedBlocksHaveTheBitsOfAReductionOfWholeArrays) {
   expect_reduced(Dtype::F32, Reduction::Sum, 65, {70, 7}, random);
 }
 
+/// Rows of a list, sorted by the packed row to which they belong.
+struct ListedRows {
+  std::vector<std::uint32_t> begins = {0}, order;
+};
+
+ListedRows drawn_rows(std::size_t count, std::size_t entries, std::mt19937_64& random) {
+  std::vector<std::vector<std::uint32_t>> of_row(count);
+  for (std::uint32_t entry = 0; entry < entries; ++entry) {
+    of_row[entry < count ? entry : random() % count].push_back(static_cast<std::uint32_t>(entries) - 1 - entry);
+  }
+  ListedRows rows;
+  for (const auto& one : of_row) {
+    rows.order.insert(rows.order.end(), one.begin(), one.end());
+    rows.begins.push_back(static_cast<std::uint32_t>(rows.order.size()));
+  }
+  return rows;
+}
+
+TEST(Blocks, RowsOfAListAreAddedInTheirOrderAndRoundedOnce) {
+  std::mt19937_64 random(9);
+  for (Dtype dtype : all_dtypes) {
+    for (std::size_t length : block_lengths) {
+      for (std::size_t count : {0u, 1u, 5u, 40u}) {
+        const ListedRows rows = drawn_rows(count, count == 0 ? 0 : 3 * count, random);
+        const CutArray list = drawn(dtype, {.elements = rows.order.size() * length, .length = length}, 0.9, random);
+        Elements expected;
+        for (std::size_t k = 0; k < count; ++k) {
+          for (std::size_t i = 0; i < length; ++i) {
+            const auto value = [&](std::size_t j) { return list.array[rows.order[j] * length + i]; };
+            Accumulator sum{dtype, Reduction::Sum};
+            sum.begin(value(rows.begins[k]));
+            for (std::size_t j = rows.begins[k] + 1; j < rows.begins[k + 1]; ++j) sum.apply(value(j));
+            expected.push_back(rows.begins[k + 1] - rows.begins[k] == 1 ? value(rows.begins[k]) : sum.end({}));
+          }
+        }
+        Block from = block_of(dtype, list.array, 1);
+        Block packed(expected.size() * size_of(dtype), 3);
+        backend().sum_rows(dtype, from.data(), length, count, rows.begins.data(), rows.order.data(), packed.data());
+        const Elements found = elements_of(dtype, packed.data(), expected.size());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_TRUE(oracle::same(dtype, found[i], expected[i])) << to_string(dtype) << " rows of " << length;
+        }
+        EXPECT_TRUE(packed.guards_hold());
+      }
+    }
+  }
+}
+
+TEST(Blocks, ARowThatIsAloneKeepsItsBits) {
+  for (Dtype dtype : all_dtypes) {
+    const Elements bits = {std::uint64_t{1} << (8 * size_of(dtype) - 1),
+                           (std::uint64_t{1} << (8 * size_of(dtype) - 1)) - 1};
+    Block from = block_of(dtype, bits, 1);
+    const std::uint32_t begins[] = {0, 1}, order[] = {0};
+    Block packed(bits.size() * size_of(dtype), 1);
+    backend().sum_rows(dtype, from.data(), 2, 1, begins, order, packed.data());
+    EXPECT_EQ(elements_of(dtype, packed.data(), 2), bits) << to_string(dtype);
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::kernels

@@ -125,6 +125,10 @@ class OpeningBackend final : public kernels::Backend {
                   kernels::Target to) const override {
     show_all([&] { real_.put_blocks(packed, grid, set, clears, to); });
   }
+  void sum_rows(Dtype dtype, const std::byte* rows, std::size_t length, std::size_t count, const std::uint32_t* begins,
+                const std::uint32_t* order, std::byte* packed) const override {
+    show_all([&] { real_.sum_rows(dtype, rows, length, count, begins, order, packed); });
+  }
   void clear_blocks(const kernels::BlockGrid& grid, const kernels::BlockSet& set, kernels::Target to) const override {
     show_all([&] { real_.clear_blocks(grid, set, to); });
   }

@@ -74,5 +74,56 @@ TEST_F(CRooms, EntriesThatDoNotFitIntoTheirRoomAreAnError) {
       << lacuna_last_error();
 }
 
+/// Makes an allreduce of two rows of three numbers each on one rank. Says how many numbers the buffers have.
+lacuna_status reduce_rows(lacuna_communicator* rank, std::size_t given_numbers, std::size_t room,
+                          std::array<std::uint32_t, 2>& places, std::array<float, 6>& sums, std::size_t& found) {
+  lacuna_method* method = nullptr;
+  EXPECT_EQ(lacuna_method_create("blocks", "block=3", &method), LACUNA_OK) << lacuna_last_error();
+  std::array<std::uint32_t, 3> rows = {5, 1, 5};
+  std::array<float, 9> values = {1, 2, 3, 4, 5, 6, 10, 20, 30};
+  Given given;
+  given.options.method = method;
+  given.input.data = values.data();
+  given.input.count = given_numbers;
+  given.output.data = sums.data();
+  given.output.count = room;
+  const lacuna_entries input = {sizeof input, rows.data(), 18, nullptr};
+  const lacuna_entries output = {sizeof output, places.data(), 18, &found};
+  lacuna_call call = LACUNA_CALL_INIT;
+  call.collective = LACUNA_ALLREDUCE;
+  call.input = &given.input;
+  call.output = &given.output;
+  call.input_entries = &input;
+  call.output_entries = &output;
+  const lacuna_status status = lacuna_execute(rank, &call, &given.options, nullptr);
+  lacuna_method_free(method);
+  return status;
+}
+
+TEST_F(CRooms, EntriesOfBlocksAreRows) {
+  std::array<std::uint32_t, 2> places{};
+  std::array<float, 6> sums{};
+  std::size_t found = 99;
+  ASSERT_EQ(reduce_rows(rank_, 9, 6, places, sums, found), LACUNA_OK) << lacuna_last_error();
+  EXPECT_EQ(found, 2u);
+  EXPECT_EQ(places, (std::array<std::uint32_t, 2>{1, 5}));
+  EXPECT_EQ(sums, (std::array<float, 6>{4, 5, 6, 11, 22, 33}));
+}
+
+TEST_F(CRooms, ARowIsThereAsAWholeOrNotAtAll) {
+  std::array<std::uint32_t, 2> places{};
+  std::array<float, 6> sums{};
+  std::size_t found = 99;
+  EXPECT_EQ(reduce_rows(rank_, 8, 6, places, sums, found), LACUNA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lacuna_last_error(),
+               "the input holds entries of 3 elements: its count is 8, must be a multiple of that");
+  EXPECT_EQ(reduce_rows(rank_, 9, 5, places, sums, found), LACUNA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lacuna_last_error(),
+               "the output holds entries of 3 elements: its count is 5, must be a multiple of that");
+  EXPECT_NE(reduce_rows(rank_, 9, 3, places, sums, found), LACUNA_OK);
+  EXPECT_NE(std::string(lacuna_last_error()).find("2 entries, the output has room for 1"), std::string::npos)
+      << lacuna_last_error();
+}
+
 }  // namespace
 }  // namespace lacuna

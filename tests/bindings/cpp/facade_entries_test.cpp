@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/blocks/blocks.hpp"
 #include "algorithms/topk/topk.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
@@ -63,7 +64,44 @@ TEST_P(FacadeEntries, AnEmptyInputIsOneOfEntriesToo) {
   });
 }
 
-TEST(FacadeEntriesRefusals, AsManyPlacesAsValuesAreNeeded) {
+TEST_P(FacadeEntries, OfBlocksAreRows) {
+  auto ranks = local(3, GetParam());
+  on_each(ranks, [](Communicator& rank) {
+    const auto me = static_cast<std::uint32_t>(rank.rank());
+    const std::vector<std::uint32_t> places = {4, me, 4};
+    const std::vector<std::int64_t> values = {1, 2, static_cast<std::int64_t>(me), 10, 100, 200};
+    const SparseInput<std::int64_t> input(places, values, 10);
+    std::vector<std::uint32_t> found(5);
+    std::vector<std::int64_t> sums(10);
+    std::size_t entries = 0;
+    const SparseOutput<std::int64_t> output(found, sums, 10, entries);
+    const Options rows{.method = sparse_blocks({.block = 2})};
+    EXPECT_EQ(rank.call(allreduce(input, output, Reduction::Sum, rows)).to_string(), "ok");
+    found.resize(entries);
+    sums.resize(2 * entries);
+    EXPECT_EQ(found, (std::vector<std::uint32_t>{0, 1, 2, 4}));
+    EXPECT_EQ(sums, (std::vector<std::int64_t>{0, 10, 1, 10, 2, 10, 303, 606}));
+  });
+}
+
+TEST(FacadeEntriesRefusals, EntriesAreAsLongAsTheMethodSays) {
+  auto ranks = local(1, Progress::Caller);
+  const std::vector<std::uint32_t> places = {1, 2};
+  const std::vector<float> values = {1, 2, 3, 4};
+  std::vector<float> sum(6);
+  const Options rows{.method = sparse_blocks({.block = 3})};
+  expect_error(ranks[0].call(allreduce(SparseInput<float>(places, values, 6), sum, Reduction::Sum, rows)),
+               Code::InvalidArgument,
+               "allreduce: an entry of the input has 2 elements, blocks:block=3 takes entries of 3");
+  std::vector<std::uint32_t> found(2);
+  std::vector<float> sums(2);
+  std::size_t entries = 0;
+  const SparseOutput<float> output(found, sums, 6, entries);
+  expect_error(ranks[0].call(allreduce(sum, output, Reduction::Sum, rows)), Code::InvalidArgument,
+               "allreduce: an entry of the output has 1 element, blocks:block=3 takes entries of 3");
+}
+
+TEST(FacadeEntriesRefusals, EachPlaceNeedsAsManyValues) {
   std::vector<std::uint32_t> places(3);
   std::vector<float> values(2);
   std::size_t entries = 0;
