@@ -138,14 +138,15 @@ def options_table(lacuna, method):
 
 def method_section(lacuna, label, text, only=None):
     """The section [[method]] of a config for a text METHOD:OPTION=VALUE,...@ALGORITHM, as `lacuna replay` takes it. A
-    text without METHOD is dense. `only` names the tensor that the method is for."""
+    text without METHOD is dense. `only` names the tensor that the method is for. With lists=1 the workload hands over
+    lists of entries."""
     text, _, algorithm = text.partition("@")
     name, _, given = text.partition(":")
     keys = {"label": f'"{label}"'}
     for key, value in (("name", name), ("algorithm", algorithm), ("only", only)):
         if value:
             keys[key] = f'"{value}"'
-    flags = {option for option, _, allowed, _ in options_of(lacuna, name) if allowed == "0 or 1"} if name else set()
+    flags = {"lists"} | {option for option, _, allowed, _ in options_of(lacuna, name) if allowed == "0 or 1"} if name else set()
     for option, value in (one.split("=", 1) for one in given.split(",") if one):
         if option in flags:
             value = "true" if value == "1" else "false"

@@ -17,6 +17,7 @@ struct MethodChoice {
   std::string algorithm{};  ///< the algorithm of the allreduce; empty: lacuna chooses
   MethodOptions options{};  ///< the method of the gradients; the workload adds what belongs to a tensor
   std::string only{};  ///< the tensor whose gradient it is for, all others are averaged densely; empty: all tensors
+  bool lists = false;  ///< gradients are handed over as lists of entries where Workload::has_lists() says so
 };
 
 /// A function that gets what a rank hands to the allreduce of one of its gradients, before the call starts, and how
@@ -57,6 +58,8 @@ class Workload {
   virtual Status load() = 0;
   /// Returns the names of the tensors of which MethodChoice::only may name one. It may be called before load().
   virtual std::vector<std::string> tensors() const { return {}; }
+  /// Are there gradients that it can hand over as lists of entries? It may be called before load().
+  virtual bool has_lists() const { return false; }
   /// Returns the number of steps of one epoch on that many ranks. It is an error if there are too few data for one
   /// step.
   virtual Result<std::uint64_t> steps_per_epoch(Rank ranks) const = 0;

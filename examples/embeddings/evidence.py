@@ -33,6 +33,8 @@ METHODS = {
     "ok_topk 0.1 %": "ok_topk:density=0.001",
     "blocks": "blocks",
     "blocks of a row": "blocks:block=16",
+    "blocks of a row, 2 ranks add up": "blocks:block=16,aggregators=2",
+    "lists of rows": "blocks:block=16,lists=1",
     "blocks of a row, streamed": "blocks:block=16,slots=64,columns=16@streamed_blocks",
     "compaction": "sketch:block=16@compaction",
     "peel": "sketch:block=16@peel",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/blocks/blocks.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/skip/skip.hpp"
 #include "algorithms/topk/topk.hpp"
@@ -28,11 +29,19 @@ MethodChoice for_table(MethodOptions options) {
   return {.label = "table", .options = std::move(options), .only = "table"};
 }
 
+MethodChoice lists_of(std::size_t length) {
+  MethodChoice choice = for_table(sparse_blocks({.block = length}));
+  choice.lists = true;
+  return choice;
+}
+
 const std::vector<MethodChoice> methods = {
     dense,
     for_table(topk({.density = 0.05})),
     for_table(ok_topk({.density = 0.05, .tau_prime = 4, .tau = 3})),
     for_table(skip({.steps = 2, .mode = SkipMode::Random})),
+    for_table(sparse_blocks({.block = 4})),
+    lists_of(4),
     {.label = "all", .options = topk({.density = 0.05})},
     {.label = "perceptron", .options = topk({.density = 0.1}), .only = "perceptron"},
 };
@@ -156,6 +165,32 @@ TEST_F(EmbeddingsTraining, ALosslessMethodForTheTableTrainsAsTheDenseCall) {
   }
   ASSERT_EQ(tables.size(), 2u);
   for (std::size_t i = 0; i < tables[0].size(); ++i) EXPECT_NEAR(tables[0][i], tables[1][i], 1e-5) << i;
+}
+
+TEST_F(EmbeddingsTraining, ListsOfRowsTrainAsBlocksOfARow) {
+  for (const Rank size : {1, 3, 4}) {
+    std::vector<std::vector<float>> tables;
+    for (const MethodChoice& method : {for_table(sparse_blocks({.block = 4})), lists_of(4)}) {
+      on_ranks(size, made(small(3, Shards::Own)), task_of(method), [&](Communicator& communicator, Workload& workload) {
+        if (Status trained = train(workload, 0, steps); !trained) return trained;
+        if (communicator.rank() == 0) tables.push_back(values(workload.state(), "table.parameters"));
+        return Status::ok();
+      });
+    }
+    ASSERT_EQ(tables.size(), 2u);
+    EXPECT_EQ(tables[0], tables[1]) << size;
+  }
+}
+
+TEST_F(EmbeddingsTraining, ListsThatCantHoldTheRowsAreRefused) {
+  const auto refusal = [](const MethodChoice& method) {
+    auto world = Communicator::local(1);
+    const auto workload = make_embeddings(small(3));
+    EXPECT_TRUE(workload->load());
+    return workload->set_up(world->front(), task_of(method)).to_string();
+  };
+  EXPECT_EQ(refusal(lists_of(5)),
+            "invalid argument: a row of the table has 4 numbers, but blocks:block=5 takes lists of entries of 5");
 }
 
 TEST_F(EmbeddingsTraining, TheGradientsRowsOfOtherSamplesAreZeroAndEvaluationTellsHowManyAreNot) {

@@ -75,6 +75,16 @@ std::string read_only(ConfigSection& section, const Workload* workload) {
   return given;
 }
 
+/// Reads whether gradients are handed over as lists. Configs without the key have the values that they had before there
+/// was one.
+bool read_lists(ConfigSection& section, const Workload* workload) {
+  const bool lists = section.flag({"lists", !section.has("lists")}, false);
+  if (lists && workload && !workload->has_lists()) {
+    section.error("lists", "'lists' hands over lists of entries, but the workload has none: it must be false");
+  }
+  return lists;
+}
+
 /// Returns "dense" and the names of all methods.
 std::vector<std::string> method_names() {
   std::vector<std::string> names = {no_method};
@@ -93,6 +103,7 @@ MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workl
   if (!choice.algorithm.empty()) label = choice.algorithm;
   choice.label = section.text({"label"}, label);
   choice.only = read_only(section, workload);
+  choice.lists = read_lists(section, workload);
   if (section.has_errors()) return choice;
   if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
   section.finish();

@@ -75,6 +75,18 @@ void ClickModel::perceptron_gradient(std::span<const std::uint8_t> labels) {
 
 void ClickModel::table_gradient() {
   std::fill(gradient_.begin(), gradient_.end(), 0.0F);
+  add_gradients([&](std::size_t k) { return gradient_.data() + rows_[k] * shape_.width; });
+}
+
+std::span<const float> ClickModel::row_gradients() {
+  row_gradients_.assign(rows_.size() * shape_.width, 0.0F);
+  add_gradients([&](std::size_t k) { return row_gradients_.data() + k * shape_.width; });
+  return row_gradients_;
+}
+
+/// Adds the gradient of each row of the samples to the numbers that gradient_of(its place among them) points to.
+template <class GradientOf>
+void ClickModel::add_gradients(const GradientOf& gradient_of) {
   std::fill(touched_.begin(), touched_.end(), std::uint8_t{0});
   const float* by_input = by_inputs_.data();
   for (std::size_t k = 0; k < rows_.size(); ++k) {
@@ -82,7 +94,7 @@ void ClickModel::table_gradient() {
     const float delta = delta_[sample];
     const float* sums = sums_.data() + sample * embedding();
     const float* numbers = table_.data() + row * shape_.width;
-    float* gradient = gradient_.data() + row * shape_.width;
+    float* gradient = gradient_of(k);
     touched_[row] = 1;
     gradient[0] += delta;
     for (std::size_t j = 0; j < embedding(); ++j) {

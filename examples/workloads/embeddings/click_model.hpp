@@ -42,15 +42,21 @@ class ClickModel {
   void perceptron_gradient(std::span<const std::uint8_t> labels);
   /// Fills the gradient by the table. perceptron_gradient() comes before.
   void table_gradient();
+  /// Fills the gradient by the rows that the samples have, one sample after another, instead of that by the table. A
+  /// row that several samples have comes several times, and its gradient is the sum. perceptron_gradient() comes
+  /// before.
+  std::span<const float> row_gradients();
   /// Says for each row whether it was in the last pass with a gradient: 1 or 0.
   const std::vector<std::uint8_t>& touched() const { return touched_; }
 
  private:
   std::size_t embedding() const { return shape_.width - 1; }
+  template <class GradientOf>
+  void add_gradients(const GradientOf& gradient_of);
 
   ClickModelShape shape_;
   Perceptron perceptron_;
-  std::vector<float> table_, gradient_;
+  std::vector<float> table_, gradient_, row_gradients_;
   std::vector<std::uint8_t> touched_;
   std::span<const std::uint32_t> rows_;
   std::vector<float> log_odds_, delta_;

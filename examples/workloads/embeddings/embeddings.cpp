@@ -15,6 +15,7 @@
 #include "examples/workloads/embeddings/click_model.hpp"
 #include "examples/workloads/embeddings/click_scores.hpp"
 #include "examples/workloads/embeddings/clicks.hpp"
+#include "examples/workloads/embeddings/row_average.hpp"
 #include "examples/workloads/fashion_mnist/averages.hpp"
 #include "examples/workloads/fashion_mnist/layer.hpp"
 #include "examples/workloads/fashion_mnist/training.hpp"
@@ -42,6 +43,7 @@ class Embeddings final : public Workload {
 
   Status load() override;
   std::vector<std::string> tensors() const override { return {table_name, perceptron_name}; }
+  bool has_lists() const override { return true; }
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
@@ -55,7 +57,11 @@ class Embeddings final : public Workload {
   BatchSizes batch_sizes(std::size_t replicas) const { return {training_.count(), options_.batch, replicas}; }
   /// Returns what averages the gradient of one tensor.
   Averages averages_of(const AveragedLayer& tensor) const;
-  Status take_average(Averages& averages);
+  Status give_table();
+  /// Waits until the average of the table is there, and moves against it.
+  Status take_table();
+  template <class Average>
+  Status take_average(Average&& take);
   std::span<const float> forward(const Clicks& from, std::span<const std::uint32_t> samples);
   Result<std::vector<float>> test_log_odds();
   Result<std::vector<Metric>> densities();
@@ -66,6 +72,7 @@ class Embeddings final : public Workload {
   std::vector<std::uint32_t> rows_;  // those of the samples of a pass
   std::vector<std::uint8_t> labels_;
   std::optional<Averages> table_average_, perceptron_average_;
+  std::optional<RowAverage> row_average_;  // instead of table_average_, if the method asks for lists
   Communicator* communicator_ = nullptr;
   Task task_;
   Batches batches_;
@@ -108,10 +115,20 @@ Status Embeddings::set_up(Communicator& communicator, const Task& task) {
   waited_ = {};
   model_->initialise(task.seed);
   const std::size_t in_table = model_->table().size(), others = model_->perceptron().parameters().size();
-  table_average_.emplace(averages_of({.number = 0, .name = table_name, .weights = in_table, .parameters = in_table}));
+  table_average_.reset();
+  row_average_.reset();
+  if (task.method.lists) {
+    if (task.tap) return {Code::InvalidArgument, "gradients that are lists can't be recorded: leave 'lists' out"};
+    const std::size_t room = ranks() * options_.batch * options_.vocabularies.size();
+    row_average_.emplace(task.method, rows_of(options_), options_.width, std::min(room, rows_of(options_)));
+  } else {
+    table_average_.emplace(averages_of({.number = 0, .name = table_name, .weights = in_table, .parameters = in_table}));
+  }
   perceptron_average_.emplace(
       averages_of({.number = 1, .name = perceptron_name, .weights = others, .parameters = others}));
-  if (Status served = table_average_->check(communicator); !served) return served;
+  if (Status served = row_average_ ? row_average_->check(communicator) : table_average_->check(communicator); !served) {
+    return served;
+  }
   return perceptron_average_->check(communicator);
 }
 
@@ -135,18 +152,40 @@ Result<double> Embeddings::step(std::uint64_t step) {
   Perceptron& perceptron = model_->perceptron();
   model_->perceptron_gradient(labels_);
   if (Status given = perceptron_average_->give(*communicator_, 0, perceptron.gradient()); !given) return given;
-  model_->table_gradient();
-  if (Status given = table_average_->give(*communicator_, 0, model_->gradient()); !given) return given;
-  if (Status taken = take_average(*perceptron_average_); !taken) return taken;
+  if (Status given = give_table(); !given) return given;
+  if (Status taken = take_average([&] { return perceptron_average_->take(0); }); !taken) return taken;
   descend(perceptron.parameters(), perceptron.gradient(), options_.learning_rate);
-  if (Status taken = take_average(*table_average_); !taken) return taken;
-  descend(model_->table(), model_->gradient(), options_.table_learning_rate);
+  if (Status taken = take_table(); !taken) return taken;
   return loss / static_cast<double>(labels_.size());
 }
 
-Status Embeddings::take_average(Averages& averages) {
+Status Embeddings::give_table() {
+  if (row_average_) return row_average_->give(*communicator_, rows_, model_->row_gradients());
+  model_->table_gradient();
+  return table_average_->give(*communicator_, 0, model_->gradient());
+}
+
+Status Embeddings::take_table() {
+  if (!row_average_) {
+    const Status taken = take_average([&] { return table_average_->take(0); });
+    if (taken) descend(model_->table(), model_->gradient(), options_.table_learning_rate);
+    return taken;
+  }
+  const Status taken = take_average([&] { return row_average_->take(); });
+  if (!taken) return taken;
+  const auto factor = static_cast<float>(options_.table_learning_rate);
+  const float* gradient = row_average_->average().data();
+  for (const std::uint32_t row : row_average_->rows()) {
+    float* const numbers = model_->table().data() + row * options_.width;
+    for (std::size_t j = 0; j < options_.width; ++j) numbers[j] -= factor * *gradient++;
+  }
+  return taken;
+}
+
+template <class Average>
+Status Embeddings::take_average(Average&& take) {
   const Clock::time_point begin = Clock::now();
-  const Status done = averages.take(0);
+  const Status done = take();
   waited_ += Clock::now() - begin;
   return done;
 }
@@ -200,8 +239,9 @@ std::vector<StateItem> Embeddings::state() {
   };
   add("table.parameters", model_->table());
   add("perceptron.parameters", model_->perceptron().parameters());
-  for (Averages* averages : {&*table_average_, &*perceptron_average_}) {
-    for (StateItem& item : averages->state()) items.push_back(std::move(item));
+  for (std::optional<Averages>* averages : {&table_average_, &perceptron_average_}) {
+    if (!*averages) continue;
+    for (StateItem& item : (*averages)->state()) items.push_back(std::move(item));
   }
   return items;
 }

@@ -26,7 +26,8 @@ struct EmbeddingsOptions {
 /// Makes a data-parallel training of a model with an embedding table on click data (click_model.hpp, clicks.hpp), by
 /// plain stochastic gradient descent. Each rank takes its share of the global batch. One allreduce averages the
 /// gradient of the perceptron, and one that of the table, in which only the rows of the rank's samples are not zero.
-/// They are the tensors "perceptron" and "table". All ranks hold equal parameters at all times.
+/// They are the tensors "perceptron" and "table". All ranks hold equal parameters at all times. If the method asks for
+/// lists, the gradient of the table is a list of these rows, and each step changes only the rows of the average.
 std::unique_ptr<Workload> make_embeddings(const EmbeddingsOptions& options);
 
 }  // namespace lacuna::workloads

@@ -42,6 +42,19 @@ TEST(RunWorkloads, AMethodForATensorThatIsNotThereIsRefused) {
             "a.toml:9:8: 'only' names a tensor, but the workload names none to choose");
 }
 
+TEST(RunWorkloads, AMethodMayGetListsOfWhatTheWorkloadHasSo) {
+  const std::string blocks = "name = \"blocks\"\nblock = 16\n";
+  const auto listed = read("embeddings", "", blocks + "lists = true\n"), whole = read("embeddings", "", blocks);
+  ASSERT_TRUE(listed) << listed.status().message();
+  EXPECT_TRUE(listed->methods.at(0).lists);
+  EXPECT_NE(listed->values.find("method[0].lists = true\n"), std::string::npos) << listed->values;
+  ASSERT_TRUE(whole) << whole.status().message();
+  EXPECT_FALSE(whole->methods.at(0).lists);
+  EXPECT_EQ(whole->values.find("lists"), std::string::npos) << "other configs keep their values";
+  EXPECT_EQ(errors_of("fashion_mnist", "", topk + "lists = true\n"),
+            "a.toml:9:9: 'lists' hands over lists of entries, but the workload has none: it must be false");
+}
+
 TEST(RunWorkloads, EmbeddingsHaveFieldsWithCategoriesAndRowsWithNumbers) {
   EXPECT_EQ(errors_of("embeddings", "vocabularies = []\n"),
             "a.toml:7:16: 'vocabularies' has 0 fields, allowed are 1 to 100");
