@@ -2,80 +2,31 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <thread>
 
 #include "kernels/backend.hpp"
-#include "runtime/engine/encoding.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/job/aggregator.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/descriptors.hpp"
-#include "runtime/job/launchers.hpp"
+#include "runtime/job/entry.hpp"
 #include "runtime/job/local_watch.hpp"
-#include "runtime/job/names.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
 #include "transports/inproc.hpp"
 #include "transports/ucx.hpp"
 
 namespace lacuna {
+
+using runtime::aggregators_of;
+using runtime::processes_of;
+
 namespace {
 
 constexpr std::chrono::milliseconds longest_clock_comparison{1000};
-
-Rank aggregators_of(const runtime::Config& config) { return config.aggregators.value_or(0); }
-
-/// The number of processes of the job: ranks and aggregators.
-Rank processes_of(const runtime::Config& config) { return config.size.value_or(1) + aggregators_of(config); }
-
-/// What a process tells the others when it joins: where its transport is reached, and what must be equal on all
-/// processes.
-std::vector<std::byte> entry_of(const runtime::Config& config, const std::vector<std::byte>& address) {
-  runtime::Encoder entry;
-  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(address);
-  return {entry.bytes().begin(), entry.bytes().end()};
-}
-
-/// The ranks that have each value of a variable.
-using Values = std::map<std::size_t, std::vector<Rank>>;
-
-/// Returns ok, or who has which value of a variable that must be equal.
-template <class Type>
-Status check_equal(std::string_view variable, Values& values) {
-  if (values.size() == 1) return {};
-  std::vector<std::pair<std::vector<Rank>, std::size_t>> sides;
-  for (auto& [value, ranks] : values) sides.emplace_back(std::move(ranks), value);
-  std::sort(sides.begin(), sides.end());
-  std::string text;
-  for (const auto& [ranks, value] : sides) {
-    text += fmt::format("{} {} {}; ", runtime::name_ranks(ranks), ranks.size() == 1 ? "has" : "have",
-                        Type::format(static_cast<typename Type::Value>(value)));
-  }
-  return {Code::Mismatch, fmt::format("{} differs: {}it must be the same on all ranks", variable, text)};
-}
-
-/// The addresses of all processes, from the entry of each. If what must be equal differs, the error is Mismatch on all
-/// of them.
-Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
-  std::vector<std::vector<std::byte>> addresses;
-  Values credits, aggregators;
-  for (std::size_t rank = 0; rank < entries.size(); ++rank) {
-    runtime::Decoder entry(entries[rank]);
-    credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
-    aggregators[static_cast<std::size_t>(entry.get<Rank>())].push_back(static_cast<Rank>(rank));
-    addresses.push_back(entry.bytes(entries[rank].size()));
-    if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
-  }
-  Status equal = check_equal<runtime::variable::Bytes>("LACUNA_CREDITS", credits);
-  if (equal) equal = check_equal<runtime::variable::Count>("LACUNA_AGGREGATORS", aggregators);
-  if (!equal) return equal;
-  return addresses;
-}
 
 /// Are there more ranks than cores on this host? Then polling would only take time from other ranks.
 bool crowded(const Hosts& hosts, Rank rank) {
@@ -124,51 +75,6 @@ Status prepare_folders(runtime::Config& config) {
   return {};
 }
 
-Status check(const runtime::Config& config) {
-  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
-  if (!config.rank && !config.size) {
-    if (Status alone = runtime::check_launchers(); !alone) return alone;
-  }
-  if (config.rank && !config.size) {
-    return {Code::InvalidArgument,
-            fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
-  }
-  if (!config.rank && size != 1) {
-    return {Code::InvalidArgument,
-            fmt::format("the job's size is {}, but LACUNA_RANK is not set: which of its ranks is this?", size)};
-  }
-  if (!config.size && !config.store.empty()) {
-    return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
-                                               "of one rank needs no store",
-                                               config.store)};
-  }
-  if (size < 1 || rank < 0 || rank >= size) {
-    return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
-  }
-  if (size > 1 && config.store.empty()) {
-    return {Code::InvalidArgument,
-            fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
-  }
-  return {};
-}
-
-/// Returns ok, or why this process can't be an aggregator of the job.
-Status check_aggregator(const runtime::Config& config) {
-  const Rank ranks = config.size.value_or(0), aggregators = aggregators_of(config), number = config.rank.value_or(-1);
-  if (ranks < 1 || aggregators < 1) {
-    return {Code::InvalidArgument,
-            "an aggregator needs LACUNA_SIZE and LACUNA_AGGREGATORS, the numbers of ranks and of "
-            "aggregators of its job; `lacuna launch --aggregators` sets them"};
-  }
-  if (number < ranks || number >= ranks + aggregators) {
-    return {Code::InvalidArgument,
-            fmt::format("LACUNA_RANK of an aggregator is {}: in a job of {} and {} it must be {} .. {}", number,
-                        count_of(ranks, "rank"), count_of(aggregators, "aggregator"), ranks, ranks + aggregators - 1)};
-  }
-  if (!config.store.empty()) return {};
-  return {Code::InvalidArgument, "an aggregator needs LACUNA_STORE, host:port where rank 0 listens"};
-}
-
 /// Takes the algorithms of LACUNA_ALGORITHMS, if they serve a job of so many ranks.
 Status take_algorithms(const runtime::Config& config, Rank size, const Registry& registry, JobState& job) {
   for (const auto& [collective, name] : config.algorithms) {
@@ -205,7 +111,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const std::function<void(s
     auto started = make_ucx({.on_one_host = on_one_host, .ranks = static_cast<std::size_t>(size)});
     if (!started) return started.status();
     transport = *std::move(started);
-    return entry_of(config, transport->address());
+    return runtime::entry_of(config, transport->address());
   };
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
@@ -217,7 +123,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const std::function<void(s
                                    .silence = config.watch_timeout},
                                   start_transport);
   if (!membership) return membership.status();
-  auto addresses = addresses_of(membership->addresses);
+  auto addresses = runtime::addresses_of(membership->addresses);
   if (!addresses) return addresses.status();
   membership->aggregators = aggregators_of(config);
 
@@ -251,7 +157,7 @@ struct LocalAggregator {
 }  // namespace
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry) {
-  if (Status valid = check(config); !valid) return valid;
+  if (Status valid = runtime::check_rank(config); !valid) return valid;
   if (processes_of(config) == 1) {
     auto alone = make_local(1, config.progress, registry);
     if (!alone) return alone.status();
@@ -269,7 +175,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, co
 }
 
 Status aggregate(const runtime::Config& config, const Registry& registry) {
-  if (Status valid = check_aggregator(config); !valid) return valid;
+  if (Status valid = runtime::check_aggregator(config); !valid) return valid;
   auto job = std::make_shared<JobState>(config);
   job->config.progress = Progress::Caller;
   job->config.max_runs *= 2;  // a rank may begin as many calls again while a slow one has not ended its last ones

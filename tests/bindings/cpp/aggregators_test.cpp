@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "algorithms/registry/registry.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "runtime/job/join.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 
 namespace lacuna {
@@ -55,8 +57,7 @@ void expect_sum(Communicator& rank, std::size_t count, const Options& options, i
   EXPECT_EQ(output, sum_of(all_of(rank), count, salt));
 }
 
-/// How many calls of the process the job has served for others is not told; but who sends to whom is. Returns how many
-/// messages a rank has sent to other ranks.
+/// Returns how many messages a rank has sent to other ranks. In a call that aggregators take part in, there are none.
 std::uint64_t messages_to_ranks(const Communicator& rank) {
   std::uint64_t messages = 0;
   for (Rank peer = 0; peer < rank.size(); ++peer) messages += rank.counters(peer).messages_sent;
@@ -296,6 +297,26 @@ TEST(Aggregators, CallsThatOnlySomeRanksMakeWithThemAreMismatches) {
     EXPECT_NE(text.find("mismatch: call 0 differs: rank"), std::string::npos) << text;
     EXPECT_NE(text.find("posted allreduce ring f32 count 60 sum"), std::string::npos) << text;
   }
+}
+
+TEST(Aggregators, ACallInWhichOneCannotTakePartIsRefusedOnAllRanks) {
+  const auto knows_none = [](std::string_view text) -> Result<MethodOptions> {
+    return Status(Code::InvalidArgument, fmt::format("{} is unknown here", text));
+  };
+  auto ranks = make_local(2, Progress::Thread, {.select = select_algorithm, .method = knows_none}, 1);
+  ASSERT_TRUE(ranks) << ranks.status().to_string();
+  std::vector<std::thread> threads;
+  for (auto& rank : *ranks) {
+    threads.emplace_back([&communicator = rank->communicator] {
+      std::vector<float> data(20, 1);
+      Call call{.collective = Collective::Allreduce, .input = data.data(), .output = data.data(), .count = 20};
+      call.options = blocks();
+      const auto run = communicator.post(call, **select_algorithm(call, 2));  // the refusal may come before
+      EXPECT_EQ((run ? communicator.finish(**run) : run.status()).to_string(),
+                "invalid argument: call 0 was refused: aggregator 0 can't take part: blocks:block=4 is unknown here");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Aggregators, AFailedCommunicatorLeavesTheOthersAlone) {

@@ -1,0 +1,102 @@
+#include "runtime/job/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/engine/encoding.hpp"
+#include "runtime/job/launchers.hpp"
+#include "runtime/job/names.hpp"
+#include "runtime/values/count_of.hpp"
+
+namespace lacuna::runtime {
+namespace {
+
+/// The ranks that have each value of a variable.
+using Values = std::map<std::size_t, std::vector<Rank>>;
+
+/// Returns ok, or who has which value of a variable that must be equal.
+template <class Type>
+Status check_equal(std::string_view variable, Values& values) {
+  if (values.size() == 1) return {};
+  std::vector<std::pair<std::vector<Rank>, std::size_t>> sides;
+  for (auto& [value, ranks] : values) sides.emplace_back(std::move(ranks), value);
+  std::sort(sides.begin(), sides.end());
+  std::string text;
+  for (const auto& [ranks, value] : sides) {
+    text += fmt::format("{} {} {}; ", name_ranks(ranks), ranks.size() == 1 ? "has" : "have",
+                        Type::format(static_cast<typename Type::Value>(value)));
+  }
+  return {Code::Mismatch, fmt::format("{} differs: {}it must be the same on all ranks", variable, text)};
+}
+
+}  // namespace
+
+Status check_rank(const Config& config) {
+  const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
+  if (!config.rank && !config.size) {
+    if (Status alone = check_launchers(); !alone) return alone;
+  }
+  if (config.rank && !config.size) {
+    return {Code::InvalidArgument,
+            fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
+  }
+  if (!config.rank && size != 1) {
+    return {Code::InvalidArgument,
+            fmt::format("the job's size is {}, but LACUNA_RANK is not set: which of its ranks is this?", size)};
+  }
+  if (!config.size && !config.store.empty()) {
+    return {Code::InvalidArgument, fmt::format("LACUNA_STORE is {}, but LACUNA_RANK and LACUNA_SIZE are not set: a job "
+                                               "of one rank needs no store",
+                                               config.store)};
+  }
+  if (size < 1 || rank < 0 || rank >= size) {
+    return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
+  }
+  if (size > 1 && config.store.empty()) {
+    return {Code::InvalidArgument,
+            fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
+  }
+  return {};
+}
+
+Status check_aggregator(const Config& config) {
+  const Rank ranks = config.size.value_or(0), aggregators = aggregators_of(config), number = config.rank.value_or(-1);
+  if (ranks < 1 || aggregators < 1) {
+    return {Code::InvalidArgument,
+            "an aggregator needs LACUNA_SIZE and LACUNA_AGGREGATORS, the numbers of ranks and of "
+            "aggregators of its job; `lacuna launch --aggregators` sets them"};
+  }
+  if (number < ranks || number >= ranks + aggregators) {
+    return {Code::InvalidArgument,
+            fmt::format("LACUNA_RANK of an aggregator is {}: in a job of {} and {} it must be {} .. {}", number,
+                        count_of(ranks, "rank"), count_of(aggregators, "aggregator"), ranks, ranks + aggregators - 1)};
+  }
+  if (!config.store.empty()) return {};
+  return {Code::InvalidArgument, "an aggregator needs LACUNA_STORE, host:port where rank 0 listens"};
+}
+
+std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address) {
+  Encoder entry;
+  entry.put(std::uint64_t{config.credits}).put(aggregators_of(config)).put(address);
+  return {entry.bytes().begin(), entry.bytes().end()};
+}
+
+Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries) {
+  std::vector<std::vector<std::byte>> addresses;
+  Values credits, aggregators;
+  for (std::size_t rank = 0; rank < entries.size(); ++rank) {
+    Decoder entry(entries[rank]);
+    credits[entry.get<std::uint64_t>()].push_back(static_cast<Rank>(rank));
+    aggregators[static_cast<std::size_t>(entry.get<Rank>())].push_back(static_cast<Rank>(rank));
+    addresses.push_back(entry.bytes(entries[rank].size()));
+    if (!entry.complete()) return Status(Code::Internal, fmt::format("rank {} told no address", rank));
+  }
+  Status equal = check_equal<variable::Bytes>("LACUNA_CREDITS", credits);
+  if (equal) equal = check_equal<variable::Count>("LACUNA_AGGREGATORS", aggregators);
+  if (!equal) return equal;
+  return addresses;
+}
+
+}  // namespace lacuna::runtime

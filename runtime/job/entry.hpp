@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/config/config.hpp"
+#include "runtime/values/status.hpp"
+
+/// What a process must bring to enter a job.
+namespace lacuna::runtime {
+
+inline Rank aggregators_of(const Config& config) { return config.aggregators.value_or(0); }
+/// The number of processes of the job: ranks and aggregators.
+inline Rank processes_of(const Config& config) { return config.size.value_or(1) + aggregators_of(config); }
+
+/// Returns ok, or why a process with this configuration can't be a rank of its job.
+Status check_rank(const Config& config);
+/// Returns ok, or why a process with this configuration can't be an aggregator of its job.
+Status check_aggregator(const Config& config);
+
+/// What a process tells the others when it joins: where its transport is reached, and what must be equal on all
+/// processes.
+std::vector<std::byte> entry_of(const Config& config, const std::vector<std::byte>& address);
+/// The addresses of all processes, from the entry of each. If what must be equal differs, the error is Mismatch on all
+/// of them.
+Result<std::vector<std::vector<std::byte>>> addresses_of(const std::vector<std::vector<std::byte>>& entries);
+
+}  // namespace lacuna::runtime
