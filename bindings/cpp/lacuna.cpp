@@ -46,6 +46,7 @@ Result<runtime::Config> config_of(const WorldOptions& options) {
   if (!options.store.empty()) config->store = options.store;
   if (!options.key.empty()) config->key = options.key;
   if (options.progress) config->progress = *options.progress;
+  if (options.timeout) config->bootstrap_timeout = *options.timeout;
   return config;
 }
 

@@ -58,15 +58,16 @@ class Error : public std::runtime_error {
 void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. Members that are left empty come from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
-/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS. If the environment does not set them either, the job
-/// has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several ranks, this is an error, because each
-/// would work alone. A size of 1 needs no rank and ignores launchers.
+/// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS, LACUNA_BOOTSTRAP_TIMEOUT. If the environment does not
+/// set them either, the job has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several ranks, this
+/// is an error, because each would work alone. A size of 1 needs no rank and ignores launchers.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};
   std::string store{};
   std::string key{};
   std::optional<Progress> progress{};
+  std::optional<std::chrono::milliseconds> timeout{};  ///< how long to wait for the other ranks
 };
 
 /// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.
@@ -79,7 +80,7 @@ struct LocalOptions {
 /// data. Methods let aggregators do work that the ranks would do otherwise; they serve all communicators of the job.
 /// LACUNA_AGGREGATORS, which is the same on all processes, tells their number. The options are those of a rank, but the
 /// ranks are followed by the aggregators: in a job of 8 ranks, `rank` is 8 for the first one. Returns ok, or why this
-/// process has not joined, or how the job has failed.
+/// process has not joined, or how the job has failed. A process may call it again, for the next job.
 Status aggregate(const WorldOptions& options = {});
 
 /// The ranks of a job and their collectives. All ranks make every call, in the same order, with equal arguments except

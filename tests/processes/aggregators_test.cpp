@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds to_leave = 30s;
 
 const std::string small_blocks = "0,planned_blocks,blocks:block=16";
 
-/// Starts a job of so many ranks, each of which does the same, and of aggregators. The aggregators come last.
-Job job(int ranks, int aggregators, const Words& actions, Environment environment = {}) {
+/// Starts a job of so many ranks, each of which does the same, and of aggregators, which get more arguments. The
+/// aggregators come last.
+Job job(int ranks, int aggregators, const Words& actions, Environment environment = {}, const Words& more = {}) {
   std::vector<Words> commands;
   for (int rank = 0; rank < ranks; ++rank) {
     commands.push_back(
@@ -33,6 +34,7 @@ Job job(int ranks, int aggregators, const Words& actions, Environment environmen
   }
   for (int i = 0; i < aggregators; ++i) {
     commands.push_back({"/usr/bin/env", fmt::format("LACUNA_SIZE={}", ranks), LACUNA_COMMAND, "aggregate"});
+    commands.back().insert(commands.back().end(), more.begin(), more.end());
   }
   environment.insert(
       {{"LACUNA_AGGREGATORS", std::to_string(aggregators)}, {"LACUNA_STALL", "0.3"}, {"LACUNA_WATCH_TIMEOUT", "3"}});
@@ -162,6 +164,27 @@ TEST(AggregatorProcesses, AJobMayGoThroughTheSameAggregatorsAgainAndAgain) {
     EXPECT_EQ(all[rank].output().find("call: m"), std::string::npos) << all[rank].output();
   }
   for (std::size_t i : {3, 4}) EXPECT_EQ(all[i].wait(to_leave), 0) << all[i].output();
+}
+
+TEST(AggregatorProcesses, TheyServeOneJobAfterAnotherAlsoAfterAFailure) {
+  const Words calls = {"call=allreduce,f32,sum,700," + small_blocks, "sleep=400",
+                       "call=allreduce,i32,max,3000," + small_blocks};
+  Job all = job(2, 2, calls, {}, {"--jobs", "4"});
+  for (int run = 0; run < 4; ++run) {
+    if (run > 0) {
+      for (std::size_t rank : {0, 1}) all.restart(rank);
+    }
+    if (run == 2) {
+      ASSERT_TRUE(all[1].says("call: ok", to_start)) << all[1].output();
+      all[1].signal(SIGKILL);
+      EXPECT_TRUE(all[0].says("call: peer failed: rank 1 (host here) died", to_be_told)) << all[0].output();
+      EXPECT_NE(all[0].wait(to_leave), -1) << all[0].output();
+      for (std::size_t i : {2, 3}) EXPECT_TRUE(all[i].says("rank 1 (host here) died")) << all[i].output();
+      continue;
+    }
+    for (std::size_t rank : {0, 1}) EXPECT_EQ(all[rank].wait(to_start), 0) << run << ": " << all[rank].output();
+  }
+  for (std::size_t i : {2, 3}) EXPECT_EQ(all[i].wait(to_leave), 0) << all[i].output();
 }
 
 TEST(AggregatorProcesses, LaunchNamesAKilledAggregatorAndReturnsItsSignal) {

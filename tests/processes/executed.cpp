@@ -60,16 +60,19 @@ int Executed::wait(std::chrono::milliseconds within) {
   return -1;
 }
 
-Job::Job(const std::vector<std::vector<std::string>>& commands, const Environment& environment) {
-  for (std::size_t rank = 0; rank < commands.size(); ++rank) {
-    Environment mine = {{"LACUNA_RANK", std::to_string(rank)},
-                        {"LACUNA_SIZE", std::to_string(commands.size())},
-                        {"LACUNA_STORE", port_.store()},
-                        {"LACUNA_KEY", "the key of this test"},
-                        {"LACUNA_HOST", "here"}};
-    mine.insert(environment.begin(), environment.end());
-    ranks_.push_back(std::make_unique<Executed>(commands[rank], mine));
-  }
+Job::Job(const std::vector<std::vector<std::string>>& commands, const Environment& environment)
+    : commands_(commands), environment_(environment), ranks_(commands.size()) {
+  for (std::size_t rank = 0; rank < commands.size(); ++rank) restart(rank);
+}
+
+void Job::restart(std::size_t rank) {
+  Environment mine = {{"LACUNA_RANK", std::to_string(rank)},
+                      {"LACUNA_SIZE", std::to_string(commands_.size())},
+                      {"LACUNA_STORE", port_.store()},
+                      {"LACUNA_KEY", "the key of this test"},
+                      {"LACUNA_HOST", "here"}};
+  mine.insert(environment_.begin(), environment_.end());
+  ranks_[rank] = std::make_unique<Executed>(commands_[rank], mine);
 }
 
 }  // namespace lacuna::test

@@ -39,12 +39,16 @@ class Job {
  public:
   /// `commands` are ordered by rank.
   Job(const std::vector<std::vector<std::string>>& commands, const Environment& environment);
+  /// Starts the process of a rank again, with the same command.
+  void restart(std::size_t rank);
 
   std::size_t size() const { return ranks_.size(); }
   Executed& operator[](std::size_t rank) { return *ranks_[rank]; }
 
  private:
   ReservedPort port_;
+  std::vector<std::vector<std::string>> commands_;
+  Environment environment_;
   std::vector<std::unique_ptr<Executed>> ranks_;
 };
 

@@ -1,20 +1,40 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
+namespace {
+
+constexpr std::chrono::hours until_the_next_job{24 * 365};
+
+/// Serves so many jobs, one after another; 0: without end. Returns how the last one has ended. What can't be right in
+/// any job ends it at once.
+Status serve(std::uint64_t jobs) {
+  std::optional<std::chrono::milliseconds> timeout;
+  if (jobs != 1) timeout = until_the_next_job;
+  for (std::uint64_t served = 1;; ++served) {
+    const Status status = aggregate({.timeout = timeout});
+    if (!status) fmt::print(stderr, "lacuna aggregate: {}\n", status.to_string());
+    if (served == jobs || status.code() == Code::InvalidArgument) return status;
+  }
+}
+
+}  // namespace
 
 void add_aggregate(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "aggregate", "serve the ranks of a job as one of its aggregators; LACUNA_RANK is behind those of the ranks");
-  command->callback([&exit_code] {
-    const Status served = aggregate();
-    if (!served) fmt::print(stderr, "lacuna aggregate: {}\n", served.to_string());
-    exit_code = served ? 0 : 1;
-  });
+  const auto jobs = std::make_shared<std::uint64_t>(1);
+  command->add_option("--jobs", *jobs, "serve so many jobs at the same store, one after another; 0: without end")
+      ->capture_default_str();
+  command->callback([&exit_code, jobs] { exit_code = serve(*jobs) ? 0 : 1; });
 }
 
 }  // namespace lacuna::cli
