@@ -203,6 +203,16 @@ TEST(Perf, OneCommandSweepsDensities) {
   EXPECT_NE(output.find("payload/rank  density     error"), std::string::npos) << output;
 }
 
+TEST(Perf, EachCallInPlaceHasTheInputsOfThePattern) {
+  for (const char* method : {"blocks:block=64", "topk:density=1,feedback=0"}) {
+    const auto results = sparse_results({"--method", method, "--density", "0.05", "--pattern", "blocks:64"});
+    const double expected = results.at(0).at("payload_bytes_per_rank");
+    for (const char* place : {"out_of_place", "in_place"}) {
+      EXPECT_EQ(results.at(0).at(place).at("payload_bytes"), expected) << method << " " << place;
+    }
+  }
+}
+
 TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {
   std::string output;
   const auto results = sparse_results({"--method", "topk:k=1000,feedback=0", "--density", "0.02"}, &output);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <new>
 
 #include "algorithms/registry/registry.hpp"
@@ -99,7 +101,24 @@ Status Bench::prepare() {
   const Call now = call();
   auto* source = static_cast<std::byte*>(const_cast<void*>(now.input));
   entries = fill_input(now, communicator.rank(), {source, input.size()}, pattern ? &*pattern : nullptr);
+  if (is_overwritten()) original.assign(source, source + input.size());
   return {};
+}
+
+Result<double> Bench::time_rounds(int rounds) {
+  const Call now = call();
+  const int at_once = is_overwritten() ? 1 : rounds;
+  std::chrono::duration<double> time{0};
+  for (int i = 0; i < rounds; i += at_once) {
+    if (is_overwritten()) std::memcpy(const_cast<void*>(now.input), original.data(), original.size());
+    if (Status together = communicator.call(barrier()); !together) return together;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int j = 0; j < at_once; ++j) {
+      if (Status ended = round(now, options.operations); !ended) return ended;
+    }
+    time += std::chrono::steady_clock::now() - begin;
+  }
+  return time.count() / std::max(rounds, 1);
 }
 
 Rank Bench::neighbour(Rank distance) const {

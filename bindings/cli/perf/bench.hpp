@@ -48,6 +48,7 @@ struct Bench {
   Sampler sampler{};
   MethodState state{};  ///< new for each size, and for each check
   std::vector<std::byte> input{}, output{};
+  std::vector<std::byte> original{};  ///< the input, if is_overwritten()
   std::vector<std::size_t> block_counts{};
   std::size_t entries = 0;  ///< how many elements of the input are not zero
   Background* background = nullptr;
@@ -56,6 +57,11 @@ struct Bench {
   Call call();
   /// Puts the inputs where the call will read them.
   Status prepare();
+  /// Does a call leave inputs that do not follow the pattern, because it writes its result there?
+  bool is_overwritten() const { return in_place && pattern.has_value(); }
+  /// Makes the call so many times, and returns how many seconds one takes. If it overwrites its input, each finds the
+  /// input that prepare() has made.
+  Result<double> time_rounds(int rounds);
   /// Makes the call, or exchanges the messages, with `operations` of them in flight at a time.
   Status round(const Call& now, int operations);
   /// Makes the call once. `report` says what it has left out.
