@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/blocks/rows_of_list.hpp"
+#include "algorithms/blocks/listed.hpp"
 #include "kernels/elements.hpp"
 
 namespace lacuna::block {
@@ -34,8 +34,8 @@ BlockSet complete(const KernelCall& call, Rank owner, std::byte* at) {
 struct FindBlocks {
   static constexpr std::string_view name = "find blocks";
   Data data;
-  SortRows list;  ///< if there is one, it has the blocks, instead of the data
-  Write all;      ///< the map of all blocks
+  SortEntries list;  ///< if there is one, it has the blocks, instead of the data
+  Write all;         ///< the map of all blocks
   Write sets, messages;
   Defines begins, bytes;      ///< of the messages, by distance of the owner
   Defines offsets, elements;  ///< of the packed blocks, by distance of the owner
@@ -91,7 +91,7 @@ struct FindBlocks {
 struct PackBlocks {
   static constexpr std::string_view name = "pack blocks";
   Data data;
-  PackRows rows;  ///< of the list, if there is one
+  PackEntries list;  ///< the blocks are of it, if there is one
   Read set;
   Write packed;
   Rank owner;
@@ -99,7 +99,7 @@ struct PackBlocks {
   Status operator()(const KernelCall& call) const {
     const Stopwatch watch(call, measure::pack_time);
     if (brings_list(call.part)) {
-      rows.run(call, owner, packed->data);
+      list.run(call, owner, packed->data);
       return {};
     }
     const BlockGrid grid = shard_of(call.part, owner);
@@ -158,14 +158,14 @@ Brought send_to_owners(GraphBuilder& g) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     g.send(GraphBuilder::counted(messages, bytes[i], begins[i]), owners[i]);
     g.kernel(PackBlocks{.data = own_data_for(g, owners[i]),
-                        .rows = list.pack,
+                        .list = list.pack,
                         .set = set_of_owner(g, sets, owners[i]),
                         .packed = rooms[i],
                         .owner = owners[i]});
     g.send(rooms[i], owners[i]);
   }
   return {.set = roles_of(g).is_owner(g.position()) ? set_of_owner(g, sets, g.position()) : Region(),
-          .rows = list.pack};
+          .list = list.pack};
 }
 
 /// Finds and packs the own blocks, for all others.

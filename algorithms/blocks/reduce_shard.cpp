@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/blocks/rows_of_list.hpp"
+#include "algorithms/blocks/listed.hpp"
 
 namespace lacuna::block {
 namespace {
@@ -52,7 +52,7 @@ struct ReadSets {
 struct ReduceBlocks {
   static constexpr std::string_view name = "reduce blocks";
   Data data{};         ///< the own data; empty if this position brings none
-  PackRows rows{};     ///< the own list
+  PackEntries list{};  ///< the own list
   Write own_packed{};  ///< the own blocks, if they come from a list
   Reads arrived;       ///< the packed blocks of the others that bring some, by distance before the own position
   Read sets, united;
@@ -72,7 +72,7 @@ struct ReduceBlocks {
       if (rank != part.position) {
         source.data = arrived[index_of(part, rank)].data;
       } else if (brings_list(part)) {
-        rows.run(call, rank, own_packed->data);
+        list.run(call, rank, own_packed->data);
         source.data = own_packed->data;
       } else {
         source.data = data.of(rank).data;
@@ -152,7 +152,7 @@ Owned reduce_own_shard(GraphBuilder& g, const Brought& own) {
   for (std::size_t i = 0; i < senders.size(); ++i) g.receive(arrived[i], senders[i]);
   const bool brings = roles.brings(g.position());
   g.kernel(ReduceBlocks{.data = brings ? own_data_for(g, g.position()) : Data(),
-                        .rows = own.rows,
+                        .list = own.list,
                         .own_packed = brings ? g.buffer({.capacity = most_listed_of_shard}) : Region(),
                         .arrived = arrived,
                         .sets = sets,

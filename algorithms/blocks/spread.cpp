@@ -1,5 +1,5 @@
 #include "algorithms/blocks/block_size.hpp"
-#include "algorithms/blocks/rows_of_list.hpp"
+#include "algorithms/blocks/listed.hpp"
 
 namespace lacuna::block {
 namespace {

@@ -293,7 +293,7 @@ TEST(BlocksLists, PlacesBeyondTheDataAndTooLittleRoomAreErrors) {
             "invalid argument: rank 0: find blocks: entry 1 of the input has the place 6, must be less than the number "
             "of blocks, 6");
   EXPECT_EQ(error_of({{5, 1}, Elements(8, 1)}, 1),
-            "invalid argument: rank 0: list rows: the result has 2 entries, the output has room for 1");
+            "invalid argument: rank 0: list blocks: the result has 2 entries, the output has room for 1");
 }
 
 TEST(BlocksLists, WhatCantTakeThemSaysSo) {

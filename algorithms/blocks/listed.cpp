@@ -1,4 +1,4 @@
-#include "algorithms/blocks/rows_of_list.hpp"
+#include "algorithms/blocks/listed.hpp"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ std::size_t most_listed(const PartView& part) {
   return std::min(entries_of(part), shards_of(part) * most_blocks(part)) * arguments_of(part).block;
 }
 
-Status SortRows::write_maps(const KernelCall& call, std::byte* sets) const {
+Status SortEntries::write_maps(const KernelCall& call, std::byte* sets) const {
   const PartView& part = call.part;
   const std::size_t entries = entries_of(part), blocks = places_of(part, traits_of(part.call.collective).input);
   std::uint32_t* const place = numbers_in(numbers);
@@ -96,7 +96,7 @@ Status SortRows::write_maps(const KernelCall& call, std::byte* sets) const {
   return {};
 }
 
-void SortRows::run(const KernelCall& call, const std::byte* sets) const {
+void SortEntries::run(const KernelCall& call, const std::byte* sets) const {
   const PartView& part = call.part;
   const std::size_t entries = entries_of(part), shards = shards_of(part);
   std::uint32_t *const number = numbers_in(numbers), *const begin = numbers_in(begins),
@@ -107,8 +107,8 @@ void SortRows::run(const KernelCall& call, const std::byte* sets) const {
     first[i + 1] =
         first[i] + static_cast<std::uint32_t>(size_of(set_in(sets + i * bytes_of_set(part), blocks), blocks));
   }
-  const std::size_t rows = first[shards];
-  std::fill_n(begin, rows + 2, 0u);
+  const std::size_t listed = first[shards];
+  std::fill_n(begin, listed + 2, 0u);
   for (std::size_t i = 0; i < entries; ++i) {
     const auto at = find_in_shards(part, number[i]);
     number[i] = elsewhere;
@@ -118,14 +118,14 @@ void SortRows::run(const KernelCall& call, const std::byte* sets) const {
     number[i] = first[shard] + rank_in(set, at->block);
     ++begin[number[i] + 2];
   }
-  // begin[k + 1] is where row k begins, and moves on with each of its entries, until it is where row k + 1 begins.
-  for (std::size_t k = 2; k < rows + 2; ++k) begin[k] += begin[k - 1];
+  // begin[k + 1] is where block k begins, and moves on with each of its entries, to where block k + 1 begins.
+  for (std::size_t k = 2; k < listed + 2; ++k) begin[k] += begin[k - 1];
   for (std::size_t i = 0; i < entries; ++i) {
     if (number[i] != elsewhere) numbers_in(order)[begin[number[i] + 1]++] = static_cast<std::uint32_t>(i);
   }
 }
 
-void PackRows::run(const KernelCall& call, Rank owner, std::byte* packed) const {
+void PackEntries::run(const KernelCall& call, Rank owner, std::byte* packed) const {
   const std::uint32_t* const first = numbers_in(firsts) + index_of(call.part, owner);
   call.backend.sum_rows(values->dtype, values->data, arguments_of(call.part).block, first[1] - first[0],
                         numbers_in(begins) + first[0], numbers_in(order), packed);
@@ -141,13 +141,13 @@ OwnList own_list(GraphBuilder& g) {
 
 namespace {
 
-/// Writes the rows of all owners, in the order of their places.
-struct ListRows {
-  static constexpr std::string_view name = "list rows";
+/// Writes the blocks of all owners, in the order of their places.
+struct ListBlocks {
+  static constexpr std::string_view name = "list blocks";
   Reads packed;                ///< of the other owners, by distance before the own position
   Read sets{};                 ///< of all other owners
   Read own_packed, own_set{};  ///< empty if the position is no owner
-  Write united, chosen;        ///< sets of rows of the result: all, and those of an owner
+  Write united, chosen;        ///< sets of blocks of the result: all, and those of an owner
   Write numbers;               ///< the places, on the host
   Write places, values, count;
 
@@ -163,24 +163,24 @@ struct ListRows {
     });
     complete_set(call.backend, united->data, blocks);
     const BlockSet all = set_in(united->data, blocks);
-    const std::uint64_t rows = size_of(all, blocks);
-    call.measures.tell(measure::result, static_cast<double>(rows));
-    call.measures.tell(measure::result_elements, static_cast<double>(rows * length));
-    std::memcpy(count->data, &rows, sizeof(rows));
-    if (rows > places->count) {
+    const std::uint64_t found = size_of(all, blocks);
+    call.measures.tell(measure::result, static_cast<double>(found));
+    call.measures.tell(measure::result_elements, static_cast<double>(found * length));
+    std::memcpy(count->data, &found, sizeof(found));
+    if (found > places->count) {
       return {Code::InvalidArgument,
-              fmt::format("the result has {}, the output has room for {}", count_of(rows, "entry"), places->count)};
+              fmt::format("the result has {}, the output has room for {}", count_of(found, "entry"), places->count)};
     }
     std::uint32_t* number = numbers_in(numbers);
     each_bit(all.map, blocks, [&](std::size_t place) { *number++ = static_cast<std::uint32_t>(place); });
-    call.backend.copy_bytes(numbers->data, rows * sizeof(*number), places->data);
-    const BlockGrid grid{.elements = rows * length, .length = length};
+    call.backend.copy_bytes(numbers->data, found * sizeof(*number), places->data);
+    const BlockGrid grid{.elements = found * length, .length = length};
     each_owner(part, [&](Rank owner, const BlockGrid& shard, const std::byte* set, const Extent& from) {
-      std::memset(chosen->data, 0, set_bytes(rows));
+      std::memset(chosen->data, 0, set_bytes(found));
       each_bit(set, shard.count(),
                [&](std::size_t b) { add_bit(chosen->data, rank_in(all, place_in_result(part, owner, shard, b))); });
-      complete_set(call.backend, chosen->data, rows);
-      call.backend.put_blocks(from.data, grid, set_in(chosen->data, rows), false,
+      complete_set(call.backend, chosen->data, found);
+      call.backend.put_blocks(from.data, grid, set_in(chosen->data, found), false,
                               {values->dtype, values->data, grid.elements});
     });
     return {};
@@ -209,17 +209,17 @@ std::size_t room_of(const PartView& part) { return part.call.output_entries.room
 
 void list_result(GraphBuilder& g, const Others& others, const Owned& own) {
   const sparse::OutputList list = sparse::output_list(g);
-  g.kernel(
-      ListRows{.packed = others.packed,
-               .sets = others.sets,
-               .own_packed = own.packed,
-               .own_set = own.set,
-               .united = g.buffer({.element = Dtype::U8, .capacity = bytes_of_result_set, .memory = MemoryKind::Host}),
-               .chosen = g.buffer({.element = Dtype::U8, .capacity = bytes_of_chosen, .memory = MemoryKind::Host}),
-               .numbers = g.buffer(table_of(room_of)),
-               .places = list.places,
-               .values = list.values,
-               .count = list.count});
+  g.kernel(ListBlocks{
+      .packed = others.packed,
+      .sets = others.sets,
+      .own_packed = own.packed,
+      .own_set = own.set,
+      .united = g.buffer({.element = Dtype::U8, .capacity = bytes_of_result_set, .memory = MemoryKind::Host}),
+      .chosen = g.buffer({.element = Dtype::U8, .capacity = bytes_of_chosen, .memory = MemoryKind::Host}),
+      .numbers = g.buffer(table_of(room_of)),
+      .places = list.places,
+      .values = list.values,
+      .count = list.count});
 }
 
 }  // namespace lacuna::block
