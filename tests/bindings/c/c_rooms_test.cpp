@@ -32,22 +32,12 @@ TEST(CDeadlines, BelowAMillisecondAreDeadlinesToo) {
   }
 }
 
-/// Makes an allreduce of entries on one rank, with room for that many entries.
-lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std::size_t room, std::size_t& found) {
-  lacuna_method* method = nullptr;
-  EXPECT_EQ(lacuna_method_create("topk", "density=1,feedback=0", &method), LACUNA_OK) << lacuna_last_error();
-  std::array<std::uint32_t, 3> places = {1, 5, 7};
-  std::array<float, 3> values = {1, 2, 3};
-  std::vector<std::uint32_t> sum_places(room + 1);
-  std::vector<float> sums(room + 1);
-  Given given;
-  given.options.method = method;
-  given.input.data = values.data();
-  given.input.count = values.size();
-  given.output.data = sums.data();
-  given.output.count = room;
-  const lacuna_entries input = {sizeof input, places.data(), length, nullptr};
-  const lacuna_entries output = {sizeof output, sum_places.data(), length, &found};
+/// Makes an allreduce of lists of entries on one rank.
+lacuna_status reduce_lists(lacuna_communicator* rank, Given& given, const char* method, const char* options,
+                           const lacuna_entries& input, const lacuna_entries& output) {
+  lacuna_method* made = nullptr;
+  EXPECT_EQ(lacuna_method_create(method, options, &made), LACUNA_OK) << lacuna_last_error();
+  given.options.method = made;
   lacuna_call call = LACUNA_CALL_INIT;
   call.collective = LACUNA_ALLREDUCE;
   call.input = &given.input;
@@ -55,8 +45,24 @@ lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std:
   call.input_entries = &input;
   call.output_entries = &output;
   const lacuna_status status = lacuna_execute(rank, &call, &given.options, nullptr);
-  lacuna_method_free(method);
+  lacuna_method_free(made);
   return status;
+}
+
+/// Makes an allreduce of entries on one rank, with room for that many entries.
+lacuna_status reduce_entries(lacuna_communicator* rank, std::size_t length, std::size_t room, std::size_t& found) {
+  std::array<std::uint32_t, 3> places = {1, 5, 7};
+  std::array<float, 3> values = {1, 2, 3};
+  std::vector<std::uint32_t> sum_places(room + 1);
+  std::vector<float> sums(room + 1);
+  Given given;
+  given.input.data = values.data();
+  given.input.count = values.size();
+  given.output.data = sums.data();
+  given.output.count = room;
+  return reduce_lists(rank, given, "topk", "density=1,feedback=0",
+                      {sizeof(lacuna_entries), places.data(), length, nullptr},
+                      {sizeof(lacuna_entries), sum_places.data(), length, &found});
 }
 
 TEST_F(CRooms, RoomForEntriesIsNotTheLengthOfTheData) {
@@ -74,30 +80,18 @@ TEST_F(CRooms, EntriesThatDoNotFitIntoTheirRoomAreAnError) {
       << lacuna_last_error();
 }
 
-/// Makes an allreduce of two rows of three numbers each on one rank. Says how many numbers the buffers have.
+/// Makes an allreduce of rows of three numbers on one rank. Says how many numbers the buffers have.
 lacuna_status reduce_rows(lacuna_communicator* rank, std::size_t given_numbers, std::size_t room,
                           std::array<std::uint32_t, 2>& places, std::array<float, 6>& sums, std::size_t& found) {
-  lacuna_method* method = nullptr;
-  EXPECT_EQ(lacuna_method_create("blocks", "block=3", &method), LACUNA_OK) << lacuna_last_error();
   std::array<std::uint32_t, 3> rows = {5, 1, 5};
   std::array<float, 9> values = {1, 2, 3, 4, 5, 6, 10, 20, 30};
   Given given;
-  given.options.method = method;
   given.input.data = values.data();
   given.input.count = given_numbers;
   given.output.data = sums.data();
   given.output.count = room;
-  const lacuna_entries input = {sizeof input, rows.data(), 18, nullptr};
-  const lacuna_entries output = {sizeof output, places.data(), 18, &found};
-  lacuna_call call = LACUNA_CALL_INIT;
-  call.collective = LACUNA_ALLREDUCE;
-  call.input = &given.input;
-  call.output = &given.output;
-  call.input_entries = &input;
-  call.output_entries = &output;
-  const lacuna_status status = lacuna_execute(rank, &call, &given.options, nullptr);
-  lacuna_method_free(method);
-  return status;
+  return reduce_lists(rank, given, "blocks", "block=3", {sizeof(lacuna_entries), rows.data(), 18, nullptr},
+                      {sizeof(lacuna_entries), places.data(), 18, &found});
 }
 
 TEST_F(CRooms, EntriesOfBlocksAreRows) {
