@@ -202,12 +202,11 @@ typedef struct lacuna_blocks {
   { sizeof(lacuna_blocks), NULL, NULL, NULL }
 
 /**
- * Says that a buffer does not hold all elements but a list of entries. An entry has m elements: with the method blocks
- * as many as its option `block` says, else 1. The values i*m .. i*m+m-1 of the buffer are those of the elements
- * places[i]*m .. places[i]*m+m-1, and all other elements are 0. The count of the buffer is then m times the number of
- * entries, or, for an output, of those that there is room for. This is for allreduce, reduce_scatter and allgather with
- * a method that takes entries, and never in place. Each rank gives as many entries as it likes. Either all ranks ask
- * for entries as output, or none does.
+ * Says that a buffer does not hold all elements but a list of entries. The method says how many elements an entry has:
+ * one, or m. The values i*m .. i*m+m-1 of the buffer are those of the elements places[i]*m .. places[i]*m+m-1, and all
+ * other elements are 0. The count of the buffer is then m times the number of entries, or, for an output, of those that
+ * there is room for. This is for allreduce, reduce_scatter and allgather with a method that takes entries, and never in
+ * place. Each rank gives as many entries as it likes. Either all ranks ask for entries as output, or none does.
  */
 typedef struct lacuna_entries {
   size_t struct_size; /**< sizeof(lacuna_entries) */

@@ -95,10 +95,10 @@ inline std::size_t length_of_entry(std::size_t places, std::size_t values, const
   return places == 0 ? 1 : values / places;
 }
 
-/// A vector of `length` elements, given by the entries that are not 0. With a method whose entries have m elements, the
-/// values [i * m, (i + 1) * m) are those of the elements [places[i] * m, (places[i] + 1) * m). Places may have any
-/// order, entries of the same place add up, and each rank has as many entries as it likes. It needs a method that takes
-/// entries: topk and ok_topk with m = 1, or blocks with m = block.
+/// A vector of `length` elements, given by the entries that are not 0. The method says how many elements an entry has:
+/// one, or m. The values [i * m, (i + 1) * m) are those of the elements [places[i] * m, (places[i] + 1) * m). Places
+/// may have any order, entries of the same place add up, and each rank has as many entries as it likes. It needs a
+/// method that takes entries.
 template <class T>
 struct SparseInput {
   /// Throws std::invalid_argument if the values are not m for each place.

@@ -121,7 +121,7 @@ Status why_not_counted(const Call& call, Rank size) {
                         count_of(call.count, "element"), to_string(call.dtype), most, count_of(size, "rank"))};
   }
   return {Code::InvalidArgument,
-          fmt::format("{} of entries of {} of {}: no memory holds them, at most {} are allowed", traits.name,
+          fmt::format("{} of lists of {} of {}: no memory holds them, at most {} are allowed", traits.name,
                       count_of(listed_elements(call), "element"), to_string(call.dtype), most_elements(call.dtype))};
 }
 

@@ -185,11 +185,11 @@ TEST(LongCalls, OfMoreEntriesThanMemoryHoldsAreRefused) {
   std::size_t count = 0;
   Call call{.collective = Collective::Allreduce, .input = &data, .output = &data, .count = 1};
   call.input_entries = {.places = &places, .count = most + 1};
-  EXPECT_NE(runtime::check_call(call, 0, 2).message().find("entries of f32: no memory holds them"),
+  EXPECT_NE(runtime::check_call(call, 0, 2).message().find("elements of f32: no memory holds them"),
             std::string_view::npos);
   call.input_entries = {};
   call.output_entries = {.places = &places, .room = most + 1, .count = &count};
-  EXPECT_NE(runtime::check_call(call, 0, 2).message().find("entries of f32: no memory holds them"),
+  EXPECT_NE(runtime::check_call(call, 0, 2).message().find("elements of f32: no memory holds them"),
             std::string_view::npos);
 }
 

@@ -161,8 +161,8 @@ TEST(RunConfig, AMethodThatIsUnknownIsAnErrorAtItsPlaceWithTheNearest) {
 TEST(RunConfig, OptionsOfAMethodWithoutItsNameAreUnknownKeys) {
   const std::string errors = errors_of(replaced("name = \"skip\"\n", ""));
   EXPECT_EQ(errors,
-            "a.toml:16:1: unknown key 'steps' in [method[1]]; allowed are name, algorithm, label, only\n"
-            "a.toml:17:1: unknown key 'mode' in [method[1]]; allowed are name, algorithm, label, only");
+            "a.toml:16:1: unknown key 'steps' in [method[1]]; allowed are name, algorithm, label, only, lists\n"
+            "a.toml:17:1: unknown key 'mode' in [method[1]]; allowed are name, algorithm, label, only, lists");
 }
 
 TEST(RunConfig, OptionsOfSkippingThatDoNotFitTogetherAreRefusedAtTheirPlace) {
