@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cpp/lacuna.hpp"
@@ -13,6 +14,7 @@ namespace lacuna::cli {
 namespace {
 
 constexpr std::chrono::hours until_the_next_job{24 * 365};
+constexpr std::chrono::seconds pause_after_failure{1};
 
 /// Serves so many jobs, one after another; 0: without end. Returns how the last one has ended. What can't be right in
 /// any job ends it at once.
@@ -22,7 +24,10 @@ Status serve(std::uint64_t jobs) {
   for (std::uint64_t served = 1;; ++served) {
     const Status status = aggregate({.timeout = timeout});
     if (!status) fmt::print(stderr, "lacuna aggregate: {}\n", status.to_string());
-    if (served == jobs || status.code() == Code::InvalidArgument) return status;
+    const Code code = status.code();
+    const bool is_hopeless = code == Code::InvalidArgument || code == Code::Unsupported || code == Code::Io;
+    if (served == jobs || is_hopeless) return status;
+    if (!status) std::this_thread::sleep_for(pause_after_failure);
   }
 }
 
