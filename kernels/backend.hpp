@@ -222,10 +222,10 @@ class Backend {
   /// Writes packed blocks to their places in an array. If `clears`, all other blocks of the grid become 0.
   virtual void put_blocks(const std::byte* packed, const BlockGrid& grid, const BlockSet& set, bool clears,
                           Target to) const = 0;
-  /// Packs rows of a list, which have `length` elements each. Row k of `packed` is the sum of rows[order[i]], for i in
-  /// [begins[k], begins[k+1]), which is not empty. The rows are added in this order in the accumulation type, and the
-  /// sum is rounded once. A single row keeps its bits. There are so many packed rows. `begins` and `order` are control
-  /// tables or data.
+  /// Packs the rows of a list. Each row has `length` elements. Packed row k is the sum of the rows order[i] of the
+  /// list, for all i in [begins[k], begins[k+1]), of which there is at least one. They are added in this order in the
+  /// accumulation type, and the sum is rounded once. A sum of one row has the bits of this row. `count` is the number
+  /// of packed rows. `begins` and `order` are control tables or data.
   virtual void sum_rows(Dtype dtype, const std::byte* rows, std::size_t length, std::size_t count,
                         const std::uint32_t* begins, const std::uint32_t* order, std::byte* packed) const = 0;
   /// Writes 0 to the blocks of a set.

@@ -202,8 +202,11 @@ struct ListBlocks {
 std::size_t bytes_of_result_set(const PartView& part) {
   return set_bytes(places_of(part, traits_of(part.call.collective).output));
 }
-std::size_t bytes_of_chosen(const PartView& part) { return set_bytes(part.call.output_entries.room); }
-std::size_t room_of(const PartView& part) { return part.call.output_entries.room; }
+/// The most entries that fit and that the result can have.
+std::size_t room_of(const PartView& part) {
+  return std::min(part.call.output_entries.room, places_of(part, traits_of(part.call.collective).output));
+}
+std::size_t bytes_of_chosen(const PartView& part) { return set_bytes(room_of(part)); }
 
 }  // namespace
 

@@ -34,7 +34,7 @@ struct PackEntries {
   void run(const KernelCall& call, Rank owner, std::byte* packed) const;
 };
 
-/// The own list. Nothing in it is used if the rank brings none.
+/// The list that this rank brings. If it brings none, no kernel looks at these ports.
 struct OwnList {
   SortEntries sort{};
   PackEntries pack{};

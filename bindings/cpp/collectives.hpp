@@ -82,11 +82,17 @@ inline constexpr bool is_sparse_output = false;
 template <class T>
 inline constexpr bool is_sparse_output<SparseOutput<T>> = true;
 
+/// Has the buffer elements of this type? Void stands for any type.
+template <class Buffer, class T>
+inline constexpr bool has_elements_of = std::is_void_v<T> || std::is_same_v<typename ElementOfBuffer<Buffer>::type, T>;
+
 /// What an allreduce, reduce_scatter or allgather can read and write: elements (InputOf, OutputOf) or entries.
 template <class Buffer, class T>
-concept AnyInputOf = InputOf<Buffer, T> || is_sparse_input<std::remove_cvref_t<Buffer>>;
+concept AnyInputOf = InputOf<Buffer, T> ||
+    (is_sparse_input<std::remove_cvref_t<Buffer>>&& has_elements_of<std::remove_cvref_t<Buffer>, T>);
 template <class Buffer, class T>
-concept AnyOutputOf = OutputOf<Buffer, T> || is_sparse_output<std::remove_cvref_t<Buffer>>;
+concept AnyOutputOf = OutputOf<Buffer, T> ||
+    (is_sparse_output<std::remove_cvref_t<Buffer>>&& has_elements_of<std::remove_cvref_t<Buffer>, T>);
 
 /// How many elements each of these entries has. Throws std::invalid_argument, with the text, if some have more than
 /// others.

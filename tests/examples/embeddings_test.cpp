@@ -191,6 +191,11 @@ TEST_F(EmbeddingsTraining, ListsThatCantHoldTheRowsAreRefused) {
   };
   EXPECT_EQ(refusal(lists_of(5)),
             "invalid argument: a row of the table has 4 numbers, but blocks:block=5 takes lists of entries of 5");
+  MethodChoice elsewhere = lists_of(4);
+  elsewhere.only = "perceptron";
+  EXPECT_EQ(
+      refusal(elsewhere),
+      "invalid argument: 'lists' is for the tensor table, but 'only' is perceptron: it must be table or be left out");
 }
 
 TEST_F(EmbeddingsTraining, TheGradientsRowsOfOtherSamplesAreZeroAndEvaluationTellsHowManyAreNot) {

@@ -118,6 +118,11 @@ Status Embeddings::set_up(Communicator& communicator, const Task& task) {
   table_average_.reset();
   row_average_.reset();
   if (task.method.lists) {
+    if (!task.method.only.empty() && task.method.only != table_name) {
+      return {Code::InvalidArgument,
+              fmt::format("'lists' is for the tensor {}, but 'only' is {}: it must be {} or be left out", table_name,
+                          task.method.only, table_name)};
+    }
     if (task.tap) return {Code::InvalidArgument, "gradients that are lists can't be recorded: leave 'lists' out"};
     const std::size_t room = ranks() * options_.batch * options_.vocabularies.size();
     row_average_.emplace(task.method, rows_of(options_), options_.width, std::min(room, rows_of(options_)));

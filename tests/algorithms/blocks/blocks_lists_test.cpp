@@ -300,6 +300,24 @@ TEST(BlocksLists, PlacesBeyondTheDataAndTooLittleRoomAreErrors) {
             "invalid argument: rank 0: list blocks: the result has 2 entries, the output has room for 1");
 }
 
+TEST(BlocksLists, MoreRoomThanThereAreBlocksTakesNoMemory) {
+  std::uint32_t place = 2, places[6] = {};
+  std::uint8_t value = 7, values[6] = {};
+  std::size_t found = 0;
+  Ranks ranks(1);
+  Call call{.collective = Collective::Allreduce, .input = &value, .output = values, .count = 6, .dtype = Dtype::U8};
+  call.options.method = *method_options("blocks:block=1");
+  call.input_entries = {&place, 1, 1};
+  call.output_entries = {places, std::size_t{1} << 62, &found, 1};
+  const auto run = ranks.post(0, call);
+  ASSERT_TRUE(run) << run.status().to_string();
+  ASSERT_TRUE(ranks.sweep_until([&] { return (*run)->finished; }));
+  EXPECT_EQ((*run)->status.to_string(), "ok");
+  EXPECT_EQ(found, 1u);
+  EXPECT_EQ(places[0], 2u);
+  EXPECT_EQ(values[0], 7u);
+}
+
 TEST(BlocksLists, WhatCantTakeThemSaysSo) {
   const std::vector<std::optional<RowList>> lists(3, RowList());
   const auto refusal = [&](BlocksCall call) {

@@ -248,6 +248,12 @@ TEST(TypedCallsOfRanges, RefuseWhatCannotBeTheirBuffers) {
   static_assert(allreduce_takes<float, const Floats&, std::span<float>>);
   static_assert(!allreduce_takes<double, Floats&, Floats&>, "elements of another type than the one named");
   static_assert(!allreduce_takes<void, Ints&, Floats&>, "buffers of different elements");
+  static_assert(allreduce_takes<void, const SparseInput<float>&, const SparseOutput<float>&>);
+  static_assert(!allreduce_takes<void, const SparseInput<double>&, const SparseOutput<float>&>, "entries of others");
+  static_assert(!allreduce_takes<void, const SparseInput<double>&, Floats&>, "entries of others");
+  static_assert(!allreduce_takes<void, const Floats&, const SparseOutput<double>&>, "entries of others");
+  static_assert(!allreduce_takes<double, const SparseInput<float>&, Floats&>,
+                "entries of another type than the one named");
   static_assert(!allreduce_takes<void, Floats&, const Floats&>, "a constant output");
   static_assert(!allreduce_takes<void, Floats&, std::span<const float>>, "a constant output");
   static_assert(!allreduce_takes<void, Floats, Floats&>, "a temporary input");
