@@ -87,6 +87,14 @@ std::size_t listed_elements(const Call& call) {
                   asked.places ? elements_of(asked.room, asked.length) : 0);
 }
 
+/// The most elements that the call writes to an output that holds entries: room beyond all data is never used.
+std::size_t listed_output(const Call& call, Rank size) {
+  const OutputEntries& asked = call.output_entries;
+  if (asked.length == 0) return 0;
+  const std::size_t data = output_length(call, size), entries = data / asked.length + (data % asked.length != 0);
+  return std::min(asked.room, entries) * asked.length;
+}
+
 /// Are entries as long as the method says? A list without entries need not know it.
 Status check_entry_length(const Call& call, std::string_view name, std::size_t entries, std::size_t length) {
   const std::size_t right = entry_length(call.options.method);
@@ -139,7 +147,7 @@ Status check_buffers(const Call& call, Rank rank, Rank size) {
   const OutputEntries& asked = call.output_entries;
   const std::size_t in = has.input ? width * (given.places ? given.count * given.length : input_length(call, size)) : 0;
   const std::size_t out =
-      has.output ? width * (asked.places ? asked.room * asked.length : output_length(call, size)) : 0;
+      has.output ? width * (asked.places ? listed_output(call, size) : output_length(call, size)) : 0;
   if (Status valid = check_entries(call); !valid) return valid;
   const bool lacks_output = out > 0 && !call.output;
   if ((in > 0 && !call.input) || lacks_output) {

@@ -302,10 +302,17 @@ TEST(BlocksLists, PlacesBeyondTheDataAndTooLittleRoomAreErrors) {
 
 TEST(BlocksLists, MoreRoomThanThereAreBlocksTakesNoMemory) {
   std::uint32_t place = 2, places[6] = {};
-  std::uint8_t value = 7, values[6] = {};
+  struct {
+    std::uint8_t values[6] = {};
+    std::uint8_t value = 7;  // it lies within the room, not within the blocks
+  } memory;
   std::size_t found = 0;
   Ranks ranks(1);
-  Call call{.collective = Collective::Allreduce, .input = &value, .output = values, .count = 6, .dtype = Dtype::U8};
+  Call call{.collective = Collective::Allreduce,
+            .input = &memory.value,
+            .output = memory.values,
+            .count = 6,
+            .dtype = Dtype::U8};
   call.options.method = *method_options("blocks:block=1");
   call.input_entries = {&place, 1, 1};
   call.output_entries = {places, std::size_t{1} << 62, &found, 1};
@@ -315,7 +322,7 @@ TEST(BlocksLists, MoreRoomThanThereAreBlocksTakesNoMemory) {
   EXPECT_EQ((*run)->status.to_string(), "ok");
   EXPECT_EQ(found, 1u);
   EXPECT_EQ(places[0], 2u);
-  EXPECT_EQ(values[0], 7u);
+  EXPECT_EQ(memory.values[0], 7u);
 }
 
 TEST(BlocksLists, WhatCantTakeThemSaysSo) {
