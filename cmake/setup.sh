@@ -33,6 +33,8 @@ tests | clang-format | command clang-format
 tests | patch | command patch
 tests | python3-pip | module pip
 tests | doxygen | command doxygen
+tests | openmpi-bin | command mpirun.openmpi
+tests | mpich | command mpiexec.mpich
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx

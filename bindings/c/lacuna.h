@@ -150,8 +150,8 @@ typedef struct lacuna_state lacuna_state;
 
 /**
  * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
- * does not set them either, the job has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several
- * ranks, joining fails. A world_size of 1 needs no rank.
+ * does not set them either, the launcher does (mpirun, torchrun ...), or the job has one rank. If a launcher announces
+ * several ranks but no way by which they find each other, joining fails. A world_size of 1 needs no rank.
  */
 typedef struct lacuna_world_options {
   size_t struct_size; /**< sizeof(lacuna_world_options) */

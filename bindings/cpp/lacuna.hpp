@@ -59,8 +59,9 @@ void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. Members that are left empty come from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
 /// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS, LACUNA_BOOTSTRAP_TIMEOUT. If the environment does not
-/// set them either, the job has one rank. But if a launcher (mpirun, srun, torchrun ...) announces several ranks, this
-/// is an error, because each would work alone. A size of 1 needs no rank and ignores launchers.
+/// set them either, the launcher tells rank, size, and how the ranks find each other: mpirun or srun by PMIx or PMI-1,
+/// or torchrun. Without a launcher the job has one rank. If a launcher announces several ranks but no way by which they
+/// find each other, this is an error, because each would work alone. A size of 1 needs no rank and ignores launchers.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};

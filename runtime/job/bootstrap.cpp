@@ -4,9 +4,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "runtime/job/admission.hpp"
+#include "runtime/job/invitation.hpp"
 #include "runtime/job/names.hpp"
 #include "runtime/job/rendezvous.hpp"
 #include "runtime/observe/log.hpp"
@@ -203,11 +205,11 @@ class Visit {
   const Clock::time_point deadline_;
 };
 
-Result<Membership> visit(const Job& job, const Store& store, const MakeAddress& make_address,
+Result<Membership> visit(const Job& job, const std::vector<SocketAddress>& addresses, const MakeAddress& make_address,
                          Clock::time_point deadline) {
   auto pause = std::chrono::milliseconds(5);
   while (true) {
-    Result<Fd> socket = connect_to(store.addresses, deadline);
+    Result<Fd> socket = connect_to(addresses, deadline);
     Status last = socket.status();
     if (socket) {
       Result<Membership> outcome = Visit(job, *std::move(socket), deadline).run(make_address);
@@ -223,6 +225,52 @@ Result<Membership> visit(const Job& job, const Store& store, const MakeAddress& 
   }
 }
 
+/// A key that nobody can guess.
+Result<std::string> fresh_key() {
+  std::array<std::byte, 32> bytes{};
+  if (!admission::fill_random(bytes)) return Status(Code::Internal, "the system has no random numbers");
+  std::string key;
+  for (const std::byte byte : bytes) key += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return key;
+}
+
+/// Rank 0 of a job whose ranks share a text listens at a free port, and invites the others.
+Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_point deadline) {
+  Result<Fd> listener = listen_everywhere(0);
+  if (!listener) return Status(Code::Transport, fmt::format("rank 0 cannot listen: {}", listener.status().message()));
+  if (job.key.empty()) {
+    Result<std::string> key = fresh_key();
+    if (!key) return key.status();
+    job.key = *std::move(key);
+  }
+  const Invitation invitation{
+      .hosts = addresses_of_host(), .port = port_of(*listener), .machine = job.machine, .key = job.key};
+  job.store = fmt::format("{}:{}", job.host, invitation.port);
+  const std::string text = encode(invitation);
+  constexpr std::size_t longest_text = 1000;
+  if (text.size() > longest_text) {
+    return Status(Code::InvalidArgument, fmt::format("LACUNA_KEY has {} bytes, which no launcher carries: it must have "
+                                                     "at most 128",
+                                                     job.key.size()));
+  }
+  if (const auto told = job.share(text); !told) return told.status();
+  return Rendezvous(job, *std::move(listener), false).run(make_address, deadline);
+}
+
+/// The other ranks come to where rank 0 has invited them.
+Result<Membership> follow_invitation(Job job, const MakeAddress& make_address, Clock::time_point deadline) {
+  const auto text = job.share("");
+  if (!text) return text.status();
+  const auto invitation = decode_invitation(*text);
+  if (!invitation) return Status(Code::Mismatch, "the launcher carries no invitation of a lacuna job of this version");
+  job.key = invitation->key;
+  const std::vector<SocketAddress> addresses = addresses_of(*invitation, job.machine);
+  std::string all;
+  for (const SocketAddress& address : addresses) all += (all.empty() ? "" : ", ") + address.to_string();
+  job.store = all;
+  return visit(job, addresses, make_address, deadline);
+}
+
 }  // namespace
 
 Hosts Membership::grouping() const {
@@ -236,6 +284,7 @@ Result<Membership> join(const Job& job, const MakeAddress& make_address) {
   if (Status valid = check(job); !valid) return valid;
   const MakeAddress make = checked(make_address);
   if (job.size == 1) return alone(job, make);
+  if (job.share) return job.rank == 0 ? invite(job, make, deadline) : follow_invitation(job, make, deadline);
   const Result<Endpoint> endpoint = parse_endpoint(job.store);
   if (!endpoint) return endpoint.status();
   Result<std::vector<SocketAddress>> addresses = resolve(*endpoint);
@@ -248,7 +297,7 @@ Result<Membership> join(const Job& job, const MakeAddress& make_address) {
   const bool on_loopback = is_on_loopback(*endpoint) && are_loopback(*addresses);
   if (Status keyed = check_key(job, on_loopback); !keyed) return keyed;
   const Store store{*endpoint, *std::move(addresses), on_loopback};
-  return job.rank == 0 ? host(job, store, make, deadline) : visit(job, store, make, deadline);
+  return job.rank == 0 ? host(job, store, make, deadline) : visit(job, store.addresses, make, deadline);
 }
 
 }  // namespace lacuna::runtime

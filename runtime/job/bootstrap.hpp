@@ -13,12 +13,18 @@
 
 namespace lacuna::runtime {
 
+/// Gives the text of rank 0 to all ranks, and returns it. Each rank calls it once, and it blocks until all have.
+using Share = std::function<Result<std::string>(const std::string& text)>;
+
 /// How a process finds the others of its job.
 struct Job {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;          ///< the host:port where rank 0 listens; unused in a job of one rank
-  std::string key;            ///< equal on all ranks; it may be empty only if the store's text names loopback
+  std::string store;  ///< the host:port where rank 0 listens; unused in a job of one rank
+  Share share{};      ///< instead of a store: rank 0 listens at a free port, and tells the others by this
+  /// Equal on all ranks. It may be empty only if the store's text names loopback, or if the ranks share a text; then
+  /// rank 0 makes one, or tells its own.
+  std::string key;
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
   std::chrono::milliseconds timeout{60'000};

@@ -8,6 +8,7 @@
 #include "runtime/engine/encoding.hpp"
 #include "runtime/job/launchers.hpp"
 #include "runtime/job/names.hpp"
+#include "runtime/observe/log.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
@@ -33,11 +34,24 @@ Status check_equal(std::string_view variable, Values& values) {
 
 }  // namespace
 
-Status check_rank(const Config& config) {
+Status take_place(Config& config, Share& share) {
+  if (config.rank || config.size) return {};
+  const auto found = find_launcher();
+  if (!found) return found.status();
+  if (!*found) return {};
+  const Launched& launched = **found;
+  log_info(Subsystem::Job, "rank {} of {} by {}", launched.rank, launched.size, launched.by);
+  config.rank = launched.rank;
+  config.size = launched.size;
+  if (!config.store.empty()) return {};
+  config.store = launched.store;
+  if (config.key.empty()) config.key = launched.key;
+  share = launched.share;
+  return {};
+}
+
+Status check_rank(const Config& config, bool shares) {
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
-  if (!config.rank && !config.size) {
-    if (Status alone = check_launchers(); !alone) return alone;
-  }
   if (config.rank && !config.size) {
     return {Code::InvalidArgument,
             fmt::format("the rank is {}, but LACUNA_SIZE is not set: how many ranks has the job?", *config.rank)};
@@ -54,7 +68,7 @@ Status check_rank(const Config& config) {
   if (size < 1 || rank < 0 || rank >= size) {
     return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
   }
-  if (size > 1 && config.store.empty()) {
+  if (size > 1 && config.store.empty() && !shares) {
     return {Code::InvalidArgument,
             fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
   }

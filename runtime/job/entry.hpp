@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/config/config.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "runtime/values/status.hpp"
 
 /// What a process must bring to enter a job.
@@ -13,8 +14,12 @@ inline Rank aggregators_of(const Config& config) { return config.aggregators.val
 /// The number of processes of the job: ranks and aggregators.
 inline Rank processes_of(const Config& config) { return config.size.value_or(1) + aggregators_of(config); }
 
-/// Returns ok, or why a process with this configuration can't be a rank of its job.
-Status check_rank(const Config& config);
+/// If the configuration tells neither a rank nor a size, takes both from the launcher, and how the ranks find each
+/// other: a store, which the configuration gets, or a function to share a text.
+Status take_place(Config& config, Share& share);
+/// Returns ok, or why a process with this configuration can't be a rank of its job. `shares` says that the ranks need
+/// no store.
+Status check_rank(const Config& config, bool shares);
 /// Returns ok, or why a process with this configuration can't be an aggregator of its job.
 Status check_aggregator(const Config& config);
 

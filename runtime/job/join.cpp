@@ -97,8 +97,10 @@ void make_hall(JobState& job, std::uint64_t world) {
 }
 
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
-/// connected: the communicator of all ranks, whose id it gets.
-Status join_job(const std::shared_ptr<JobState>& job, const std::function<void(std::uint64_t world)>& prepare) {
+/// connected: the communicator of all ranks, whose id it gets. Without a store the processes find each other by
+/// `share`.
+Status join_job(const std::shared_ptr<JobState>& job, const runtime::Share& share,
+                const std::function<void(std::uint64_t world)>& prepare) {
   const runtime::Config& config = job->config;
   const Rank size = processes_of(config), rank = config.rank.value_or(0);
   runtime::set_log_rank(rank);
@@ -116,6 +118,7 @@ Status join_job(const std::shared_ptr<JobState>& job, const std::function<void(s
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
                                    .store = config.store,
+                                   .share = share,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
@@ -156,8 +159,11 @@ struct LocalAggregator {
 
 }  // namespace
 
-Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry) {
-  if (Status valid = runtime::check_rank(config); !valid) return valid;
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry) {
+  runtime::Config config = given;
+  runtime::Share share;
+  if (Status placed = runtime::take_place(config, share); !placed) return placed;
+  if (Status valid = runtime::check_rank(config, static_cast<bool>(share)); !valid) return valid;
   if (processes_of(config) == 1) {
     auto alone = make_local(1, config.progress, registry);
     if (!alone) return alone.status();
@@ -168,7 +174,7 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, co
   if (Status taken = take_algorithms(config, size, registry, *job); !taken) return taken;
   std::shared_ptr<GroupState> world;
   const auto prepare = [&](std::uint64_t id) { world = make_group(job, id, world_key, job->world()); };
-  if (Status joined = join_job(job, prepare); !joined) return joined;
+  if (Status joined = join_job(job, share, prepare); !joined) return joined;
   if (job->hall) world->communicator.announce_on(*job->hall);
   runtime::log_info(Subsystem::Job, "rank {} of {} on {}", config.rank.value_or(0), size, config.host);
   return world;
@@ -181,7 +187,7 @@ Status aggregate(const runtime::Config& config, const Registry& registry) {
   job->config.max_runs *= 2;  // a rank may begin as many calls again while a slow one has not ended its last ones
   std::optional<runtime::Aggregator> aggregator;
   const auto prepare = [&](std::uint64_t world) { aggregator.emplace(*job, registry, world); };
-  if (Status joined = join_job(job, prepare); !joined) return joined;
+  if (Status joined = join_job(job, {}, prepare); !joined) return joined;
   runtime::log_info(Subsystem::Job, "aggregator {} of {} on {}", *config.rank - *config.size, aggregators_of(config),
                     config.host);
   Status served = aggregator->serve();

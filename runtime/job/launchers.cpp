@@ -1,5 +1,6 @@
 #include "runtime/job/launchers.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/job/pmi.hpp"
+#include "runtime/job/pmix.hpp"
 #include "runtime/observe/log.hpp"
 
 namespace lacuna::runtime {
@@ -85,9 +88,56 @@ std::string example(const Launcher& launcher) {
       launcher.command, launcher.rank, size);
 }
 
+constexpr long last_port = 65535;
+
+/// Has torchrun told where its own store is?
+std::optional<Launched> find_torchrun() {
+  const long rank = number("RANK"), size = number("WORLD_SIZE"), port = number("MASTER_PORT") + 1;
+  const std::string_view host = variable("MASTER_ADDR");
+  if (size < 2 || rank < 0 || rank >= size || host.empty() || port < 2 || port > last_port) return {};
+  const bool is_bare_six = host.find(':') != std::string_view::npos && host.front() != '[';
+  const std::string store = is_bare_six ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+  return Launched{.by = fmt::format("torchrun (RANK={}, WORLD_SIZE={}, MASTER_ADDR={}, MASTER_PORT={})", rank, size,
+                                    host, port - 1),
+                  .rank = static_cast<Rank>(rank),
+                  .size = static_cast<Rank>(size),
+                  .store = store,
+                  .key = fmt::format("torchrun {} {} {} {}", variable("TORCHELASTIC_RUN_ID"),
+                                     variable("TORCHELASTIC_RESTART_COUNT"), store, size)};
+}
+
+/// Is there a launcher that speaks PMIx?
+Result<std::optional<Launched>> find_pmix() {
+  if (variable("PMIX_NAMESPACE").empty() || variable("PMIX_RANK").empty()) return std::optional<Launched>();
+  const auto place = place_by_pmix();
+  if (!place) return place.status();
+  if (place->size < 2) return std::optional<Launched>();
+  return std::optional(Launched{
+      .by = fmt::format("PMIx (PMIX_NAMESPACE={}, PMIX_RANK={})", variable("PMIX_NAMESPACE"), variable("PMIX_RANK")),
+      .rank = place->rank,
+      .size = place->size,
+      .share = share_by_pmix});
+}
+
+/// Is there a launcher that speaks PMI-1, and does no MPI of this program need it?
+std::optional<Launched> find_pmi() {
+  const long rank = number("PMI_RANK"), size = number("PMI_SIZE"), descriptor = number("PMI_FD");
+  if (size < 2 || rank < 0 || rank >= size || descriptor < 1 || ::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr) return {};
+  return Launched{.by = fmt::format("PMI-1 (PMI_FD={}, PMI_RANK={}, PMI_SIZE={})", descriptor, rank, size),
+                  .rank = static_cast<Rank>(rank),
+                  .size = static_cast<Rank>(size),
+                  .share = [=](const std::string& text) {
+                    return share_by_pmi(static_cast<int>(descriptor), static_cast<Rank>(rank), text);
+                  }};
+}
+
 }  // namespace
 
-Status check_launchers() {
+Result<std::optional<Launched>> find_launcher() {
+  if (auto torchrun = find_torchrun()) return torchrun;
+  const auto by_pmix = find_pmix();
+  if (by_pmix && *by_pmix) return by_pmix;
+  if (auto pmi = find_pmi()) return pmi;
   const Launcher* first = nullptr;
   std::string seen;
   for (const Launcher& launcher : launchers) {
@@ -99,12 +149,14 @@ Status check_launchers() {
   }
   if (first == nullptr) {
     warn_of_unclear();
-    return Status::ok();
+    return std::optional<Launched>();
   }
-  return {Code::InvalidArgument,
-          fmt::format("a launcher announces several ranks ({}), but LACUNA_RANK and LACUNA_SIZE are not set, so that "
-                      "each would work alone; hand them on: {}; or set LACUNA_SIZE=1 if each is to be a job of its own",
-                      seen, example(*first))};
+  const std::string why = by_pmix ? "" : fmt::format(" ({})", by_pmix.status().message());
+  return Status(Code::InvalidArgument,
+                fmt::format("a launcher announces several ranks ({}), but LACUNA_RANK and LACUNA_SIZE are not set, and "
+                            "it tells no way by which the ranks find each other{}, so that each would work alone; hand "
+                            "them on: {}; or set LACUNA_SIZE=1 if each is to be a job of its own",
+                            seen, why, example(*first)));
 }
 
 }  // namespace lacuna::runtime

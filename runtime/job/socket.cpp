@@ -198,6 +198,14 @@ Result<Fd> listen_everywhere(std::uint16_t port) {
   return Status(Code::Transport, error_text(error));
 }
 
+std::uint16_t port_of(const Fd& socket) {
+  sockaddr_storage own{};
+  socklen_t bytes = sizeof(own);
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &bytes) != 0) return 0;
+  if (own.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
+  return own.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(own).sin6_port) : std::uint16_t{0};
+}
+
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline) {
   Status last(Code::Transport, "no address");
   auto others = static_cast<int>(addresses.size());

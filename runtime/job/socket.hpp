@@ -47,8 +47,10 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
 
 /// Listens at the first of the addresses that belongs to this host.
 Result<Fd> listen_at(const std::vector<SocketAddress>& addresses);
-/// Listens on all addresses of this host, IPv4 and IPv6 if it has both.
+/// Listens on all addresses of this host, IPv4 and IPv6 if it has both. Port 0: at a free port.
 Result<Fd> listen_everywhere(std::uint16_t port);
+/// The port of a socket of this process; 0: it has none.
+std::uint16_t port_of(const Fd& socket);
 /// Connects to the first of the addresses that answers before the deadline. The addresses that are left share the time
 /// that is left, so that an address that never answers leaves time for the others.
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);

@@ -14,6 +14,7 @@
 #include "kernels/backend.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/job/bootstrap.hpp"
+#include "runtime/job/launchers.hpp"
 #include "runtime/job/listeners.hpp"
 #include "transports/ucx.hpp"
 
@@ -62,6 +63,15 @@ std::string choice_of_kernels() {
   return fmt::format("{}{}", fmt::join(names, ", "), fmt::join(others, ""));
 }
 
+/// Says how a program that is started here finds its place in a job.
+std::string launcher(const runtime::Config& config) {
+  if (config.rank || config.size) return "none is asked, because LACUNA_RANK or LACUNA_SIZE is set";
+  const auto found = runtime::find_launcher();
+  if (!found) return std::string(found.status().message());
+  if (!*found) return "none";
+  return fmt::format("{}: rank {} of {}", (*found)->by, (*found)->rank, (*found)->size);
+}
+
 }  // namespace
 
 int info(bool markdown) {
@@ -79,6 +89,7 @@ int info(bool markdown) {
   fmt::print("kernels: {}\n", kernels_of(*config));
   fmt::print("kernels to choose from: {}\n", choice_of_kernels());
   fmt::print("memory: host (device memory is not served)\n");
+  fmt::print("launcher: {}\n", launcher(*config));
   fmt::print("listens: {}\n\n", listeners(*config));
   fmt::print("{:<26} {:<16} {:<16} {}\n", "variable", "value", "default", "");
   for (const runtime::Variable& variable : runtime::variables(*config)) {

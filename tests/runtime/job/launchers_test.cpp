@@ -17,7 +17,7 @@ namespace {
 std::string said_to(const std::map<std::string, std::string>& variables) {
   std::list<test::Variable> set;
   for (const auto& [name, value] : variables) set.emplace_back(name, value);
-  return std::string(check_launchers().message());
+  return std::string(find_launcher().status().message());
 }
 
 TEST(Launchers, WithoutTheirVariablesNothingIsSaid) { EXPECT_EQ(said_to({}), ""); }
@@ -47,6 +47,51 @@ TEST(Launchers, ARankAboveZeroAnnouncesOthersWhereNoSizeIsTold) {
   expect_contains(said_to({{"PMIX_RANK", "1"}}), "(PMIX_RANK=1)");
   expect_contains(said_to({{"PMIX_RANK", "1"}}), "LACUNA_RANK=$PMIX_RANK LACUNA_SIZE=N ");
   EXPECT_EQ(said_to({{"PMIX_RANK", "0"}}), "");  // MPI programs of one process see this
+}
+
+/// What a launcher with these variables tells. There must be one.
+Launched told_by(const std::map<std::string, std::string>& variables) {
+  std::list<test::Variable> set;
+  for (const auto& [name, value] : variables) set.emplace_back(name, value);
+  const auto found = find_launcher();
+  EXPECT_TRUE(found && *found) << found.status().to_string();
+  return found && *found ? **found : Launched();
+}
+
+TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
+  std::map<std::string, std::string> variables = {{"RANK", "2"},
+                                                  {"WORLD_SIZE", "3"},
+                                                  {"MASTER_ADDR", "10.0.0.7"},
+                                                  {"MASTER_PORT", "29500"},
+                                                  {"TORCHELASTIC_RUN_ID", "a run"},
+                                                  {"TORCHELASTIC_RESTART_COUNT", "0"}};
+  const Launched first = told_by(variables);
+  EXPECT_EQ(first.rank, 2);
+  EXPECT_EQ(first.size, 3);
+  EXPECT_EQ(first.store, "10.0.0.7:29501");
+  EXPECT_FALSE(first.share);
+  variables["RANK"] = "0";
+  EXPECT_EQ(told_by(variables).key, first.key);
+  variables["TORCHELASTIC_RESTART_COUNT"] = "1";
+  EXPECT_NE(told_by(variables).key, first.key) << "a process of an earlier attempt would be admitted";
+  variables["MASTER_ADDR"] = "fd00::7";
+  EXPECT_EQ(told_by(variables).store, "[fd00::7]:29501");
+  for (const auto& [name, value] : std::map<std::string, std::string>{
+           {"MASTER_PORT", "65535"}, {"MASTER_PORT", "x"}, {"MASTER_ADDR", ""}, {"RANK", "3"}, {"RANK", "-1"}}) {
+    auto wrong = variables;
+    wrong[name] = value;
+    expect_contains(said_to(wrong), "a launcher announces several ranks (WORLD_SIZE=3");
+  }
+  variables["WORLD_SIZE"] = "1";
+  EXPECT_EQ(said_to(variables), "");
+}
+
+TEST(Launchers, ThoseWithPmiShareAText) {
+  const Launched found = told_by({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}});
+  EXPECT_EQ(found.rank, 1);
+  EXPECT_EQ(found.size, 2);
+  EXPECT_TRUE(found.store.empty());
+  EXPECT_TRUE(static_cast<bool>(found.share));
 }
 
 /// The lines that are logged if a launcher has set these variables.
