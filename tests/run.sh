@@ -101,6 +101,7 @@ run_aarch64() {
 run_lab() {
   tests/lab/lab_test.py &&
     tests/lab/cut_test.py build/release/bin/lacuna_worker &&
+    tests/lab/launchers_test.py build/release/bin/lacuna &&
     tests/lab/lab.py --hosts 4 --rate 1gbit --expect-bytes $((3 * 2 * 6 << 20)) -- \
       build/release/bin/lacuna perf allreduce -b 4M -e 4M -w 1 -n 3 &&
     tests/lab/lab.py --hosts 4 --rate 1gbit -- tests/lab/conformance.sh build/release/bin/lacuna &&
