@@ -36,6 +36,11 @@ lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicat
       if (Status valid = check_range("progress", value.progress, LACUNA_THREAD); !valid) return valid;
       world.progress = static_cast<lacuna::Progress>(value.progress);
     }
+    if (value.broadcast) {
+      world.broadcast = [&value](std::span<std::byte> bytes) {
+        return value.broadcast(value.user, bytes.data(), bytes.size()) == 0;
+      };
+    }
     auto joined = lacuna::Communicator::world(world);
     if (!joined) return joined.status();
     *communicator = new lacuna_communicator{std::move(*joined)};

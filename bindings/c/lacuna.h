@@ -149,6 +149,12 @@ typedef struct lacuna_method lacuna_method;
 typedef struct lacuna_state lacuna_state;
 
 /**
+ * Gives `size` bytes of rank 0 to all ranks: rank 0 reads them, and all others overwrite them. Each rank calls it once,
+ * in lacuna_join(). Returns 0 if that has worked. `user` is that of the options.
+ */
+typedef int32_t (*lacuna_broadcast_function)(void* user, void* bytes, size_t size);
+
+/**
  * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
  * does not set them either, the launcher does (mpirun, torchrun ...), or the job has one rank. If a launcher announces
  * several ranks but no way by which they find each other, joining fails. A world_size of 1 needs no rank.
@@ -160,10 +166,16 @@ typedef struct lacuna_world_options {
   const char* store;  /**< host:port where rank 0 listens; null: LACUNA_STORE */
   const char* key;    /**< secret that admits a process to the job; null: LACUNA_KEY */
   int32_t progress;   /**< a lacuna_progress_mode; -1: LACUNA_PROGRESS */
+  /**
+   * If it is not null, the ranks need no store and no key: rank 0 listens at a free port, and tells the others where by
+   * this function. Beside MPI it calls MPI_Bcast(). Then rank and world_size must be given, and no store.
+   */
+  lacuna_broadcast_function broadcast;
+  void* user; /**< what `broadcast` gets */
 } lacuna_world_options;
 /** Every member comes from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
-  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1 }
+  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL }
 
 /**
  * Elements in memory that the caller owns. The memory must live until the call has ended. The library reads the

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
@@ -48,6 +50,18 @@ Result<runtime::Config> config_of(const WorldOptions& options) {
   if (options.progress) config->progress = *options.progress;
   if (options.timeout) config->bootstrap_timeout = *options.timeout;
   return config;
+}
+
+/// Shares a text by the function of the options.
+runtime::Share share_by(const WorldOptions& options) {
+  if (!options.broadcast) return {};
+  return [broadcast = options.broadcast](const std::string& text) -> Result<std::string> {
+    std::array<std::byte, runtime::longest_shared_text + 1> bytes{};
+    std::memcpy(bytes.data(), text.data(), text.size());
+    if (!broadcast(bytes)) return Status(Code::Transport, "the broadcast of the world's options has failed");
+    bytes.back() = std::byte{0};
+    return std::string(reinterpret_cast<const char*>(bytes.data()));
+  };
 }
 
 }  // namespace
@@ -117,7 +131,13 @@ Communicator::Communicator(const WorldOptions& options) {
 Result<Communicator> Communicator::world(const WorldOptions& options) {
   auto config = config_of(options);
   if (!config) return config.status();
-  auto joined = join_world(*config, registry);
+  if (options.broadcast) {
+    if (!options.rank || !options.size || !options.store.empty()) {
+      return Status(Code::InvalidArgument, "a broadcast needs the rank and the size beside it, and no store");
+    }
+    config->store.clear();
+  }
+  auto joined = join_world(*config, registry, share_by(options));
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,11 @@ void set_log_callback(LogCallback callback, void* user);
 /// set them either, the launcher tells rank, size, and how the ranks find each other: mpirun or srun by PMIx or PMI-1,
 /// or torchrun. Without a launcher the job has one rank. If a launcher announces several ranks but no way by which they
 /// find each other, this is an error, because each would work alone. A size of 1 needs no rank and ignores launchers.
+///
+/// With `broadcast` the ranks need no store and no key. Rank 0 listens at a free port, and tells the others where, with
+/// a fresh key, by this function. It gives these bytes of rank 0 to all ranks: rank 0 reads them, and all others
+/// overwrite them. Each rank calls it once, on the thread that joins. It returns whether that has worked. Beside MPI it
+/// is MPI_Bcast. Rank and size must be given, and no store.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};
@@ -69,6 +75,7 @@ struct WorldOptions {
   std::string key{};
   std::optional<Progress> progress{};
   std::optional<std::chrono::milliseconds> timeout{};  ///< how long to wait for the other ranks
+  std::function<bool(std::span<std::byte> bytes)> broadcast{};
 };
 
 /// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.

@@ -247,8 +247,7 @@ Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_
       .hosts = addresses_of_host(), .port = port_of(*listener), .machine = job.machine, .key = job.key};
   job.store = fmt::format("{}:{}", job.host, invitation.port);
   const std::string text = encode(invitation);
-  constexpr std::size_t longest_text = 1000;
-  if (text.size() > longest_text) {
+  if (text.size() > longest_shared_text) {
     return Status(Code::InvalidArgument, fmt::format("LACUNA_KEY has {} bytes, which no launcher carries: it must have "
                                                      "at most 128",
                                                      job.key.size()));

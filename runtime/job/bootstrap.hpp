@@ -15,6 +15,7 @@ namespace lacuna::runtime {
 
 /// Gives the text of rank 0 to all ranks, and returns it. Each rank calls it once, and it blocks until all have.
 using Share = std::function<Result<std::string>(const std::string& text)>;
+inline constexpr std::size_t longest_shared_text = 1000;
 
 /// How a process finds the others of its job.
 struct Job {

@@ -68,6 +68,12 @@ Status check_rank(const Config& config, bool shares) {
   if (size < 1 || rank < 0 || rank >= size) {
     return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
   }
+  if (shares && aggregators_of(config) > 0) {
+    return {Code::InvalidArgument,
+            fmt::format("LACUNA_AGGREGATORS is {}, but aggregators find the ranks at a store only: set LACUNA_STORE, "
+                        "LACUNA_RANK and LACUNA_SIZE, as `lacuna launch --aggregators` does",
+                        aggregators_of(config))};
+  }
   if (size > 1 && config.store.empty() && !shares) {
     return {Code::InvalidArgument,
             fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};

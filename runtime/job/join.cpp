@@ -159,9 +159,9 @@ struct LocalAggregator {
 
 }  // namespace
 
-Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry) {
+Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry,
+                                               runtime::Share share) {
   runtime::Config config = given;
-  runtime::Share share;
   if (Status placed = runtime::take_place(config, share); !placed) return placed;
   if (Status valid = runtime::check_rank(config, static_cast<bool>(share)); !valid) return valid;
   if (processes_of(config) == 1) {

@@ -119,10 +119,13 @@ Result<std::optional<Launched>> find_pmix() {
       .share = share_by_pmix});
 }
 
-/// Is there a launcher that speaks PMI-1, and does no MPI of this program need it?
+/// Has this program MPI? It needs the only descriptor by which a launcher speaks PMI-1.
+bool has_mpi() { return ::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr; }
+
+/// Is there a launcher that speaks PMI-1?
 std::optional<Launched> find_pmi() {
   const long rank = number("PMI_RANK"), size = number("PMI_SIZE"), descriptor = number("PMI_FD");
-  if (size < 2 || rank < 0 || rank >= size || descriptor < 1 || ::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr) return {};
+  if (size < 2 || rank < 0 || rank >= size || descriptor < 1) return {};
   return Launched{.by = fmt::format("PMI-1 (PMI_FD={}, PMI_RANK={}, PMI_SIZE={})", descriptor, rank, size),
                   .rank = static_cast<Rank>(rank),
                   .size = static_cast<Rank>(size),
@@ -137,7 +140,8 @@ Result<std::optional<Launched>> find_launcher() {
   if (auto torchrun = find_torchrun()) return torchrun;
   const auto by_pmix = find_pmix();
   if (by_pmix && *by_pmix) return by_pmix;
-  if (auto pmi = find_pmi()) return pmi;
+  auto pmi = find_pmi();
+  if (pmi && !has_mpi()) return pmi;
   const Launcher* first = nullptr;
   std::string seen;
   for (const Launcher& launcher : launchers) {
@@ -151,7 +155,8 @@ Result<std::optional<Launched>> find_launcher() {
     warn_of_unclear();
     return std::optional<Launched>();
   }
-  const std::string why = by_pmix ? "" : fmt::format(" ({})", by_pmix.status().message());
+  std::string why = by_pmix ? "" : fmt::format(" ({})", by_pmix.status().message());
+  if (pmi) why = " (PMI-1 is for the MPI of this program; join by the broadcast of the world's options and MPI_Bcast)";
   return Status(Code::InvalidArgument,
                 fmt::format("a launcher announces several ranks ({}), but LACUNA_RANK and LACUNA_SIZE are not set, and "
                             "it tells no way by which the ranks find each other{}, so that each would work alone; hand "

@@ -72,6 +72,7 @@ TEST(CApi, StructuresBeginWithTheMembersThatVersion1WillKeep) {
   EXPECT_EQ(offsetof(lacuna_world_options, store), 16u);
   EXPECT_EQ(offsetof(lacuna_world_options, key), 24u);
   EXPECT_EQ(offsetof(lacuna_world_options, progress), 32u);
+  EXPECT_EQ(offsetof(lacuna_world_options, broadcast), 40u);
   EXPECT_EQ(offsetof(lacuna_buffer, data), 8u);
   EXPECT_EQ(offsetof(lacuna_buffer, count), 16u);
   EXPECT_EQ(offsetof(lacuna_buffer, dtype), 24u);

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/support/environment.hpp"
@@ -98,6 +101,59 @@ TEST(World, RanksThatStayAwayAreNamedInTime) {
 
 TEST(World, AJobInThisProcessHasAtLeastOneRank) {
   expect_error(Communicator::local(0).status(), Code::InvalidArgument, "0 ranks");
+}
+
+/// What ranks of this process use to give bytes of rank 0 to all.
+class Board {
+ public:
+  /// Notes or takes the bytes of rank 0.
+  bool share(Rank rank, std::span<std::byte> bytes) {
+    std::unique_lock lock(mutex_);
+    if (rank == 0) {
+      bytes_.assign(bytes.begin(), bytes.end());
+      written_.notify_all();
+      return true;
+    }
+    written_.wait(lock, [this] { return !bytes_.empty(); });
+    if (bytes.size() != bytes_.size()) return false;
+    std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable written_;
+  std::vector<std::byte> bytes_;
+};
+
+TEST(World, ByABroadcastRanksMeetWithoutAStore) {
+  const Variable store("LACUNA_STORE", "127.0.0.1:1");  // the options count
+  Board board;
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&board, rank] {
+      const auto broadcast = [&board, rank](std::span<std::byte> bytes) { return board.share(rank, bytes); };
+      auto world = Communicator::world({.rank = rank, .size = 3, .broadcast = broadcast});
+      ASSERT_TRUE(world) << world.status().to_string();
+      std::vector<int> sum = {rank, 1};
+      EXPECT_EQ(world->call(allreduce(sum, sum)).to_string(), "ok");
+      EXPECT_EQ(sum, (std::vector<int>{3, 3}));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(World, ABroadcastThatFailsOrLacksItsRankIsAnError) {
+  const auto fails = [](std::span<std::byte>) { return false; };
+  EXPECT_EQ(thrown({.rank = 1, .size = 2, .broadcast = fails}),
+            "transport error: the broadcast of the world's options has failed");
+  EXPECT_EQ(thrown({.size = 2, .broadcast = fails}),
+            "invalid argument: a broadcast needs the rank and the size beside it, and no store");
+  EXPECT_EQ(thrown({.rank = 1, .size = 2, .store = "127.0.0.1:1", .broadcast = fails}),
+            "invalid argument: a broadcast needs the rank and the size beside it, and no store");
+  const Variable aggregators("LACUNA_AGGREGATORS", "2");
+  EXPECT_NE(thrown({.rank = 1, .size = 2, .broadcast = fails}).find("aggregators find the ranks at a store only"),
+            std::string::npos);
 }
 
 }  // namespace
