@@ -234,9 +234,8 @@ Result<std::string> fresh_key() {
   return key;
 }
 
-/// Rank 0 of a job whose ranks share a text listens at a free port, and invites the others.
-Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_point deadline) {
-  Result<Fd> listener = listen_everywhere(0);
+/// The text that invites the others to where rank 0 listens. The job gets a key if it has none, and the store's name.
+Result<std::string> invitation_to(const Result<Fd>& listener, Job& job) {
   if (!listener) return Status(Code::Transport, fmt::format("rank 0 cannot listen: {}", listener.status().message()));
   if (job.key.empty()) {
     Result<std::string> key = fresh_key();
@@ -246,13 +245,22 @@ Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_
   const Invitation invitation{
       .hosts = addresses_of_host(), .port = port_of(*listener), .machine = job.machine, .key = job.key};
   job.store = fmt::format("{}:{}", job.host, invitation.port);
-  const std::string text = encode(invitation);
-  if (text.size() > longest_shared_text) {
-    return Status(Code::InvalidArgument, fmt::format("LACUNA_KEY has {} bytes, which no launcher carries: it must have "
-                                                     "at most 128",
-                                                     job.key.size()));
-  }
-  if (const auto told = job.share(text); !told) return told.status();
+  std::string text = encode(invitation);
+  if (text.size() <= longest_shared_text) return text;
+  return Status(Code::InvalidArgument,
+                fmt::format("LACUNA_KEY has {} bytes, which no launcher carries: it must have at "
+                            "most 128",
+                            job.key.size()));
+}
+
+/// Rank 0 of a job whose ranks share a text listens at a free port, and invites the others. If it can't, they share an
+/// empty text, so that none of them waits.
+Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_point deadline) {
+  Result<Fd> listener = listen_everywhere(0);
+  const Result<std::string> text = invitation_to(listener, job);
+  const Result<std::string> told = job.share(text ? *text : "");
+  if (!text) return text.status();
+  if (!told) return told.status();
   return Rendezvous(job, *std::move(listener), false).run(make_address, deadline);
 }
 
@@ -260,6 +268,7 @@ Result<Membership> invite(Job job, const MakeAddress& make_address, Clock::time_
 Result<Membership> follow_invitation(Job job, const MakeAddress& make_address, Clock::time_point deadline) {
   const auto text = job.share("");
   if (!text) return text.status();
+  if (text->empty()) return Status(Code::PeerFailed, "rank 0 can't join, as its own error says");
   const auto invitation = decode_invitation(*text);
   if (!invitation) return Status(Code::Mismatch, "the launcher carries no invitation of a lacuna job of this version");
   job.key = invitation->key;

@@ -88,9 +88,14 @@ TEST(Invitation, WhatCantBeSharedOrIsNoneEndsTheJoining) {
   mine.share = [](const std::string&) -> Result<std::string> { return std::string("hello"); };
   EXPECT_EQ(join(mine).status().to_string(),
             "mismatch: the launcher carries no invitation of a lacuna job of this version");
+  Board board;
   mine.rank = 0;
   mine.key = std::string(600, 'k');
+  mine.share = board.share_of(0);
   expect_contains(join(mine).status().to_string(), "LACUNA_KEY has 600 bytes, which no launcher carries");
+  mine.rank = 1;
+  mine.share = board.share_of(1);
+  EXPECT_EQ(join(mine).status().to_string(), "peer failed: rank 0 can't join, as its own error says");
 }
 
 }  // namespace
