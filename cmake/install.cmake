@@ -31,6 +31,8 @@ install(FILES algorithms/registry/registry.hpp algorithms/registry/method_option
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/c)
+install(FILES bindings/mpi/lacuna_mpi.h bindings/mpi/lacuna_mpi.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/mpi)
 foreach(part IN ITEMS core:cpp checkpoint:checkpoint c:c)
   string(REPLACE ":" ";" part ${part})
   list(GET part 0 library)
@@ -42,7 +44,8 @@ endforeach()
 
 set(lacuna_package ${CMAKE_INSTALL_LIBDIR}/cmake/lacuna)
 install(EXPORT lacuna-targets NAMESPACE lacuna:: DESTINATION ${lacuna_package})
-configure_package_config_file(cmake/lacuna-config.cmake.in lacuna-config.cmake INSTALL_DESTINATION ${lacuna_package})
+configure_package_config_file(cmake/lacuna-config.cmake.in lacuna-config.cmake INSTALL_DESTINATION ${lacuna_package}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(lacuna-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/lacuna-config-version.cmake
         DESTINATION ${lacuna_package})

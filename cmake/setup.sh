@@ -34,7 +34,9 @@ tests | patch | command patch
 tests | python3-pip | module pip
 tests | doxygen | command doxygen
 tests | openmpi-bin | command mpirun.openmpi
+tests | libopenmpi-dev | command mpicc.openmpi
 tests | mpich | command mpiexec.mpich
+tests | libmpich-dev | command mpicc.mpich
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx

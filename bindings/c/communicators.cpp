@@ -1,3 +1,10 @@
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <thread>
+#include <vector>
+
 #include "bindings/c/interface.hpp"
 
 using namespace lacuna::c;
@@ -13,7 +20,68 @@ Status hand_over(lacuna::Result<std::optional<lacuna::Communicator>> made, lacun
   return {};
 }
 
+/// Gives the bytes of rank 0 to all ranks by an allgather in UCC's shape.
+bool broadcast_by(const lacuna_oob& oob, std::span<std::byte> bytes) {
+  std::vector<std::byte> all(oob.n_oob_eps * bytes.size());
+  void* request = nullptr;
+  int32_t state = oob.allgather(bytes.data(), all.data(), bytes.size(), oob.coll_info, &request);
+  if (state < 0) return false;
+  while ((state = oob.req_test(request)) > 0) std::this_thread::yield();
+  if (oob.req_free(request) < 0 || state < 0) return false;
+  std::copy_n(all.begin(), bytes.size(), bytes.begin());
+  return true;
+}
+
+/// How the ranks of these options give bytes of rank 0 to all. Empty if there is no way.
+std::function<bool(std::span<std::byte>)> broadcast_of(const lacuna_world_options& options) {
+  if (options.broadcast) {
+    return [&options](std::span<std::byte> bytes) {
+      return options.broadcast(options.user, bytes.data(), bytes.size()) == 0;
+    };
+  }
+  if (!options.oob) return {};
+  return [&options](std::span<std::byte> bytes) { return broadcast_by(*options.oob, bytes); };
+}
+
+Status check_numbers(const lacuna_world_options& options) {
+  for (const auto& [name, given] :
+       {std::pair("rank", options.rank), {"world_size", options.world_size}, {"progress", options.progress}}) {
+    if (given >= -1) continue;
+    return {Code::InvalidArgument,
+            std::string(name) + " is " + std::to_string(given) + ", must be 0 or more; -1: not set"};
+  }
+  if (options.broadcast && options.oob) {
+    return {Code::InvalidArgument, "broadcast and oob are given; one of them is enough"};
+  }
+  return options.progress < 0 ? Status() : check_range("progress", options.progress, LACUNA_THREAD);
+}
+
+Status read_world(const lacuna_world_options& options, lacuna::WorldOptions& world) {
+  if (Status valid = check_numbers(options); !valid) return valid;
+  if (options.oob) {
+    world.rank = static_cast<lacuna::Rank>(options.oob->oob_ep);
+    world.size = static_cast<lacuna::Rank>(options.oob->n_oob_eps);
+  }
+  if (options.rank >= 0) world.rank = options.rank;
+  if (options.world_size >= 0) world.size = options.world_size;
+  if (options.store) world.store = options.store;
+  if (options.key) world.key = options.key;
+  if (options.progress >= 0) world.progress = static_cast<lacuna::Progress>(options.progress);
+  if (options.id) std::memcpy(world.id.bytes.data(), options.id->bytes, sizeof(options.id->bytes));
+  return {};
+}
+
 }  // namespace
+
+lacuna_status lacuna_make_unique_id(const char* address, lacuna_unique_id* id) {
+  return guarded([&]() -> Status {
+    if (!id) return null_argument("id");
+    const auto made = lacuna::make_unique_id(address ? address : "");
+    if (!made) return made.status();
+    std::memcpy(id->bytes, made->bytes.data(), sizeof(id->bytes));
+    return {};
+  });
+}
 
 lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator) {
   return guarded([&]() -> Status {
@@ -21,25 +89,11 @@ lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicat
     if (!communicator) return null_argument("communicator");
     if (Status valid = read(options, value); !valid) return valid;
     lacuna::WorldOptions world;
-    for (const auto& [name, given] :
-         {std::pair("rank", value.rank), {"world_size", value.world_size}, {"progress", value.progress}}) {
-      if (given < -1) {
-        return {Code::InvalidArgument,
-                std::string(name) + " is " + std::to_string(given) + ", must be 0 or more; -1: not set"};
-      }
-    }
-    if (value.rank >= 0) world.rank = value.rank;
-    if (value.world_size >= 0) world.size = value.world_size;
-    if (value.store) world.store = value.store;
-    if (value.key) world.key = value.key;
-    if (value.progress >= 0) {
-      if (Status valid = check_range("progress", value.progress, LACUNA_THREAD); !valid) return valid;
-      world.progress = static_cast<lacuna::Progress>(value.progress);
-    }
-    if (value.broadcast) {
-      world.broadcast = [&value](std::span<std::byte> bytes) {
-        return value.broadcast(value.user, bytes.data(), bytes.size()) == 0;
-      };
+    world.broadcast = broadcast_of(value);
+    if (Status valid = read_world(value, world); !valid) {
+      lacuna::UniqueId none;
+      if (world.broadcast) (void)world.broadcast(none.bytes);  // so that no other rank waits for this one
+      return valid;
     }
     auto joined = lacuna::Communicator::world(world);
     if (!joined) return joined.status();

@@ -149,33 +149,56 @@ typedef struct lacuna_method lacuna_method;
 typedef struct lacuna_state lacuna_state;
 
 /**
+ * Brings the ranks of one job together. Rank 0 makes it by lacuna_make_unique_id(), and the program gives it to all
+ * ranks. Whoever reads it can join the job.
+ */
+typedef struct lacuna_unique_id {
+  unsigned char bytes[128];
+} lacuna_unique_id;
+
+/**
  * Gives `size` bytes of rank 0 to all ranks: rank 0 reads them, and all others overwrite them. Each rank calls it once,
- * in lacuna_join(). Returns 0 if that has worked. `user` is that of the options.
+ * in lacuna_join(), even if it can't join. Returns 0 if that has worked. `user` is that of the options.
  */
 typedef int32_t (*lacuna_broadcast_function)(void* user, void* bytes, size_t size);
+
+/**
+ * An allgather that the program brings, in the shape that UCC takes it (ucc_oob_coll_t): functions made for UCC serve
+ * here as they are. 0 means done, a positive status means in progress, and a negative one means failed.
+ */
+typedef struct lacuna_oob {
+  /** Starts to gather `size` bytes of each rank, in the order of ranks. */
+  int32_t (*allgather)(void* source, void* destination, size_t size, void* coll_info, void** request);
+  int32_t (*req_test)(void* request); /**< says how far the request is */
+  int32_t (*req_free)(void* request); /**< ends the request */
+  void* coll_info;                    /**< what `allgather` gets */
+  uint32_t n_oob_eps;                 /**< number of ranks */
+  uint32_t oob_ep;                    /**< this process's rank */
+} lacuna_oob;
 
 /**
  * How to join the job. Members that LACUNA_WORLD_OPTIONS_INIT has set come from the environment. If the environment
  * does not set them either, the launcher does (mpirun, torchrun ...), or the job has one rank. If a launcher announces
  * several ranks but no way by which they find each other, joining fails. A world_size of 1 needs no rank.
+ *
+ * With one of `broadcast`, `oob` and `id` the ranks need no store and no key. Beside `broadcast` and `oob` rank 0
+ * listens at a free port; a store such as "10.0.0.1:0" says at which of its addresses.
  */
 typedef struct lacuna_world_options {
-  size_t struct_size; /**< sizeof(lacuna_world_options) */
-  int32_t rank;       /**< this process's number, 0 .. world_size-1; -1: LACUNA_RANK */
-  int32_t world_size; /**< number of ranks; -1: LACUNA_SIZE */
-  const char* store;  /**< host:port where rank 0 listens; null: LACUNA_STORE */
-  const char* key;    /**< secret that admits a process to the job; null: LACUNA_KEY */
-  int32_t progress;   /**< a lacuna_progress_mode; -1: LACUNA_PROGRESS */
-  /**
-   * If it is not null, the ranks need no store and no key: rank 0 listens at a free port, and tells the others where by
-   * this function. Beside MPI it calls MPI_Bcast(). Then rank and world_size must be given, and no store.
-   */
-  lacuna_broadcast_function broadcast;
-  void* user; /**< what `broadcast` gets */
+  size_t struct_size;                  /**< sizeof(lacuna_world_options) */
+  int32_t rank;                        /**< this process's number, 0 .. world_size-1; -1: LACUNA_RANK */
+  int32_t world_size;                  /**< number of ranks; -1: LACUNA_SIZE */
+  const char* store;                   /**< host:port where rank 0 listens; null: LACUNA_STORE */
+  const char* key;                     /**< secret that admits a process to the job; null: LACUNA_KEY */
+  int32_t progress;                    /**< a lacuna_progress_mode; -1: LACUNA_PROGRESS */
+  lacuna_broadcast_function broadcast; /**< null: none; rank and world_size must be given with it */
+  void* user;                          /**< what `broadcast` gets */
+  const lacuna_oob* oob;               /**< null: none; it tells rank and world_size */
+  const lacuna_unique_id* id;          /**< null: none; rank and world_size must be given with it */
 } lacuna_world_options;
 /** Every member comes from the environment. */
 #define LACUNA_WORLD_OPTIONS_INIT \
-  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL }
+  { sizeof(lacuna_world_options), -1, -1, NULL, NULL, -1, NULL, NULL, NULL, NULL }
 
 /**
  * Elements in memory that the caller owns. The memory must live until the call has ended. The library reads the
@@ -335,6 +358,12 @@ LACUNA_EXPORT void lacuna_set_log_callback(lacuna_log_callback callback, void* u
  * Any thread may call these functions, with any communicator.
  * @{
  */
+/**
+ * Makes an id for one job whose rank 0 is this process. From now on rank 0 listens, at a free port of `address`, such
+ * as "10.0.0.1" or "[fd00::1]", or of all addresses of this host if that is null.
+ */
+LACUNA_EXPORT lacuna_status lacuna_make_unique_id(const char* address, lacuna_unique_id* id);
+
 /**
  * Joins the job. Blocks until all ranks have joined, at most for LACUNA_BOOTSTRAP_TIMEOUT.
  * @param options      null: everything comes from the environment

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "runtime/job/door.hpp"
 #include "runtime/job/join.hpp"
 #include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
@@ -52,16 +51,26 @@ Result<runtime::Config> config_of(const WorldOptions& options) {
   return config;
 }
 
-/// Shares a text by the function of the options.
+/// Shares an id by the function of the options.
 runtime::Share share_by(const WorldOptions& options) {
   if (!options.broadcast) return {};
-  return [broadcast = options.broadcast](const std::string& text) -> Result<std::string> {
-    std::array<std::byte, runtime::longest_shared_text + 1> bytes{};
-    std::memcpy(bytes.data(), text.data(), text.size());
-    if (!broadcast(bytes)) return Status(Code::Transport, "the broadcast of the world's options has failed");
-    bytes.back() = std::byte{0};
-    return std::string(reinterpret_cast<const char*>(bytes.data()));
+  return [broadcast = options.broadcast](UniqueId& id, runtime::Clock::time_point) {
+    return broadcast(id.bytes) ? Status() : Status(Code::Transport, "the broadcast of the world's options has failed");
   };
+}
+
+/// Returns ok, or why these options do not say how the ranks find each other.
+Status check_meeting(const WorldOptions& options) {
+  if (!options.broadcast && !options.id) return {};
+  const char* const way = options.broadcast ? "a broadcast" : "an id";
+  if (options.broadcast && options.id) return {Code::InvalidArgument, "a broadcast and an id are given; one is enough"};
+  if (!options.rank || !options.size) {
+    return {Code::InvalidArgument, fmt::format("{} needs the rank and the size beside it", way)};
+  }
+  if (options.store.empty() || (options.broadcast && options.store.ends_with(":0"))) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the store is {} beside {}, which takes the place of a store{}", options.store, way,
+                      options.broadcast ? "; with the port 0 it says at which address rank 0 listens" : "")};
 }
 
 }  // namespace
@@ -122,6 +131,12 @@ Status PreparedCall::start() {
   return may ? group_->communicator.start(*run_) : may;
 }
 
+Result<UniqueId> make_unique_id(const std::string& address) {
+  const auto config = runtime::Config::from_environment();
+  if (!config) return config.status();
+  return runtime::keep_door(address.empty() ? address : address + ":0", config->machine);
+}
+
 Communicator::Communicator(const WorldOptions& options) {
   auto joined = world(options);
   if (!joined) throw Error(joined.status());
@@ -129,15 +144,12 @@ Communicator::Communicator(const WorldOptions& options) {
 }
 
 Result<Communicator> Communicator::world(const WorldOptions& options) {
+  runtime::Sharing sharing(share_by(options));
   auto config = config_of(options);
   if (!config) return config.status();
-  if (options.broadcast) {
-    if (!options.rank || !options.size || !options.store.empty()) {
-      return Status(Code::InvalidArgument, "a broadcast needs the rank and the size beside it, and no store");
-    }
-    config->store.clear();
-  }
-  auto joined = join_world(*config, registry, share_by(options));
+  if (Status valid = check_meeting(options); !valid) return valid;
+  if (options.broadcast || options.id) config->store = options.store;
+  auto joined = join_world(*config, registry, sharing, options.id);
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }

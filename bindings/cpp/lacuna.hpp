@@ -23,6 +23,7 @@
 #include "runtime/values/message.hpp"
 #include "runtime/values/progress.hpp"
 #include "runtime/values/status.hpp"
+#include "runtime/values/unique_id.hpp"
 #include "runtime/values/version.hpp"
 
 /// lacuna: collectives that send only what matters. This header, with those that it includes, is the C++ interface for
@@ -60,14 +61,16 @@ void set_log_callback(LogCallback callback, void* user);
 
 /// How to join the job. Members that are left empty come from the environment: LACUNA_RANK, LACUNA_SIZE, LACUNA_STORE
 /// (host:port where rank 0 listens), LACUNA_KEY, LACUNA_PROGRESS, LACUNA_BOOTSTRAP_TIMEOUT. If the environment does not
-/// set them either, the launcher tells rank, size, and how the ranks find each other: mpirun or srun by PMIx or PMI-1,
-/// or torchrun. Without a launcher the job has one rank. If a launcher announces several ranks but no way by which they
-/// find each other, this is an error, because each would work alone. A size of 1 needs no rank and ignores launchers.
+/// set them either, the launcher tells rank, size, and how the ranks find each other: torchrun, mpirun or srun by PMIx
+/// or PMI-1, or Slurm's variables. Without a launcher the job has one rank. If a launcher announces several ranks but
+/// no way by which they find each other, this is an error, because each would work alone. A size of 1 needs no rank and
+/// ignores launchers.
 ///
-/// With `broadcast` the ranks need no store and no key. Rank 0 listens at a free port, and tells the others where, with
-/// a fresh key, by this function. It gives these bytes of rank 0 to all ranks: rank 0 reads them, and all others
-/// overwrite them. Each rank calls it once, on the thread that joins. It returns whether that has worked. Beside MPI it
-/// is MPI_Bcast. Rank and size must be given, and no store.
+/// With `broadcast` or `id` the ranks need no store and no key, and rank and size must be given:
+/// - `broadcast` gives these 128 bytes of rank 0 to all ranks: rank 0 reads them, and all others overwrite them. Each
+///   rank calls it once, on the thread that joins, even if it can't join. It returns whether that has worked. Beside
+///   MPI it is MPI_Bcast. Rank 0 listens at a free port; a store such as "10.0.0.1:0" says at which of its addresses.
+/// - `id` was made by rank 0 (make_unique_id()), and the program has brought it to all ranks.
 struct WorldOptions {
   std::optional<Rank> rank{};
   std::optional<Rank> size{};
@@ -76,7 +79,13 @@ struct WorldOptions {
   std::optional<Progress> progress{};
   std::optional<std::chrono::milliseconds> timeout{};  ///< how long to wait for the other ranks
   std::function<bool(std::span<std::byte> bytes)> broadcast{};
+  UniqueId id{};
 };
+
+/// Makes an id for one job whose rank 0 is this process. From now on rank 0 listens, at a free port of `address`,
+/// such as "10.0.0.1" or "[fd00::1]", or of all addresses of this host if that is empty. The program gives the id to
+/// all ranks by whatever means it has, and each joins with it.
+Result<UniqueId> make_unique_id(const std::string& address = {});
 
 /// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.
 struct LocalOptions {

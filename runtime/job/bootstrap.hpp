@@ -8,23 +8,24 @@
 #include <vector>
 
 #include "runtime/job/channel.hpp"
+#include "runtime/job/sharing.hpp"
 #include "runtime/values/hosts.hpp"
 #include "runtime/values/status.hpp"
+#include "runtime/values/unique_id.hpp"
 
 namespace lacuna::runtime {
-
-/// Gives the text of rank 0 to all ranks, and returns it. Each rank calls it once, and it blocks until all have.
-using Share = std::function<Result<std::string>(const std::string& text)>;
-inline constexpr std::size_t longest_shared_text = 1000;
 
 /// How a process finds the others of its job.
 struct Job {
   Rank rank = 0;
   Rank size = 1;
-  std::string store;  ///< the host:port where rank 0 listens; unused in a job of one rank
-  Share share{};      ///< instead of a store: rank 0 listens at a free port, and tells the others by this
-  /// Equal on all ranks. It may be empty only if the store's text names loopback, or if the ranks share a text; then
-  /// rank 0 makes one, or tells its own.
+  /// The host:port where rank 0 listens; unused in a job of one rank. With `share` it may be empty, or have the port 0:
+  /// then rank 0 takes a free port.
+  std::string store;
+  Share share{};  ///< how rank 0 tells the others where it listens; empty: they know it by the store or the id
+  UniqueId id{};  ///< invites to a door that rank 0 keeps (keep_door())
+  /// Equal on all ranks. It may be empty only if the store's text names loopback, or if the ranks have `share` or `id`,
+  /// which bring a secret.
   std::string key;
   std::string host;           ///< the host name that this process reports
   std::uint64_t machine = 0;  ///< tells apart hosts with the same name; 0: the name alone says which host it is
@@ -56,7 +57,7 @@ struct Membership {
 using MakeAddress = std::function<Result<std::vector<std::byte>>(bool on_one_host)>;
 
 /// Joins the job. It blocks until all ranks have come, or for `job.timeout`; the resolver of host names and
-/// `make_address` may add to that.
+/// `make_address` may add to that, and `job.share` may take as long before.
 ///
 /// Rank 0 listens at the store: on loopback if the store's text names loopback, or else on all addresses of its host.
 /// Other ranks may come before rank 0. Only holders of the key are admitted. All ranks are on one host if rank 0

@@ -34,7 +34,7 @@ Status check_equal(std::string_view variable, Values& values) {
 
 }  // namespace
 
-Status take_place(Config& config, Share& share) {
+Status take_place(Config& config, Sharing& sharing) {
   if (config.rank || config.size) return {};
   const auto found = find_launcher();
   if (!found) return found.status();
@@ -43,14 +43,17 @@ Status take_place(Config& config, Share& share) {
   log_info(Subsystem::Job, "rank {} of {} by {}", launched.rank, launched.size, launched.by);
   config.rank = launched.rank;
   config.size = launched.size;
-  if (!config.store.empty()) return {};
-  config.store = launched.store;
+  if (!config.store.empty() && !config.store.ends_with(":0")) return {};
   if (config.key.empty()) config.key = launched.key;
-  share = launched.share;
+  if (launched.share) {
+    sharing.set(launched.share);
+  } else {
+    config.store = launched.store;
+  }
   return {};
 }
 
-Status check_rank(const Config& config, bool shares) {
+Status check_rank(const Config& config, bool has_store) {
   const Rank size = config.size.value_or(1), rank = config.rank.value_or(0);
   if (config.rank && !config.size) {
     return {Code::InvalidArgument,
@@ -68,13 +71,13 @@ Status check_rank(const Config& config, bool shares) {
   if (size < 1 || rank < 0 || rank >= size) {
     return {Code::InvalidArgument, fmt::format("rank {} of {}: the rank must be 0 .. size - 1", rank, size)};
   }
-  if (shares && aggregators_of(config) > 0) {
+  if (!has_store && aggregators_of(config) > 0) {
     return {Code::InvalidArgument,
             fmt::format("LACUNA_AGGREGATORS is {}, but aggregators find the ranks at a store only: set LACUNA_STORE, "
                         "LACUNA_RANK and LACUNA_SIZE, as `lacuna launch --aggregators` does",
                         aggregators_of(config))};
   }
-  if (size > 1 && config.store.empty() && !shares) {
+  if (size > 1 && config.store.empty() && has_store) {
     return {Code::InvalidArgument,
             fmt::format("a job of {} ranks needs LACUNA_STORE, host:port where rank 0 listens", size)};
   }

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "runtime/config/config.hpp"
-#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/sharing.hpp"
+#include "runtime/values/dtype.hpp"
 #include "runtime/values/status.hpp"
 
 /// What a process must bring to enter a job.
@@ -15,11 +16,12 @@ inline Rank aggregators_of(const Config& config) { return config.aggregators.val
 inline Rank processes_of(const Config& config) { return config.size.value_or(1) + aggregators_of(config); }
 
 /// If the configuration tells neither a rank nor a size, takes both from the launcher, and how the ranks find each
-/// other: a store, which the configuration gets, or a function to share a text.
-Status take_place(Config& config, Share& share);
-/// Returns ok, or why a process with this configuration can't be a rank of its job. `shares` says that the ranks need
-/// no store.
-Status check_rank(const Config& config, bool shares);
+/// other: a store, which the configuration gets, or a way to share an id. A store of the configuration counts more,
+/// unless its port is 0.
+Status take_place(Config& config, Sharing& sharing);
+/// Returns ok, or why a process with this configuration can't be a rank of its job. `has_store` says that the ranks
+/// find each other at a store.
+Status check_rank(const Config& config, bool has_store);
 /// Returns ok, or why a process with this configuration can't be an aggregator of its job.
 Status check_aggregator(const Config& config);
 

@@ -7,105 +7,107 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
+#include <span>
+
+#include "runtime/engine/encoding.hpp"
 
 namespace lacuna::runtime {
 namespace {
 
-constexpr std::string_view version = "lacuna-1";
-constexpr std::size_t most_addresses = 8;
+constexpr std::uint32_t mark = 0x3163616c;  // "lac1"
 
-std::string hexadecimal(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-template <class Number>
-bool read_number(std::string_view text, int base, Number& number) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return error == std::errc() && stop == text.data() + text.size();
-}
-
-std::optional<std::string> read_hexadecimal(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    unsigned char byte = 0;
-    if (!read_number(text.substr(i, 2), 16, byte)) return std::nullopt;
-    bytes += static_cast<char>(byte);
+/// The bytes of an address, which is a text. Empty: it is none.
+std::vector<std::byte> bytes_of(const std::string& host) {
+  for (const int family : {AF_INET, AF_INET6}) {
+    std::vector<std::byte> bytes(family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr));
+    if (::inet_pton(family, host.c_str(), bytes.data()) == 1) return bytes;
   }
-  return bytes;
+  return {};
 }
 
-/// The text of an address that other hosts can use, or nothing.
-std::string text_of(const sockaddr& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
+std::string text_of(const std::vector<std::byte>& bytes) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const int family = bytes.size() == sizeof(in_addr) ? AF_INET : AF_INET6;
+  if (bytes.size() != sizeof(in_addr) && bytes.size() != sizeof(in6_addr)) return "";
+  return ::inet_ntop(family, bytes.data(), text, sizeof(text)) ? text : "";
+}
+
+/// Can other hosts use this address? It is not loopback, and not valid on one link only.
+bool is_public(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
-    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
-    return inet_ntop(AF_INET, &four.sin_addr, text.data(), text.size()) ? text.data() : "";
+    const std::uint32_t four = ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr);
+    return four >> 24 != 127 && four >> 16 != 0xa9fe;  // 169.254.0.0/16
   }
-  if (address.sa_family != AF_INET6) return "";
-  const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
-  if (IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr)) return "";
-  return inet_ntop(AF_INET6, &six.sin6_addr, text.data(), text.size()) ? text.data() : "";
+  if (address.sa_family != AF_INET6) return false;
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  return !IN6_IS_ADDR_LOOPBACK(&six) && !IN6_IS_ADDR_LINKLOCAL(&six);
+}
+
+/// The addresses of this host's network devices that work, as texts: those of IPv4, then those of IPv6.
+std::vector<std::string> addresses_of_host() {
+  constexpr unsigned works = IFF_UP | IFF_RUNNING;
+  std::vector<std::string> fours, sixes;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return fours;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, ::freeifaddrs);
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if ((one->ifa_flags & works) != works || one->ifa_addr == nullptr || !is_public(*one->ifa_addr)) continue;
+    const bool is_four = one->ifa_addr->sa_family == AF_INET;
+    const auto* bytes = reinterpret_cast<const std::byte*>(one->ifa_addr);
+    const std::size_t length = is_four ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    const SocketAddress address{.family = one->ifa_addr->sa_family, .bytes = {bytes, bytes + length}};
+    (is_four ? fours : sixes).push_back(address.host());
+  }
+  fours.insert(fours.end(), sixes.begin(), sixes.end());
+  return fours;
 }
 
 }  // namespace
 
-std::string encode(const Invitation& invitation) {
-  return fmt::format("{}-{}-{:x}-{}-{}", version, invitation.port, invitation.machine, hexadecimal(invitation.key),
-                     fmt::join(invitation.hosts, ","));
+Invitation invitation_to(const SocketAddress& door, std::uint64_t machine) {
+  const bool is_everywhere = door.host() == "::" || door.host() == "0.0.0.0";
+  return {
+      .hosts = is_everywhere ? addresses_of_host() : std::vector{door.host()}, .port = door.port(), .machine = machine};
 }
 
-std::optional<Invitation> decode_invitation(std::string_view text) {
-  if (!text.starts_with(version)) return std::nullopt;
-  text.remove_prefix(version.size());
-  std::array<std::string_view, 3> fields;
-  for (std::string_view& field : fields) {
-    if (text.empty() || text.front() != '-') return std::nullopt;
-    text.remove_prefix(1);
-    field = text.substr(0, text.find('-'));
-    text.remove_prefix(field.size());
+std::string Invitation::key(const std::string& users) const {
+  std::string text(reinterpret_cast<const char*>(secret.data()), secret.size());
+  return text + users;
+}
+
+UniqueId encode(const Invitation& invitation) {
+  Encoder encoder;
+  encoder.put(mark).put(invitation.port).put(invitation.machine).put(std::span<const std::byte>(invitation.secret));
+  UniqueId id;
+  for (const std::string& host : invitation.hosts) {
+    const std::vector<std::byte> bytes = bytes_of(host);
+    if (encoder.bytes().size() + sizeof(std::uint32_t) + bytes.size() <= id.bytes.size()) encoder.put(bytes);
   }
-  if (text.empty() || text.front() != '-') return std::nullopt;
-  text.remove_prefix(1);
+  std::copy(encoder.bytes().begin(), encoder.bytes().end(), id.bytes.begin());
+  return id;
+}
+
+std::optional<Invitation> decode(const UniqueId& id) {
+  Decoder decoder(id.bytes);
+  if (decoder.get<std::uint32_t>() != mark) return std::nullopt;
   Invitation invitation;
-  const auto key = read_hexadecimal(fields[2]);
-  const bool sound = read_number(fields[0], 10, invitation.port) && read_number(fields[1], 16, invitation.machine);
-  if (!sound || !key || invitation.port == 0) return std::nullopt;
-  invitation.key = *key;
-  while (!text.empty()) {
-    const std::string_view host = text.substr(0, text.find(','));
-    invitation.hosts.emplace_back(host);
-    text.remove_prefix(std::min(host.size() + 1, text.size()));
+  invitation.port = decoder.get<std::uint16_t>();
+  invitation.machine = decoder.get<std::uint64_t>();
+  const auto secret = decoder.bytes(invitation.secret.size());
+  if (invitation.port == 0 || secret.size() != invitation.secret.size()) return std::nullopt;
+  std::copy(secret.begin(), secret.end(), invitation.secret.begin());
+  while (true) {
+    const std::string host = text_of(decoder.bytes(sizeof(in6_addr)));
+    if (host.empty()) return invitation;
+    invitation.hosts.push_back(host);
   }
-  return invitation;
-}
-
-std::vector<std::string> addresses_of_host() {
-  std::vector<std::string> texts;
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return texts;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, ::freeifaddrs);
-  for (const int family : {AF_INET, AF_INET6}) {
-    for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-      const bool is_usable = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
-      if (!is_usable || one->ifa_addr == nullptr || one->ifa_addr->sa_family != family) continue;
-      const std::string text = text_of(*one->ifa_addr);
-      if (!text.empty() && texts.size() < most_addresses) texts.push_back(text);
-    }
-  }
-  return texts;
 }
 
 std::vector<SocketAddress> addresses_of(const Invitation& invitation, std::uint64_t machine) {
-  const bool is_here = machine != 0 && machine == invitation.machine;
   std::vector<std::string> hosts;
-  const std::vector<std::string> own = is_here ? std::vector<std::string>() : addresses_of_host();
-  if (is_here) hosts = {"127.0.0.1", "::1"};
+  if (machine != 0 && machine == invitation.machine) hosts = {"127.0.0.1", "::1"};
+  const std::vector<std::string> own = hosts.empty() ? addresses_of_host() : std::vector<std::string>();
   for (const std::string& host : invitation.hosts) {
     if (std::find(own.begin(), own.end(), host) == own.end()) hosts.push_back(host);
   }

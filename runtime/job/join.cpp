@@ -96,10 +96,15 @@ void make_hall(JobState& job, std::uint64_t world) {
   job.hall = std::make_unique<runtime::Communicator>(*job.executor, id, Group(job.executor->size()), job.hosts);
 }
 
+/// How the processes find each other, if not at a store.
+struct Meeting {
+  runtime::Share share{};
+  UniqueId id{};
+};
+
 /// Joins the job as one of its processes. `prepare` makes what messages may come for as soon as the process is
-/// connected: the communicator of all ranks, whose id it gets. Without a store the processes find each other by
-/// `share`.
-Status join_job(const std::shared_ptr<JobState>& job, const runtime::Share& share,
+/// connected: the communicator of all ranks, whose id it gets.
+Status join_job(const std::shared_ptr<JobState>& job, const Meeting& meeting,
                 const std::function<void(std::uint64_t world)>& prepare) {
   const runtime::Config& config = job->config;
   const Rank size = processes_of(config), rank = config.rank.value_or(0);
@@ -118,7 +123,8 @@ Status join_job(const std::shared_ptr<JobState>& job, const runtime::Share& shar
   auto membership = runtime::join({.rank = rank,
                                    .size = size,
                                    .store = config.store,
-                                   .share = share,
+                                   .share = meeting.share,
+                                   .id = meeting.id,
                                    .key = config.key,
                                    .host = config.host,
                                    .machine = config.machine,
@@ -160,10 +166,10 @@ struct LocalAggregator {
 }  // namespace
 
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, const Registry& registry,
-                                               runtime::Share share) {
+                                               runtime::Sharing& sharing, const UniqueId& id) {
   runtime::Config config = given;
-  if (Status placed = runtime::take_place(config, share); !placed) return placed;
-  if (Status valid = runtime::check_rank(config, static_cast<bool>(share)); !valid) return valid;
+  if (Status placed = runtime::take_place(config, sharing); !placed) return placed;
+  if (Status valid = runtime::check_rank(config, !sharing.is_possible() && !id); !valid) return valid;
   if (processes_of(config) == 1) {
     auto alone = make_local(1, config.progress, registry);
     if (!alone) return alone.status();
@@ -173,8 +179,8 @@ Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& given, con
   const Rank size = config.size.value_or(1);
   if (Status taken = take_algorithms(config, size, registry, *job); !taken) return taken;
   std::shared_ptr<GroupState> world;
-  const auto prepare = [&](std::uint64_t id) { world = make_group(job, id, world_key, job->world()); };
-  if (Status joined = join_job(job, share, prepare); !joined) return joined;
+  const auto prepare = [&](std::uint64_t nonce) { world = make_group(job, nonce, world_key, job->world()); };
+  if (Status joined = join_job(job, {.share = sharing.once(), .id = id}, prepare); !joined) return joined;
   if (job->hall) world->communicator.announce_on(*job->hall);
   runtime::log_info(Subsystem::Job, "rank {} of {} on {}", config.rank.value_or(0), size, config.host);
   return world;

@@ -8,8 +8,10 @@
 #include "runtime/graph/algorithm.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/job.hpp"
+#include "runtime/job/sharing.hpp"
 #include "runtime/values/method_options.hpp"
 #include "runtime/values/progress.hpp"
+#include "runtime/values/unique_id.hpp"
 
 namespace lacuna {
 
@@ -22,10 +24,10 @@ struct Registry {
   Result<MethodOptions> (*method)(std::string_view text) = nullptr;
 };
 
-/// Joins the job that `config` describes, as one of its ranks. Returns the communicator of all ranks. With `share` the
-/// ranks need no store.
+/// Joins the job that `config` describes, as one of its ranks. Returns the communicator of all ranks. If `sharing` is
+/// possible, or there is an id, the ranks need no store.
 Result<std::shared_ptr<GroupState>> join_world(const runtime::Config& config, const Registry& registry,
-                                               runtime::Share share = {});
+                                               runtime::Sharing& sharing, const UniqueId& id);
 
 /// Joins the job that `config` describes, as one of its aggregators, and serves until all ranks have left. Returns ok
 /// then, or why it has not joined, or how the job has failed.

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -43,19 +44,39 @@ std::string_view variable(std::string_view name) {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-/// The number in a variable, which may have blanks around it. 0 if the variable is not set or no number.
-long number(std::string_view name) {
+/// The number in a variable, which may have blanks around it. Nothing if the variable is not set or no number.
+std::optional<long> number(std::string_view name) {
   constexpr std::string_view blanks = " \t\r\n";
   std::string_view text = variable(name);
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
   text = text.substr(0, text.find_last_not_of(blanks) + 1);
   long value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() ? value : 0;
+  if (error != std::errc() || stop != text.data() + text.size()) return {};
+  return value;
 }
 
 bool announces_ranks(const Launcher& launcher) {
   return launcher.size.empty() ? number(launcher.rank) > 0 : number(launcher.size) > 1;
+}
+
+/// A place in a job of several ranks.
+struct Place {
+  Rank rank, size;
+};
+
+/// The place that two variables tell. Nothing if they tell no place among several ranks.
+std::optional<Place> place_of(std::string_view rank_name, std::string_view size_name) {
+  const auto rank = number(rank_name), size = number(size_name);
+  if (!rank || !size || *size < 2 || *rank < 0 || *rank >= *size || *size > std::numeric_limits<Rank>::max()) return {};
+  return Place{static_cast<Rank>(*rank), static_cast<Rank>(*size)};
+}
+
+/// A text such as "RANK=1, WORLD_SIZE=4".
+std::string shown(std::initializer_list<std::string_view> names) {
+  std::vector<std::string> texts;
+  for (std::string_view name : names) texts.push_back(fmt::format("{}={}", name, variable(name)));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 /// Does any launcher say how many ranks there are?
@@ -70,7 +91,7 @@ void warn_of_unclear() {
       "LACUNA_SIZE on to all, else set LACUNA_SIZE=1";
   for (const Launcher& launcher : launchers) {
     const std::string_view size = variable(launcher.size), rank = variable(launcher.rank);
-    if (!size.empty() && number(launcher.size) < 1) {
+    if (!size.empty() && number(launcher.size).value_or(0) < 1) {
       log_warning(Subsystem::Job, "{} is '{}', which is no number of ranks: {}", launcher.size, size, alone);
     }
     if (launcher.size.empty() && !rank.empty() && !is_size_told()) {
@@ -88,50 +109,86 @@ std::string example(const Launcher& launcher) {
       launcher.command, launcher.rank, size);
 }
 
-constexpr long last_port = 65535;
-
 /// Has torchrun told where its own store is?
 std::optional<Launched> find_torchrun() {
-  const long rank = number("RANK"), size = number("WORLD_SIZE"), port = number("MASTER_PORT") + 1;
-  const std::string_view host = variable("MASTER_ADDR");
-  if (size < 2 || rank < 0 || rank >= size || host.empty() || port < 2 || port > last_port) return {};
+  constexpr long last_port = 65535;
+  const auto place = place_of("RANK", "WORLD_SIZE");
+  const auto port = number("MASTER_PORT");
+  const std::string_view host = variable("MASTER_ADDR"), run = variable("TORCHELASTIC_RUN_ID");
+  if (!place || host.empty() || !port || *port < 1 || *port >= last_port) return {};
   const bool is_bare_six = host.find(':') != std::string_view::npos && host.front() != '[';
-  const std::string store = is_bare_six ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-  return Launched{.by = fmt::format("torchrun (RANK={}, WORLD_SIZE={}, MASTER_ADDR={}, MASTER_PORT={})", rank, size,
-                                    host, port - 1),
-                  .rank = static_cast<Rank>(rank),
-                  .size = static_cast<Rank>(size),
+  const std::string store = fmt::format("{}{}{}:{}", is_bare_six ? "[" : "", host, is_bare_six ? "]" : "", *port + 1);
+  const bool has_secret = !run.empty() && run != "none";  // torchrun's own word for none
+  return Launched{.by = fmt::format("torchrun ({})", shown({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})),
+                  .rank = place->rank,
+                  .size = place->size,
                   .store = store,
-                  .key = fmt::format("torchrun {} {} {} {}", variable("TORCHELASTIC_RUN_ID"),
-                                     variable("TORCHELASTIC_RESTART_COUNT"), store, size)};
+                  .key = has_secret ? fmt::format("torchrun {} {} {}", run, store, place->size) : std::string()};
 }
 
-/// Is there a launcher that speaks PMIx?
+/// Is there a launcher that speaks PMIx, with several ranks?
 Result<std::optional<Launched>> find_pmix() {
   if (variable("PMIX_NAMESPACE").empty() || variable("PMIX_RANK").empty()) return std::optional<Launched>();
+  if (number("OMPI_COMM_WORLD_SIZE") == 1) return std::optional<Launched>();  // and no need to connect
   const auto place = place_by_pmix();
   if (!place) return place.status();
   if (place->size < 2) return std::optional<Launched>();
-  return std::optional(Launched{
-      .by = fmt::format("PMIx (PMIX_NAMESPACE={}, PMIX_RANK={})", variable("PMIX_NAMESPACE"), variable("PMIX_RANK")),
-      .rank = place->rank,
-      .size = place->size,
-      .share = share_by_pmix});
+  return std::optional(Launched{.by = fmt::format("PMIx ({})", shown({"PMIX_NAMESPACE", "PMIX_RANK"})),
+                                .rank = place->rank,
+                                .size = place->size,
+                                .share = share_by_pmix});
 }
 
-/// Has this program MPI? It needs the only descriptor by which a launcher speaks PMI-1.
-bool has_mpi() { return ::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr; }
+/// Has this program MPI? It needs the only descriptor by which a launcher speaks PMI-1. A library that was loaded for
+/// itself, as Python does it, shows no names to others.
+bool has_mpi() {
+  if (::dlsym(RTLD_DEFAULT, "MPI_Init") != nullptr) return true;
+  for (const char* library : {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12"}) {
+    if (void* found = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD)) return ::dlclose(found), true;
+  }
+  return false;
+}
 
-/// Is there a launcher that speaks PMI-1?
+/// Is there a launcher that speaks PMI-1, with several ranks?
 std::optional<Launched> find_pmi() {
-  const long rank = number("PMI_RANK"), size = number("PMI_SIZE"), descriptor = number("PMI_FD");
-  if (size < 2 || rank < 0 || rank >= size || descriptor < 1) return {};
-  return Launched{.by = fmt::format("PMI-1 (PMI_FD={}, PMI_RANK={}, PMI_SIZE={})", descriptor, rank, size),
-                  .rank = static_cast<Rank>(rank),
-                  .size = static_cast<Rank>(size),
-                  .share = [=](const std::string& text) {
-                    return share_by_pmi(static_cast<int>(descriptor), static_cast<Rank>(rank), text);
-                  }};
+  const auto place = place_of("PMI_RANK", "PMI_SIZE");
+  const long descriptor = number("PMI_FD").value_or(0);
+  if (!place || descriptor < 1 || descriptor > std::numeric_limits<int>::max()) return {};
+  const auto share = [rank = place->rank, descriptor](UniqueId& id, Clock::time_point deadline) {
+    static Pmi conversation(static_cast<int>(descriptor));
+    return conversation.share(rank, id, deadline);
+  };
+  return Launched{.by = fmt::format("PMI-1 ({})", shown({"PMI_FD", "PMI_RANK", "PMI_SIZE"})),
+                  .rank = place->rank,
+                  .size = place->size,
+                  .share = share};
+}
+
+/// The first host of a list such as "node[07-09,12],gpu1".
+std::string first_host(std::string_view list) {
+  const std::string_view head = list.substr(0, list.find_first_of(",["));
+  if (head.size() == list.size() || list[head.size()] == ',') return std::string(head);
+  const std::string_view numbers = list.substr(head.size() + 1);
+  const std::size_t end = list.find(']');
+  if (end == std::string_view::npos) return {};
+  const std::string_view tail = list.substr(end + 1);
+  return fmt::format("{}{}{}", head, numbers.substr(0, numbers.find_first_of("-,]")), tail.substr(0, tail.find(',')));
+}
+
+/// Has Slurm told the hosts of a step with several ranks? Its jobs choose a port by their number, so that two of them
+/// seldom choose the same one.
+std::optional<Launched> find_slurm() {
+  constexpr long first_port = 20000, ports = 10000, steps = 16;  // below those that systems choose by themselves
+  const auto place = place_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
+  const auto job = number("SLURM_JOB_ID"), step = number("SLURM_STEP_ID");
+  const bool is_one_host = number("SLURM_STEP_NUM_NODES") == 1;
+  const std::string host = is_one_host ? "127.0.0.1" : first_host(variable("SLURM_STEP_NODELIST"));
+  if (!place || !job || *job < 0 || !step || *step < 0 || host.empty()) return {};
+  return Launched{
+      .by = fmt::format("Slurm ({})", shown({"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NODELIST"})),
+      .rank = place->rank,
+      .size = place->size,
+      .store = fmt::format("{}:{}", host, first_port + (*job % ports * steps + *step % steps) % ports)};
 }
 
 }  // namespace
@@ -142,6 +199,7 @@ Result<std::optional<Launched>> find_launcher() {
   if (by_pmix && *by_pmix) return by_pmix;
   auto pmi = find_pmi();
   if (pmi && !has_mpi()) return pmi;
+  if (auto slurm = find_slurm()) return slurm;
   const Launcher* first = nullptr;
   std::string seen;
   for (const Launcher& launcher : launchers) {

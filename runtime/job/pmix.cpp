@@ -4,8 +4,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runtime/job/fork_guard.hpp"
+#include "runtime/job/id_text.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -19,22 +27,71 @@ struct Process {
 struct alignas(8) Value {
   std::uint16_t type;
   union {
+    bool flag;
     char* text;
     std::uint32_t number;
     std::byte room[56];
   };
 };
-constexpr std::uint16_t text_type = 3, number_type = 14;
+struct Info {
+  std::array<char, 512> key;
+  std::uint32_t flags;
+  Value value;
+};
+constexpr std::uint16_t flag_type = 1, text_type = 3, number_type = 14;
 constexpr std::uint8_t to_all = 3;                  // the scope of what is put
 constexpr std::uint32_t any_rank = UINT32_MAX - 1;  // stands for the whole job
-constexpr char size_of_job[] = "pmix.job.size", key[] = "lacuna.store";
+constexpr int already_done = -157;                  // a call that would call back has ended at once
+constexpr char size_of_job[] = "pmix.job.size", collect[] = "pmix.collect";
 
 using Init = int (*)(Process*, void*, std::size_t);
 using Finalize = int (*)(const void*, std::size_t);
 using Put = int (*)(std::uint8_t, const char*, Value*);
 using Commit = int (*)();
-using Fence = int (*)(const Process*, std::size_t, const void*, std::size_t);
+using Done = void (*)(int code, void* user);
+using Fence = int (*)(const Process*, std::size_t, const Info*, std::size_t, Done, void*);
 using Get = int (*)(const Process*, const char*, const void*, std::size_t, Value**);
+
+Status checked(std::string_view function, int code) {
+  return code == 0 ? Status() : Status(Code::Transport, fmt::format("{} returns {}", function, code));
+}
+
+/// A fence that is under way. It lives until it has ended, also if nobody waits for it any more.
+class Meeting {
+ public:
+  Meeting() {
+    std::memcpy(collects_.key.data(), collect, sizeof(collect));
+    collects_.value.type = flag_type;
+    collects_.value.flag = true;
+  }
+
+  static Status hold(Fence fence, Clock::time_point deadline) {
+    auto meeting = std::make_shared<Meeting>();
+    auto own = std::make_unique<std::shared_ptr<Meeting>>(meeting);
+    const int begun = fence(nullptr, 0, &meeting->collects_, 1, end, own.get());
+    if (begun == already_done) return {};
+    if (Status sound = checked("PMIx_Fence_nb", begun); !sound) return sound;
+    (void)own.release();  // end() owns it
+    std::unique_lock lock(meeting->mutex_);
+    if (!meeting->ended_.wait_until(lock, deadline, [&] { return meeting->code_.has_value(); })) {
+      return {Code::TimedOut, "the launcher has not answered by PMIx: not all ranks join, or it has stopped"};
+    }
+    return checked("PMIx_Fence_nb", *meeting->code_);
+  }
+
+ private:
+  static void end(int code, void* user) {
+    const std::unique_ptr<std::shared_ptr<Meeting>> own(static_cast<std::shared_ptr<Meeting>*>(user));
+    const std::lock_guard lock((*own)->mutex_);
+    (*own)->code_ = code;
+    (*own)->ended_.notify_all();
+  }
+
+  Info collects_{};  // the library reads it until the end
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::optional<int> code_;
+};
 
 /// The library, and the connection to the launcher.
 class Pmix {
@@ -55,14 +112,14 @@ class Pmix {
     find("PMIx_Finalize", finalize_);
     find("PMIx_Put", put_);
     find("PMIx_Commit", commit_);
-    find("PMIx_Fence", fence_);
+    find("PMIx_Fence_nb", fence_);
     find("PMIx_Get", get_);
     if (!status_) return;
     status_ = checked("PMIx_Init", init(&self_, nullptr, 0));
     is_connected_ = static_cast<bool>(status_);
   }
   ~Pmix() {
-    if (is_connected_) finalize_(nullptr, 0);
+    if (is_connected_ && home_.is_here()) finalize_(nullptr, 0);
   }
   Pmix(const Pmix&) = delete;
   Pmix& operator=(const Pmix&) = delete;
@@ -75,26 +132,26 @@ class Pmix {
     return PmixPlace{static_cast<Rank>(self_.rank), static_cast<Rank>(size->number)};
   }
 
-  Result<std::string> share(const std::string& text) const {
+  /// Rank 0 passes the fence even if it could put nothing, because the others wait there.
+  Status share(UniqueId& id, Clock::time_point deadline) {
     if (!status_) return status_;
-    if (self_.rank == 0) {
-      std::string copy = text;
-      Value value{};
-      value.type = text_type;
-      value.text = copy.data();
-      if (Status put = checked("PMIx_Put", put_(to_all, key, &value)); !put) return put;
-    }
-    if (Status sent = checked("PMIx_Commit", commit_()); !sent) return sent;
-    if (Status met = checked("PMIx_Fence", fence_(nullptr, 0, nullptr, 0)); !met) return met;
+    const std::string name = fmt::format("lacuna.{}", shared_++);
+    const Status sent = self_.rank == 0 ? put(name, text_of(id)) : Status();
+    if (Status met = Meeting::hold(fence_, deadline); !met) return met;
+    if (self_.rank == 0) return sent;
     Value* told = nullptr;
-    if (Status got = get(0, key, told); !got) return got;
-    if (told->type != text_type) return Status(Code::Transport, "PMIx tells a store that is no text");
-    return std::string(told->text);
+    if (Status got = get(0, name.c_str(), told); !got) return got;
+    if (told->type == text_type && read_id(told->text, id)) return {};
+    return {Code::Transport, "PMIx brings no unique id of lacuna from rank 0"};
   }
 
  private:
-  static Status checked(std::string_view function, int code) {
-    return code == 0 ? Status() : Status(Code::Transport, fmt::format("{} returns {}", function, code));
+  Status put(const std::string& name, std::string text) const {
+    Value value{};
+    value.type = text_type;
+    value.text = text.data();
+    if (Status put = checked("PMIx_Put", put_(to_all, name.c_str(), &value)); !put) return put;
+    return checked("PMIx_Commit", commit_());
   }
   /// The value stays with the library, which has given it away for good.
   Status get(std::uint32_t of, const char* name, Value*& value) const {
@@ -103,8 +160,10 @@ class Pmix {
     return checked(fmt::format("PMIx_Get of {}", name), get_(&process, name, nullptr, 0, &value));
   }
 
+  const Home home_;
   Status status_;
   bool is_connected_ = false;
+  unsigned shared_ = 0;
   Process self_{};
   Finalize finalize_ = nullptr;
   Put put_ = nullptr;
@@ -113,8 +172,8 @@ class Pmix {
   Get get_ = nullptr;
 };
 
-const Pmix& pmix() {
-  static const Pmix connection;
+Pmix& pmix() {
+  static Pmix connection;
   return connection;
 }
 
@@ -122,6 +181,6 @@ const Pmix& pmix() {
 
 Result<PmixPlace> place_by_pmix() { return pmix().place(); }
 
-Result<std::string> share_by_pmix(const std::string& text) { return pmix().share(text); }
+Status share_by_pmix(UniqueId& id, Clock::time_point deadline) { return pmix().share(id, deadline); }
 
 }  // namespace lacuna::runtime

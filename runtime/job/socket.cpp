@@ -100,11 +100,12 @@ Result<Fd> connect_one(const SocketAddress& address, Clock::time_point deadline)
 
 }  // namespace
 
-Result<Endpoint> parse_endpoint(std::string_view text) {
+Result<Endpoint> parse_endpoint(std::string_view text, Port port) {
+  const std::uint16_t least = port == Port::MayBeFree ? 0 : 1;
   const Status invalid(Code::InvalidArgument,
                        fmt::format("'{}' is not a store: give host:port, such as 127.0.0.1:29500 or [::1]:29500, "
-                                   "with a port from 1 to 65535",
-                                   text));
+                                   "with a port from {} to 65535",
+                                   text, least));
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return invalid;
   std::string_view host = text.substr(0, colon);
@@ -117,7 +118,7 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
   Endpoint endpoint{.host = std::string(host), .port = 0};
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, endpoint.port);
-  if (host.empty() || error != std::errc() || stop != end || endpoint.port == 0) return invalid;
+  if (host.empty() || error != std::errc() || stop != end || endpoint.port < least) return invalid;
   return endpoint;
 }
 
@@ -143,15 +144,24 @@ bool SocketAddress::is_loopback() const {
   return false;
 }
 
-std::string SocketAddress::to_string() const {
+std::string SocketAddress::host() const {
   const SocketAddress shown = unmapped(*this);
   char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  if (::getnameinfo(as_sockaddr(shown), static_cast<socklen_t>(shown.bytes.size()), host, sizeof(host), port,
-                    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return "an unknown address";
-  }
-  return shown.family == AF_INET6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+  const int error = ::getnameinfo(as_sockaddr(shown), static_cast<socklen_t>(shown.bytes.size()), host, sizeof(host),
+                                  nullptr, 0, NI_NUMERICHOST);
+  return error == 0 ? host : "";
+}
+
+std::uint16_t SocketAddress::port() const {
+  if (family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in*>(bytes.data())->sin_port);
+  return family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6*>(bytes.data())->sin6_port) : std::uint16_t{0};
+}
+
+std::string SocketAddress::to_string() const {
+  const std::string text = host();
+  if (text.empty()) return "an unknown address";
+  return text.find(':') == std::string::npos ? fmt::format("{}:{}", text, port())
+                                             : fmt::format("[{}]:{}", text, port());
 }
 
 Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint) {
@@ -198,12 +208,12 @@ Result<Fd> listen_everywhere(std::uint16_t port) {
   return Status(Code::Transport, error_text(error));
 }
 
-std::uint16_t port_of(const Fd& socket) {
+SocketAddress own_address(const Fd& socket) {
   sockaddr_storage own{};
-  socklen_t bytes = sizeof(own);
-  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &bytes) != 0) return 0;
-  if (own.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(own).sin_port);
-  return own.ss_family == AF_INET6 ? ntohs(reinterpret_cast<const sockaddr_in6&>(own).sin6_port) : std::uint16_t{0};
+  socklen_t length = sizeof(own);
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) != 0) return {};
+  const auto* bytes = reinterpret_cast<const std::byte*>(&own);
+  return {.family = own.ss_family, .bytes = {bytes, bytes + length}};
 }
 
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline) {

@@ -24,9 +24,12 @@ struct Endpoint {
 /// Other names are not looked up, because they may mean different addresses on the hosts of a job.
 bool is_on_loopback(const Endpoint& endpoint);
 
-/// Reads an endpoint. If the text is no endpoint, or the port is 0, the error is InvalidArgument and says what is
-/// allowed.
-Result<Endpoint> parse_endpoint(std::string_view text);
+/// May a port be 0, which stands for a free one?
+enum class Port { IsGiven, MayBeFree };
+
+/// Reads an endpoint. If the text is no endpoint, or the port is 0 and may not be, the error is InvalidArgument and
+/// says what is allowed.
+Result<Endpoint> parse_endpoint(std::string_view text, Port port = Port::IsGiven);
 
 /// A resolved TCP address: a sockaddr of its family.
 struct SocketAddress {
@@ -34,6 +37,9 @@ struct SocketAddress {
   std::vector<std::byte> bytes;
 
   bool is_loopback() const;
+  /// A text such as "127.0.0.1" or "::1"; empty: the family is unknown. IPv4 addresses are written as in to_string().
+  std::string host() const;
+  std::uint16_t port() const;
   /// A text such as "127.0.0.1:4242" or "[::1]:4242". An IPv4 address that a socket for both families shows is written
   /// as IPv4.
   std::string to_string() const;
@@ -49,8 +55,8 @@ Result<std::vector<SocketAddress>> resolve(const Endpoint& endpoint);
 Result<Fd> listen_at(const std::vector<SocketAddress>& addresses);
 /// Listens on all addresses of this host, IPv4 and IPv6 if it has both. Port 0: at a free port.
 Result<Fd> listen_everywhere(std::uint16_t port);
-/// The port of a socket of this process; 0: it has none.
-std::uint16_t port_of(const Fd& socket);
+/// This end of a socket. Without one the family is 0.
+SocketAddress own_address(const Fd& socket);
 /// Connects to the first of the addresses that answers before the deadline. The addresses that are left share the time
 /// that is left, so that an address that never answers leaves time for the others.
 Result<Fd> connect_to(const std::vector<SocketAddress>& addresses, Clock::time_point deadline);

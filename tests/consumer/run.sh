@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a build into a temporary folder, moves it, and builds and runs the two consumer projects against it.
+# Installs a build into a temporary folder, moves it, and builds and runs the consumer projects against it.
 # Usage: tests/consumer/run.sh BUILD_FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -34,6 +34,17 @@ read -ra flags <<<"$(pkg-config --cflags --libs lacuna-checkpoint)"
 c++ -std=c++20 "$here/plain/checkpoint.cpp" "${flags[@]}" -o "$work/checkpoint_by_pkg_config"
 for program in by_pkg_config skip_by_pkg_config c_by_pkg_config checkpoint_by_pkg_config; do
   LD_LIBRARY_PATH=$libraries "$work/$program"
+done
+
+for mpi in openmpi mpich; do
+  printf '== beside MPI: %s\n' "$mpi"
+  start=(mpiexec.mpich -n 3)
+  if [[ $mpi == openmpi ]]; then start=(mpirun.openmpi --allow-run-as-root --oversubscribe -n 3); fi
+  rm -rf "$work/mpi"
+  configure_and_build mpi "-DMPI_C_COMPILER=mpicc.$mpi" "-DMPI_CXX_COMPILER=mpicxx.$mpi"
+  for program in by_cpp by_c; do
+    "${start[@]}" "$work/mpi/$program"
+  done
 done
 
 printf '== where main has initialised Kokkos\n'

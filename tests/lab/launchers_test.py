@@ -2,6 +2,7 @@
 """Tests jobs that other launchers start on several hosts, without any variable of lacuna.
 
     tests/lab/launchers_test.py build/release/bin/lacuna
+    TORCHRUN=$(command -v torchrun) tests/lab/launchers_test.py build/release/bin/lacuna
 """
 
 import os
@@ -15,6 +16,7 @@ import unittest
 import lab
 
 LACUNA = None
+TORCHRUN = os.environ.get("TORCHRUN")  # its package is large, so the tests do not install it
 HOSTS, RANKS = 2, 4
 PAYLOAD = 1 << 20  # of a call
 # What a launcher calls instead of ssh: AGENT [OPTION...] HOST WORD...
@@ -39,34 +41,48 @@ class OtherLaunchers(unittest.TestCase):
         self.agent.chmod(0o755)
         self.addresses = [lab.address(host) for host in range(HOSTS)]
 
-    def expect_job(self, *launcher):
-        """Starts `lacuna perf` from the first host. The data must go over the links."""
+    def start(self, host, command):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LACUNA_")}
         environment |= {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}  # shared memory reaches across namespaces
+        return self.network.start(host, [*command, LACUNA, "perf", "allreduce", "-b", str(PAYLOAD), "-e", str(PAYLOAD),
+                                         "-n", "3"],
+                                  env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+
+    def expect_job(self, *commands):
+        """Starts `lacuna perf` by commands on the first hosts. The data must go over the links."""
         before = self.network.settled()
-        child = self.network.start(0, [*launcher, "-n", str(RANKS), LACUNA, "perf", "allreduce", "-b", str(PAYLOAD), "-e",
-                                       str(PAYLOAD), "-n", "3"],
-                                   env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True)
-        try:
-            output, _ = child.communicate(timeout=120)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            raise
-        self.assertEqual(child.returncode, 0, output)
+        children = [self.start(host, command) for host, command in enumerate(commands)]
+        output = ""
+        for child in children:
+            try:
+                output += child.communicate(timeout=120)[0]
+            except subprocess.TimeoutExpired:
+                for one in children:
+                    os.killpg(one.pid, signal.SIGKILL)
+                raise
+        for child in children:
+            self.assertEqual(child.returncode, 0, output)
         self.assertIn(f"on {RANKS} ranks", output)
         self.assertIn("# Out of bounds values : 0 OK", output)
         for after, start in zip(self.network.sent(), before):
             self.assertGreater(after - start, 3 * PAYLOAD, output)
 
     def test_mpiexec_of_mpich_starts_ranks_on_two_hosts(self):
-        self.expect_job("mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", str(self.agent), "-localhost",
-                        self.addresses[0], "-hosts", ",".join(self.addresses), "-ppn", str(RANKS // HOSTS))
+        self.expect_job(["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", str(self.agent), "-localhost",
+                         self.addresses[0], "-hosts", ",".join(self.addresses), "-ppn", str(RANKS // HOSTS), "-n",
+                         str(RANKS)])
 
     def test_mpirun_of_open_mpi_starts_ranks_on_two_hosts(self):
         hosts = ",".join(f"{one}:{RANKS // HOSTS}" for one in self.addresses)
-        self.expect_job("mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", str(self.agent), "--mca",
-                        "oob_tcp_if_include", "eth0", "--host", hosts)
+        self.expect_job(["mpirun.openmpi", "--allow-run-as-root", "--mca", "plm_rsh_agent", str(self.agent), "--mca",
+                         "oob_tcp_if_include", "eth0", "--host", hosts, "-n", str(RANKS)])
+
+    @unittest.skipUnless(TORCHRUN, "TORCHRUN names no torchrun of PyTorch")
+    def test_torchrun_starts_ranks_on_two_hosts(self):
+        self.expect_job(*([TORCHRUN, "--no-python", "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS),
+                           "--master-addr", self.addresses[0], "--master-port", "29600", "--rdzv-id", "a-run-of-the-lab",
+                           "--node-rank", str(host)] for host in range(HOSTS)))
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ TEST(OtherLaunchers, ByVariablesOfTorchrunRanksMeetBehindItsStore) {
   for (int rank = 0; rank < 3; ++rank) {
     ranks.push_back(std::make_unique<Executed>(
         Words{"/usr/bin/env", fmt::format("RANK={}", rank), "WORLD_SIZE=3", "MASTER_ADDR=127.0.0.1",
-              fmt::format("MASTER_PORT={}", port.number() - 1), "TORCHELASTIC_RUN_ID=none", LACUNA_WORKER, "size=3"},
+              fmt::format("MASTER_PORT={}", port.number() - 1), "TORCHELASTIC_RUN_ID=7", LACUNA_WORKER, "size=3"},
         Environment()));
   }
   for (const auto& rank : ranks) EXPECT_EQ(rank->wait(), 0) << rank->output();

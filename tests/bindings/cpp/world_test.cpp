@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
+#include <memory>
 
 #include "tests/bindings/cpp/facade_ranks.hpp"
+#include "tests/bindings/shared_pipe.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/process.hpp"
 
@@ -103,56 +102,98 @@ TEST(World, AJobInThisProcessHasAtLeastOneRank) {
   expect_error(Communicator::local(0).status(), Code::InvalidArgument, "0 ranks");
 }
 
-/// What ranks of this process use to give bytes of rank 0 to all.
-class Board {
- public:
-  /// Notes or takes the bytes of rank 0.
-  bool share(Rank rank, std::span<std::byte> bytes) {
-    std::unique_lock lock(mutex_);
-    if (rank == 0) {
-      bytes_.assign(bytes.begin(), bytes.end());
-      written_.notify_all();
-      return true;
-    }
-    written_.wait(lock, [this] { return !bytes_.empty(); });
-    if (bytes.size() != bytes_.size()) return false;
-    std::copy(bytes_.begin(), bytes_.end(), bytes.begin());
-    return true;
-  }
+/// What a process says that joins with these options.
+std::string said_by_process(const std::function<std::string()>& body) {
+  Process process([&](const Process::Say& say) { say(body()); });
+  return process.line();
+}
 
- private:
-  std::mutex mutex_;
-  std::condition_variable written_;
-  std::vector<std::byte> bytes_;
-};
+/// Runs each rank in a process of its own, with the options that `given` sets. Returns the sums, or the errors.
+std::vector<std::string> outcomes_of(Rank size, const std::function<void(Rank, WorldOptions&)>& given) {
+  std::vector<Process> ranks;
+  for (Rank rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank](const Process::Say& say) {
+      WorldOptions options{.rank = rank, .size = size};
+      given(rank, options);
+      auto world = Communicator::world(options);
+      if (!world) return say(world.status().to_string());
+      std::vector<int> sum = {rank, 1};
+      const Status done = world->call(allreduce(sum, sum));
+      say(done ? std::to_string(sum[0]) + " " + std::to_string(sum[1]) : done.to_string());
+    });
+  }
+  std::vector<std::string> outcomes;
+  for (Process& rank : ranks) outcomes.push_back(rank.line());
+  return outcomes;
+}
 
 TEST(World, ByABroadcastRanksMeetWithoutAStore) {
   const Variable store("LACUNA_STORE", "127.0.0.1:1");  // the options count
-  Board board;
-  std::vector<std::thread> threads;
-  for (Rank rank = 0; rank < 3; ++rank) {
-    threads.emplace_back([&board, rank] {
-      const auto broadcast = [&board, rank](std::span<std::byte> bytes) { return board.share(rank, bytes); };
-      auto world = Communicator::world({.rank = rank, .size = 3, .broadcast = broadcast});
-      ASSERT_TRUE(world) << world.status().to_string();
-      std::vector<int> sum = {rank, 1};
-      EXPECT_EQ(world->call(allreduce(sum, sum)).to_string(), "ok");
-      EXPECT_EQ(sum, (std::vector<int>{3, 3}));
+  const SharedPipe pipe(3);
+  const auto outcomes = outcomes_of(3, [&](Rank rank, WorldOptions& options) {
+    options.broadcast = [&pipe, rank](std::span<std::byte> bytes) { return pipe.broadcast(rank, bytes); };
+  });
+  EXPECT_EQ(outcomes, std::vector<std::string>(3, "3 3"));
+}
+
+TEST(World, BesideABroadcastAStoreWithThePort0SaysWhereRank0Listens) {
+  const SharedPipe pipe(2);
+  const auto outcomes = outcomes_of(2, [&](Rank rank, WorldOptions& options) {
+    options.store = "127.0.0.1:0";
+    options.broadcast = [&pipe, rank](std::span<std::byte> bytes) { return pipe.broadcast(rank, bytes); };
+  });
+  EXPECT_EQ(outcomes, std::vector<std::string>(2, "1 2"));
+}
+
+TEST(World, ByAUniqueIdRanksMeet) {
+  const SharedPipe pipe(2);
+  const auto outcomes = outcomes_of(2, [&](Rank rank, WorldOptions& options) {
+    if (rank == 0) options.id = *make_unique_id();
+    ASSERT_TRUE(pipe.broadcast(rank, options.id.bytes));
+  });
+  EXPECT_EQ(outcomes, std::vector<std::string>(2, "1 2"));
+}
+
+TEST(World, ARankThatCannotJoinKeepsNobodyWaiting) {
+  const std::pair<const char*, const char*> wrong[] = {{"LACUNA_KERNELS", "abacus"},
+                                                       {"LACUNA_TRACE", "/dev/null/traces"},
+                                                       {"LACUNA_WINDOW", "none"},
+                                                       {"LACUNA_ALGORITHMS", "allreduce=magic"}};
+  for (const auto& [name, value] : wrong) {
+    const SharedPipe pipe(2);
+    std::vector<std::unique_ptr<Variable>> kept;
+    const auto outcomes = outcomes_of(2, [&](Rank rank, WorldOptions& options) {
+      if (rank == 0) kept.push_back(std::make_unique<Variable>(name, value));
+      options.broadcast = [&pipe, rank](std::span<std::byte> bytes) { return pipe.broadcast(rank, bytes); };
     });
+    EXPECT_NE(outcomes[0].find(name), std::string::npos) << outcomes[0];
+    EXPECT_EQ(outcomes[1], "peer failed: rank 0 can't join; its own error says why") << name;
   }
-  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(World, ABroadcastThatFailsOrLacksItsRankIsAnError) {
   const auto fails = [](std::span<std::byte>) { return false; };
-  EXPECT_EQ(thrown({.rank = 1, .size = 2, .broadcast = fails}),
+  EXPECT_EQ(said_by_process([&] { return thrown({.rank = 1, .size = 2, .broadcast = fails}); }),
             "transport error: the broadcast of the world's options has failed");
   EXPECT_EQ(thrown({.size = 2, .broadcast = fails}),
-            "invalid argument: a broadcast needs the rank and the size beside it, and no store");
+            "invalid argument: a broadcast needs the rank and the size beside it");
   EXPECT_EQ(thrown({.rank = 1, .size = 2, .store = "127.0.0.1:1", .broadcast = fails}),
-            "invalid argument: a broadcast needs the rank and the size beside it, and no store");
+            "invalid argument: the store is 127.0.0.1:1 beside a broadcast, which takes the place of a store; with the "
+            "port 0 it says at which address rank 0 listens");
   const Variable aggregators("LACUNA_AGGREGATORS", "2");
   EXPECT_NE(thrown({.rank = 1, .size = 2, .broadcast = fails}).find("aggregators find the ranks at a store only"),
+            std::string::npos);
+}
+
+TEST(World, AnIdThatIsNotOfThisVersionOrLacksItsRankIsAnError) {
+  UniqueId id;
+  id.bytes.fill(std::byte{1});
+  EXPECT_EQ(said_by_process([&] { return thrown({.rank = 1, .size = 2, .id = id}); }),
+            "mismatch: what rank 0 has shared is no unique id of this version of lacuna");
+  EXPECT_EQ(thrown({.size = 2, .id = id}), "invalid argument: an id needs the rank and the size beside it");
+  EXPECT_EQ(thrown({.rank = 1, .size = 2, .store = "a:1", .id = id}),
+            "invalid argument: the store is a:1 beside an id, which takes the place of a store");
+  EXPECT_NE(make_unique_id("192.0.2.1").status().to_string().find("rank 0 cannot listen at 192.0.2.1:0"),
             std::string::npos);
 }
 

@@ -64,7 +64,7 @@ TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
                                                   {"MASTER_ADDR", "10.0.0.7"},
                                                   {"MASTER_PORT", "29500"},
                                                   {"TORCHELASTIC_RUN_ID", "a run"},
-                                                  {"TORCHELASTIC_RESTART_COUNT", "0"}};
+                                                  {"TORCHELASTIC_RESTART_COUNT", "0"}};  // hosts may differ in it
   const Launched first = told_by(variables);
   EXPECT_EQ(first.rank, 2);
   EXPECT_EQ(first.size, 3);
@@ -73,11 +73,19 @@ TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
   variables["RANK"] = "0";
   EXPECT_EQ(told_by(variables).key, first.key);
   variables["TORCHELASTIC_RESTART_COUNT"] = "1";
-  EXPECT_NE(told_by(variables).key, first.key) << "a process of an earlier attempt would be admitted";
+  EXPECT_EQ(told_by(variables).key, first.key);
+  variables["TORCHELASTIC_RUN_ID"] = "another run";
+  EXPECT_NE(told_by(variables).key, first.key);
   variables["MASTER_ADDR"] = "fd00::7";
   EXPECT_EQ(told_by(variables).store, "[fd00::7]:29501");
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"MASTER_PORT", "65535"}, {"MASTER_PORT", "x"}, {"MASTER_ADDR", ""}, {"RANK", "3"}, {"RANK", "-1"}}) {
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"MASTER_PORT", "65535"},
+                                                                                    {"MASTER_PORT", "x"},
+                                                                                    {"MASTER_PORT", "0"},
+                                                                                    {"MASTER_ADDR", ""},
+                                                                                    {"RANK", "3"},
+                                                                                    {"RANK", "-1"},
+                                                                                    {"RANK", "x"},
+                                                                                    {"RANK", ""}}) {
     auto wrong = variables;
     wrong[name] = value;
     expect_contains(said_to(wrong), "a launcher announces several ranks (WORLD_SIZE=3");
@@ -86,12 +94,54 @@ TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
   EXPECT_EQ(said_to(variables), "");
 }
 
-TEST(Launchers, ThoseWithPmiShareAText) {
+TEST(Launchers, ARunOfTorchrunWithoutAnIdGivesNoKey) {
+  for (const char* run : {"", "none"}) {
+    const Launched found = told_by({{"RANK", "2"},
+                                    {"WORLD_SIZE", "3"},
+                                    {"MASTER_ADDR", "10.0.0.7"},
+                                    {"MASTER_PORT", "29500"},
+                                    {"TORCHELASTIC_RUN_ID", run}});
+    EXPECT_EQ(found.key, "");
+  }
+}
+
+TEST(Launchers, OfSlurmTheStepTellsWhereItsFirstHostIs) {
+  std::map<std::string, std::string> step = {{"SLURM_PROCID", "2"},         {"SLURM_STEP_NUM_TASKS", "3"},
+                                             {"SLURM_JOB_ID", "4242"},      {"SLURM_STEP_ID", "1"},
+                                             {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_STEP_NODELIST", "node[07-09,12]"}};
+  const std::pair<const char*, const char*> lists[] = {{"node[07-09,12]", "node07"},
+                                                       {"alpha,beta", "alpha"},
+                                                       {"alpha", "alpha"},
+                                                       {"n[3],m[1-2]", "n3"},
+                                                       {"r[1,4]-eth0,x", "r1-eth0"}};
+  for (const auto& [list, first] : lists) {
+    step["SLURM_STEP_NODELIST"] = list;
+    const Launched found = told_by(step);
+    EXPECT_EQ(found.rank, 2);
+    EXPECT_EQ(found.size, 3);
+    EXPECT_EQ(found.store, fmt::format("{}:{}", first, 20000 + (4242 * 16 + 1) % 10000));
+    EXPECT_EQ(found.key, "");
+  }
+  step["SLURM_STEP_NUM_NODES"] = "1";
+  EXPECT_EQ(told_by(step).store, fmt::format("127.0.0.1:{}", 20000 + (4242 * 16 + 1) % 10000));
+  step["SLURM_STEP_NUM_NODES"] = "2";
+  step["SLURM_STEP_NODELIST"] = "node[07";
+  expect_contains(said_to(step), "(SLURM_STEP_NUM_TASKS=3, SLURM_PROCID=2)");
+}
+
+TEST(Launchers, ThoseWithPmiShareAnId) {
   const Launched found = told_by({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}});
   EXPECT_EQ(found.rank, 1);
   EXPECT_EQ(found.size, 2);
   EXPECT_TRUE(found.store.empty());
   EXPECT_TRUE(static_cast<bool>(found.share));
+  for (const char* rank : {"", "x", "2"}) {
+    expect_contains(said_to({{"PMI_RANK", rank}, {"PMI_SIZE", "2"}, {"PMI_FD", "7"}}), "PMI_SIZE=2");
+  }
+}
+
+TEST(Launchers, OfOneRankNeedNoConnection) {
+  EXPECT_EQ(said_to({{"PMIX_NAMESPACE", "n"}, {"PMIX_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}), "");
 }
 
 /// The lines that are logged if a launcher has set these variables.

@@ -4,11 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/job/id_text.hpp"
 #include "tests/runtime/job/bootstrap_job.hpp"
 
 namespace lacuna::runtime {
@@ -50,43 +50,92 @@ class FakeLauncher {
   std::thread thread_;
 };
 
-const std::string known = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
-                  space = "cmd=my_kvsname kvsname=kvs_7_0\n", put = "cmd=put_result rc=0 msg=success\n",
-                  all = "cmd=barrier_out\n", got = "cmd=get_result rc=0 msg=success value=the-text\n",
-                  ended = "cmd=finalize_ack\n";
-
-TEST(Pmi, Rank0PutsATextThatAllRanksGet) {
-  FakeLauncher launcher({known, space, put, all, got, ended});
-  const auto told = share_by_pmi(launcher.descriptor(), 0, "the-text");
-  ASSERT_TRUE(told) << told.status().to_string();
-  EXPECT_EQ(*told, "the-text");
-  EXPECT_EQ(launcher.asked(),
-            (std::vector<std::string>{"cmd=init pmi_version=1 pmi_subversion=1", "cmd=get_my_kvsname",
-                                      "cmd=put kvsname=kvs_7_0 key=lacuna-store value=the-text", "cmd=barrier_in",
-                                      "cmd=get kvsname=kvs_7_0 key=lacuna-store", "cmd=finalize"}));
+UniqueId id_of(unsigned char byte) {
+  UniqueId id;
+  id.bytes.fill(std::byte{byte});
+  return id;
 }
 
-TEST(Pmi, OtherRanksPutNothing) {
+const std::string secret = text_of(id_of(0xa7));
+const std::string known = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
+                  space = "cmd=my_kvsname kvsname=kvs_7_0\n", put = "cmd=put_result rc=0 msg=success\n",
+                  all = "cmd=barrier_out\n", got = "cmd=get_result rc=0 msg=success value=" + secret + "\n",
+                  ended = "cmd=finalize_ack\n";
+
+/// Shares an id as this rank, so that the answers are needed to the last one. Returns the error.
+Status share_with(FakeLauncher& launcher, Rank rank, UniqueId& id) {
+  Pmi pmi(launcher.descriptor());
+  return pmi.share(rank, id, Clock::now() + std::chrono::seconds(5));
+}
+
+TEST(Pmi, Rank0PutsAnIdThatAllRanksGet) {
+  FakeLauncher launcher({known, space, put, all, ended});
+  UniqueId id = id_of(0xa7);
+  EXPECT_EQ(share_with(launcher, 0, id).to_string(), "ok");
+  EXPECT_EQ(launcher.asked(), (std::vector<std::string>{"cmd=init pmi_version=1 pmi_subversion=1", "cmd=get_my_kvsname",
+                                                        "cmd=put kvsname=kvs_7_0 key=lacuna-0 value=" + secret,
+                                                        "cmd=barrier_in", "cmd=finalize"}));
+}
+
+TEST(Pmi, OtherRanksGetIt) {
   FakeLauncher launcher({known, space, all, got, ended});
-  const auto told = share_by_pmi(launcher.descriptor(), 3, "");
-  ASSERT_TRUE(told) << told.status().to_string();
-  EXPECT_EQ(*told, "the-text");
+  UniqueId id;
+  EXPECT_EQ(share_with(launcher, 3, id).to_string(), "ok");
+  EXPECT_EQ(id, id_of(0xa7));
+}
+
+TEST(Pmi, EachTimeAnotherNameIsUsedInTheSameConversation) {
+  FakeLauncher launcher({known, space, all, got, all, got, ended});
+  {
+    Pmi pmi(launcher.descriptor());
+    for (int i = 0; i < 2; ++i) {
+      UniqueId id;
+      EXPECT_TRUE(pmi.share(1, id, Clock::now() + std::chrono::seconds(5)));
+    }
+  }
+  EXPECT_EQ(launcher.asked(),
+            (std::vector<std::string>{"cmd=init pmi_version=1 pmi_subversion=1", "cmd=get_my_kvsname", "cmd=barrier_in",
+                                      "cmd=get kvsname=kvs_7_0 key=lacuna-0", "cmd=barrier_in",
+                                      "cmd=get kvsname=kvs_7_0 key=lacuna-1", "cmd=finalize"}));
 }
 
 TEST(Pmi, AnswersThatDoNotFitAreErrors) {
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{}, "the launcher does not speak PMI-1 over PMI_FD: "},
-      {{"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"}, "to \"cmd=init pmi_version=1"},
-      {{known, "cmd=something\n"}, "the launcher answers \"cmd=something\" to \"cmd=get_my_kvsname\""},
-      {{known, space, all, "cmd=get_result rc=-1 msg=key_lacuna-store_not_found\n"}, "answers \"cmd=get_result rc=-1"},
+      {{"cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n"},
+       "the launcher answers \"response_to_init\" with rc=-1 () to \"init\" of PMI-1"},
+      {{known, "cmd=something\n"}, "the launcher answers \"something\" with rc=0 () to \"get_my_kvsname\" of PMI-1"},
+      {{known, "cmd=my_kvsname\n"}, "the launcher names no kvsname by PMI-1"},
+      {{known, space, all, "cmd=get_result rc=-1 msg=key_lacuna-0_not_found\n"}, "rc=-1 (key_lacuna-0_not_found)"},
+      {{known, space, all, "cmd=get_result rc=0 value=hello\n"}, "PMI-1 brings no unique id of lacuna from rank 0"},
       {{known, space}, "the launcher does not speak PMI-1 over PMI_FD: "}};
   for (const auto& [answers, text] : wrong) {
     FakeLauncher launcher(answers);
-    const auto told = share_by_pmi(launcher.descriptor(), 1, "");
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.status().code(), Code::Transport);
-    expect_contains(told.status().to_string(), text);
+    UniqueId id;
+    const Status shared = share_with(launcher, 1, id);
+    EXPECT_EQ(shared.code(), Code::Transport);
+    expect_contains(shared.to_string(), text);
   }
+}
+
+TEST(Pmi, AnIdThatCantBePutKeepsNobodyWaitingAndIsNotInTheError) {
+  FakeLauncher launcher({known, space, "cmd=put_result rc=-1 msg=value_too_long value=" + secret + "\n", all});
+  UniqueId id = id_of(0xa7);
+  const Status shared = share_with(launcher, 0, id);
+  EXPECT_EQ(shared.to_string(),
+            "transport error: the launcher answers \"put_result\" with rc=-1 (value_too_long) to \"put\" of PMI-1");
+  EXPECT_EQ(launcher.asked().back(), "cmd=barrier_in");
+}
+
+TEST(Pmi, TheDeadlineHolds) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const Fd own(ends[0]), other(ends[1]);
+  Pmi pmi(own.get());
+  UniqueId id;
+  const Status shared = pmi.share(1, id, Clock::now() + std::chrono::milliseconds(50));
+  EXPECT_EQ(shared.code(), Code::TimedOut);
+  expect_contains(shared.to_string(), "not all ranks join, or it has stopped");
 }
 
 }  // namespace
