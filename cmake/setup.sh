@@ -37,6 +37,10 @@ tests | openmpi-bin | command mpirun.openmpi
 tests | libopenmpi-dev | command mpicc.openmpi
 tests | mpich | command mpiexec.mpich
 tests | libmpich-dev | command mpicc.mpich
+tests | slurmctld | command slurmctld
+tests | slurmd | command slurmd
+tests | slurm-client | command srun
+tests | munge | command munged
 benchmarks | ucx-utils | command ucx_perftest
 benchmarks | openmpi-bin | command mpirun
 benchmarks | libopenmpi-dev | command mpicxx
