@@ -112,6 +112,14 @@ int32_t lacuna_size(const lacuna_communicator* communicator) {
   return communicator ? communicator->communicator.size() : -1;
 }
 
+int32_t lacuna_local_rank(const lacuna_communicator* communicator) {
+  return communicator ? communicator->communicator.local_rank() : -1;
+}
+
+int32_t lacuna_local_size(const lacuna_communicator* communicator) {
+  return communicator ? communicator->communicator.local_size() : -1;
+}
+
 lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator) {
   return guarded([&] { return communicator ? communicator->communicator.status() : null_argument("communicator"); });
 }

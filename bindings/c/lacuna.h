@@ -379,6 +379,13 @@ LACUNA_EXPORT void lacuna_communicator_free(lacuna_communicator* communicator);
 LACUNA_EXPORT int32_t lacuna_rank(const lacuna_communicator* communicator);
 /** Number of ranks. @return -1 if communicator is null */
 LACUNA_EXPORT int32_t lacuna_size(const lacuna_communicator* communicator);
+/**
+ * This process's number among the ranks of the communicator on its host. Programs choose a device or cores by it.
+ * @return -1 if communicator is null
+ */
+LACUNA_EXPORT int32_t lacuna_local_rank(const lacuna_communicator* communicator);
+/** Number of ranks of the communicator on this process's host. @return -1 if communicator is null */
+LACUNA_EXPORT int32_t lacuna_local_size(const lacuna_communicator* communicator);
 /** LACUNA_OK, or the failure that has poisoned the communicator. Every later call returns that failure. */
 LACUNA_EXPORT lacuna_status lacuna_communicator_status(const lacuna_communicator* communicator);
 /**

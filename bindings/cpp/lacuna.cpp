@@ -175,6 +175,13 @@ std::vector<std::string> Communicator::hosts() const {
   for (Rank rank : job_ranks()) names.push_back(group_->job->host_names[static_cast<std::size_t>(rank)]);
   return names;
 }
+Rank Communicator::ranks_here(Rank end) const {
+  const Hosts hosts = group_->job->hosts.of(job_ranks());
+  Rank here = 0;
+  for (Rank other = 0; other < end; ++other) here += hosts.host_of(other) == hosts.host_of(rank());
+  return here;
+}
+
 Status Communicator::check() const { return group_->job->home.check(); }
 
 Status Communicator::status() const {

@@ -135,6 +135,10 @@ class Communicator {
 
   Rank rank() const;
   Rank size() const;
+  /// This rank's number among the ranks of this communicator on its host, and how many these are. Programs choose a
+  /// device or cores by them.
+  Rank local_rank() const { return ranks_here(rank()); }
+  Rank local_size() const { return ranks_here(size()); }
   /// Returns the host name of each rank.
   std::vector<std::string> hosts() const;
   /// Returns the number of each rank in the whole job. Error texts use these numbers.
@@ -238,6 +242,8 @@ class Communicator {
   std::optional<Completion> next_completion();
 
  private:
+  /// How many of the first `end` ranks are on this rank's host.
+  Rank ranks_here(Rank end) const;
   Status check() const;
   Result<Call> counted(TypedCall typed) const;
   Result<const Algorithm*> algorithm_of(const Call& call) const;

@@ -103,6 +103,7 @@ void null_arguments(lacuna_communicator* communicator) {
   expect_error(lacuna_get_counters(communicator, NULL), bad, "counters is null", "counters");
   expect_error(lacuna_communicator_status(NULL), bad, "communicator", "status of nothing");
   expect(lacuna_rank(NULL) == -1 && lacuna_size(NULL) == -1 && lacuna_event_fd(NULL) == -1, "numbers of nothing");
+  expect(lacuna_local_rank(NULL) == -1 && lacuna_local_size(NULL) == -1, "local numbers of nothing");
   expect_status(execute_barrier(communicator, NULL, &request), LACUNA_OK, "barrier's request");
   expect_error(lacuna_test(request, NULL), bad, "finished is null", "test without a place");
   expect_error(lacuna_reclaimed(request, NULL), bad, "reclaimed is null", "reclaimed without a place");

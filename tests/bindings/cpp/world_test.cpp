@@ -154,6 +154,27 @@ TEST(World, ByAUniqueIdRanksMeet) {
   EXPECT_EQ(outcomes, std::vector<std::string>(2, "1 2"));
 }
 
+TEST(World, RanksAreNumberedOnTheirHosts) {
+  const char* const hosts[] = {"a", "b", "a", "a"};
+  const SharedPipe pipe(4);
+  std::vector<Process> ranks;
+  for (Rank rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank](const Process::Say& say) {
+      const Variable host("LACUNA_HOST", hosts[rank]);
+      WorldOptions options{.rank = rank, .size = 4};
+      options.broadcast = [&pipe, rank](std::span<std::byte> bytes) { return pipe.broadcast(rank, bytes); };
+      Communicator world(options);
+      auto part = world.split(rank < 3 ? 0 : 1, -rank);  // the first three, in reverse order
+      say(std::to_string(world.local_rank()) + " of " + std::to_string(world.local_size()) + ", " +
+          std::to_string((**part).local_rank()) + " of " + std::to_string((**part).local_size()));
+    });
+  }
+  EXPECT_EQ(ranks[0].line(), "0 of 3, 1 of 2");
+  EXPECT_EQ(ranks[1].line(), "0 of 1, 0 of 1");
+  EXPECT_EQ(ranks[2].line(), "1 of 3, 0 of 2");
+  EXPECT_EQ(ranks[3].line(), "2 of 3, 0 of 1");
+}
+
 TEST(World, ARankThatCannotJoinKeepsNobodyWaiting) {
   const std::pair<const char*, const char*> wrong[] = {{"LACUNA_KERNELS", "abacus"},
                                                        {"LACUNA_TRACE", "/dev/null/traces"},
