@@ -15,7 +15,7 @@ runtime/communicator
 runtime/job
 algorithms
 bindings/cpp
-bindings/c bindings/checkpoint bindings/workload
+bindings/c bindings/checkpoint bindings/mpi bindings/workload
 examples/workloads
 bindings/cli examples
 '

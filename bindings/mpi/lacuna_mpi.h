@@ -6,8 +6,8 @@
 
 /**
  * @file
- * lacuna: how a program joins a job beside MPI, from C. These functions are compiled in the program, so they fit each MPI. They need no other
- * library than the program's MPI and liblacuna_c.
+ * lacuna: how a program joins a job beside MPI, from C. These functions are compiled in the program, so they fit each
+ * MPI. They need no other library than the program's MPI and liblacuna_c.
  */
 
 /** The broadcast of lacuna_world_options. `user` is a pointer to an MPI_Comm. */
