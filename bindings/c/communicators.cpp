@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -23,6 +24,7 @@ Status hand_over(lacuna::Result<std::optional<lacuna::Communicator>> made, lacun
 /// Gives the bytes of rank 0 to all ranks by an allgather in UCC's shape.
 bool broadcast_by(const lacuna_oob& oob, std::span<std::byte> bytes) {
   std::vector<std::byte> all(oob.n_oob_eps * bytes.size());
+  if (all.empty() || !oob.allgather || !oob.req_test || !oob.req_free) return false;
   void* request = nullptr;
   int32_t state = oob.allgather(bytes.data(), all.data(), bytes.size(), oob.coll_info, &request);
   if (state < 0) return false;
@@ -43,6 +45,27 @@ std::function<bool(std::span<std::byte>)> broadcast_of(const lacuna_world_option
   return [&options](std::span<std::byte> bytes) { return broadcast_by(*options.oob, bytes); };
 }
 
+lacuna::UniqueId id_of(const lacuna_unique_id& given) {
+  lacuna::UniqueId id;
+  std::memcpy(id.bytes.data(), given.bytes, sizeof(given.bytes));
+  return id;
+}
+
+Status check_oob(const lacuna_oob& oob, const lacuna_world_options& options) {
+  const auto wrong = [](std::string text) { return Status(Code::InvalidArgument, std::move(text)); };
+  if (!oob.allgather || !oob.req_test || !oob.req_free) return wrong("a function of oob is null");
+  if (oob.n_oob_eps == 0 || oob.n_oob_eps > INT32_MAX || oob.oob_ep >= oob.n_oob_eps) {
+    return wrong("oob_ep is " + std::to_string(oob.oob_ep) + " and n_oob_eps is " + std::to_string(oob.n_oob_eps) +
+                 ", must be 0 .. n_oob_eps - 1 and 1 .. 2147483647");
+  }
+  const bool is_rank = options.rank < 0 || static_cast<std::uint32_t>(options.rank) == oob.oob_ep;
+  const bool is_size = options.world_size < 0 || static_cast<std::uint32_t>(options.world_size) == oob.n_oob_eps;
+  if (is_rank && is_size) return {};
+  return wrong("rank and world_size are " + std::to_string(options.rank) + " and " +
+               std::to_string(options.world_size) + ", must be those of oob, " + std::to_string(oob.oob_ep) + " and " +
+               std::to_string(oob.n_oob_eps) + ", or -1");
+}
+
 Status check_numbers(const lacuna_world_options& options) {
   for (const auto& [name, given] :
        {std::pair("rank", options.rank), {"world_size", options.world_size}, {"progress", options.progress}}) {
@@ -52,6 +75,10 @@ Status check_numbers(const lacuna_world_options& options) {
   }
   if (options.broadcast && options.oob) {
     return {Code::InvalidArgument, "broadcast and oob are given; one of them is enough"};
+  }
+  if (Status whole = options.oob ? check_oob(*options.oob, options) : Status(); !whole) return whole;
+  if (options.id && !id_of(*options.id)) {
+    return {Code::InvalidArgument, "the id has only zeros: rank 0 could not make it"};
   }
   return options.progress < 0 ? Status() : check_range("progress", options.progress, LACUNA_THREAD);
 }
@@ -67,7 +94,7 @@ Status read_world(const lacuna_world_options& options, lacuna::WorldOptions& wor
   if (options.store) world.store = options.store;
   if (options.key) world.key = options.key;
   if (options.progress >= 0) world.progress = static_cast<lacuna::Progress>(options.progress);
-  if (options.id) std::memcpy(world.id.bytes.data(), options.id->bytes, sizeof(options.id->bytes));
+  if (options.id) world.id = id_of(*options.id);
   return {};
 }
 
@@ -86,11 +113,10 @@ lacuna_status lacuna_make_unique_id(const char* address, lacuna_unique_id* id) {
 lacuna_status lacuna_join(const lacuna_world_options* options, lacuna_communicator** communicator) {
   return guarded([&]() -> Status {
     lacuna_world_options value = LACUNA_WORLD_OPTIONS_INIT;
-    if (!communicator) return null_argument("communicator");
     if (Status valid = read(options, value); !valid) return valid;
     lacuna::WorldOptions world;
     world.broadcast = broadcast_of(value);
-    if (Status valid = read_world(value, world); !valid) {
+    if (Status valid = communicator ? read_world(value, world) : null_argument("communicator"); !valid) {
       lacuna::UniqueId none;
       if (world.broadcast) (void)world.broadcast(none.bytes);  // so that no other rank waits for this one
       return valid;

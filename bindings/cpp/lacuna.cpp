@@ -7,6 +7,7 @@
 #include "algorithms/registry/gaps.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "runtime/job/door.hpp"
+#include "runtime/job/entry.hpp"
 #include "runtime/job/join.hpp"
 #include "runtime/observe/counters_text.hpp"
 #include "runtime/observe/log.hpp"
@@ -54,8 +55,17 @@ Result<runtime::Config> config_of(const WorldOptions& options) {
 /// Shares an id by the function of the options.
 runtime::Share share_by(const WorldOptions& options) {
   if (!options.broadcast) return {};
-  return [broadcast = options.broadcast](UniqueId& id, runtime::Clock::time_point) {
-    return broadcast(id.bytes) ? Status() : Status(Code::Transport, "the broadcast of the world's options has failed");
+  return [broadcast = options.broadcast](UniqueId& id, runtime::Clock::time_point) -> Status {
+    const auto failed = [](std::string_view why) {
+      return Status(Code::Transport, fmt::format("the broadcast of the world's options has failed{}", why));
+    };
+    try {
+      return broadcast(id.bytes) ? Status() : failed("");
+    } catch (const std::exception& error) {
+      return failed(fmt::format(": {}", error.what()));
+    } catch (...) {
+      return failed(": it has thrown");
+    }
   };
 }
 
@@ -63,6 +73,9 @@ runtime::Share share_by(const WorldOptions& options) {
 Status check_meeting(const WorldOptions& options) {
   if (!options.broadcast && !options.id) return {};
   const char* const way = options.broadcast ? "a broadcast" : "an id";
+  if (options.id && !*options.id) {
+    return {Code::InvalidArgument, "the id has only zeros: rank 0 could not make it"};
+  }
   if (options.broadcast && options.id) return {Code::InvalidArgument, "a broadcast and an id are given; one is enough"};
   if (!options.rank || !options.size) {
     return {Code::InvalidArgument, fmt::format("{} needs the rank and the size beside it", way)};
@@ -146,10 +159,13 @@ Communicator::Communicator(const WorldOptions& options) {
 Result<Communicator> Communicator::world(const WorldOptions& options) {
   runtime::Sharing sharing(share_by(options));
   auto config = config_of(options);
-  if (!config) return config.status();
+  if (!config) {
+    if (!options.rank && !options.size) runtime::share_by_launcher(sharing);  // the others may wait there
+    return config.status();
+  }
   if (Status valid = check_meeting(options); !valid) return valid;
   if (options.broadcast || options.id) config->store = options.store;
-  auto joined = join_world(*config, registry, sharing, options.id);
+  auto joined = join_world(*config, registry, sharing, options.id.value_or(UniqueId()));
   if (!joined) return joined.status();
   return Communicator(std::move(*joined));
 }

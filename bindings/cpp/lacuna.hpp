@@ -79,7 +79,7 @@ struct WorldOptions {
   std::optional<Progress> progress{};
   std::optional<std::chrono::milliseconds> timeout{};  ///< how long to wait for the other ranks
   std::function<bool(std::span<std::byte> bytes)> broadcast{};
-  UniqueId id{};
+  std::optional<UniqueId> id{};
 };
 
 /// Makes an id for one job whose rank 0 is this process. From now on rank 0 listens, at a free port of `address`,

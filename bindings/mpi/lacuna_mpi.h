@@ -3,6 +3,7 @@
 
 #include <lacuna.h>
 #include <mpi.h>
+#include <string.h>
 
 /**
  * @file
@@ -24,7 +25,8 @@ static inline lacuna_status lacuna_join_mpi(MPI_Comm ranks, const lacuna_world_o
                                             lacuna_communicator** communicator) {
   lacuna_world_options all = LACUNA_WORLD_OPTIONS_INIT;
   int rank = -1, size = -1;
-  if (options) all = *options;
+  if (options && options->struct_size <= sizeof all) memcpy(&all, options, options->struct_size);
+  all.struct_size = options && options->struct_size > sizeof all ? options->struct_size : sizeof all;
   MPI_Comm_rank(ranks, &rank);
   MPI_Comm_size(ranks, &size);
   all.rank = rank;

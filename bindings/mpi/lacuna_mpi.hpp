@@ -6,8 +6,8 @@
 #include <lacuna.hpp>
 #include <span>
 
-/// Joins a job beside MPI. These functions are compiled in the program, so they fit each MPI. They need no other library
-/// than the program's MPI and liblacuna_core.
+/// Joins a job beside MPI. These functions are compiled in the program, so they fit each MPI. They need no other
+/// library than the program's MPI and liblacuna_core.
 namespace lacuna {
 
 /// Joins a job whose ranks are those of an MPI communicator between MPI_Init() and MPI_Finalize(). All its ranks call

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "runtime/engine/encoding.hpp"
@@ -51,6 +52,12 @@ Status take_place(Config& config, Sharing& sharing) {
     config.store = launched.store;
   }
   return {};
+}
+
+void share_by_launcher(Sharing& sharing) {
+  if (std::getenv("LACUNA_RANK") || std::getenv("LACUNA_SIZE")) return;
+  const auto found = find_launcher();
+  if (found && *found) sharing.set((*found)->share);
 }
 
 Status check_rank(const Config& config, bool has_store) {

@@ -19,6 +19,9 @@ inline Rank processes_of(const Config& config) { return config.size.value_or(1) 
 /// other: a store, which the configuration gets, or a way to share an id. A store of the configuration counts more,
 /// unless its port is 0.
 Status take_place(Config& config, Sharing& sharing);
+/// For a process that can't read its configuration: takes the launcher's way to share an id, if the launcher tells the
+/// place, so that the other ranks do not wait there.
+void share_by_launcher(Sharing& sharing);
 /// Returns ok, or why a process with this configuration can't be a rank of its job. `has_store` says that the ranks
 /// find each other at a store.
 Status check_rank(const Config& config, bool has_store);

@@ -25,8 +25,10 @@ struct Launcher {
   std::string_view size;  ///< empty if it does not tell the size: then a rank above 0 announces other ranks
 };
 
-// The first launcher that announces ranks gives the example. Their order matters, because other launchers may start
-// torchrun, and Open MPI's mpirun sets the variables of PMIx too.
+constexpr std::string_view slurm_rank = "SLURM_PROCID";
+
+// The first launcher that announces ranks counts. Their order matters, because other launchers may start torchrun, srun
+// may start other launchers, and Open MPI's mpirun sets the variables of PMIx too.
 constexpr std::array launchers = {
     Launcher{"torchrun --no-python", "RANK", "WORLD_SIZE"},
     Launcher{"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -34,9 +36,9 @@ constexpr std::array launchers = {
     Launcher{"mpiexec", "PMI_RANK", "PMI_SIZE"},
     Launcher{"jsrun", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
     Launcher{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-    Launcher{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
     Launcher{"prterun", "PMIX_RANK", ""},
     Launcher{"mpiexec", "PALS_RANKID", ""},
+    Launcher{"srun", slurm_rank, "SLURM_STEP_NUM_TASKS"},
 };
 
 std::string_view variable(std::string_view name) {
@@ -84,8 +86,9 @@ bool is_size_told() {
   return std::any_of(launchers.begin(), launchers.end(), [](const Launcher& one) { return number(one.size) > 0; });
 }
 
-/// Warns if a launcher may have announced ranks, but does not say clearly how many.
-void warn_of_unclear() {
+/// Warns if a launcher may have announced ranks, but does not say clearly how many. `pmix` says why PMIx has not told
+/// it.
+void warn_of_unclear(const Status& pmix) {
   constexpr std::string_view alone =
       "this process works alone, as a job of one rank; if others were started with it, hand LACUNA_RANK and "
       "LACUNA_SIZE on to all, else set LACUNA_SIZE=1";
@@ -95,8 +98,8 @@ void warn_of_unclear() {
       log_warning(Subsystem::Job, "{} is '{}', which is no number of ranks: {}", launcher.size, size, alone);
     }
     if (launcher.size.empty() && !rank.empty() && !is_size_told()) {
-      log_warning(Subsystem::Job, "{} is '{}', as a launcher sets it, and nothing says how many ranks there are: {}",
-                  launcher.rank, rank, alone);
+      log_warning(Subsystem::Job, "{} is '{}', as a launcher sets it, and nothing says how many ranks there are{}: {}",
+                  launcher.rank, rank, pmix ? "" : fmt::format(" ({})", pmix.message()), alone);
     }
   }
 }
@@ -109,15 +112,17 @@ std::string example(const Launcher& launcher) {
       launcher.command, launcher.rank, size);
 }
 
-/// Has torchrun told where its own store is?
+/// Has torchrun told where its own store is? Other jobs often have the ports next to it, so the store is far from
+/// there.
 std::optional<Launched> find_torchrun() {
-  constexpr long last_port = 65535;
+  constexpr long last_port = 65535, away = 1000;
   const auto place = place_of("RANK", "WORLD_SIZE");
   const auto port = number("MASTER_PORT");
   const std::string_view host = variable("MASTER_ADDR"), run = variable("TORCHELASTIC_RUN_ID");
-  if (!place || host.empty() || !port || *port < 1 || *port >= last_port) return {};
+  if (!place || host.empty() || !port || *port < 1 || *port > last_port) return {};
+  const long own_port = *port + away <= last_port ? *port + away : *port - away;
   const bool is_bare_six = host.find(':') != std::string_view::npos && host.front() != '[';
-  const std::string store = fmt::format("{}{}{}:{}", is_bare_six ? "[" : "", host, is_bare_six ? "]" : "", *port + 1);
+  const std::string store = fmt::format("{}{}{}:{}", is_bare_six ? "[" : "", host, is_bare_six ? "]" : "", own_port);
   const bool has_secret = !run.empty() && run != "none";  // torchrun's own word for none
   return Launched{.by = fmt::format("torchrun ({})", shown({"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})),
                   .rank = place->rank,
@@ -179,7 +184,7 @@ std::string first_host(std::string_view list) {
 /// seldom choose the same one.
 std::optional<Launched> find_slurm() {
   constexpr long first_port = 20000, ports = 10000, steps = 16;  // below those that systems choose by themselves
-  const auto place = place_of("SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
+  const auto place = place_of(slurm_rank, "SLURM_STEP_NUM_TASKS");
   const auto job = number("SLURM_JOB_ID"), step = number("SLURM_STEP_ID");
   const bool is_one_host = number("SLURM_STEP_NUM_NODES") == 1;
   const std::string host = is_one_host ? "127.0.0.1" : first_host(variable("SLURM_STEP_NODELIST"));
@@ -199,7 +204,6 @@ Result<std::optional<Launched>> find_launcher() {
   if (by_pmix && *by_pmix) return by_pmix;
   auto pmi = find_pmi();
   if (pmi && !has_mpi()) return pmi;
-  if (auto slurm = find_slurm()) return slurm;
   const Launcher* first = nullptr;
   std::string seen;
   for (const Launcher& launcher : launchers) {
@@ -210,8 +214,11 @@ Result<std::optional<Launched>> find_launcher() {
     }
   }
   if (first == nullptr) {
-    warn_of_unclear();
+    warn_of_unclear(by_pmix.status());
     return std::optional<Launched>();
+  }
+  if (first->rank == slurm_rank) {  // srun may have started other launchers, whose ranks Slurm does not know
+    if (auto slurm = find_slurm()) return slurm;
   }
   std::string why = by_pmix ? "" : fmt::format(" ({})", by_pmix.status().message());
   if (pmi) why = " (PMI-1 is for the MPI of this program; join by the broadcast of the world's options and MPI_Bcast)";

@@ -18,9 +18,9 @@ struct Launched {
 
 /// Finds the launcher of a process that was not told its rank and size, and would work alone:
 ///
-/// - torchrun: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. The store is at the port behind that of torchrun's own
-///   store. The key is made of the run's id, so whoever knows that can make it too, as with torchrun's own store. There
-///   is no key if the run has no id.
+/// - torchrun: RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. The store is at MASTER_PORT + 1000, or - 1000
+///   if there is no such port. The key is made of the run's id, so whoever knows that can make it too, as with
+///   torchrun's own store. There is no key if the run has no id.
 /// - PMIx (PMIX_NAMESPACE and PMIX_RANK): Open MPI's mpirun, PRRTE, Slurm with PMIx.
 /// - PMI-1 (PMI_FD, PMI_RANK and PMI_SIZE): MPICH's mpiexec, Slurm. A program that has MPI itself can't use this,
 ///   because MPI needs the launcher's only descriptor.

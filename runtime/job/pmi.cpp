@@ -44,6 +44,8 @@ Pmi::~Pmi() {
 }
 
 Status Pmi::share(Rank rank, UniqueId& id, Clock::time_point deadline) {
+  if (Status may = home_.check(); !may) return may;
+  const std::lock_guard lock(mutex_);
   if (!broken_) return broken_;
   deadline_ = deadline;
   if (space_.empty()) broken_ = begin();

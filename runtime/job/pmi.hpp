@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace lacuna::runtime {
 
 /// A conversation by PMI-1, the protocol of MPICH's mpiexec (Hydra) and of Slurm: lines of text to and from the
 /// launcher, over the descriptor that it has named in PMI_FD. A process has one conversation, which lasts until it
-/// ends. Thread rule: one thread at a time.
+/// ends. Thread rule: any thread may call; they take turns. In a child made by fork() share() refuses.
 class Pmi {
  public:
   explicit Pmi(int descriptor) : descriptor_(descriptor) {}
@@ -35,6 +36,7 @@ class Pmi {
   Status receive();
 
   const int descriptor_;
+  std::mutex mutex_;
   const Home home_;
   Clock::time_point deadline_;
   std::string received_;  // and not yet read

@@ -3,14 +3,15 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/job/fork_guard.hpp"
 #include "runtime/job/id_text.hpp"
@@ -29,20 +30,25 @@ struct alignas(8) Value {
   union {
     bool flag;
     char* text;
+    int integer;
     std::uint32_t number;
     std::byte room[56];
   };
 };
 struct Info {
-  std::array<char, 512> key;
-  std::uint32_t flags;
+  Info(std::string_view name, std::uint16_t type) : value{.type = type, .room = {}} {
+    std::copy(name.begin(), name.end(), key.begin());
+  }
+
+  std::array<char, 512> key{};
+  std::uint32_t flags = 0;
   Value value;
 };
-constexpr std::uint16_t flag_type = 1, text_type = 3, number_type = 14;
+constexpr std::uint16_t flag_type = 1, text_type = 3, integer_type = 6, number_type = 14;
 constexpr std::uint8_t to_all = 3;                  // the scope of what is put
 constexpr std::uint32_t any_rank = UINT32_MAX - 1;  // stands for the whole job
 constexpr int already_done = -157;                  // a call that would call back has ended at once
-constexpr char size_of_job[] = "pmix.job.size", collect[] = "pmix.collect";
+constexpr char size_of_job[] = "pmix.job.size", collect[] = "pmix.collect", timeout[] = "pmix.timeout";
 
 using Init = int (*)(Process*, void*, std::size_t);
 using Finalize = int (*)(const void*, std::size_t);
@@ -50,7 +56,7 @@ using Put = int (*)(std::uint8_t, const char*, Value*);
 using Commit = int (*)();
 using Done = void (*)(int code, void* user);
 using Fence = int (*)(const Process*, std::size_t, const Info*, std::size_t, Done, void*);
-using Get = int (*)(const Process*, const char*, const void*, std::size_t, Value**);
+using Get = int (*)(const Process*, const char*, const Info*, std::size_t, Value**);
 
 Status checked(std::string_view function, int code) {
   return code == 0 ? Status() : Status(Code::Transport, fmt::format("{} returns {}", function, code));
@@ -59,11 +65,7 @@ Status checked(std::string_view function, int code) {
 /// A fence that is under way. It lives until it has ended, also if nobody waits for it any more.
 class Meeting {
  public:
-  Meeting() {
-    std::memcpy(collects_.key.data(), collect, sizeof(collect));
-    collects_.value.type = flag_type;
-    collects_.value.flag = true;
-  }
+  Meeting() { collects_.value.flag = true; }
 
   static Status hold(Fence fence, Clock::time_point deadline) {
     auto meeting = std::make_shared<Meeting>();
@@ -87,7 +89,7 @@ class Meeting {
     (*own)->ended_.notify_all();
   }
 
-  Info collects_{};  // the library reads it until the end
+  Info collects_{collect, flag_type};  // the library reads it until the end
   std::mutex mutex_;
   std::condition_variable ended_;
   std::optional<int> code_;
@@ -124,7 +126,9 @@ class Pmix {
   Pmix(const Pmix&) = delete;
   Pmix& operator=(const Pmix&) = delete;
 
-  Result<PmixPlace> place() const {
+  Result<PmixPlace> place() {
+    if (Status may = home_.check(); !may) return may;
+    const std::lock_guard lock(mutex_);
     if (!status_) return status_;
     Value* size = nullptr;
     if (Status got = get(any_rank, size_of_job, size); !got) return got;
@@ -134,10 +138,13 @@ class Pmix {
 
   /// Rank 0 passes the fence even if it could put nothing, because the others wait there.
   Status share(UniqueId& id, Clock::time_point deadline) {
+    if (Status may = home_.check(); !may) return may;
+    const std::lock_guard lock(mutex_);
     if (!status_) return status_;
     const std::string name = fmt::format("lacuna.{}", shared_++);
     const Status sent = self_.rank == 0 ? put(name, text_of(id)) : Status();
-    if (Status met = Meeting::hold(fence_, deadline); !met) return met;
+    // After a failure the launcher counts this rank's fences otherwise than those of the others.
+    if (status_ = Meeting::hold(fence_, deadline); !status_) return status_;
     if (self_.rank == 0) return sent;
     Value* told = nullptr;
     if (Status got = get(0, name.c_str(), told); !got) return got;
@@ -157,10 +164,13 @@ class Pmix {
   Status get(std::uint32_t of, const char* name, Value*& value) const {
     Process process = self_;
     process.rank = of;
-    return checked(fmt::format("PMIx_Get of {}", name), get_(&process, name, nullptr, 0, &value));
+    Info longest(timeout, integer_type);
+    longest.value.integer = 10;  // seconds; what is asked for is there already
+    return checked(fmt::format("PMIx_Get of {}", name), get_(&process, name, &longest, 1, &value));
   }
 
   const Home home_;
+  std::mutex mutex_;
   Status status_;
   bool is_connected_ = false;
   unsigned shared_ = 0;

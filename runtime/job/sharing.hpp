@@ -15,7 +15,8 @@ namespace lacuna::runtime {
 using Share = std::function<Status(UniqueId& id, Clock::time_point deadline)>;
 
 /// Calls a Share once in any case. A rank that can't join does not come to use it. Then the destructor shares an id of
-/// zeros, so that no other rank waits for this one.
+/// zeros, so that no other rank waits in the share for this one. If that is rank 0, the others learn from the id that
+/// it does not come. If not, rank 0 waits for this rank until its own timeout.
 class Sharing {
  public:
   Sharing() = default;

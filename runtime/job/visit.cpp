@@ -121,19 +121,20 @@ class Visit {
   const Clock::time_point patience_, deadline_;
 };
 
-/// Tries to enter at the first of these addresses that answers. The error is Busy if nobody greets this rank before
-/// `patience`, and if somebody else is there, unless it `is_sure` that this is rank 0's address.
-Result<Membership> try_to_enter(const Job& job, const std::vector<SocketAddress>& addresses, bool is_sure,
-                                const MakeAddress& make_address, Clock::time_point patience,
-                                Clock::time_point deadline) {
-  const auto busy = [](const Status& why) { return Status(Code::Busy, std::string(why.message())); };
+/// What came of an attempt to enter.
+struct Attempt {
+  Result<Membership> outcome;
+  bool was_admitted = false;
+};
+
+/// Tries to enter at the first of these addresses that answers, unless nobody greets this rank before `patience`.
+Attempt try_to_enter(const Job& job, const std::vector<SocketAddress>& addresses, const MakeAddress& make_address,
+                     Clock::time_point patience, Clock::time_point deadline) {
   Result<Fd> socket = connect_to(addresses, patience);
-  if (!socket) return busy(socket.status());
+  if (!socket) return {Status(Code::Busy, std::string(socket.status().message()))};
   Visit visit(job, *std::move(socket), patience, deadline);
-  if (Status admitted = visit.get_admitted(); !admitted) {
-    return is_sure || admitted.code() == Code::Mismatch ? admitted : busy(admitted);
-  }
-  return visit.stay(make_address);
+  if (Status admitted = visit.get_admitted(); !admitted) return {admitted};
+  return {visit.stay(make_address), true};
 }
 
 /// Pauses between attempts, which become longer.
@@ -162,7 +163,7 @@ Result<Membership> visit_store(const Job& job, const std::vector<SocketAddress>&
                                const MakeAddress& make_address, Clock::time_point deadline) {
   Pauses pauses;
   while (true) {
-    Result<Membership> outcome = try_to_enter(job, addresses, true, make_address, deadline, deadline);
+    Result<Membership> outcome = try_to_enter(job, addresses, make_address, deadline, deadline).outcome;
     if (outcome || outcome.status().code() != Code::Busy) return outcome;
     if (!pauses.pause_before(deadline)) return not_reached(job, outcome.status());
   }
@@ -171,17 +172,20 @@ Result<Membership> visit_store(const Job& job, const std::vector<SocketAddress>&
 Result<Membership> look_for_rank_0(const Job& job, const std::vector<SocketAddress>& addresses,
                                    const MakeAddress& make_address, Clock::time_point deadline) {
   constexpr std::chrono::seconds longest_try{2};
+  if (addresses.size() == 1) return visit_store(job, addresses, make_address, deadline);
   Pauses pauses;
   while (true) {
-    Status last(Code::Busy, "its host has no address");
+    Status why(Code::Busy, "its host has no address");
+    auto left = static_cast<int>(addresses.size());
     for (const SocketAddress& address : addresses) {
-      const bool is_sure = addresses.size() == 1;
-      const auto patience = is_sure ? deadline : std::min(deadline, Clock::now() + longest_try);
-      Result<Membership> outcome = try_to_enter(job, {address}, is_sure, make_address, patience, deadline);
-      if (outcome || outcome.status().code() != Code::Busy) return outcome;
-      last = outcome.status();
+      const auto now = Clock::now();
+      const auto patience = std::min(now + longest_try, now + (deadline - now) / left--);
+      Attempt attempt = try_to_enter(job, {address}, make_address, patience, deadline);
+      const Status& status = attempt.outcome.status();
+      if (attempt.was_admitted || status.code() == Code::Mismatch) return std::move(attempt.outcome);
+      if (why.code() == Code::Busy || status.code() == Code::InvalidArgument) why = status;  // the most telling one
     }
-    if (!pauses.pause_before(deadline)) return not_reached(job, last);
+    if (!pauses.pause_before(deadline)) return not_reached(job, why);
   }
 }
 

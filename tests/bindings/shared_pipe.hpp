@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -20,7 +21,11 @@ class SharedPipe {
   SharedPipe& operator=(const SharedPipe&) = delete;
 
   bool broadcast(int rank, std::span<std::byte> bytes) const {
-    if (rank > 0) return ::read(ends_[0], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    if (rank > 0) {
+      pollfd entry{.fd = ends_[0], .events = POLLIN, .revents = 0};
+      if (::poll(&entry, 1, 20'000) != 1) return false;  // rank 0 is gone
+      return ::read(ends_[0], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    }
     for (int other = 1; other < size_; ++other) {
       if (::write(ends_[1], bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return false;
     }

@@ -54,20 +54,29 @@ TEST(OtherLaunchers, AreNamedByInfo) {
   }
 }
 
-TEST(OtherLaunchers, CarryTheUsersKey) {
+TEST(OtherLaunchers, LeaveTheUsersKeyInForce) {
+  const std::string script = "[ $OMPI_COMM_WORLD_RANK$PMI_RANK = 1 ] && export LACUNA_KEY=$KEY_OF_1; exec \"$@\"";
+  const Words worker = {"/bin/sh", "-c", script, "sh", LACUNA_WORKER, "size=2"};
   for (const OtherLauncher& launcher : {open_mpi, mpich}) {
-    Executed worker(started_by(launcher, 3, {LACUNA_WORKER, "size=3"}), {{"LACUNA_KEY", "a key, with = and blanks"}});
-    EXPECT_EQ(worker.wait(), 0) << worker.output();
+    Environment keys = {{"LACUNA_KEY", "a key, with = and blanks"}, {"KEY_OF_1", "a key, with = and blanks"}};
+    Executed equal(started_by(launcher, 2, worker), keys);
+    EXPECT_EQ(equal.wait(), 0) << equal.output();
+    keys["KEY_OF_1"] = "another key";
+    keys["LACUNA_BOOTSTRAP_TIMEOUT"] = "2";
+    Executed different(started_by(launcher, 2, worker), keys);
+    EXPECT_NE(different.wait(), 0);
+    EXPECT_TRUE(different.says("LACUNA_KEY must be equal on all ranks")) << different.output();
   }
 }
 
-TEST(OtherLaunchers, ByVariablesOfTorchrunRanksMeetBehindItsStore) {
+TEST(OtherLaunchers, ByVariablesOfTorchrunRanksMeetAwayFromItsStore) {
   const ReservedPort port;
+  const int master_port = port.number() > 64535 ? port.number() + 1000 : port.number() - 1000;
   std::vector<std::unique_ptr<Executed>> ranks;
   for (int rank = 0; rank < 3; ++rank) {
     ranks.push_back(std::make_unique<Executed>(
         Words{"/usr/bin/env", fmt::format("RANK={}", rank), "WORLD_SIZE=3", "MASTER_ADDR=127.0.0.1",
-              fmt::format("MASTER_PORT={}", port.number() - 1), "TORCHELASTIC_RUN_ID=7", LACUNA_WORKER, "size=3"},
+              fmt::format("MASTER_PORT={}", master_port), "TORCHELASTIC_RUN_ID=7", LACUNA_WORKER, "size=3"},
         Environment()));
   }
   for (const auto& rank : ranks) EXPECT_EQ(rank->wait(), 0) << rank->output();

@@ -120,6 +120,46 @@ TEST(CWorld, ARankWithWrongOptionsKeepsNobodyWaiting) {
   EXPECT_EQ(outcomes[1], "rank 0 can't join; its own error says why");
 }
 
+TEST(CWorld, ARankWithoutAPlaceForItsCommunicatorKeepsNobodyWaiting) {
+  int calls = 0;
+  lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
+  options.rank = 1;
+  options.world_size = 2;
+  options.broadcast = [](void* user, void*, std::size_t) -> int32_t { return ++*static_cast<int*>(user), 0; };
+  options.user = &calls;
+  EXPECT_EQ(lacuna_join(&options, nullptr), LACUNA_INVALID_ARGUMENT);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(CWorld, WhatAnAllgatherTellsMustFit) {
+  const auto refusal = [](lacuna_oob oob, int32_t rank) {
+    lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
+    oob.coll_info = nullptr;
+    options.oob = &oob;
+    options.rank = rank;
+    lacuna_communicator* world = nullptr;
+    EXPECT_EQ(lacuna_join(&options, &world), LACUNA_INVALID_ARGUMENT);
+    return std::string(lacuna_last_error());
+  };
+  const auto fails = [](void*, void*, std::size_t, void*, void**) -> int32_t { return -1; };
+  EXPECT_EQ(refusal({fails, test_gather, nullptr, nullptr, 2, 0}, -1), "a function of oob is null");
+  EXPECT_EQ(refusal({fails, test_gather, free_gather, nullptr, 0, 0}, -1),
+            "oob_ep is 0 and n_oob_eps is 0, must be 0 .. n_oob_eps - 1 and 1 .. 2147483647");
+  EXPECT_EQ(refusal({fails, test_gather, free_gather, nullptr, 2, 2}, -1),
+            "oob_ep is 2 and n_oob_eps is 2, must be 0 .. n_oob_eps - 1 and 1 .. 2147483647");
+  EXPECT_EQ(refusal({fails, test_gather, free_gather, nullptr, 2, 0}, 1),
+            "rank and world_size are 1 and -1, must be those of oob, 0 and 2, or -1");
+}
+
+TEST(CWorld, AnIdOfZerosIsRefused) {
+  const lacuna_unique_id none{};
+  lacuna_world_options options = LACUNA_WORLD_OPTIONS_INIT;
+  options.id = &none;
+  lacuna_communicator* world = nullptr;
+  EXPECT_EQ(lacuna_join(&options, &world), LACUNA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lacuna_last_error(), "the id has only zeros: rank 0 could not make it");
+}
+
 TEST(CWorld, ABroadcastThatFailsEndsTheJoining) {
   const auto outcomes = outcomes_of(2, [](int32_t, lacuna_world_options& options) {
     options.broadcast = [](void*, void*, std::size_t) -> int32_t { return 7; };

@@ -149,7 +149,8 @@ TEST(World, ByAUniqueIdRanksMeet) {
   const SharedPipe pipe(2);
   const auto outcomes = outcomes_of(2, [&](Rank rank, WorldOptions& options) {
     if (rank == 0) options.id = *make_unique_id();
-    ASSERT_TRUE(pipe.broadcast(rank, options.id.bytes));
+    if (!options.id) options.id = UniqueId();
+    ASSERT_TRUE(pipe.broadcast(rank, options.id->bytes));
   });
   EXPECT_EQ(outcomes, std::vector<std::string>(2, "1 2"));
 }
@@ -196,6 +197,9 @@ TEST(World, ABroadcastThatFailsOrLacksItsRankIsAnError) {
   const auto fails = [](std::span<std::byte>) { return false; };
   EXPECT_EQ(said_by_process([&] { return thrown({.rank = 1, .size = 2, .broadcast = fails}); }),
             "transport error: the broadcast of the world's options has failed");
+  const auto throws = [](std::span<std::byte>) -> bool { throw std::runtime_error("no wire"); };
+  EXPECT_EQ(said_by_process([&] { return thrown({.rank = 1, .size = 2, .broadcast = throws}); }),
+            "transport error: the broadcast of the world's options has failed: no wire");
   EXPECT_EQ(thrown({.size = 2, .broadcast = fails}),
             "invalid argument: a broadcast needs the rank and the size beside it");
   EXPECT_EQ(thrown({.rank = 1, .size = 2, .store = "127.0.0.1:1", .broadcast = fails}),
@@ -214,6 +218,8 @@ TEST(World, AnIdThatIsNotOfThisVersionOrLacksItsRankIsAnError) {
   EXPECT_EQ(thrown({.size = 2, .id = id}), "invalid argument: an id needs the rank and the size beside it");
   EXPECT_EQ(thrown({.rank = 1, .size = 2, .store = "a:1", .id = id}),
             "invalid argument: the store is a:1 beside an id, which takes the place of a store");
+  EXPECT_EQ(thrown({.rank = 1, .size = 2, .id = UniqueId()}),
+            "invalid argument: the id has only zeros: rank 0 could not make it");
   EXPECT_NE(make_unique_id("192.0.2.1").status().to_string().find("rank 0 cannot listen at 192.0.2.1:0"),
             std::string::npos);
 }

@@ -58,7 +58,7 @@ Launched told_by(const std::map<std::string, std::string>& variables) {
   return found && *found ? **found : Launched();
 }
 
-TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
+TEST(Launchers, TorchrunTellsAStoreFarFromItsOwn) {
   std::map<std::string, std::string> variables = {{"RANK", "2"},
                                                   {"WORLD_SIZE", "3"},
                                                   {"MASTER_ADDR", "10.0.0.7"},
@@ -68,7 +68,7 @@ TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
   const Launched first = told_by(variables);
   EXPECT_EQ(first.rank, 2);
   EXPECT_EQ(first.size, 3);
-  EXPECT_EQ(first.store, "10.0.0.7:29501");
+  EXPECT_EQ(first.store, "10.0.0.7:30500");
   EXPECT_FALSE(first.share);
   variables["RANK"] = "0";
   EXPECT_EQ(told_by(variables).key, first.key);
@@ -77,8 +77,10 @@ TEST(Launchers, TorchrunTellsAStoreBehindItsOwn) {
   variables["TORCHELASTIC_RUN_ID"] = "another run";
   EXPECT_NE(told_by(variables).key, first.key);
   variables["MASTER_ADDR"] = "fd00::7";
-  EXPECT_EQ(told_by(variables).store, "[fd00::7]:29501");
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"MASTER_PORT", "65535"},
+  EXPECT_EQ(told_by(variables).store, "[fd00::7]:30500");
+  variables["MASTER_PORT"] = "65000";
+  EXPECT_EQ(told_by(variables).store, "[fd00::7]:64000");
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"MASTER_PORT", "65536"},
                                                                                     {"MASTER_PORT", "x"},
                                                                                     {"MASTER_PORT", "0"},
                                                                                     {"MASTER_ADDR", ""},
@@ -127,6 +129,19 @@ TEST(Launchers, OfSlurmTheStepTellsWhereItsFirstHostIs) {
   step["SLURM_STEP_NUM_NODES"] = "2";
   step["SLURM_STEP_NODELIST"] = "node[07";
   expect_contains(said_to(step), "(SLURM_STEP_NUM_TASKS=3, SLURM_PROCID=2)");
+}
+
+TEST(Launchers, OfSlurmsStepOnlyItsOwnRanksAreRanks) {
+  const std::map<std::string, std::string> daemons = {{"SLURM_PROCID", "0"},         {"SLURM_STEP_NUM_TASKS", "2"},
+                                                      {"SLURM_JOB_ID", "4242"},      {"SLURM_STEP_ID", "1"},
+                                                      {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_STEP_NODELIST", "a,b"}};
+  for (const auto& [rank, size] :
+       {std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), {"PMI_RANK", "PMI_SIZE"}}) {
+    auto variables = daemons;
+    variables[rank] = "3";
+    variables[size] = "4";
+    expect_contains(said_to(variables), fmt::format("{}=4, {}=3", size, rank));
+  }
 }
 
 TEST(Launchers, ThoseWithPmiShareAnId) {
