@@ -26,7 +26,7 @@ foreach(options IN LISTS method_options)
   install(FILES ${options} ${folder}/${method}.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/${folder})
 endforeach()
 install(FILES algorithms/skip/importance.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/skip)
-install(FILES algorithms/registry/registry.hpp algorithms/registry/method_options.hpp
+install(FILES algorithms/registry/registry.hpp algorithms/registry/method_options.hpp algorithms/registry/plugins.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/algorithms/registry)
 install(FILES bindings/checkpoint/checkpoint.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna/bindings/checkpoint)
 install(FILES bindings/c/lacuna.h bindings/c/lacuna_skip.h

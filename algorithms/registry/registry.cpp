@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string>
 
+#include "algorithms/registry/check_method.hpp"
+#include "algorithms/registry/growing_list.hpp"
 #include "algorithms/registry/preferences.hpp"
-#include "algorithms/registry/registered_algorithms.hpp"
-#include "runtime/values/nearest.hpp"
+#include "algorithms/registry/verified_graphs.hpp"
 
 namespace lacuna {
 
@@ -21,17 +23,28 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::array algorithms = {
+constexpr std::array own_algorithms = {
 #define LACUNA_ALGORITHM(name) &name,
 #include "algorithms/manifest.def"
 #undef LACUNA_ALGORITHM
 };
 
 #define LACUNA_METHOD(name) &name,
-constexpr std::array methods = {
+constexpr std::array own_methods = {
 #include "algorithms/methods.def"
 };
 #undef LACUNA_METHOD
+
+GrowingList<Algorithm>& registered() {
+  static GrowingList<Algorithm> all({});
+  return all;
+}
+
+/// lacuna's own methods, then those that were registered.
+GrowingList<Method>& methods() {
+  static GrowingList<Method> all(own_methods);
+  return all;
+}
 
 /// Returns the name of the algorithm to take, or nothing for the collective's first one.
 std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view instead) {
@@ -46,20 +59,41 @@ std::string_view name_of(const Call& call, const Hosts& hosts, std::string_view 
   return row ? row->algorithm : std::string_view();
 }
 
-RegisteredAlgorithms& registered() {
-  static RegisteredAlgorithms all;
-  return all;
-}
-
-/// Finds one of lacuna's own algorithms, also by the name that it has when it serves a method.
-const Algorithm* find_ours(Collective collective, std::string_view name) {
-  for (const Algorithm* one : algorithms) {
-    if (one->collective == collective && (name.empty() || one->name == name)) return one;
+/// Finds an algorithm, also by the name that it has when it serves a method. Without a name it is the first one.
+const Algorithm* find(Collective collective, std::string_view name) {
+  for (const auto list : {all_algorithms(), registered_algorithms()}) {
+    for (const Algorithm* one : list) {
+      if (one->collective == collective && (name.empty() || one->name == name)) return one;
+    }
   }
-  for (const Method* method : methods) {
+  for (const Method* method : all_methods()) {
     if (const MethodAlgorithm* one = method->find(collective, name)) return one->algorithm;
   }
   return nullptr;
+}
+
+/// The graphs of registered algorithms.
+VerifiedGraphs& verified_graphs() {
+  static VerifiedGraphs graphs;
+  return graphs;
+}
+
+bool is_registered(const Algorithm& algorithm) {
+  const auto others = registered_algorithms();
+  return std::find(others.begin(), others.end(), &algorithm) != others.end();
+}
+
+std::mutex registering;  // lists grow under it
+
+/// Returns ok, or why an algorithm of this collective can't have this name.
+Status check_name(Collective collective, std::string_view name) {
+  if (!find(collective, name)) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the name '{1}' of this {0} algorithm is taken", to_string(collective), name)};
+}
+
+Status no_room(std::string_view what) {
+  return {Code::InvalidArgument, fmt::format("too many {} are registered", what)};
 }
 
 Status does_not_serve(const Method& method, const Call& call, const Algorithm& algorithm) {
@@ -76,7 +110,10 @@ Status does_not_serve(const Method& method, const Call& call, const Algorithm& a
 /// Returns the method that the algorithm belongs to and means nothing without. Algorithms of manifest.def and of
 /// programs stand alone: null.
 const Method* owner_of(const Algorithm& algorithm) {
-  if (std::find(algorithms.begin(), algorithms.end(), &algorithm) != algorithms.end()) return nullptr;
+  for (const auto alone : {all_algorithms(), registered_algorithms()}) {
+    if (std::find(alone.begin(), alone.end(), &algorithm) != alone.end()) return nullptr;
+  }
+  const auto methods = all_methods();
   const auto owner =
       std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->find(algorithm); });
   return owner == methods.end() ? nullptr : *owner;
@@ -84,7 +121,7 @@ const Method* owner_of(const Algorithm& algorithm) {
 
 Status takes_no_entries(const Call& call, const Algorithm& algorithm) {
   std::string names;
-  for (const Method* method : methods) {
+  for (const Method* method : all_methods()) {
     if (method->entry_length) names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
   }
   return {Code::InvalidArgument, fmt::format("{} {}: a buffer of entries needs a method that takes them: {}",
@@ -110,8 +147,9 @@ Result<const Algorithm*> accept(const Algorithm& algorithm, const Call& call, co
 
 }  // namespace
 
-std::span<const Algorithm* const> all_algorithms() { return algorithms; }
-std::span<const Method* const> all_methods() { return methods; }
+std::span<const Algorithm* const> all_algorithms() { return own_algorithms; }
+std::span<const Algorithm* const> registered_algorithms() { return registered().all(); }
+std::span<const Method* const> all_methods() { return methods().all(); }
 
 std::string_view name_of(const Call& call, const Algorithm& algorithm) {
   const Method* method = asks_for_method(call) ? call.options.method.method() : nullptr;
@@ -119,61 +157,49 @@ std::string_view name_of(const Call& call, const Algorithm& algorithm) {
   return serving ? serving->name : algorithm.name;
 }
 
-Result<MethodOptions> method_options(std::string_view text) {
-  const std::string_view name = text.substr(0, text.find(':'));
-  const auto found = std::find_if(methods.begin(), methods.end(), [&](const Method* one) { return one->name == name; });
-  if (found == methods.end()) {
-    std::vector<std::string_view> names;
-    for (const Method* one : methods) names.push_back(one->name);
-    const std::string_view meant = nearest(name, names);
-    return Status(Code::InvalidArgument,
-                  fmt::format("no method is called '{}'{}; there are: {}", name,
-                              meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(names, ", ")));
+Status register_algorithm(const Algorithm& algorithm) {
+  if (algorithm.name.empty() || !algorithm.build) {
+    return {Code::InvalidArgument, fmt::format("the {} algorithm '{}' has {}; it needs a name and a build function",
+                                               to_string(algorithm.collective), algorithm.name,
+                                               algorithm.name.empty() ? "no name" : "no build function")};
   }
-  const Method& method = **found;
-  std::shared_ptr<void> options = method.make(nullptr);
-  std::vector<std::string_view> given;
-  for (std::string_view left = text.substr(std::min(text.size(), name.size() + 1)); !left.empty();) {
-    const std::string_view one = left.substr(0, left.find(','));
-    left.remove_prefix(std::min(left.size(), one.size() + 1));
-    const std::size_t equals = one.find('=');
-    if (equals == std::string_view::npos) {
-      return Status(Code::InvalidArgument, fmt::format("{}: '{}' is no option=value", method.name, one));
-    }
-    const std::string_view option = one.substr(0, equals);
-    if (std::find(given.begin(), given.end(), option) != given.end()) {
-      return Status(Code::InvalidArgument, fmt::format("{}: {} is given twice", method.name, option));
-    }
-    given.push_back(option);
-    if (Status set = set_option(method.name, method.options, options.get(), option, one.substr(equals + 1)); !set) {
-      return set;
-    }
-  }
-  return MethodOptions(method, std::move(options));
+  const std::lock_guard lock(registering);
+  if (Status is_new = check_name(algorithm.collective, algorithm.name); !is_new) return is_new;
+  if (Status fits = verified_graphs().begin(algorithm); !fits) return fits;
+  return registered().add(algorithm) ? Status() : no_room("algorithms");
 }
 
-Status register_algorithm(const Algorithm& algorithm) {
-  if (!algorithm.name.empty() && find_ours(algorithm.collective, algorithm.name)) {
-    return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
-                                               to_string(algorithm.collective), algorithm.name)};
+Status register_method(const Method& method) {
+  constexpr Rank checked_at_once = 8;
+  if (Status fits = check_method(method, checked_at_once); !fits) return fits;
+  const std::lock_guard lock(registering);
+  for (const Method* other : all_methods()) {
+    if (other->name == method.name) {
+      return {Code::InvalidArgument, fmt::format("the name '{}' of this method is taken", method.name)};
+    }
   }
-  return registered().add(algorithm);
+  for (const MethodAlgorithm& one : method.algorithms) {
+    if (Status is_new = check_name(one.algorithm->collective, one.name); !is_new) return is_new;
+  }
+  return methods().add(method) ? Status() : no_room("methods");
 }
 
 Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, std::string_view instead) {
   const std::string_view wanted = name_of(call, hosts, instead);
-  if (const Algorithm* algorithm = find_ours(call.collective, wanted)) return accept(*algorithm, call, hosts);
-  if (const Algorithm* algorithm = registered().find(call.collective, wanted)) {
+  if (const Algorithm* algorithm = find(call.collective, wanted)) {
     const auto accepted = accept(*algorithm, call, hosts);
-    const Status fits = accepted ? registered().verified(*algorithm, hosts) : Status();
+    if (!accepted || !is_registered(*algorithm)) return accepted;
+    const Status fits = verified_graphs().verify(*algorithm, hosts);
     return fits ? accepted : Result<const Algorithm*>(fits);
   }
   std::string known;
-  for (const Algorithm* algorithm : algorithms) {
-    if (algorithm->collective == call.collective)
+  for (const auto list : {all_algorithms(), registered_algorithms()}) {
+    for (const Algorithm* algorithm : list) {
+      if (algorithm->collective != call.collective) continue;
       known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
+    }
   }
-  for (const Method* method : methods) {
+  for (const Method* method : all_methods()) {
     for (const MethodAlgorithm& one : method->algorithms) {
       if (one.algorithm->collective == call.collective) known += fmt::format(", {}", one.name);
     }

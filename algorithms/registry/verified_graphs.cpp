@@ -1,4 +1,4 @@
-#include "algorithms/registry/registered_algorithms.hpp"
+#include "algorithms/registry/verified_graphs.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ std::vector<Hosts> hosts_of(const Algorithm& algorithm, Rank size) {
 
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts, bool in_place) {
   const auto graphs = graphs_of(algorithm, hosts, {.structure = {.in_place = in_place}});
-  return graphs ? verify(graphs->all()) : graphs.status();
+  return graphs ? lacuna::verify(graphs->all()) : graphs.status();
 }
 
 }  // namespace
@@ -50,12 +50,7 @@ Status check_graphs(const Algorithm& algorithm, const Hosts& hosts) {
   return {};
 }
 
-Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
-  if (algorithm.name.empty() || !algorithm.build) {
-    return {Code::InvalidArgument, fmt::format("the {} algorithm '{}' has {}; it needs a name and a build function",
-                                               to_string(algorithm.collective), algorithm.name,
-                                               algorithm.name.empty() ? "no name" : "no build function")};
-  }
+Status VerifiedGraphs::begin(const Algorithm& algorithm) {
   Entry entry{.algorithm = &algorithm, .verified = {}};
   for (Rank size = 1; size <= checked_at_once; ++size) {
     for (const Hosts& hosts : hosts_of(algorithm, size)) {
@@ -65,25 +60,11 @@ Status RegisteredAlgorithms::add(const Algorithm& algorithm) {
     }
   }
   const std::lock_guard lock(mutex_);
-  for (const Entry& other : entries_) {
-    if (other.algorithm->collective == algorithm.collective && other.algorithm->name == algorithm.name) {
-      return {Code::InvalidArgument, fmt::format("the name '{1}' of this {0} algorithm is taken",
-                                                 to_string(algorithm.collective), algorithm.name)};
-    }
-  }
   entries_.push_back(std::move(entry));
   return {};
 }
 
-const Algorithm* RegisteredAlgorithms::find(Collective collective, std::string_view name) {
-  const std::lock_guard lock(mutex_);
-  for (const Entry& entry : entries_) {
-    if (entry.algorithm->collective == collective && entry.algorithm->name == name) return entry.algorithm;
-  }
-  return nullptr;
-}
-
-Status RegisteredAlgorithms::verified(const Algorithm& algorithm, const Hosts& hosts) {
+Status VerifiedGraphs::verify(const Algorithm& algorithm, const Hosts& hosts) {
   if (hosts.size() > most_checked) return {};
   const Hosts wanted = key_of(algorithm, hosts);
   const std::lock_guard lock(mutex_);

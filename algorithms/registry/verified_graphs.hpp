@@ -1,7 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <string_view>
 #include <vector>
 
 #include "runtime/graph/algorithm.hpp"
@@ -11,15 +10,13 @@ namespace lacuna {
 /// Builds and verifies the graphs of all positions, in place and not. Errors name the numbers of ranks and hosts.
 Status check_graphs(const Algorithm& algorithm, const Hosts& hosts);
 
-/// The algorithms that a program has registered. Any thread may call.
-class RegisteredAlgorithms {
+/// Remembers on which hosts the graphs of registered algorithms were verified. Any thread may call.
+class VerifiedGraphs {
  public:
-  /// Adds the algorithm, which must have a new name. Refuses it if its graphs are wrong.
-  Status add(const Algorithm& algorithm);
-  /// Returns null if there is none of that name.
-  const Algorithm* find(Collective collective, std::string_view name);
-  /// Verifies the graphs that this call needs, unless that was done before.
-  Status verified(const Algorithm& algorithm, const Hosts& hosts);
+  /// Verifies the graphs of 1 to 16 ranks. From then on verify() serves the algorithm.
+  Status begin(const Algorithm& algorithm);
+  /// Verifies the graphs that a call on these hosts needs, unless that was done before.
+  Status verify(const Algorithm& algorithm, const Hosts& hosts);
 
  private:
   struct Entry {

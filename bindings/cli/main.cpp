@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdio>
 
+#include "algorithms/registry/plugins.hpp"
 #include "bindings/cli/commands.hpp"
 #include "bindings/cpp/lacuna.hpp"
+#include "runtime/config/config.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -41,6 +43,15 @@ bool knows_command(const CLI::App& app, const std::vector<std::string>& argument
   return false;
 }
 
+/// Loads the plugins of LACUNA_PLUGINS. A configuration that can't be read is left to the command.
+bool load_own_methods() {
+  const auto config = runtime::Config::from_environment();
+  if (!config) return true;
+  const Status loaded = load_plugins(config->plugins);
+  if (!loaded) fmt::print(stderr, "lacuna: {}\n", loaded.message());
+  return static_cast<bool>(loaded);
+}
+
 }  // namespace
 }  // namespace lacuna::cli
 
@@ -50,6 +61,7 @@ int main(int argc, char** argv) {
   CLI::App app("lacuna: collectives that send only what matters", "lacuna");
   app.set_version_flag("--version", std::string(lacuna::version()));
   app.require_subcommand(1);
+  if (!load_own_methods()) return usage_error;
   add_info(app, exit_code);
   add_list(app, exit_code);
   std::vector<std::string> arguments(argv + 1, argv + argc);

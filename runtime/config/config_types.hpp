@@ -102,6 +102,14 @@ struct Folder {
   static std::string allowed() { return "a folder"; }
 };
 
+/// Paths of files, separated by colons. They are empty if none is given.
+struct Files {
+  using Value = std::string;
+  static std::optional<Value> parse(std::string_view text) { return std::string(text); }
+  static std::string format(const Value& value) { return value.empty() ? "not set" : value; }
+  static std::string allowed() { return "paths of files, separated by colons"; }
+};
+
 /// The algorithms of some collectives, such as "allreduce=ring,broadcast=tree".
 struct AlgorithmNames {
   using Value = std::vector<std::pair<Collective, std::string>>;

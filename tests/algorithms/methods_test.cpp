@@ -6,11 +6,10 @@
 #include <set>
 
 #include "algorithms/phases/feedback.hpp"
+#include "algorithms/registry/check_method.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "runtime/graph/frame.hpp"
 #include "runtime/graph/graph_cost.hpp"
 #include "runtime/graph/graphs.hpp"
-#include "runtime/graph/verify.hpp"
 #include "tests/support/drawn_options.hpp"
 #include "tests/support/guarded_compute.hpp"
 
@@ -101,48 +100,8 @@ TEST_P(Methods, RefuseAnOptionThatIsGivenTwice) {
   }
 }
 
-/// Verifies the graphs of a part, and of the parts that follow it for some values.
-void verify_part(const PlanRequest& request, const PartPlan& part, std::uint32_t length, const std::string& text) {
-  const Algorithm& program = part.program ? *part.program : request.algorithm;
-  const Rank size = request.hosts.size();
-  std::size_t decides = 0;
-  for (bool in_place : {false, true}) {
-    const Structure structure = structure_of_call(part.structure, in_place);
-    const auto graphs = graphs_of(program, size, {.structure = structure});
-    ASSERT_TRUE(graphs) << text << ": " << graphs.status().to_string();
-    const Status fits = verify(graphs->all());
-    ASSERT_TRUE(fits) << text << ": " << fits.to_string();
-    decides = graphs->at(0).tables().decides.size();
-  }
-  const Method& method = *request.call.options.method.method();
-  if (!method.follow || length > 4) return;
-  for (std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 30}) {
-    const std::vector<std::uint64_t> values(decides, value);
-    const auto next = method.follow({.request = request, .part = part, .length = length, .values = values});
-    if (next) verify_part(request, *next, length + 1, fmt::format("{}, what follows for {}", text, value));
-  }
-}
-
 TEST_P(Methods, HaveGraphsThatFitTogetherAlsoOfWhatFollows) {
-  for (Rank size = 1; size <= 16; ++size) {
-    MethodState state;
-    for (const Example& example : examples(size, state)) {
-      std::set<std::pair<std::string, const Algorithm*>> seen;
-      for (state.runs = 0; state.runs < 3; ++state.runs) {
-        const Call call = call_of(example, state);
-        const Hosts hosts = size;
-        const PlanRequest request{call, *example.algorithm, hosts, 256};
-        Plan plan;
-        make_plan(request, plan);
-        for (const PartPlan& part : plan.parts) {
-          const Algorithm& program = part.program ? *part.program : *example.algorithm;
-          EXPECT_TRUE(part.structure.parameters.belong_to(program.parameters)) << example.text;
-          if (!seen.emplace(part.structure.parameters.text(), part.program).second && !part.structure.frame) continue;
-          verify_part(request, part, 1, example.text);
-        }
-      }
-    }
-  }
+  EXPECT_EQ(check_method(*GetParam(), 16).to_string(), "ok");
 }
 
 /// Compares the rounds that the method states for a part, and for those that follow it, with the graphs of all

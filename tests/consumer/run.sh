@@ -36,6 +36,17 @@ for program in by_pkg_config skip_by_pkg_config c_by_pkg_config checkpoint_by_pk
   LD_LIBRARY_PATH=$libraries "$work/$program"
 done
 
+printf '== a method as a plugin\n'
+cmake -S "$here/../../examples/own_method" -B "$work/own_method" -G Ninja -DCMAKE_PREFIX_PATH="$work/lacuna"
+cmake --build "$work/own_method"
+export LACUNA_PLUGINS=$work/own_method/short_ring.so
+command=$work/lacuna/bin/lacuna
+"$command" list short_ring | grep 'rounds of the reduce-scatter that are left out'
+"$command" explain allreduce --ranks 4 --method short_ring:rounds=1 | grep '> short_ring:\?.* 5 '
+"$command" launch -n 3 -- "$command" perf allreduce -b 4 -e 64K -f 64 -n 2 --method short_ring:rounds=1 |
+  grep 'Out of bounds values : 0 OK'
+unset LACUNA_PLUGINS
+
 for mpi in openmpi mpich; do
   printf '== beside MPI: %s\n' "$mpi"
   start=(mpiexec.mpich -n 3)

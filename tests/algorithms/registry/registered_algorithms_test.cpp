@@ -140,9 +140,11 @@ TEST(RegisteredAlgorithms, ThoseByHostsAreVerifiedOnSeveralHosts) {
 
 TEST(RegisteredAlgorithms, OneThatLooksAtHostsWithoutSayingSoIsRefused) {
   Algorithm silent = by_leaders;
+  silent.name = "silent";
   silent.by_hosts = false;
   EXPECT_NE(refusal(silent).find("hosts() is called by a program whose algorithm is not by_hosts"), std::string::npos);
   Algorithm symmetric = by_leaders;
+  symmetric.name = "symmetric";
   symmetric.symmetric = true;
   EXPECT_NE(refusal(symmetric).find("hosts() is called by a symmetric program"), std::string::npos);
 }
