@@ -7,8 +7,8 @@
 
 #include "algorithms/phases/feedback.hpp"
 #include "algorithms/phases/left_out.hpp"
-#include "algorithms/registry/verified_graphs.hpp"
 #include "algorithms/registry/registry.hpp"
+#include "algorithms/registry/verified_graphs.hpp"
 #include "algorithms/skip/skipping.hpp"
 #include "runtime/graph/graphs.hpp"
 #include "tests/support/collective_case.hpp"
