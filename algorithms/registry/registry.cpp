@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "algorithms/registry/preferences.hpp"
 #include "algorithms/registry/registered_algorithms.hpp"
@@ -60,6 +61,20 @@ const Algorithm* find_ours(Collective collective, std::string_view name) {
     if (const MethodAlgorithm* one = method->find(collective, name)) return one->algorithm;
   }
   return nullptr;
+}
+
+/// Returns the names of all algorithms of lacuna for the collective, also those that they have with a method.
+std::vector<std::string_view> names_for(Collective collective) {
+  std::vector<std::string_view> names;
+  for (const Algorithm* one : algorithms) {
+    if (one->collective == collective) names.push_back(one->name);
+  }
+  for (const Method* method : methods) {
+    for (const MethodAlgorithm& one : method->algorithms) {
+      if (one.algorithm->collective == collective) names.push_back(one.name);
+    }
+  }
+  return names;
 }
 
 Status does_not_serve(const Method& method, const Call& call, const Algorithm& algorithm) {
@@ -125,10 +140,8 @@ Result<MethodOptions> method_options(std::string_view text) {
   if (found == methods.end()) {
     std::vector<std::string_view> names;
     for (const Method* one : methods) names.push_back(one->name);
-    const std::string_view meant = nearest(name, names);
-    return Status(Code::InvalidArgument,
-                  fmt::format("no method is called '{}'{}; there are: {}", name,
-                              meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(names, ", ")));
+    return Status(Code::InvalidArgument, fmt::format("no method is called '{}'{}; there are: {}", name,
+                                                     did_you_mean(name, names), fmt::join(names, ", ")));
   }
   const Method& method = **found;
   std::shared_ptr<void> options = method.make(nullptr);
@@ -168,18 +181,10 @@ Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, 
     const Status fits = accepted ? registered().verified(*algorithm, hosts) : Status();
     return fits ? accepted : Result<const Algorithm*>(fits);
   }
-  std::string known;
-  for (const Algorithm* algorithm : algorithms) {
-    if (algorithm->collective == call.collective)
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
-  }
-  for (const Method* method : methods) {
-    for (const MethodAlgorithm& one : method->algorithms) {
-      if (one.algorithm->collective == call.collective) known += fmt::format(", {}", one.name);
-    }
-  }
-  return Status(Code::InvalidArgument, fmt::format("no {} algorithm is called '{}'; there are: {}",
-                                                   to_string(call.collective), wanted, known));
+  const std::vector<std::string_view> known = names_for(call.collective);
+  return Status(Code::InvalidArgument,
+                fmt::format("no {} algorithm is called '{}'{}; there are: {}", to_string(call.collective), wanted,
+                            did_you_mean(wanted, known), fmt::join(known, ", ")));
 }
 
 }  // namespace lacuna

@@ -3,6 +3,7 @@
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/launch/launch.hpp"
+#include "bindings/cli/shared/command_options.hpp"
 
 namespace lacuna::cli {
 
@@ -11,11 +12,11 @@ void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exi
   auto raw = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("launch", "run a program as N local ranks: launch -n N [--] PROGRAM ARGUMENTS");
-  command->add_option("-n,--ranks", options->ranks, "number of ranks")->required()->check(CLI::Range(1, 1024));
-  command
-      ->add_option("--aggregators", options->aggregators,
-                   "number of processes that only aggregate for the ranks (lacuna aggregate)")
-      ->check(CLI::Range(0, 1024));
+  add_number(*command, "-n,--ranks", options->ranks, {1, 1024}, "number of ranks, also as -np")
+      ->required()
+      ->default_str("");
+  add_number(*command, "--aggregators", options->aggregators, {0, 1024},
+             "number of processes that only aggregate for the ranks (lacuna aggregate)");
   command->add_flag("--raw", *raw, "do not put the rank before each line");
   command->callback([=, &program, &exit_code] {
     options->prefix = !*raw;

@@ -9,6 +9,7 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/commands.hpp"
+#include "bindings/cli/shared/command_options.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -79,7 +80,15 @@ void add_list(CLI::App& app, int& exit_code) {
       "list", "list all collectives, algorithms and methods, or the options and measures of a method");
   std::vector<std::string> names;
   for (const Method* method : all_methods()) names.emplace_back(method->name);
-  command->add_option("method", *name, "list its options and measures")->check(CLI::IsMember(names));
+  command
+      ->add_option_function<std::string>(
+          "method",
+          [name, names](const std::string& given) {
+            check_name("method", "method", given, names);
+            *name = given;
+          },
+          fmt::format("list its options and measures: {}", fmt::join(names, ", ")))
+      ->type_name("NAME");
   command->callback([name, &exit_code] {
     exit_code = name->empty() ? list_algorithms() : list_method(*method_options(*name)->method());
   });

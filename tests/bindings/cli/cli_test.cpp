@@ -127,6 +127,8 @@ TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
   EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
       << two;
   EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8548.6 us"), 1u) << two;
+  EXPECT_EQ(lacuna({"explain", "allreduce", "--rate", "125e6", "--latency", "20e-6"}).output,
+            lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
   for (Collective collective : all_collectives) {
     EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
   }
@@ -166,6 +168,8 @@ TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
   EXPECT_EQ(count(grown.output, "in_place +20.00 +25.00 +1.25  slower\n"), 1u) << grown.output;
   EXPECT_EQ(count(grown.output, "1 of 2 are worse; the tolerance is 10 %"), 1u) << grown.output;
   EXPECT_EQ(lacuna({"compare", before, slower, "--tolerance", "0.3"}).exit_code, 0);
+  EXPECT_EQ(lacuna({"compare", before, slower, "-t", "25%"}).exit_code, 0);
+  EXPECT_EQ(lacuna({"compare", before, slower, "-t", "24%"}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, wrong}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, other}).exit_code, 2);
   const std::string skipping = result_file("skipping", 10, 20, 0, 8, "skip:steps=2");
