@@ -11,7 +11,7 @@
 
 #include "bindings/cli/commands.hpp"
 #include "bindings/cli/shared/mistakes.hpp"
-#include "bindings/cpp/lacuna.hpp"
+#include "bindings/cli/shared/versions.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -44,7 +44,7 @@ class CommandLine {
 CommandLine::CommandLine(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
   constexpr std::size_t column = 34;
   app_.get_formatter()->column_width(column);
-  app_.set_version_flag("--version", std::string(lacuna::version()));
+  app_.set_version_flag("--version", versions_text());
   app_.require_subcommand(1);
   add_info(app_, exit_code_);
   add_list(app_, exit_code_);

@@ -146,7 +146,7 @@ def describe_machine(lacuna):
         model = re.search(r"model name\s*:\s*(.+)", file.read())
     print(f"Machine: {model[1] if model else platform.machine()}, {os.cpu_count()} cores, "
           f"{platform.system()} {platform.release()}; load average {os.getloadavg()[0]:.1f} at the start.")
-    print(f"Versions: lacuna {first_line([lacuna, '--version'], r'(.+)')}, "
+    print(f"Versions: lacuna {first_line([lacuna, '--version'], r'lacuna (.+)')}, "
           f"UCX {first_line(['ucx_info', '-v'], r'([0-9]+[.][0-9]+[.][0-9]+)')}, "
           f"Open MPI {first_line(['mpirun', '--version'], r'([0-9]+[.][0-9]+[.][0-9]+)')}.")
 
