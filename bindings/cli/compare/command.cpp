@@ -16,6 +16,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->check(CLI::ExistingFile);
   add_quantity<quantity::Share>(*command, "-t,--tolerance", options->tolerance, "how much longer a time may be");
   command->add_flag("--allow-missing", options->allow_missing, "the later result may lack rows");
+  command->add_flag("-J,--json", options->json, "print JSON");
   command->callback([options, &exit_code] { exit_code = compare(*options); });
 }
 

@@ -5,7 +5,7 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/commands.hpp"
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
 #include "bindings/cli/shared/command_options.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/bench.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cli/perf/method.hpp"
@@ -54,7 +54,9 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   if (Status status = phases.measure(figures.phases); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
-  figures.bus_bandwidth = figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
+  figures.bus_bandwidth = serves(options, bench.algorithm)
+                              ? figures.payload_bytes / seconds / 1e9
+                              : figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
   return {};
 }
 
