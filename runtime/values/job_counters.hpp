@@ -87,6 +87,9 @@ struct JobCounters {
   std::vector<CommunicatorCounters> communicators{};  ///< first those that are gone, added up
   std::vector<Counters> peers{};                      ///< traffic with each rank of the job
   double wait_seconds = 0;                            ///< time for which callers waited, added up over their threads
+  /// The part of wait_seconds that a progress thread might have saved. It is at most as long as callers were elsewhere
+  /// before the wait, while calls were unfinished and nobody made progress. 0 with a progress thread.
+  double overlappable_seconds = 0;
   std::uint64_t parked_messages = 0;                  ///< messages that came before their step could take them
   std::uint64_t parked_bytes = 0;                     ///< bytes of parked messages that lacuna had to store meanwhile
   std::uint64_t waiting_messages = 0;                 ///< messages that are parked at the moment
