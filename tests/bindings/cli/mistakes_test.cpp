@@ -160,8 +160,12 @@ TEST(Command, AMistakeIsSaidOnceAndNotByEachRank) {
 }
 
 TEST(Command, HelpShowsDefaultsAndWordsForWhatIsToBeGiven) {
-  for (const char* command : {"info", "list", "graph", "explain", "perf", "compare", "launch", "replay", "trace"}) {
-    const std::string help = lacuna({command, "--help"}).output;
+  const std::vector<std::vector<std::string>> commands = {{"info"},    {"list"},  {"graph"},    {"graph", "topology"},
+                                                          {"explain"}, {"perf"},  {"compare"},  {"launch"},
+                                                          {"replay"},  {"trace"}, {"aggregate"}};
+  for (std::vector<std::string> command : commands) {
+    command.emplace_back("--help");
+    const std::string help = lacuna(command).output;
     EXPECT_EQ(count(help, " (UINT|INT|FLOAT|TEXT)| in \\["), 0u) << help;
   }
   const std::string perf = lacuna({"perf", "--help"}).output;
