@@ -109,9 +109,11 @@ void add_topology(CLI::App& graph, int& exit_code) {
       ->type_name("NAME");
   add_hosts(*command, options->hosts, 1024, false);
   command->add_option("--sides", options->sides, "rows and columns of a torus, such as 3,4")
+      ->type_name("N")
       ->delimiter(',')
       ->expected(2);
-  command->add_option("--lists", options->lists, "the lists by position, such as \"1,2;3;;\"; for a ring, its order");
+  command->add_option("--lists", options->lists, "the lists by position, such as \"1,2;3;;\"; for a ring, its order")
+      ->type_name("LISTS");
   for (const char* size : {"--ranks", "--hosts"}) {  // these two tell the number of positions by themselves
     command->get_option("--sides")->excludes(command->get_option(size));
     command->get_option("--lists")->excludes(command->get_option(size));
