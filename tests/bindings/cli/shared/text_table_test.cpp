@@ -6,8 +6,7 @@ namespace lacuna::cli {
 namespace {
 
 TEST(TextTable, ColumnsAreAsWideAsTheirLongestCell) {
-  EXPECT_EQ(text_table({{"a", "b", "c"}, {"long", "", "what it is"}}, no_width),
-            "a     b  c\nlong     what it is\n");
+  EXPECT_EQ(text_table({{"a", "b", "c"}, {"long", "", "what it is"}}, no_width), "a     b  c\nlong     what it is\n");
 }
 
 TEST(TextTable, TheLastColumnIsWrappedBetweenWords) {
