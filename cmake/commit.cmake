@@ -10,6 +10,7 @@ if(top STREQUAL source)  # another project may have the sources inside its own c
                   ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
 else()
   file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/commit.txt commit REGEX "^[0-9a-f]+$" LIMIT_COUNT 1)
+  string(SUBSTRING "${commit}" 0 12 commit)
 endif()
 if(NOT commit)
   set(commit unknown)
