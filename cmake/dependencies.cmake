@@ -20,7 +20,8 @@ function(lacuna_find_ucx)
 endfunction()
 lacuna_find_ucx()
 
-# kokkos_library is Kokkos, for files that run on it; LACUNA_KOKKOS_LANGUAGE is the language to compile these files as.
+# kokkos_library is Kokkos, for files that run on it; LACUNA_KOKKOS_LANGUAGE is the language to compile these files as,
+# and LACUNA_KOKKOS_VERSION its version.
 # kokkos_macros is for all other files. It has the two macros of Kokkos by which functors say where they run, and links
 # nothing of Kokkos. Debian's Kokkos 3.4 (part of Trilinos) names an include folder that does not exist, and its headers
 # cause warnings.
@@ -33,8 +34,15 @@ if(LACUNA_KOKKOS_TRILINOS_INCLUDE AND NOT Kokkos_ROOT)
   target_include_directories(kokkos_library SYSTEM INTERFACE ${LACUNA_KOKKOS_TRILINOS_INCLUDE})
   target_link_libraries(kokkos_library INTERFACE ${LACUNA_KOKKOS_TRILINOS_LIBRARY} ${CMAKE_DL_LIBS})
   target_include_directories(kokkos_macros SYSTEM INTERFACE ${LACUNA_KOKKOS_TRILINOS_INCLUDE})
+  file(STRINGS ${LACUNA_KOKKOS_TRILINOS_INCLUDE}/KokkosCore_config.h kokkos_version REGEX "KOKKOS_VERSION [0-9]+")
+  string(REGEX MATCH "[0-9]+$" kokkos_version "${kokkos_version}")
+  math(EXPR kokkos_major "${kokkos_version} / 10000")
+  math(EXPR kokkos_minor "${kokkos_version} / 100 % 100")
+  math(EXPR kokkos_patch "${kokkos_version} % 100")
+  set(LACUNA_KOKKOS_VERSION ${kokkos_major}.${kokkos_minor}.${kokkos_patch})
 else()
   find_package(Kokkos CONFIG REQUIRED)
+  set(LACUNA_KOKKOS_VERSION ${Kokkos_VERSION})
   target_link_libraries(kokkos_library INTERFACE Kokkos::kokkos)
   target_include_directories(kokkos_macros SYSTEM INTERFACE
     $<TARGET_PROPERTY:Kokkos::kokkoscore,INTERFACE_INCLUDE_DIRECTORIES>)

@@ -91,10 +91,10 @@ def call_rows(folder, cases):
         load = re.search(r"load average before: ([\d.]+)", log)[1]
         for row in json.loads(path.read_text(encoding="utf-8"))["results"]:
             both = [row["in_place"], row["out_of_place"]]
-            kernels = [sum(time for phase, time in one.get("phases", {}).items() if phase != "wire") for one in both]
+            kernels = [sum(time for phase, time in one.get("phases_us", {}).items() if phase != "wire") for one in both]
             yield [hosts, case, row["algorithm"], f"{statistics.fmean(one['payload_bytes'] for one in both):.0f}",
                    f"{statistics.fmean(kernels) / 1e3:.4g}",
-                   f"{statistics.fmean(one['time'] for one in both) / 1e3:.5g}", f"{raw_rate(log):.4g}", load]
+                   f"{statistics.fmean(one['time_us'] for one in both) / 1e3:.5g}", f"{raw_rate(log):.4g}", load]
 
 
 def calls_table(rows, case):

@@ -28,7 +28,7 @@ for file in "$@"; do
 done
 
 # What the core loads: all kernels that can be had.
-names=$("$lacuna" info | sed -n 's/^kernels to choose from: \([^;]*\).*/\1/p')
+names=$("$lacuna" info | sed -n 's/^kernels to choose from: *\([^;]*\).*/\1/p')
 [[ $names == host* ]] || fail "lacuna info names no kernels: $names"
 for name in ${names//,/}; do
   own=$(LACUNA_KERNELS=$name "$lacuna" info | grep '^kernels: ')

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/values/status.hpp"
 #include "transports/transport.hpp"
@@ -53,6 +55,10 @@ struct UcxOptions {
 ///
 /// The error is Transport if UCX refuses to start.
 Result<std::unique_ptr<Transport>> make_ucx(const UcxOptions& options);
+
+/// Returns the transports of UCX that a process with these options and this environment may use, each with its device,
+/// such as "tcp/lo". It starts UCX to ask it, and so sets the variables that make_ucx() sets.
+Result<std::vector<std::string>> ucx_devices(const UcxOptions& options);
 
 /// Does UCX_TLS in the environment allow UCX to try POSIX shared memory?
 bool ucx_tries_posix();

@@ -39,10 +39,8 @@ Result<MethodOptions> method_options(std::string_view text) {
   if (found != methods.end()) return options_of(**found, text.substr(std::min(text.size(), name.size() + 1)));
   std::vector<std::string_view> names;
   for (const Method* one : methods) names.push_back(one->name);
-  const std::string_view meant = nearest(name, names);
-  return Status(Code::InvalidArgument,
-                fmt::format("no method is called '{}'{}; there are: {}", name,
-                            meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(names, ", ")));
+  return Status(Code::InvalidArgument, fmt::format("no method is called '{}'{}; there are: {}", name,
+                                                   did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace lacuna

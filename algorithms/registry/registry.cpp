@@ -6,6 +6,7 @@
 #include <array>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "algorithms/registry/check_method.hpp"
 #include "algorithms/registry/growing_list.hpp"
@@ -94,6 +95,22 @@ Status check_name(Collective collective, std::string_view name) {
 
 Status no_room(std::string_view what) {
   return {Code::InvalidArgument, fmt::format("too many {} are registered", what)};
+}
+
+/// Returns the names of all algorithms for the collective, also those that they have with a method.
+std::vector<std::string_view> names_for(Collective collective) {
+  std::vector<std::string_view> names;
+  for (const auto list : {all_algorithms(), registered_algorithms()}) {
+    for (const Algorithm* one : list) {
+      if (one->collective == collective) names.push_back(one->name);
+    }
+  }
+  for (const Method* method : all_methods()) {
+    for (const MethodAlgorithm& one : method->algorithms) {
+      if (one.algorithm->collective == collective) names.push_back(one.name);
+    }
+  }
+  return names;
 }
 
 Status does_not_serve(const Method& method, const Call& call, const Algorithm& algorithm) {
@@ -192,20 +209,10 @@ Result<const Algorithm*> select_algorithm(const Call& call, const Hosts& hosts, 
     const Status fits = verified_graphs().verify(*algorithm, hosts);
     return fits ? accepted : Result<const Algorithm*>(fits);
   }
-  std::string known;
-  for (const auto list : {all_algorithms(), registered_algorithms()}) {
-    for (const Algorithm* algorithm : list) {
-      if (algorithm->collective != call.collective) continue;
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name);
-    }
-  }
-  for (const Method* method : all_methods()) {
-    for (const MethodAlgorithm& one : method->algorithms) {
-      if (one.algorithm->collective == call.collective) known += fmt::format(", {}", one.name);
-    }
-  }
-  return Status(Code::InvalidArgument, fmt::format("no {} algorithm is called '{}'; there are: {}",
-                                                   to_string(call.collective), wanted, known));
+  const std::vector<std::string_view> known = names_for(call.collective);
+  return Status(Code::InvalidArgument,
+                fmt::format("no {} algorithm is called '{}'{}; there are: {}", to_string(call.collective), wanted,
+                            did_you_mean(wanted, known), fmt::join(known, ", ")));
 }
 
 }  // namespace lacuna

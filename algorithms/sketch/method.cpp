@@ -68,6 +68,7 @@ const Method sketch_method = {
     .make = option::make<Sketch>,
     .is_on = [](const void*) { return true; },
     .preferred = sketching::preferred,
+    .reason = sketching::reason,
     .check = sketching::check,
     .lossless = sketching::lossless,
     .ready = sketching::ready,

@@ -111,6 +111,11 @@ std::string_view preferred(const Call& call, const Hosts&) {
   return is_integer(call.dtype) || !is_sum(call) ? "compaction" : "count_sketch";
 }
 
+std::string_view reason(const Call& call, const Hosts& hosts) {
+  return preferred(call, hosts) == "count_sketch" ? "it sends the fewest cells"
+                                                  : "sketches of sums hold floating-point sums only";
+}
+
 bool lossless(const Call& call, const Hosts& hosts, std::size_t entries) {
   const Sketch& asked = options_of(call);
   const std::string_view name = call.options.algorithm.empty() ? preferred(call, hosts) : call.options.algorithm;

@@ -128,6 +128,7 @@ Status check(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 Status ready(const Call& call, Rank size);
 bool lossless(const Call& call, const Hosts& hosts, std::size_t entries);
 std::string_view preferred(const Call& call, const Hosts& hosts);
+std::string_view reason(const Call& call, const Hosts& hosts);
 void plan(const PlanRequest& request, Plan& plan);
 std::optional<PartPlan> follow(const Followed& part);
 int rounds(const PartPlan& part, Rank size);

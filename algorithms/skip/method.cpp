@@ -38,15 +38,25 @@ constexpr std::string_view examples[] = {"steps=1",
                                          "steps=1,gather_steps=1,incomplete=1"};
 constexpr std::string_view outcomes[] = {"dense", "skipped", "protected", "measured"};
 
+struct Choice {
+  std::string_view algorithm, reason;
+};
+
 /// A ratio means the same for all algorithms, but steps are rounds of the ring. two_level needs ranks in place on their
 /// hosts.
-std::string_view preferred(const Call& call, const Hosts& hosts) {
+Choice choice(const Call& call, const Hosts& hosts) {
   const Skip& asked = skip_of(call);
-  const bool by_steps = asked.ratio == 0 || asked.gather_steps > 0 || !asked.schedule.empty();
-  const bool by_order = asked.mode == SkipMode::Shuffled || asked.reversed;
-  const bool even_hosts = hosts.count() > 1 && hosts.ranks_on_each() > 1;
-  return call.collective == Collective::Allreduce && even_hosts && !by_steps && !by_order ? "two_level" : "ring";
+  if (call.collective != Collective::Allreduce) return {"ring", "no other one serves this collective"};
+  if (asked.ratio == 0 || asked.gather_steps > 0 || !asked.schedule.empty()) {
+    return {"ring", "the steps that are asked for are rounds of the ring"};
+  }
+  if (hosts.count() < 2 || hosts.ranks_on_each() < 2) return {"ring", "hosts have no groups of ranks of equal size"};
+  if (asked.mode == SkipMode::Shuffled || asked.reversed) return {"ring", "only it takes the ranks in any order"};
+  return {"two_level", "it sends the least between hosts, and a ratio means the same for all algorithms"};
 }
+
+std::string_view preferred(const Call& call, const Hosts& hosts) { return choice(call, hosts).algorithm; }
+std::string_view reason(const Call& call, const Hosts& hosts) { return choice(call, hosts).reason; }
 
 void add_arrays(const void* given, Dtype dtype, std::size_t elements, MethodState& state) {
   if (as_skip(given).feedback) state.array(residual_array, dtype, elements, true);
@@ -69,6 +79,7 @@ const Method skip_method = {
     .make = option::make<Skip>,
     .is_on = [](const void* given) { return as_skip(given).is_on(); },
     .preferred = preferred,
+    .reason = reason,
     .check = check_skip,
     .ready = skip_ready,
     .scale = scale_replaced,

@@ -64,12 +64,23 @@ constexpr std::array<MethodAlgorithm, 7> topk_algorithms = {{
      .predictions = &of_allgather},
 }};
 
-/// With few ranks, an exchange of all selections costs least. With more ranks, selections have more places in common,
-/// so that it pays to sum them up first.
-std::string_view preferred_topk(const Call& call, const Hosts& hosts) {
-  if (call.collective == Collective::Allgather) return "sparse_allgather";
-  if (call.collective == Collective::Allreduce && topk_of(call).capped) return "sparse_ring";
-  return call.collective == Collective::Allreduce && hosts.size() <= 4 ? "sparse_allgather" : "sparse_split";
+namespace {
+
+struct Choice {
+  std::string_view algorithm, reason;
+};
+
+Choice choice(const Call& call, const Hosts& hosts) {
+  if (call.collective == Collective::Allgather) return {"sparse_allgather", "no other one gathers blocks"};
+  if (call.collective != Collective::Allreduce) return {"sparse_split", "no other one scatters sums"};
+  if (topk_of(call).capped) return {"sparse_ring", "only its messages can be capped"};
+  if (hosts.size() <= 4) return {"sparse_allgather", "on up to 4 ranks an exchange of all selections costs least"};
+  return {"sparse_split", "on more than 4 ranks, selections have many places in common, and are added up first"};
 }
+
+}  // namespace
+
+std::string_view preferred_topk(const Call& call, const Hosts& hosts) { return choice(call, hosts).algorithm; }
+std::string_view reason_topk(const Call& call, const Hosts& hosts) { return choice(call, hosts).reason; }
 
 }  // namespace lacuna

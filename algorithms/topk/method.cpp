@@ -54,6 +54,7 @@ const Method topk_method = {
     .entry_length = [](const void*) -> std::size_t { return 1; },
     .is_on = [](const void*) { return true; },
     .preferred = preferred_topk,
+    .reason = reason_topk,
     .check = check_topk,
     .lossless = lossless_topk,
     .ready = check_residual,

@@ -25,6 +25,7 @@ sparse::Selection select(GraphBuilder& g);
 Status check_topk(const Call& call, const Algorithm& algorithm, const Hosts& hosts);
 void plan_topk(const PlanRequest& request, Plan& plan);
 std::string_view preferred_topk(const Call& call, const Hosts& hosts);
+std::string_view reason_topk(const Call& call, const Hosts& hosts);
 bool lossless_topk(const Call& call, const Hosts& hosts, std::size_t entries);
 
 extern const Algorithm sparse_allgather, sparse_split, sparse_ring, sparse_doubling, gtopk;

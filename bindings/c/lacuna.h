@@ -533,8 +533,10 @@ LACUNA_EXPORT lacuna_status lacuna_barrier(lacuna_communicator* communicator);
  * @param call         what is asked for
  * @param options      how it is carried out; may be null
  * @param request      null: the function returns when the call has ended, with the outcome of the call. Else it starts
- *                     the call and puts a request there, for lacuna_request_free(). With options.prepare it only makes
- *                     the request, which counts as ended until lacuna_start()
+ *                     the call and puts a request there, for lacuna_request_free(). By default nothing moves then while
+ *                     the caller works, but only inside lacuna_test(), lacuna_wait() and other functions; with
+ *                     LACUNA_PROGRESS=thread a thread moves the messages. With options.prepare it only makes the
+ *                     request, which counts as ended until lacuna_start()
  */
 LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, const lacuna_call* call,
                                            const lacuna_options* options, lacuna_request** request);
@@ -546,8 +548,10 @@ LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, co
  * thread. Messages of one sender with one tag are received in the order in which they were sent.
  *
  * If `request` is null, the function returns when the message has ended, with the outcome. Else it starts the message
- * and puts a request there, for lacuna_request_free(). Tags are 0 or more. `options` may be null and may differ between
- * the sides. An algorithm and a method are refused with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
+ * and puts a request there, for lacuna_request_free(). By default nothing moves then while the caller works, but only
+ * inside lacuna_test(), lacuna_wait() and other functions; with LACUNA_PROGRESS=thread a thread moves the messages.
+ * Tags are 0 or more. `options` may be null and may differ between the sides. An algorithm and a method are refused
+ * with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
  * @{
  */
 /** Sends data to rank `to`. It ends when data may be changed, which may be before the receiver has asked for it. */
@@ -591,7 +595,8 @@ LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request,
  * Starts a request that a call with options.prepare has made. The rules of that call hold: all ranks start it in the
  * same order, and some of them may make the call itself instead. The request can be started again once it has ended.
  * Its buffers, and its sampler or state, must live until it is freed. If this function fails, nothing was sent. After
- * LACUNA_BUSY, try again.
+ * LACUNA_BUSY, try again. By default nothing moves while the caller works; with LACUNA_PROGRESS=thread a thread moves
+ * the messages.
  */
 LACUNA_EXPORT lacuna_status lacuna_start(lacuna_request* request);
 /** Makes progress. *finished becomes 1 once the call has ended, well or not, else 0. lacuna_wait() returns its outcome.

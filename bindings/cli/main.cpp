@@ -1,13 +1,18 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
 
 #include "algorithms/registry/plugins.hpp"
 #include "bindings/cli/commands.hpp"
-#include "bindings/cpp/lacuna.hpp"
+#include "bindings/cli/shared/mistakes.hpp"
+#include "bindings/cli/shared/versions.hpp"
 #include "runtime/config/config.hpp"
 
 namespace lacuna::cli {
@@ -15,31 +20,108 @@ namespace {
 
 constexpr int usage_error = 2;
 
-/// Cuts off the program that `launch` is to run. It begins with the first word that is no option of `launch`, or after
-/// `--`. Its arguments do not belong to lacuna, whatever they look like.
-std::vector<std::string> take_program(std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front() != "launch") return {};
-  std::size_t at = 1;
-  while (at < arguments.size() && arguments[at].starts_with('-') && arguments[at] != "--") {
-    constexpr std::array with_number = {"-n", "--ranks", "--aggregators"};
-    at += std::find(with_number.begin(), with_number.end(), arguments[at]) == with_number.end() ? 1 : 2;
-  }
-  at = std::min(at, arguments.size());
-  const std::size_t begin = at < arguments.size() && arguments[at] == "--" ? at + 1 : at;
-  std::vector<std::string> program(arguments.begin() + static_cast<std::ptrdiff_t>(begin), arguments.end());
-  arguments.resize(at);
-  return program;
+/// The whole command, with one line of arguments for it.
+class CommandLine {
+ public:
+  explicit CommandLine(std::vector<std::string> arguments);
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// Carries the command out. Returns the exit code.
+  int run();
+  /// Reads the arguments only. Returns the exit code if they are wrong or only ask for help.
+  std::optional<int> check();
+  /// The program that `launch` is to run, with its arguments.
+  const std::vector<std::string>& program() const { return program_; }
+
+ private:
+  void take_program();
+  std::optional<int> parse();
+
+  CLI::App app_{"lacuna: collectives that send only what matters", "lacuna"};
+  std::vector<std::string> arguments_, program_;
+  int exit_code_ = 0;
+};
+
+CommandLine::CommandLine(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
+  constexpr std::size_t column = 34;
+  app_.get_formatter()->column_width(column);
+  app_.set_version_flag("--version", versions_text());
+  app_.require_subcommand(1);
+  add_info(app_, exit_code_);
+  add_list(app_, exit_code_);
+  add_graph(app_, exit_code_);
+  add_explain(app_, exit_code_);
+  add_perf(app_, exit_code_);
+  add_compare(app_, exit_code_);
+  add_launch(app_, program_, exit_code_);
+  add_aggregate(app_, exit_code_);
+  add_run(app_, exit_code_);
+  add_replay(app_, exit_code_);
+  add_trace(app_, exit_code_);
+  take_program();
 }
 
-/// Is the first word a command? If it is not, says which commands there are; CLI11 would not.
-bool knows_command(const CLI::App& app, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front().starts_with('-')) return true;
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == arguments.front()) return true;
-    known += (known.empty() ? "" : ", ") + command->get_name();
+/// Cuts off the program that `launch` is to run. It begins with the first word that is no option of `launch`, or after
+/// `--`. Its arguments do not belong to lacuna, whatever they look like.
+void CommandLine::take_program() {
+  if (arguments_.empty() || arguments_.front() != "launch") return;
+  const CLI::App* launch = app_.get_subcommand("launch");
+  std::size_t at = 1;
+  while (at < arguments_.size() && arguments_[at].starts_with('-') && arguments_[at] != "--") {
+    if (arguments_[at] == "-np") arguments_[at] = "-n";  // as mpirun calls it
+    const CLI::Option* option = launch->get_option_no_throw(arguments_[at]);
+    at += option && option->get_items_expected() > 0 ? 2 : 1;
   }
-  fmt::print(stderr, "lacuna: no command is called '{}'; there are: {}\n", arguments.front(), known);
+  at = std::min(at, arguments_.size());
+  const std::size_t begin = at < arguments_.size() && arguments_[at] == "--" ? at + 1 : at;
+  program_.assign(arguments_.begin() + static_cast<std::ptrdiff_t>(begin), arguments_.end());
+  arguments_.resize(at);
+}
+
+/// Returns nothing if all is well.
+std::optional<int> CommandLine::parse() {
+  if (const std::string unknown = unknown_command(app_, arguments_); !unknown.empty()) {
+    fmt::print(stderr, "{}\n", unknown);
+    return usage_error;
+  }
+  std::reverse(arguments_.begin(), arguments_.end());
+  try {
+    app_.parse(std::move(arguments_));
+  } catch (const CLI::ExtrasError&) {
+    fmt::print(stderr, "{}\n", unexpected_argument(app_));
+    return usage_error;
+  } catch (const CLI::ParseError& error) {
+    return app_.exit(error) == 0 ? 0 : usage_error;
+  }
+  return std::nullopt;
+}
+
+int CommandLine::run() { return parse().value_or(exit_code_); }
+
+std::optional<int> CommandLine::check() {
+  struct Understood {};
+  app_.parse_complete_callback([] { throw Understood(); });  // it comes before the command is carried out
+  try {
+    return parse();
+  } catch (const Understood&) {
+    return std::nullopt;
+  }
+}
+
+/// Is this the path of the command that is running, or its name in PATH?
+bool is_this_command(const std::string& word) {
+  std::error_code error;
+  const auto is_same = [&](const std::filesystem::path& path) {
+    return std::filesystem::equivalent(path, "/proc/self/exe", error);
+  };
+  if (word.find('/') != std::string::npos) return is_same(word);
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::filesystem::path found = std::filesystem::path(folder) / word;
+    if (::access(found.c_str(), X_OK) == 0) return is_same(found);
+  }
   return false;
 }
 
@@ -52,35 +134,18 @@ bool load_own_methods() {
   return static_cast<bool>(loaded);
 }
 
+int run(std::vector<std::string> arguments) {
+  if (!load_own_methods()) return usage_error;
+  CommandLine line(std::move(arguments));
+  const std::vector<std::string>& program = line.program();
+  if (!program.empty() && is_this_command(program.front())) {  // a mistake is said once, and not by each rank
+    CommandLine launched({program.begin() + 1, program.end()});
+    if (const auto exit_code = launched.check()) return *exit_code;
+  }
+  return line.run();
+}
+
 }  // namespace
 }  // namespace lacuna::cli
 
-int main(int argc, char** argv) {
-  using namespace lacuna::cli;
-  int exit_code = 0;
-  CLI::App app("lacuna: collectives that send only what matters", "lacuna");
-  app.set_version_flag("--version", std::string(lacuna::version()));
-  app.require_subcommand(1);
-  if (!load_own_methods()) return usage_error;
-  add_info(app, exit_code);
-  add_list(app, exit_code);
-  std::vector<std::string> arguments(argv + 1, argv + argc);
-  const std::vector<std::string> program = take_program(arguments);
-  add_graph(app, exit_code);
-  add_explain(app, exit_code);
-  add_perf(app, exit_code);
-  add_compare(app, exit_code);
-  add_launch(app, program, exit_code);
-  add_aggregate(app, exit_code);
-  add_run(app, exit_code);
-  add_replay(app, exit_code);
-  add_trace(app, exit_code);
-  if (!knows_command(app, arguments)) return usage_error;
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : usage_error;
-  }
-  return exit_code;
-}
+int main(int argc, char** argv) { return lacuna::cli::run({argv + 1, argv + argc}); }

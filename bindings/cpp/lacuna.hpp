@@ -166,7 +166,9 @@ class Communicator {
   /// Starts a call and waits for its end.
   Status call(TypedCall typed);
   Status call(const Call& call);
-  /// Starts a call. If it fails, nothing was sent, and the communicator is as before.
+  /// Starts a call. If it fails, nothing was sent, and the communicator is as before. By default nothing moves while
+  /// the caller works: messages move only inside wait(), test(), progress() and other calls. With
+  /// LACUNA_PROGRESS=thread (Progress::Thread) a thread of lacuna moves them meanwhile.
   Result<CallRequest> start(TypedCall typed);
   Result<CallRequest> start(const Call& call);
   /// Makes a call that PreparedCall::start starts, any number of times. Checks, choices and look-ups are done here
@@ -179,7 +181,9 @@ class Communicator {
   // other, nor for collectives. Messages need not be posted in the same order anywhere.
 
   /// Starts to send, or to receive at most as much as the buffer holds; ReceiveRequest::received_bytes says how much
-  /// came. If it fails, nothing was sent or taken.
+  /// came. If it fails, nothing was sent or taken. By default nothing moves while the caller works: messages move only
+  /// inside wait(), test(), progress() and other calls. With LACUNA_PROGRESS=thread (Progress::Thread) a thread of
+  /// lacuna moves them meanwhile.
   Result<Request> start(const Send& message);
   Result<ReceiveRequest> start(const Receive& message);
   /// Sends a message. Returns when `data` may be changed, which may be before the receiver has asked for it.
@@ -188,6 +192,7 @@ class Communicator {
     auto request = start_send(data, to, tag, std::move(options));
     return request ? request->wait() : request.status();
   }
+  /// Starts to send. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Send&).
   template <class T>
   Result<Request> start_send(std::span<const T> data, Rank to, int tag = 0, MessageOptions options = {}) {
     return start(Send{data.data(), data.size(), DtypeOf<T>::value, to, tag, {}, std::move(options)});
@@ -200,6 +205,7 @@ class Communicator {
     if (Status ended = request->wait(); !ended) return ended;
     return request->received_bytes() / sizeof(T);
   }
+  /// Starts to receive. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Receive&).
   template <class T>
   Result<ReceiveRequest> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
     return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});

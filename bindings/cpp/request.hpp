@@ -91,7 +91,7 @@ class PreparedCall : public CallRequest {
  public:
   /// Starts the call. It can be started again once it has ended. The rules of the call itself hold: all ranks start it
   /// in the same order, and some of them may make the call instead. If start() fails, nothing was sent. After Busy, try
-  /// again.
+  /// again. By default nothing moves while the caller works; LACUNA_PROGRESS=thread changes this (Communicator::start).
   Status start();
 
  private:

@@ -168,6 +168,11 @@ std::optional<std::string> KernelBackend::parse(std::string_view text) {
 }
 std::string KernelBackend::allowed() { return "host, x86-64, x86-64-v3, x86-64-v4 or kokkos"; }
 
+std::optional<bool> Switch::parse(std::string_view text) {
+  if (text != "on" && text != "off") return std::nullopt;
+  return text == "on";
+}
+
 std::string ProgressMode::allowed() { return "caller or thread"; }
 
 }  // namespace lacuna::runtime::variable

@@ -135,6 +135,14 @@ struct KernelBackend {
   static std::string allowed();
 };
 
+/// Whether something is done.
+struct Switch {
+  using Value = bool;
+  static std::optional<Value> parse(std::string_view text);
+  static std::string format(Value value) { return value ? "on" : "off"; }
+  static std::string allowed() { return "on or off"; }
+};
+
 struct ProgressMode {
   using Value = Progress;
   static std::optional<Value> parse(std::string_view text) { return parse_progress(text); }

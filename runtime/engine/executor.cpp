@@ -38,8 +38,10 @@ void Executor::make_first_parts(CollectiveRun& run) {
 }
 
 void Executor::begin(Run& run) {
+  const bool unfinished = duties_.has_runs();
   start_clock(run);
   record_.tick();
+  absence_.start_call(record_.ticks(), unfinished);
   run.posted = record_.ticks();
   record_.add({.run = number_or_tag(run), .kind = FlightRecord::Kind::Posted});
   serving_ = run.communicator;

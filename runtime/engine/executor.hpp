@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/engine/absence.hpp"
 #include "runtime/engine/alarms.hpp"
 #include "runtime/engine/clients.hpp"
 #include "runtime/engine/compute.hpp"
@@ -168,11 +169,12 @@ class Executor : public Watched, private Receiver {
     std::uint64_t duplicate_fragments = 0;
     std::uint64_t descriptor_messages = 0;
     std::uint64_t stalls = 0;
-    std::uint64_t waited = 0;  ///< in ticks
+    std::uint64_t waited = 0;        ///< in ticks
+    std::uint64_t overlappable = 0;  ///< part of `waited`; see JobCounters::overlappable_seconds
   };
 
   // Counting (executor_counters.cpp)
-  void count_wait(std::uint64_t begin);
+  void count_wait(std::uint64_t begin, bool looked_in_vain);
 
   // Steps (executor.cpp)
   std::uint32_t parts_in_flight(const Plan& plan) const;
@@ -360,6 +362,7 @@ class Executor : public Watched, private Receiver {
   std::vector<std::shared_ptr<const void>> let_go_;
 
   Duties duties_;
+  Absence absence_;
   Alarms alarms_;
   std::condition_variable ended_;  // tells that a run has ended, with a progress thread
   std::thread thread_;

@@ -15,6 +15,7 @@ JobCounters Executor::job_counters() const {
                   .size = size_,
                   .communicators = communicators_.counters(scale),
                   .wait_seconds = scale.seconds(tally_.waited),
+                  .overlappable_seconds = scale.seconds(tally_.overlappable),
                   .parked_messages = landings_.tally().messages,
                   .parked_bytes = landings_.tally().bytes,
                   .waiting_messages = landings_.in_use(),
@@ -31,8 +32,10 @@ void Executor::restart_measures() {
 }
 
 /// Counts the time up to the last event, which is what was waited for.
-void Executor::count_wait(std::uint64_t begin) {
-  tally_.waited += ticks_between(begin, record_.ticks());
+void Executor::count_wait(std::uint64_t begin, bool looked_in_vain) {
+  const std::uint64_t waited = ticks_between(begin, record_.ticks());
+  tally_.waited += waited;
+  if (looked_in_vain) tally_.overlappable += absence_.end_wait(record_.ticks(), waited);
   if (tracer_) tracer_->waited(begin);
 }
 

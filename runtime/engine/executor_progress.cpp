@@ -145,6 +145,7 @@ bool Executor::progress() {
     moved = progress_locked();
     computing = is_computing();
     if (!moved) check_time();
+    if (duties_.has_runs()) absence_.make_progress(options_.time.ticks_now());
   }
   if (computing && compute_->advance()) {
     Lock lock(*this);

@@ -14,16 +14,21 @@ constexpr std::chrono::milliseconds virtual_look{1};    // between looks at a vi
 
 bool Executor::wait(const std::function<bool()>& done, Clock::time_point until) {
   std::uint64_t begin = tracer_ ? options_.time.ticks_now() : 0;  // else read once something must be waited for
+  bool looked_in_vain = false;  // by this thread, so not where the progress thread looks
   const auto ended = [&] {
     const bool over = done();
     if (begin == 0 && !over) begin = options_.time.ticks_now();
-    if (begin != 0 && over) count_wait(begin);
+    if (!over && !looked_in_vain && !options_.progress_thread) {
+      looked_in_vain = true;
+      absence_.begin_wait(begin);
+    }
+    if (begin != 0 && over) count_wait(begin, looked_in_vain);
     return over;
   };
   if (wait_for(ended, until)) return true;
   Lock lock(*this);
   record_.tick();
-  count_wait(begin);
+  count_wait(begin, looked_in_vain);
   return false;
 }
 

@@ -49,6 +49,7 @@ JobState::~JobState() {
   watch.reset();
   if (!executor) return;
   executor->set_reporter(nullptr);  // the reporter may refer to the watch
+  hint_at_overlap();
   write_metrics();
   write_trace(clock);
 }
@@ -84,6 +85,20 @@ JobCounters JobState::counters() const {
   JobCounters all = executor->job_counters();
   all.host = host_names[static_cast<std::size_t>(all.rank)];
   return all;
+}
+
+/// Short waits are not worth a word.
+void JobState::hint_at_overlap() const {
+  constexpr double least_seconds = 1;
+  if (!config.hints || executor->rank() != 0) return;
+  const JobCounters all = counters();
+  if (all.wait_seconds < least_seconds || all.overlappable_seconds <= all.wait_seconds / 2) return;
+  runtime::log_warning(
+      Subsystem::Job,
+      "rank 0 waited for {:.1f} s, of which {:.1f} s might have been overlapped: it computed while calls "
+      "were under way, and nothing moved meanwhile. With LACUNA_PROGRESS=thread a thread moves the "
+      "messages. LACUNA_HINTS=off silences this hint.",
+      all.wait_seconds, all.overlappable_seconds);
 }
 
 void JobState::write_metrics() const {

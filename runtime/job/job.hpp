@@ -63,6 +63,7 @@ struct JobState {
   bool is_connected = false;  ///< messages may be sent
 
  private:
+  void hint_at_overlap() const;
   void write_metrics() const;
   void write_trace(const runtime::ClockRelation& clock) const;
 };

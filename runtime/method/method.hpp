@@ -85,6 +85,9 @@ struct Method {
   bool (*is_on)(const void* options) = nullptr;
   /// The name of the algorithm that serves this call best. It is asked for calls that name no algorithm.
   std::string_view (*preferred)(const Call& call, const Hosts& hosts) = nullptr;
+  /// Why `preferred` names it, in words that go on from "the method chooses it:". Null: there is nothing to say, for
+  /// example because only one algorithm serves.
+  std::string_view (*reason)(const Call& call, const Hosts& hosts) = nullptr;
   /// Returns ok, or why this algorithm can't do what the call asks for. The ranges of options are checked elsewhere.
   Status (*check)(const Call& call, const Algorithm& algorithm, const Hosts& hosts) = nullptr;
   /// Do the job's aggregators take part in the call? There are so many of them, which may be 0. An error says why the

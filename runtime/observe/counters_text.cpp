@@ -54,6 +54,9 @@ struct RankFigure {
 constexpr RankFigure rank_figures[] = {
     {"wait_seconds", "wait_seconds_total", "Time that callers spent waiting for calls, over all their threads.",
      [](const JobCounters& rank) { return rank.wait_seconds; }},
+    {"overlappable_seconds", "overlappable_seconds_total",
+     "Part of the waiting that a progress thread might have saved (LACUNA_PROGRESS).",
+     [](const JobCounters& rank) { return rank.overlappable_seconds; }},
     {"parked_messages", "parked_messages_total", "Messages that came before their step could take them.",
      [](const JobCounters& rank) { return static_cast<double>(rank.parked_messages); }},
     {"parked_bytes", "parked_bytes_total", "Bytes of parked messages that had to be stored.",

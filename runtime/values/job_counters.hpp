@@ -87,10 +87,13 @@ struct JobCounters {
   std::vector<CommunicatorCounters> communicators{};  ///< first those that are gone, added up
   std::vector<Counters> peers{};                      ///< traffic with each rank of the job
   double wait_seconds = 0;                            ///< time for which callers waited, added up over their threads
-  std::uint64_t parked_messages = 0;                  ///< messages that came before their step could take them
-  std::uint64_t parked_bytes = 0;                     ///< bytes of parked messages that lacuna had to store meanwhile
-  std::uint64_t waiting_messages = 0;                 ///< messages that are parked at the moment
-  std::uint64_t duplicate_fragments = 0;              ///< fragments that came a second time and were dropped
+  /// The part of wait_seconds that a progress thread might have saved. It is at most as long as callers were elsewhere
+  /// before the wait, while calls were unfinished and nobody made progress. 0 with a progress thread.
+  double overlappable_seconds = 0;
+  std::uint64_t parked_messages = 0;      ///< messages that came before their step could take them
+  std::uint64_t parked_bytes = 0;         ///< bytes of parked messages that lacuna had to store meanwhile
+  std::uint64_t waiting_messages = 0;     ///< messages that are parked at the moment
+  std::uint64_t duplicate_fragments = 0;  ///< fragments that came a second time and were dropped
   /// Messages that this rank has sent as descriptors, as their receiver had granted no credit for them.
   std::uint64_t descriptor_messages = 0;
   std::uint64_t stalls = 0;  ///< times that nothing moved for LACUNA_STALL while a call or a message was unfinished

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,6 +39,13 @@ std::string_view nearest(std::string_view given, const Range& candidates) {
     }
   }
   return best;
+}
+
+/// Returns " (did you mean NAME?)" for the candidate that was probably meant, or nothing.
+template <class Range>
+std::string did_you_mean(std::string_view given, const Range& candidates) {
+  const std::string_view meant = nearest(given, candidates);
+  return meant.empty() ? std::string() : " (did you mean " + std::string(meant) + "?)";
 }
 
 }  // namespace lacuna

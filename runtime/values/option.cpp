@@ -56,11 +56,8 @@ std::optional<OptionValue> parse(const Option& option, std::string_view text) {
 std::string number_text(double value) { return fmt::format("{}", value); }
 
 Status refused(const Option& option, std::string_view given) {
-  std::string text = fmt::format("{} is {}, must be {}", option.name, given, allowed_text(option));
-  if (const std::string_view meant = nearest(given, option.choices); !meant.empty()) {
-    text += fmt::format(" (did you mean {}?)", meant);
-  }
-  return {Code::InvalidArgument, std::move(text)};
+  return {Code::InvalidArgument, fmt::format("{} is {}, must be {}{}", option.name, given, allowed_text(option),
+                                             did_you_mean(given, option.choices))};
 }
 
 bool is_within(const Option& option, double value) { return value >= option.least && value <= option.most; }
@@ -151,10 +148,8 @@ Status set_option(std::string_view method, std::span<const Option> options, void
   if (found == options.end()) {
     std::vector<std::string_view> names;
     for (const Option& option : options) names.push_back(option.name);
-    const std::string_view meant = nearest(name, names);
-    const std::string hint = meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant);
-    return {Code::InvalidArgument,
-            fmt::format("{} has no option '{}'{}; it has {}", method, name, hint, fmt::join(names, ", "))};
+    return {Code::InvalidArgument, fmt::format("{} has no option '{}'{}; it has {}", method, name,
+                                               did_you_mean(name, names), fmt::join(names, ", "))};
   }
   auto value = parse_value(*found, text);
   if (!value) return {value.status().code(), fmt::format("{}: {}", method, value.status().message())};

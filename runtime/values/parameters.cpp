@@ -32,10 +32,8 @@ Status Parameters::set(const ParameterSet& set, std::string_view name, std::stri
     if (one.option.name == name) option = &one.option;
   });
   if (!option) {
-    const std::string_view meant = nearest(name, names);
-    const std::string hint = meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant);
-    return {Code::InvalidArgument,
-            fmt::format("the program has no parameter '{}'{}; it has {}", name, hint, fmt::join(names, ", "))};
+    return {Code::InvalidArgument, fmt::format("the program has no parameter '{}'{}; it has {}", name,
+                                               did_you_mean(name, names), fmt::join(names, ", "))};
   }
   const auto value = parse_value(*option, text);
   if (!value) return value.status();

@@ -16,7 +16,7 @@ signs_of() {
   printf '%s_method|algorithms/%s/|"(%s)"' "$2" "$2" "$algorithms"
 }
 
-methods=$("$1" list | sed '1,/^method /d' | awk '{print $1}')
+methods=$("$1" list | sed '1,/^method /d; /^$/,$d' | awk '{print $1}')
 [[ -n $methods ]] || { echo "lacuna list names no method"; exit 1; }
 for method in $methods; do
   if grep -rniE "$(signs_of "$1" "$method")" runtime transports bindings kernels --exclude="lacuna_$method".{h,cpp}; then

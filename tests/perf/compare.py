@@ -52,9 +52,9 @@ class Bench:
             text = output_of([self.lacuna, "launch", "-n", "2", "--", self.lacuna, "perf", "allreduce", "-b", str(size),
                               "-e", str(size), "-n", str(iterations), "-w", str(max(iterations // 10, 2)), "-c", "0",
                               "--algorithm", algorithm], environment)
-            row = re.search(rf"\]\s+{size}\s+\d+\s+f32\s+sum\s+{algorithm}\s+([\d.]+)", text or "")
+            row = re.search(rf"\]\s+{size}\s+\d+\s+f32\s+sum\s+{algorithm}\s+([\d.]+)(ms|s|)\s", text or "")
             if row:
-                result[size] = float(row[1]) / 1e3
+                result[size] = float(row[1]) * {"": 1e-3, "ms": 1, "s": 1e3}[row[2]]
         return result
 
     def run_mpi(self, sizes, network):
@@ -146,7 +146,7 @@ def describe_machine(lacuna):
         model = re.search(r"model name\s*:\s*(.+)", file.read())
     print(f"Machine: {model[1] if model else platform.machine()}, {os.cpu_count()} cores, "
           f"{platform.system()} {platform.release()}; load average {os.getloadavg()[0]:.1f} at the start.")
-    print(f"Versions: lacuna {first_line([lacuna, '--version'], r'(.+)')}, "
+    print(f"Versions: lacuna {first_line([lacuna, '--version'], r'lacuna (.+)')}, "
           f"UCX {first_line(['ucx_info', '-v'], r'([0-9]+[.][0-9]+[.][0-9]+)')}, "
           f"Open MPI {first_line(['mpirun', '--version'], r'([0-9]+[.][0-9]+[.][0-9]+)')}.")
 

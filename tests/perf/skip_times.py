@@ -30,7 +30,7 @@ def times(options, hosts, steps, mode):
         if done.returncode != 0:
             sys.exit(done.stderr + done.stdout)
         rows = json.loads(file.read_text())["results"]
-        return {row["algorithm"]: (row["out_of_place"]["time"] + row["in_place"]["time"]) / 2e3 for row in rows}
+        return {row["algorithm"]: (row["out_of_place"]["time_us"] + row["in_place"]["time_us"]) / 2e3 for row in rows}
 
 
 def main():

@@ -166,8 +166,10 @@ TEST(Perf, SparseInputsThatAreSentWholeAreCheckedBitwise) {
     ASSERT_EQ(results.size(), 4u);
     for (const auto& row : results) {
       for (const char* place : {"out_of_place", "in_place"}) {
-        EXPECT_EQ(row.at(place).at("nwrong"), 0) << pattern << " " << row;
-        EXPECT_EQ(row.at(place).at("error"), 0) << pattern << " " << row;
+        EXPECT_EQ(row.at(place).at("wrong_elements"), 0) << pattern << " " << row;
+        EXPECT_EQ(row.at(place).at("relative_error"), 0) << pattern << " " << row;
+        const double sent = row.at(place).at("payload_bytes"), time = row.at(place).at("time_us");
+        EXPECT_NEAR(row.at(place).at("busbw_gb_per_s").get<double>(), sent / time / 1e3, 1e-9) << row;
       }
       EXPECT_NEAR(row.at("report").at("density_in").get<double>(), 0.02, 0.008) << pattern << " " << row;
     }
@@ -192,8 +194,8 @@ TEST(Perf, OneCommandSweepsDensities) {
   ASSERT_EQ(results.size(), 2 * densities.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(results[i].at("density"), densities[i / 2]);
-    EXPECT_EQ(results[i].at("out_of_place").at("nwrong"), 0) << results[i];
-    EXPECT_EQ(results[i].at("in_place").at("nwrong"), 0) << results[i];
+    EXPECT_EQ(results[i].at("out_of_place").at("wrong_elements"), 0) << results[i];
+    EXPECT_EQ(results[i].at("in_place").at("wrong_elements"), 0) << results[i];
     if (i % 2 == 1) continue;
     EXPECT_NEAR(results[i].at("report").at("density_in").get<double>(), densities[i / 2], 0.015) << results[i];
     if (i == 0) continue;
@@ -217,9 +219,9 @@ TEST(Perf, WhatALossyMethodLosesIsItsErrorAndNoWrongElement) {
   std::string output;
   const auto results = sparse_results({"--method", "topk:k=1000,feedback=0", "--density", "0.02"}, &output);
   const auto& figures = results.at(0).at("out_of_place");
-  EXPECT_FALSE(figures.contains("nwrong")) << figures;
-  EXPECT_GT(figures.at("error").get<double>(), 0.2) << "half of the entries are lost, the smaller half";
-  EXPECT_LT(figures.at("error").get<double>(), 0.7);
+  EXPECT_FALSE(figures.contains("wrong_elements")) << figures;
+  EXPECT_GT(figures.at("relative_error").get<double>(), 0.2) << "half of the entries are lost, the smaller half";
+  EXPECT_LT(figures.at("relative_error").get<double>(), 0.7);
   EXPECT_EQ(results.at(0).at("report").at("density_in"), 0.01);
   EXPECT_NE(output.find("N/A"), std::string::npos) << output;
 }
@@ -238,11 +240,11 @@ TEST(Perf, ColumnsOfASparseMethodAreItsErrorDensitiesAndPhases) {
   const auto& figures = results.at(0).at("out_of_place");
   double phases = 0;
   for (const char* phase : {"select", "pack", "merge"}) {
-    EXPECT_GT(figures.at("phases").at(phase), 0) << figures;
-    phases += figures.at("phases").at(phase).get<double>();
+    EXPECT_GT(figures.at("phases_us").at(phase), 0) << figures;
+    phases += figures.at("phases_us").at(phase).get<double>();
   }
-  EXPECT_NEAR(figures.at("phases").at("wire").get<double>(), std::max(0.0, figures.at("time").get<double>() - phases),
-              1e-6);
+  EXPECT_NEAR(figures.at("phases_us").at("wire").get<double>(),
+              std::max(0.0, figures.at("time_us").get<double>() - phases), 1e-6);
 }
 
 TEST(Perf, OneRankAloneMeasuresItself) {
@@ -261,14 +263,14 @@ TEST(Perf, SendrecvSendsEachRanksDataToTheNextAlsoBesideALargeAllreduce) {
   const auto json = nlohmann::json::parse(std::ifstream(path));
   EXPECT_EQ(json.at("collective"), "sendrecv");
   EXPECT_EQ(json.at("config").at("beside_bytes"), 2 << 20);
-  EXPECT_EQ(json.at("config").at("priority"), 0);
+  EXPECT_EQ(json.at("config").at("priority"), "high");
   ASSERT_EQ(json.at("results").size(), 2u);
   for (const auto& row : json.at("results")) {
-    EXPECT_EQ(row.at("payload_bytes_per_rank"), row.at("size"));
-    EXPECT_EQ(row.at("out_of_place").at("bus_bw"), row.at("out_of_place").at("alg_bw"));
+    EXPECT_EQ(row.at("payload_bytes_per_rank"), row.at("size_bytes"));
+    EXPECT_EQ(row.at("out_of_place").at("busbw_gb_per_s"), row.at("out_of_place").at("algbw_gb_per_s"));
     EXPECT_FALSE(row.contains("in_place"));
     EXPECT_GT(row.at("beside_started"), 0);
-    EXPECT_GT(row.at("out_of_place").at("percentiles").at("p50"), 0);
+    EXPECT_GT(row.at("out_of_place").at("percentiles_us").at("p50"), 0);
   }
   EXPECT_NE(perf(2, {"sendrecv", "--algorithm", "ring"}, 1).find("neither --algorithm nor --method"),
             std::string::npos);
@@ -288,7 +290,9 @@ TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
     std::ifstream file(path);
     const auto json = nlohmann::json::parse(file);
     std::remove(path.c_str());
-    EXPECT_EQ(json["version"], version());
+    EXPECT_EQ(json["versions"]["lacuna"], version());
+    EXPECT_EQ(json["config"]["priority"], "normal");
+    EXPECT_FALSE(json["config"].contains("root"));
     EXPECT_EQ(json["collective"], "allreduce");
     EXPECT_EQ(json["ranks"], 2);
     EXPECT_EQ(json["hosts"].size(), 2u);
@@ -296,13 +300,13 @@ TEST(Perf, TheJsonFileHasTheFiguresOfTheTable) {
     ASSERT_EQ(json["results"].size(), rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto& result = json["results"][i];
-      EXPECT_EQ(result["size"], rows[i].size);
+      EXPECT_EQ(result["size_bytes"], rows[i].size);
       EXPECT_EQ(result["count"], rows[i].count);
-      EXPECT_EQ(result["type"], rows[i].type);
+      EXPECT_EQ(result["dtype"], rows[i].type);
       EXPECT_EQ(result["payload_bytes_per_rank"], rows[i].payload);
-      EXPECT_NEAR(result["out_of_place"]["time"].get<double>(), rows[i].figures[0], 0.006);
-      EXPECT_NEAR(result["in_place"]["bus_bw"].get<double>(), rows[i].figures[6], 0.006);
-      EXPECT_EQ(result["in_place"]["nwrong"], 0);
+      EXPECT_NEAR(result["out_of_place"]["time_us"].get<double>(), rows[i].figures[0], 0.006);
+      EXPECT_NEAR(result["in_place"]["busbw_gb_per_s"].get<double>(), rows[i].figures[6], 0.006);
+      EXPECT_EQ(result["in_place"]["wrong_elements"], 0);
       EXPECT_EQ(result["in_place"]["payload_bytes"], rows[i].payload) << in_flight << " in flight";
     }
   }

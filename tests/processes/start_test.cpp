@@ -70,15 +70,17 @@ TEST(Start, InfoTellsWhereAJobOfThisEnvironmentListens) {
   Executed launched({LACUNA_COMMAND, "info"}, {});
   EXPECT_EQ(launched.wait(), 0);
   EXPECT_TRUE(
-      launched.says("listens: rank 0 at 127.0.0.1, a free port (lacuna launch); UCX, on every rank, at "
+      launched.says("listens:                 rank 0 at 127.0.0.1, a free port (lacuna launch); UCX, on every rank, at "
                     "127.0.0.1, free ports\n"))
       << launched.output();
   Executed here({LACUNA_COMMAND, "info"}, {{"LACUNA_STORE", "127.0.0.1:29400"}, {"UCX_TLS", "posix,self"}});
-  EXPECT_TRUE(here.says("listens: rank 0 at 127.0.0.1:29400; UCX, on every rank, nowhere\n")) << here.output();
+  EXPECT_TRUE(here.says("listens:                 rank 0 at 127.0.0.1:29400; UCX, on every rank, nowhere\n"))
+      << here.output();
   if (outward_device().empty()) return;
   Executed outward({LACUNA_COMMAND, "info"},
                    {{"LACUNA_STORE", "192.0.2.77:29400"}, {"UCX_TCP_PORT_RANGE", "29500-29599"}});
-  EXPECT_TRUE(outward.says("listens: rank 0 at all addresses of its host, port 29400; UCX, on every rank, at "))
+  EXPECT_TRUE(
+      outward.says("listens:                 rank 0 at all addresses of its host, port 29400; UCX, on every rank, at "))
       << outward.output();
   EXPECT_TRUE(outward.says(", ports 29500-29599\n")) << outward.output();
 }

@@ -38,6 +38,7 @@ void add_aggregate(CLI::App& app, int& exit_code) {
       "aggregate", "serve the ranks of a job as one of its aggregators; LACUNA_RANK is behind those of the ranks");
   const auto jobs = std::make_shared<std::uint64_t>(1);
   command->add_option("--jobs", *jobs, "serve so many jobs at the same store, one after another; 0: without end")
+      ->type_name("N")
       ->capture_default_str();
   command->callback([&exit_code, jobs] { exit_code = serve(*jobs) ? 0 : 1; });
 }

@@ -5,21 +5,22 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <tuple>
+#include <vector>
 
+#include "bindings/cli/shared/provenance.hpp"
+#include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/regular_file.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 /// The two files may differ in these options.
-constexpr std::array<std::string_view, 3> harmless = {"iterations", "warmup_iterations", "validation"};
+constexpr std::array<std::string_view, 3> harmless = {"iterations", "warmup_iterations", "check"};
 
 /// Figures with the same key can be compared: it has size, type, reduction, algorithm and placement.
 using Key = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
@@ -49,8 +50,9 @@ File read(const std::string& path) {
       for (const char* placement : {"out_of_place", "in_place"}) {
         if (!row.contains(placement)) continue;  // messages are never in place
         const Json& figure = row.at(placement);
-        file.figures[{row.at("size"), row.at("type"), row.at("redop"), row.at("algorithm"), placement}] = {
-            figure.at("time"), figure.value("nwrong", std::size_t{0})};
+        file.figures[{row.at("size_bytes"), row.at("dtype"), row.value("reduction", "none"),
+                      row.value("algorithm", "-"), placement}] = {figure.at("time_us"),
+                                                                  figure.value("wrong_elements", std::size_t{0})};
       }
     }
     return file;
@@ -68,31 +70,85 @@ std::optional<std::string> config_difference(const Json& before, const Json& aft
   return before.size() == after.size() ? std::nullopt : std::optional<std::string>("the two know different options");
 }
 
-/// What a comparison counts.
-struct Tally {
-  int common = 0, worse = 0, missing = 0;
+/// What both files have to say about one key.
+struct Row {
+  Key key;
+  Figure before;
+  std::optional<Figure> after{};  ///< none: it is missing
+
+  double ratio() const { return before.microseconds > 0 ? after->microseconds / before.microseconds : 1; }
+  bool is_wrong() const { return after && after->wrong > before.wrong; }
+  bool is_slower(double tolerance) const { return after && ratio() > 1 + tolerance; }
+  std::string_view verdict(double tolerance) const {
+    if (!after) return "missing";
+    return is_wrong() ? "wrong" : is_slower(tolerance) ? "slower" : "ok";
+  }
 };
 
-Tally print_rows(const File& before, const File& after, double tolerance) {
-  Tally tally;
+std::vector<Row> rows_of(const File& before, const File& after) {
+  std::vector<Row> rows;
   for (const auto& [key, was] : before.figures) {
-    const auto& [size, type, redop, algorithm, placement] = key;
-    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12.2f} ", size, type, redop, algorithm, placement,
-               was.microseconds);
-    const auto found = after.figures.find(key);
-    if (found == after.figures.end()) {
-      fmt::print("{:>12} {:>7}  missing\n", "-", "-");
-      ++tally.missing;
-      continue;
-    }
-    const Figure& is = found->second;
-    const double ratio = was.microseconds > 0 ? is.microseconds / was.microseconds : 1;
-    const bool wrong = is.wrong > was.wrong, slower = ratio > 1 + tolerance;
-    fmt::print("{:>12.2f} {:>7.2f}{}\n", is.microseconds, ratio, wrong ? "  wrong" : slower ? "  slower" : "");
-    ++tally.common;
-    tally.worse += wrong || slower;
+    rows.push_back({.key = key, .before = was});
+    if (const auto found = after.figures.find(key); found != after.figures.end()) rows.back().after = found->second;
+  }
+  return rows;
+}
+
+/// What a comparison counts.
+struct Tally {
+  std::size_t common = 0, worse = 0, missing = 0;
+};
+
+Tally tally_of(const std::vector<Row>& rows, double tolerance) {
+  Tally tally;
+  for (const Row& row : rows) {
+    ++(row.after ? tally.common : tally.missing);
+    tally.worse += row.is_wrong() || row.is_slower(tolerance);
   }
   return tally;
+}
+
+std::string time_text(const Figure& figure) { return quantity::Duration::text(1e-6 * figure.microseconds); }
+
+void print_text(const CompareOptions& options, const std::string& title, const std::vector<Row>& rows) {
+  fmt::print("# {}\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", title, "size", "dtype", "redop",
+             "algorithm", "placement", "before", "after", "ratio");
+  for (const Row& row : rows) {
+    const auto& [size, dtype, reduction, algorithm, placement] = row.key;
+    const std::string_view verdict = row.verdict(options.tolerance);
+    const std::string remark = verdict == "ok" ? "" : fmt::format("  {}", verdict);
+    fmt::print("{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}{}\n", size, dtype, reduction, algorithm, placement,
+               time_text(row.before), row.after ? time_text(*row.after) : "-",
+               row.after ? fmt::format("{:.2f}", row.ratio()) : "-", remark);
+  }
+  const Tally tally = tally_of(rows, options.tolerance);
+  fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", tally.worse, tally.common, 100 * options.tolerance);
+  if (tally.missing == 0) return;
+  fmt::print("# {} of {} are missing in {}{}\n", tally.missing, rows.size(), options.after,
+             options.allow_missing ? "" : "; --allow-missing passes over them");
+}
+
+void print_json(const CompareOptions& options, const std::string& title, const std::vector<Row>& rows) {
+  Json json = provenance();
+  json["title"] = title;
+  json["tolerance_share"] = options.tolerance;
+  for (const Row& row : rows) {
+    const auto& [size, dtype, reduction, algorithm, placement] = row.key;
+    json["rows"].push_back({{"size_bytes", size},
+                            {"dtype", dtype},
+                            {"reduction", reduction},
+                            {"algorithm", algorithm},
+                            {"placement", placement},
+                            {"before_us", row.before.microseconds},
+                            {"after_us", row.after ? Json(row.after->microseconds) : Json()},
+                            {"ratio", row.after ? Json(row.ratio()) : Json()},
+                            {"verdict", row.verdict(options.tolerance)}});
+  }
+  const Tally tally = tally_of(rows, options.tolerance);
+  json["common"] = tally.common;
+  json["worse"] = tally.worse;
+  json["missing"] = tally.missing;
+  fmt::print("{}", json_text(json));
 }
 
 }  // namespace
@@ -104,15 +160,10 @@ int compare(const CompareOptions& options) {
       throw std::runtime_error(fmt::format("one measures {}, the other {}", before.title, after.title));
     }
     if (const auto difference = config_difference(before.config, after.config)) throw std::runtime_error(*difference);
-    fmt::print("# {}; times in microseconds\n{:>13} {:>5} {:>5} {:>19} {:>13} {:>12} {:>12} {:>7}\n", before.title,
-               "size", "type", "redop", "algorithm", "placement", "before", "after", "ratio");
-    const Tally tally = print_rows(before, after, options.tolerance);
+    const std::vector<Row> rows = rows_of(before, after);
+    const Tally tally = tally_of(rows, options.tolerance);
     if (tally.common == 0) throw std::runtime_error("the two have no size, type and algorithm in common");
-    fmt::print("# {} of {} are worse; the tolerance is {:g} %\n", tally.worse, tally.common, 100 * options.tolerance);
-    if (tally.missing > 0) {
-      fmt::print("# {} of {} are missing in {}{}\n", tally.missing, before.figures.size(), options.after,
-                 options.allow_missing ? "" : "; --allow-missing passes over them");
-    }
+    (options.json ? print_json : print_text)(options, before.title, rows);
     return tally.worse > 0 || (tally.missing > 0 && !options.allow_missing) ? 1 : 0;
   } catch (const std::runtime_error& error) {
     fmt::print(stderr, "lacuna compare: {}\n", error.what());

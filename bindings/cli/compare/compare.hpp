@@ -9,6 +9,7 @@ struct CompareOptions {
   std::string before, after;   ///< files of `lacuna perf -J`
   double tolerance = 0.1;      ///< how much longer a time may be, as a share of the one before
   bool allow_missing = false;  ///< `after` may lack what `before` has
+  bool json = false;           ///< print JSON
 };
 
 /// Prints what both files measured, with the ratio of the times. Returns 0. It returns 1 if a

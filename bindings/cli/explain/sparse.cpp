@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "algorithms/phases/predictions.hpp"
+#include "bindings/cli/explain/cost.hpp"
+#include "bindings/cli/explain/table.hpp"
+#include "bindings/cli/shared/quantities.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -48,50 +52,47 @@ int steps_of(const MethodAlgorithm& one, const ExpectedPart& part, const Hosts& 
   return cost_of(*one.algorithm, hosts, call.count, call.dtype, {.parameters = part.plan.structure.parameters}).steps;
 }
 
-/// Returns "-" where ranks share hosts, because they send some of the bytes over no link.
-std::string predicted(const ExplainOptions& options, const SparseCost& cost) {
-  if (options.hosts.count() < options.hosts.size()) return "-";
-  return fmt::format("{:.1f} us", (cost.steps * options.latency + cost.path_bytes / options.rate) * 1e6);
+/// Returns nothing where ranks share hosts, because they send some of the bytes over no link.
+std::optional<double> predicted(const ExplainOptions& options, const SparseCost& cost) {
+  if (options.hosts.count() < options.hosts.size()) return std::nullopt;
+  return cost.steps * options.latency + cost.path_bytes / options.rate;
 }
 
-struct Line {
-  const MethodAlgorithm* algorithm;
-  std::string refused;
-  std::optional<SparseCost> cost;
+ExplainedRow row_of(const ExplainOptions& options, const MethodAlgorithm& one, const SparseCost& cost) {
+  const double saved = cost.dense_bytes > 0 ? 1 - cost.bytes / cost.dense_bytes : 0;
+  const std::optional<double> seconds = predicted(options, cost);
+  return {.name = one.name,
+          .line = fmt::format(" {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>10.4f} {:>12}", cost.steps,
+                              cost.dense_steps - cost.steps, name_bytes(cost.bytes), name_bytes(cost.dense_bytes),
+                              100 * saved, cost.dense_density, seconds ? quantity::Duration::text(*seconds) : "-"),
+          .figures = {{"rounds", cost.steps},
+                      {"rounds_saved", cost.dense_steps - cost.steps},
+                      {"rank_bytes", cost.bytes},
+                      {"dense_rank_bytes", cost.dense_bytes},
+                      {"bytes_saved_share", saved},
+                      {"dense_wins_from_density", cost.dense_density},
+                      {"rank_entries", cost.entries},
+                      {"result_entries", cost.result},
+                      {"drops_sums", cost.drops}},
+          .seconds = seconds,
+          .drops = cost.drops};
+}
+
+/// An algorithm with what it is expected to cost, if that is known.
+struct Expected {
+  std::string_view name;
+  SparseCost cost;
 };
 
-Line line_of(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one) {
-  const auto check = options.method.method()->check;
-  const Status valid = check ? check(call, *one.algorithm, options.hosts) : Status();
-  if (!valid) return {&one, std::string(valid.message()), {}};
-  return {&one, {}, sparse_cost(options, call, one)};
-}
-
-void show_line(const ExplainOptions& options, const Line& line, bool taken) {
-  const char mark = taken ? '>' : ' ';
-  if (!line.cost) {
-    return fmt::print("{} {:<22} {}\n", mark, line.algorithm->name, line.refused.empty() ? "by data" : line.refused);
-  }
-  const SparseCost& cost = *line.cost;
-  const double saved = cost.dense_bytes > 0 ? 100 * (1 - cost.bytes / cost.dense_bytes) : 0;
-  fmt::print("{} {:<22} {:>6} {:>6} {:>14} {:>14} {:>6.1f}% {:>10.4f} {:>15}\n", mark, line.algorithm->name, cost.steps,
-             cost.dense_steps - cost.steps, name_bytes(cost.bytes), name_bytes(cost.dense_bytes), saved,
-             cost.dense_density, predicted(options, cost));
-}
-
-/// Shows which algorithm sends least. Algorithms that drop sums count only if all of them do.
-void show_least(const std::vector<Line>& lines) {
-  const auto sends_less = [](const SparseCost& a, const SparseCost& b) {
-    return a.drops != b.drops ? b.drops : a.bytes < b.bytes;
-  };
-  const Line* least = nullptr;
-  for (const Line& line : lines) {
-    if (line.cost && (!least || sends_less(*line.cost, *least->cost))) least = &line;
-  }
-  if (!least) return;
-  const bool dense = least->cost->bytes > least->cost->dense_bytes;
-  fmt::print("\n  {} sends least; each rank sends {:.0f} entries, the result has {:.0f}\n",
-             dense ? "the dense call" : least->algorithm->name, least->cost->entries, least->cost->result);
+/// Says which algorithm sends least. Algorithms that drop sums count only if all of them do.
+std::string least_text(const std::vector<Expected>& all) {
+  const auto least = std::min_element(all.begin(), all.end(), [](const Expected& a, const Expected& b) {
+    return a.cost.drops != b.cost.drops ? b.cost.drops : a.cost.bytes < b.cost.bytes;
+  });
+  if (least == all.end()) return {};
+  const SparseCost& cost = least->cost;
+  return fmt::format("  {} sends least; each rank sends {:.0f} entries, the result has {:.0f}",
+                     cost.bytes > cost.dense_bytes ? "the dense call" : least->name, cost.entries, cost.result);
 }
 
 }  // namespace
@@ -132,20 +133,33 @@ std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call&
   return cost;
 }
 
-void show_sparse(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
-  fmt::print("  {}\n  {}\n", options.method.text(), spread_text(options));
-  fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "", "", "rounds", "bytes", "", "bytes",
-             "dense wins", "");
-  fmt::print("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>15}\n", "algorithm", "rounds", "saved", "of a rank",
-             "dense", "saved", "from", "predicted");
-  std::vector<Line> lines;
-  for (const MethodAlgorithm& one : options.method.method()->algorithms) {
+ExplainedTable sparse_table(const ExplainOptions& options, const Call& call, const Algorithm* taken) {
+  ExplainedTable table;
+  table.head = fmt::format("  {}\n  {}\n", options.method.text(), spread_text(options));
+  table.head += fmt::format("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>12}\n", "", "", "rounds", "bytes", "",
+                            "bytes", "dense wins", "");
+  table.head += fmt::format("  {:<22} {:>6} {:>6} {:>14} {:>14} {:>7} {:>10} {:>12}\n", "algorithm", "rounds", "saved",
+                            "of a rank", "dense", "saved", "from", "predicted");
+  std::vector<Expected> expected;
+  const Method& method = *options.method.method();
+  for (const MethodAlgorithm& one : method.algorithms) {
     if (one.algorithm->collective != options.collective) continue;
     if (one.algorithm->supports && !one.algorithm->supports(call, options.hosts)) continue;
-    lines.push_back(line_of(options, call, one));
-    show_line(options, lines.back(), one.algorithm == taken);
+    const Status valid = method.check ? method.check(call, *one.algorithm, options.hosts) : Status();
+    const auto cost = valid ? sparse_cost(options, call, one) : std::nullopt;
+    if (cost) {
+      table.rows.push_back(row_of(options, one, *cost));
+      expected.push_back({one.name, *cost});
+    } else if (valid) {
+      table.rows.push_back({.name = one.name, .line = " by data"});
+    } else {
+      table.rows.push_back(
+          {.name = one.name, .line = fmt::format(" {}", valid.message()), .figures = {{"refused", valid.message()}}});
+    }
+    table.rows.back().taken = one.algorithm == taken;
   }
-  show_least(lines);
+  table.note = least_text(expected);
+  return table;
 }
 
 }  // namespace lacuna::cli

@@ -22,9 +22,6 @@ struct SparseCost {
 /// Predicts the cost of a call that the method takes. Returns nothing if neither graphs nor predictions tell it.
 std::optional<SparseCost> sparse_cost(const ExplainOptions& options, const Call& call, const MethodAlgorithm& one);
 
-/// Shows the table of all algorithms that serve the method of this call, and marks `taken`.
-void show_sparse(const ExplainOptions& options, const Call& call, const Algorithm* taken);
-
 /// Can any algorithm of the method tell what it is expected to send?
 bool expects_bytes(const Method& method);
 

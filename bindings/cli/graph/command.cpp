@@ -5,7 +5,7 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/commands.hpp"
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/graph/picture.hpp"
 #include "bindings/cli/graph/topology_picture.hpp"
 #include "bindings/cli/shared/command_options.hpp"
@@ -96,14 +96,24 @@ void add_topology(CLI::App& graph, int& exit_code) {
   auto options = std::make_shared<TopologyOptions>();
   auto dot = std::make_shared<bool>(false);
   CLI::App* command = graph.add_subcommand("topology", "show who stands next to whom");
-  command->add_option("name", options->name, "a shape, or what --lists holds")
+  const std::vector<std::string> names = topology_names();
+  command
+      ->add_option_function<std::string>(
+          "name",
+          [options, names](const std::string& name) {
+            check_name("name", "topology", name, names);
+            options->name = name;
+          },
+          fmt::format("a shape, or what --lists holds: {}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember(topology_names()));
+      ->type_name("NAME");
   add_hosts(*command, options->hosts, 1024, false);
   command->add_option("--sides", options->sides, "rows and columns of a torus, such as 3,4")
+      ->type_name("N")
       ->delimiter(',')
       ->expected(2);
-  command->add_option("--lists", options->lists, "the lists by position, such as \"1,2;3;;\"; for a ring, its order");
+  command->add_option("--lists", options->lists, "the lists by position, such as \"1,2;3;;\"; for a ring, its order")
+      ->type_name("LISTS");
   for (const char* size : {"--ranks", "--hosts"}) {  // these two tell the number of positions by themselves
     command->get_option("--sides")->excludes(command->get_option(size));
     command->get_option("--lists")->excludes(command->get_option(size));
@@ -118,16 +128,17 @@ void add_graph(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App* command = app.add_subcommand("graph", "show one position's task graph, or a topology");
   CLI::Option* collective =
-      add_name(*command, "collective", options->call.collective, collective_names(), "what to draw");
+      add_name(*command, "collective", options->call.collective, collective_names(), "collective");
   add_topology(*command, exit_code);
-  command->add_option("-a,--algorithm", options->call.options.algorithm, "the algorithm; see `lacuna list`");
+  command->add_option("-a,--algorithm", options->call.options.algorithm, "the algorithm; see `lacuna list`")
+      ->type_name("NAME");
   add_hosts(*command, options->hosts, 65536, false);
-  command->add_option("--position", options->position, "the position whose graph is shown")
-      ->check(CLI::NonNegativeNumber);
+  add_number(*command, "--position", options->position, {0}, "the position whose graph is shown");
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");
   command->add_flag("--dot", options->dot, "write it in Graphviz's language");
   add_method(*command, options->call.options.method);
   command->add_option("--follow", options->follow, "show the part that follows one which ended with these values")
+      ->type_name("VALUE")
       ->delimiter(',');
   command->add_option("--set", options->parameters, "a parameter of the program, such as rounds=2; may be repeated")
       ->type_name("NAME=VALUE")

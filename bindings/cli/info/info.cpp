@@ -10,7 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "bindings/cpp/lacuna.hpp"
+#include "bindings/cli/shared/provenance.hpp"
+#include "bindings/cli/shared/text_table.hpp"
+#include "bindings/cli/shared/versions.hpp"
 #include "kernels/backend.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -22,11 +24,16 @@ namespace lacuna::cli {
 
 namespace {
 
+/// Would the ranks of a job that is started in this environment all be on this host?
+bool is_on_loopback(const runtime::Config& config) {
+  const auto store = runtime::parse_endpoint(config.store);
+  return config.store.empty() || (store && runtime::is_on_loopback(*store));
+}
+
 /// Says where the ranks of a job that is started in this environment would listen.
 std::string listeners(const runtime::Config& config) {
-  const bool launched = config.store.empty();
+  const bool launched = config.store.empty(), on_loopback = is_on_loopback(config);
   const auto store = runtime::parse_endpoint(config.store);
-  const bool on_loopback = launched || (store && runtime::is_on_loopback(*store));
   const auto transport = make_ucx({.on_one_host = on_loopback});
   if (!transport) return fmt::format("nowhere: {}", transport.status().message());
   std::set<std::string> hosts;
@@ -72,10 +79,61 @@ std::string launcher(const runtime::Config& config) {
   return fmt::format("{}: rank {} of {}", (*found)->by, (*found)->rank, (*found)->size);
 }
 
+std::string transports(const runtime::Config& config) {
+  const auto devices = ucx_devices({.on_one_host = is_on_loopback(config)});
+  return devices ? fmt::format("UCX: {}", fmt::join(*devices, ", ")) : std::string(devices.status().message());
+}
+
+void print_text(const runtime::Config& config) {
+  const Versions all = versions();
+  fmt::print("{}\n",
+             text_table({{"lacuna:", all.lacuna},
+                         {"commit:", all.commit},
+                         {"compiler:", fmt::format("{}, {}", all.compiler, all.build)},
+                         {"UCX:", all.ucx},
+                         {"Kokkos:", all.kokkos},
+                         {"host:", fmt::format("{}, {} processors", config.host, std::thread::hardware_concurrency())},
+                         {"kernels:", kernels_of(config)},
+                         {"kernels to choose from:", choice_of_kernels()},
+                         {"memory:", "host (device memory is not served)"},
+                         {"transports:", transports(config)},
+                         {"listens:", listeners(config)}}));
+  std::vector<std::vector<std::string>> rows = {{"variable", "value", "default", ""}};
+  for (const runtime::Variable& variable : runtime::variables(config)) {
+    const bool set = variable.source == runtime::Variable::Source::Environment;
+    rows.push_back({variable.name, variable.value, variable.default_value,
+                    fmt::format("{}{}", variable.help, set ? " [from the environment]" : "")});
+  }
+  fmt::print("{}", text_table(rows));
+}
+
+void print_json(const runtime::Config& config) {
+  Json json = provenance();
+  json["host"] = config.host;
+  json["kernels"] = kernels_of(config);
+  for (const kernels::KernelsHere& kernels : kernels::kernels_here()) {
+    json["kernels_to_choose_from"].push_back({{"name", kernels.name}, {"problem", kernels.problem}});
+  }
+  json["memory"] = {"host"};
+  json["transports"] = transports(config);
+  json["launcher"] = launcher(config);
+  json["listens"] = listeners(config);
+  for (const runtime::Variable& variable : runtime::variables(config)) {
+    const bool set = variable.source == runtime::Variable::Source::Environment;
+    json["variables"].push_back({{"name", variable.name},
+                                 {"value", variable.value},
+                                 {"default", variable.default_value},
+                                 {"allowed", variable.allowed},
+                                 {"from", set ? "environment" : "default"},
+                                 {"help", variable.help}});
+  }
+  fmt::print("{}", json_text(json));
+}
+
 }  // namespace
 
-int info(bool markdown) {
-  if (markdown) {
+int info(InfoForm form) {
+  if (form == InfoForm::Markdown) {
     fmt::print("{}", runtime::variables_as_markdown());
     return 0;
   }
@@ -84,19 +142,7 @@ int info(bool markdown) {
     fmt::print(stderr, "lacuna: {}\n", config.status().message());
     return 1;
   }
-  fmt::print("lacuna {}, built by {} {}\n", version(), LACUNA_COMPILER, LACUNA_BUILD_TYPE);
-  fmt::print("UCX {}, {} processors, host {}\n", ucx_version(), std::thread::hardware_concurrency(), config->host);
-  fmt::print("kernels: {}\n", kernels_of(*config));
-  fmt::print("kernels to choose from: {}\n", choice_of_kernels());
-  fmt::print("memory: host (device memory is not served)\n");
-  fmt::print("launcher: {}\n", launcher(*config));
-  fmt::print("listens: {}\n\n", listeners(*config));
-  fmt::print("{:<26} {:<16} {:<16} {}\n", "variable", "value", "default", "");
-  for (const runtime::Variable& variable : runtime::variables(*config)) {
-    const bool set = variable.source == runtime::Variable::Source::Environment;
-    fmt::print("{:<26} {:<16} {:<16} {}{}\n", variable.name, variable.value, variable.default_value, variable.help,
-               set ? " [from the environment]" : "");
-  }
+  form == InfoForm::Json ? print_json(*config) : print_text(*config);
   return 0;
 }
 

@@ -2,7 +2,10 @@
 
 namespace lacuna::cli {
 
-/// Prints versions and the configuration in effect, or the manual's table of variables. Returns the exit code.
-int info(bool markdown);
+enum class InfoForm { Text, Json, Markdown };
+
+/// Prints versions and the configuration in effect, or for Markdown the manual's table of variables. Returns the exit
+/// code.
+int info(InfoForm form);
 
 }  // namespace lacuna::cli

@@ -111,20 +111,19 @@ void LineCopier::put(std::string_view line) const {
   }
 }
 
-std::optional<Child> Child::start(const Program& program, int rank, int& error) {
+std::optional<Child> Child::start(const Program& program, int rank, int input, int& error) {
   std::vector<std::string> arguments = program.command;
   std::vector<std::string> environment = program.environment;
   environment.push_back(fmt::format("LACUNA_RANK={}", rank));
-  const Fd input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::optional<Pipe> report = make_pipe();
   std::optional<Pipe> output = program.prefix ? make_pipe() : std::nullopt;
   std::optional<Pipe> errors = program.prefix ? make_pipe() : std::nullopt;
   error = errno;
-  if (!input.is_open() || !report || (program.prefix && (!output || !errors))) return std::nullopt;
+  if (!report || (program.prefix && (!output || !errors))) return std::nullopt;
   const Start start{.arguments = pointers_to(arguments),
                     .environment = pointers_to(environment),
                     .launcher = ::getpid(),
-                    .input = input.get(),
+                    .input = input,
                     .output = output ? output->write.get() : -1,
                     .errors = errors ? errors->write.get() : -1,
                     .report = report->write.get()};

@@ -48,8 +48,9 @@ class LineCopier {
 /// has reaped it.
 class Child {
  public:
-  /// Starts the program. `error` becomes 0, or the error of execvp(); then there is no child.
-  static std::optional<Child> start(const Program& program, int rank, int& error);
+  /// Starts the program with `input` as its standard input. `error` becomes 0, or the error of execvp(); then there is
+  /// no child.
+  static std::optional<Child> start(const Program& program, int rank, int input, int& error);
   Child(Child&& other) noexcept;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

@@ -18,6 +18,7 @@
 
 #include "bindings/cli/launch/child.hpp"
 #include "bindings/cli/launch/deaths.hpp"
+#include "bindings/cli/launch/input.hpp"
 #include "bindings/cli/launch/segment_folder.hpp"
 #include "bindings/cli/trace/trace.hpp"
 #include "runtime/job/admission.hpp"
@@ -70,8 +71,9 @@ std::string random_key() {
 
 /// Returns this process's environment, with the job's own variables in place of what was there.
 std::vector<std::string> environment_for(const LaunchOptions& options, int port, const std::string& key) {
-  constexpr std::array replaced = {
+  std::vector<std::string_view> replaced = {
       "LACUNA_RANK=", "LACUNA_SIZE=", "LACUNA_AGGREGATORS=", "LACUNA_STORE=", "LACUNA_KEY="};
+  if (options.progress) replaced.emplace_back("LACUNA_PROGRESS=");
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view variable(*entry);
@@ -80,6 +82,7 @@ std::vector<std::string> environment_for(const LaunchOptions& options, int port,
   }
   environment.push_back(fmt::format("LACUNA_SIZE={}", options.ranks));
   if (options.aggregators > 0) environment.push_back(fmt::format("LACUNA_AGGREGATORS={}", options.aggregators));
+  if (options.progress) environment.push_back(fmt::format("LACUNA_PROGRESS={}", to_string(*options.progress)));
   environment.push_back(fmt::format("LACUNA_STORE=127.0.0.1:{}", port));
   environment.push_back("LACUNA_KEY=" + key);
   return environment;
@@ -100,7 +103,7 @@ class Signals {
     ::signal(SIGCHLD, SIG_DFL);  // some parents leave it ignored, and then nobody could wait for a child
     sigset_t caught;
     sigemptyset(&caught);
-    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+    for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGCONT}) {
       if (!is_ignored(number)) sigaddset(&caught, number);
     }
     ::pthread_sigmask(SIG_BLOCK, &caught, &before_);
@@ -115,7 +118,7 @@ class Signals {
   int next() const {
     signalfd_siginfo info{};
     while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
-      if (info.ssi_signo != SIGCHLD) return static_cast<int>(info.ssi_signo);
+      if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGCONT) return static_cast<int>(info.ssi_signo);
     }
     return 0;
   }
@@ -154,6 +157,7 @@ class Session {
 
   const LaunchOptions& options_;
   Signals signals_;
+  Input input_;
   Deaths deaths_;
   std::vector<Child> children_;
   std::optional<Rank> suspect_;  // the first rank that failed; an aggregator if no rank has
@@ -169,13 +173,14 @@ std::string Session::name_of(Rank rank) const {
 
 int Session::start(const Program& ranks, const Program& aggregators) {
   const int failed = start(ranks, 0, options_.ranks);
+  input_.started();
   return failed != 0 ? failed : start(aggregators, options_.ranks, options_.aggregators);
 }
 
 int Session::start(const Program& program, Rank first, int count) {
   for (Rank rank = first; rank < first + count; ++rank) {
     int error = 0;
-    std::optional<Child> child = Child::start(program, rank, error);
+    std::optional<Child> child = Child::start(program, rank, input_.of_rank(rank), error);
     if (!child) {
       say(fmt::format("cannot execute '{}': {}", program.command.front(), ::strerror(error)));
       return error == ENOENT ? 127 : 126;
@@ -190,6 +195,7 @@ int Session::run() {
   while (!running().empty()) {
     sleep();
     while (const int signal = signals_.next()) pass_on(signal);
+    input_.copy();
     for (Child& child : children_) {
       for (LineCopier& copier : child.copiers()) copier.copy();
     }
@@ -214,6 +220,10 @@ void Session::sleep() {
     for (LineCopier& copier : child.copiers()) {
       if (copier.is_open()) waiting.push_back({.fd = copier.fd(), .events = POLLIN, .revents = 0});
     }
+  }
+  short events = 0;
+  if (const int input = input_.descriptor(events); input >= 0) {
+    waiting.push_back({.fd = input, .events = events, .revents = 0});
   }
   ::poll(waiting.data(), waiting.size(), next_step_ == Clock::time_point::max() ? -1 : poll_timeout(next_step_));
 }
@@ -320,6 +330,7 @@ int launch(const LaunchOptions& options) {
                     count_of(options.command.size(), "word")));
     return 2;
   }
+  open_standard_input();
   const Port port = reserve_port();
   const std::string key = random_key();
   if (!port.holder.is_open() || key.empty()) {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "runtime/values/progress.hpp"
 
 namespace lacuna::cli {
 
@@ -11,14 +14,15 @@ struct LaunchOptions {
   std::vector<std::string> command;  ///< the program, found by PATH, and its arguments
   int aggregators = 0;
   std::vector<std::string> aggregator{};  ///< the program of the aggregators (`lacuna aggregate`), and its arguments
+  std::optional<Progress> progress{};     ///< sets LACUNA_PROGRESS for all
   bool prefix = true;  ///< puts "[rank] " before every line; without it ranks write to the launcher's output directly
   std::chrono::milliseconds patience{2000};  ///< how long the others may take to end after the first failure
   std::chrono::milliseconds grace{5000};     ///< how long a rank may take to end after SIGTERM, before SIGKILL
 };
 
 /// Runs a program once for each rank on this host and waits for all of them. Each gets LACUNA_RANK, LACUNA_SIZE,
-/// LACUNA_STORE (a free port of 127.0.0.1) and LACUNA_KEY (random), an empty standard input and a process group of its
-/// own.
+/// LACUNA_STORE (a free port of 127.0.0.1) and LACUNA_KEY (random), and a process group of its own. Rank 0 has this
+/// process's standard input, and the others have an empty one.
 ///
 /// Beside the ranks it runs the program of the aggregators as often as is asked for. Aggregators get LACUNA_RANK behind
 /// those of the ranks, and everybody gets LACUNA_AGGREGATORS. They are to end by themselves after the ranks. If they do

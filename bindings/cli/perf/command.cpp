@@ -20,23 +20,29 @@ void add_subject(CLI::App& command, PerfOptions& options) {
   command
       .add_option_function<std::string>(
           "collective",
-          [&options, subjects](const std::string& name) {
+          [&options, subjects, allowed](const std::string& name) {
+            check_name("collective", "collective", name, allowed);
             const auto& subject = subjects->at(name);
             options.messages = !subject;
             options.collective = subject.value_or(Collective::Broadcast);  // its data are those of a message
           },
-          "what to measure")
+          fmt::format("what to measure: {}", fmt::join(allowed, ", ")))
       ->required()
-      ->check(CLI::IsMember(allowed));
+      ->type_name("NAME");
+}
+
+/// Adds --root, for collectives that have one.
+void add_root(CLI::App& command, PerfOptions& options) {
+  add_number(command, "-r,--root", options.root, {0}, "root of a collective that has one");
+  command.parse_complete_callback([&command, &options] {
+    if (command.count("--root") == 0 || (!options.messages && has_root(options.collective))) return;
+    throw CLI::ValidationError("--root", fmt::format("{} has no root", options.subject()));
+  });
 }
 
 /// Adds --density and --pattern.
 void add_sparse(CLI::App& command, PerfOptions& options) {
-  CLI::Option* density =
-      command
-          .add_option("--density", options.densities, "shares of each rank's elements that are not zero, with commas")
-          ->delimiter(',')
-          ->check(CLI::Range(1e-9, 1.0));
+  CLI::Option* density = add_density(command, options.densities);
   add_pattern(command, options.pattern, "where these elements lie")->needs(density);
 }
 
@@ -46,31 +52,29 @@ void add_perf(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PerfOptions>();
   CLI::App* command = app.add_subcommand("perf", "measure and check a collective, in the dialect of nccl-tests");
   add_subject(*command, *options);
-  add_size(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
-  add_size(*command, "-e,--maxbytes", options->end_bytes, "largest size");
-  command->add_option("-f,--stepfactor", options->factor, "factor from one size to the next")
-      ->check(CLI::Range(2, 1 << 20));
-  command->add_option("-n,--iters", options->iterations, "iterations")->check(CLI::Range(1, 1 << 30));
-  command->add_option("-w,--warmup_iters", options->warmup, "iterations before those that are timed")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("-m,--agg_iters", options->operations, "calls in flight in each iteration")
-      ->check(CLI::Range(1, 1024));
+  add_quantity<quantity::Size>(*command, "-b,--minbytes", options->begin_bytes, "smallest size");
+  add_quantity<quantity::Size>(*command, "-e,--maxbytes", options->end_bytes, "largest size");
+  add_number(*command, "-f,--stepfactor", options->factor, {2, 1 << 20}, "factor from one size to the next");
+  add_number(*command, "-n,--iters", options->iterations, {1}, "iterations");
+  add_number(*command, "-w,--warmup_iters", options->warmup, {0}, "iterations before those that are timed");
+  add_number(*command, "-m,--agg_iters", options->operations, {1, 1024}, "calls in flight in each iteration");
   add_name(*command, "-d,--datatype", options->dtype, dtype_names(), "element type");
   add_name(*command, "-o,--op", options->reduction, reduction_names(), "reduction");
-  command->add_option("-c,--check", options->check, "compare every result with the exact one; 0 or 1");
-  command->add_option("-r,--root", options->root, "root of a broadcast");
-  command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas")->delimiter(',');
+  command->add_option("-c,--check", options->check, "compare every result with the exact one")
+      ->type_name("0|1")
+      ->capture_default_str();
+  add_root(*command, *options);
+  command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas; see `lacuna list`")
+      ->type_name("NAME")
+      ->delimiter(',');
   add_method(*command, options->method);
   add_sparse(*command, *options);
   command->add_flag("--percentiles", options->percentiles, "also show p50, p95 and p99 of single iterations");
-  command->add_option("--groups", options->groups, "how many groups of ranks measure at the same time")
-      ->check(CLI::PositiveNumber);
-  add_name(
-      *command, "--priority", options->priority,
-      std::map<std::string, Priority>{{"high", Priority::High}, {"normal", Priority::Normal}, {"low", Priority::Low}},
-      "priority of what is measured");
-  add_size(*command, "--beside", options->beside, "bytes of an allreduce that is always in flight meanwhile");
-  command->add_option("-J,--json", options->json_path, "also write the results to this file");
+  add_number(*command, "--groups", options->groups, {1}, "how many groups of ranks measure at the same time");
+  add_name(*command, "--priority", options->priority, priority_names(), "priority of what is measured");
+  add_quantity<quantity::Size>(*command, "--beside", options->beside,
+                               "size of an allreduce that is always in flight meanwhile");
+  command->add_option("-J,--json", options->json_path, "also write the results to this file")->type_name("FILE");
   command->callback([options, &exit_code] { exit_code = perf(*options); });
 }
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "runtime/method/method.hpp"
 

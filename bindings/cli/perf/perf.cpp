@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/bench.hpp"
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cli/perf/method.hpp"
@@ -54,7 +54,9 @@ Status measure(Bench& bench, std::size_t bytes, PerfFigures& figures) {
   if (Status status = phases.measure(figures.phases); !status) return status;
   figures.microseconds = seconds * 1e6;
   figures.algorithm_bandwidth = static_cast<double>(bytes) / seconds / 1e9;
-  figures.bus_bandwidth = figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
+  figures.bus_bandwidth = serves(options, bench.algorithm)
+                              ? figures.payload_bytes / seconds / 1e9
+                              : figures.algorithm_bandwidth * bus_factor(options.collective, bench.communicator.size());
   return {};
 }
 
@@ -121,6 +123,9 @@ Status check_options(const PerfOptions& options, Communicator& communicator) {
   if (options.begin_bytes > options.end_bytes) {
     return {Code::InvalidArgument, fmt::format("sizes from {} to {}: -b must be at most -e", options.begin_bytes,
                                                count_of(options.end_bytes, "byte"))};
+  }
+  if (options.root >= communicator.size()) {
+    return {Code::InvalidArgument, fmt::format("root is {}, must be 0 .. {}", options.root, communicator.size() - 1)};
   }
   if (options.messages && (!options.algorithms.empty() || options.method)) {
     return {Code::InvalidArgument, "sendrecv takes neither --algorithm nor --method"};
@@ -209,13 +214,9 @@ Result<std::vector<PerfRow>> measure_all(const PerfOptions& options, Communicato
 }
 
 /// Joins the group of this rank. Its ranks are neighbours in the job.
-Result<Communicator> join_group(int groups) {
-  auto world = Communicator::world();
-  if (!world || groups == 1) return world;
-  if (groups > world->size()) {
-    return Status(Code::InvalidArgument, fmt::format("--groups is {}, must be 1 .. {}", groups, world->size()));
-  }
-  auto part = world->split(world->rank() * groups / world->size());
+Result<Communicator> join_group(Communicator world, int groups) {
+  if (groups == 1) return world;
+  auto part = world.split(world.rank() * groups / world.size());
   if (!part) return part.status();
   return **std::move(part);
 }
@@ -229,14 +230,19 @@ int perf(const PerfOptions& options) {
   };
   const auto config = runtime::Config::from_environment();
   if (!config) return fail(config.status());
-  auto communicator = join_group(options.groups);
-  if (!communicator) return fail(communicator.status());
-  if (Status valid = check_options(options, *communicator); !valid) return fail(valid);
-  const bool reports = communicator->job_ranks().front() == 0 && communicator->rank() == 0;  // for all groups
-  const bool writes = reports && !options.json_path.empty();
-  if (Status writable = agree(*communicator, writes ? check_writable(options.json_path) : Status()); !writable) {
-    return fail(writable);
+  auto world = Communicator::world();
+  if (!world) return fail(world.status());
+  if (options.groups > world->size()) {
+    if (world->rank() > 0) return 1;
+    return fail({Code::InvalidArgument, fmt::format("--groups is {}, must be 1 .. {}", options.groups, world->size())});
   }
+  auto communicator = join_group(*std::move(world), options.groups);
+  if (!communicator) return fail(communicator.status());
+  const bool leads = communicator->rank() == 0, reports = leads && communicator->job_ranks().front() == 0;
+  const bool writes = reports && !options.json_path.empty();
+  Status ready = check_options(options, *communicator);
+  if (ready && writes) ready = check_writable(options.json_path);
+  if (Status agreed = agree(*communicator, ready); !agreed) return leads ? fail(agreed) : 1;
   if (reports) fmt::print("{}", perf_header(options, communicator->size(), communicator->hosts()));
   const auto rows = measure_all(options, *communicator, config->chunk);
   if (!rows) return fail(rows.status());

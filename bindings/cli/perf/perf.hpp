@@ -47,7 +47,8 @@ struct Percentiles {
 struct PerfFigures {
   double microseconds = 0;         ///< per call, of the slowest rank
   double algorithm_bandwidth = 0;  ///< size divided by time, GB/s
-  double bus_bandwidth = 0;        ///< nccl-tests' definition, GB/s
+  /// GB/s by nccl-tests' definition; of a call that the method serves, payload_bytes divided by time.
+  double bus_bandwidth = 0;
   /// Wrong elements on all ranks. None: not checked, because a call that leaves out what its data say may have lost
   /// some.
   std::optional<std::size_t> wrong{};

@@ -1,43 +1,29 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bindings/cli/perf/perf.hpp"
 #include "bindings/cli/shared/join.hpp"
 #include "bindings/cpp/lacuna.hpp"
-#include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
 
 namespace lacuna::cli {
 namespace {
 
+/// Returns microseconds. A time of a tenth of a second or more has its own unit behind it.
+std::string time_cell(double microseconds) {
+  if (microseconds >= 1e7) return fmt::format("{:.2f}s", microseconds / 1e6);
+  if (microseconds >= 1e5) return fmt::format("{:.1f}ms", microseconds / 1e3);
+  return fmt::format("{:.2f}", microseconds);
+}
+
 std::string figures(const PerfFigures& measured) {
   if (measured.microseconds == 0) return fmt::format("{:>10} {:>7} {:>7} {:>6}", "N/A", "N/A", "N/A", "N/A");
   const std::string wrong = measured.wrong ? fmt::to_string(*measured.wrong) : "N/A";
-  return fmt::format("{:>10.2f} {:>7.2f} {:>7.2f} {:>6}", measured.microseconds, measured.algorithm_bandwidth,
+  return fmt::format("{:>10} {:>7.2f} {:>7.2f} {:>6}", time_cell(measured.microseconds), measured.algorithm_bandwidth,
                      measured.bus_bandwidth, wrong);
-}
-
-nlohmann::json json_of(const PerfOptions& options, const PerfFigures& measured) {
-  nlohmann::json json = {{"time", measured.microseconds},
-                         {"alg_bw", measured.algorithm_bandwidth},
-                         {"bus_bw", measured.bus_bandwidth},
-                         {"payload_bytes", measured.payload_bytes}};
-  if (measured.wrong) json["nwrong"] = *measured.wrong;
-  if (measured.error) json["error"] = *measured.error;
-  if (!measured.phases.empty()) {
-    const std::vector<const Measure*> phases = phases_of(*options.method.method());
-    for (std::size_t i = 0; i < phases.size(); ++i) json["phases"][std::string(phases[i]->name)] = measured.phases[i];
-    json["phases"]["wire"] = measured.wire();
-  }
-  if (options.percentiles) {
-    const Percentiles& p = measured.percentiles;
-    json["percentiles"] = {{"p50", p.p50}, {"p95", p.p95}, {"p99", p.p99}};
-  }
-  return json;
 }
 
 /// Returns the column behind those that are always there.
@@ -113,21 +99,6 @@ std::string method_columns(const PerfOptions& options, const std::function<std::
   return line;
 }
 
-nlohmann::json json_of(const PerfOptions& options, const PerfReport& report) {
-  nlohmann::json json = {{"rounds_saved", report.rounds_saved},
-                         {"bytes_saved_share", report.bytes_saved},
-                         {"contributors_fewest", report.fewest},
-                         {"contributors_mean", report.contributors}};
-  const Method& method = *options.method.method();
-  if (!phases_of(method).empty()) json["density_in"] = report.density_in;
-  if (find(method.measures, MeasureRole::Result)) json["density_out"] = report.density_out;
-  for (const Measure* measure : method.measures) {
-    json["measures"][std::string(measure->name)] = {{"value", report.measures.value(*measure)},
-                                                    {"unit", to_string(measure->unit)}};
-  }
-  return json;
-}
-
 }  // namespace
 
 Percentiles percentiles_of(std::vector<double> microseconds) {
@@ -166,66 +137,36 @@ std::string perf_header(const PerfOptions& options, Rank size, const std::vector
 std::string perf_line(const PerfOptions& options, const PerfRow& row) {
   const bool reduces = !options.messages && traits_of(options.collective).reduces;
   const Percentiles& p = row.out_of_place.percentiles;
-  const auto us = [](double time) { return fmt::format("{:.2f}", time); };
   return fmt::format(" {:>12} {:>12} {:>5} {:>6} {:>19}  {}  {} {:>14}{}{}{}\n", row.bytes, row.count,
                      to_string(options.dtype), reduces ? to_string(options.reduction) : "none", row.algorithm,
                      figures(row.out_of_place), figures(row.in_place), row.payload_bytes,
                      density_column(options, fmt::format("{:.4g}", row.density.value_or(1))),
-                     percentile_columns(options, us(p.p50), us(p.p95), us(p.p99)),
+                     percentile_columns(options, time_cell(p.p50), time_cell(p.p95), time_cell(p.p99)),
                      method_columns(options, [&](const Column& column) { return column.cell(row); }));
 }
 
 std::string perf_footer(const std::vector<PerfRow>& rows) {
-  double bandwidth = 0;
-  std::size_t wrong = 0, measured = 0;
+  struct Sum {
+    double bandwidth = 0;
+    int measured = 0;
+  };
+  std::vector<std::pair<std::string, Sum>> sums;  // one for each algorithm, in the order of the rows
+  std::size_t wrong = 0;
   for (const PerfRow& row : rows) {
+    auto sum = std::find_if(sums.begin(), sums.end(), [&](const auto& one) { return one.first == row.algorithm; });
+    if (sum == sums.end()) sum = sums.insert(sum, {row.algorithm, {}});
     for (const PerfFigures* figures : {&row.out_of_place, &row.in_place}) {
-      bandwidth += figures->bus_bandwidth;
+      sum->second.bandwidth += figures->bus_bandwidth;
+      sum->second.measured += figures->microseconds > 0;
       wrong += figures->wrong.value_or(0);
-      measured += figures->microseconds > 0;
     }
   }
-  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.4f}\n", wrong,
-                     wrong == 0 ? "OK" : "FAILED", bandwidth / static_cast<double>(std::max<std::size_t>(measured, 1)));
-}
-
-Status write_perf_json(const PerfOptions& options, Rank size, const std::vector<std::string>& hosts,
-                       const std::vector<PerfRow>& rows) {
-  nlohmann::json json = {{"version", version()},
-                         {"collective", options.subject()},
-                         {"ranks", size},
-                         {"hosts", hosts},
-                         {"config",
-                          {{"iterations", options.iterations},
-                           {"warmup_iterations", options.warmup},
-                           {"agg_iterations", options.operations},
-                           {"groups", options.groups},
-                           {"priority", static_cast<int>(options.priority)},
-                           {"beside_bytes", options.beside},
-                           {"root", options.root},
-                           {"method", options.method.text()},
-                           {"validation", options.check}}}};
-  if (!options.densities.empty()) json["config"]["pattern"] = options.pattern.text;
-  for (const char* name : {"UCX_TLS", "UCX_NET_DEVICES", "LACUNA_PROGRESS", "LACUNA_CHUNK", "LACUNA_EAGER"}) {
-    if (const char* value = std::getenv(name)) json["env"][name] = value;
+  std::string text = fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
+  for (const auto& [algorithm, sum] : sums) {
+    text += fmt::format("# Avg bus bandwidth    : {:.4f}{}\n", sum.bandwidth / std::max(sum.measured, 1),
+                        sums.size() > 1 ? " of " + algorithm : "");
   }
-  for (const PerfRow& row : rows) {
-    json["results"].push_back({{"size", row.bytes},
-                               {"count", row.count},
-                               {"type", to_string(options.dtype)},
-                               {"redop", to_string(options.reduction)},
-                               {"algorithm", row.algorithm},
-                               {"out_of_place", json_of(options, row.out_of_place)},
-                               {"payload_bytes_per_rank", row.payload_bytes}});
-    if (row.density) json["results"].back()["density"] = *row.density;
-    if (options.method) json["results"].back()["report"] = json_of(options, row.report);
-    if (options.beside > 0) json["results"].back()["beside_started"] = row.beside;
-    if (!options.messages) json["results"].back()["in_place"] = json_of(options, row.in_place);
-  }
-  return write_whole(options.json_path, [&](std::FILE* file) {
-    put(file, json.dump(2) + "\n");
-    return Status::ok();
-  });
+  return text;
 }
 
 }  // namespace lacuna::cli

@@ -54,8 +54,10 @@ Status ExactSums::add(Communicator& communicator, const std::vector<StateItem>& 
 }
 
 ReplayedMethod::ReplayedMethod(ReplayChoice choice, const ReplayOptions& options, const Recording& recording)
-    : choice_(std::move(choice)), recording_(recording) {
-  if (choice_.algorithm.empty()) choice_.algorithm = options.algorithm;
+    : choice_(std::move(choice)),
+      has_common_algorithm_(choice_.algorithm.empty() && !options.algorithm.empty()),
+      recording_(recording) {
+  if (has_common_algorithm_) choice_.algorithm = options.algorithm;
   for (const StateItem& tensor : recording.tensors()) {
     states_.push_back({.sampler = {.seed = options.seed, .key = states_.size(), .draw = 0}});
     results_.emplace_back(tensor.count * size_of(tensor.dtype));
@@ -79,7 +81,11 @@ Call ReplayedMethod::call_of(std::size_t tensor) {
 Status ReplayedMethod::check(const Communicator& communicator) {
   for (std::size_t tensor = 0; tensor < states_.size(); ++tensor) {
     const Result<std::string_view> name = communicator.algorithm_name(call_of(tensor));
-    if (!name) return {name.status().code(), fmt::format("--method {}: {}", choice_.label, name.status().message())};
+    if (!name) {
+      const char* hint =
+          has_common_algorithm_ ? ". --algorithm is for all methods that name none; METHOD@ALGORITHM names one" : "";
+      return {name.status().code(), fmt::format("--method {}: {}{}", choice_.label, name.status().message(), hint)};
+    }
     algorithms_.emplace_back(*name);
   }
   return Status::ok();

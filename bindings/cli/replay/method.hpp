@@ -65,6 +65,7 @@ class ReplayedMethod {
   void compare(const ExactSums& exact, Sums& sums);
 
   ReplayChoice choice_;
+  bool has_common_algorithm_;  // that of --algorithm, which all methods have that name none
   const Recording& recording_;
   std::vector<std::string> algorithms_;
   std::vector<MethodState> states_;  // by tensor, like the members below

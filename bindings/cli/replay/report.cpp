@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "bindings/cli/replay/chart.hpp"
+#include "bindings/cli/shared/provenance.hpp"
+#include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/output_folder.hpp"
 
 namespace lacuna::cli {
@@ -35,7 +36,7 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.2f} kB", bytes / 1e3);
 }
 
-nlohmann::json json_of(const ReplayedMethod& method) {
+Json json_of(const ReplayedMethod& method) {
   const ReplaySeries& series = method.series();
   const double bytes = mean(series.bytes), dense = mean(series.dense_bytes);
   return {{"method", method.label()},
@@ -83,7 +84,7 @@ std::string replay_table(const std::vector<ReplayedMethod>& methods) {
     const ReplaySeries& series = method.series();
     const double bytes = mean(series.bytes);
     rows.push_back({method.label(), bytes_text(bytes), fmt::format("{:.3f}", share_of(bytes, mean(series.dense_bytes))),
-                    fmt::format("{:.3f} ms", 1e3 * median(series.seconds)), fmt::format("{:.2e}", median(series.error)),
+                    quantity::Duration::text(median(series.seconds)), fmt::format("{:.2e}", median(series.error)),
                     fmt::format("{:.2e}", last(series.running_error)), fmt::format("{:.3g}", last(series.residual))});
   }
   std::array<std::size_t, 7> widths{};
@@ -102,15 +103,18 @@ std::string replay_table(const std::vector<ReplayedMethod>& methods) {
 
 Status write_replay_json(const ReplayOptions& options, const Communicator& communicator, const Recording& recording,
                          const std::vector<ReplayedMethod>& methods) {
-  nlohmann::json json = {{"version", version()},           {"file", options.file.string()},
-                         {"ranks", communicator.size()},   {"hosts", communicator.hosts()},
-                         {"algorithm", options.algorithm}, {"seed", options.seed},
-                         {"steps", recording.steps()}};
+  Json json = provenance();
+  json["file"] = options.file.string();
+  json["ranks"] = communicator.size();
+  json["hosts"] = communicator.hosts();
+  json["algorithm"] = options.algorithm;
+  json["seed"] = options.seed;
+  json["steps"] = recording.steps();
   for (const StateItem& tensor : recording.tensors()) {
     json["tensors"].push_back({{"name", tensor.name}, {"dtype", to_string(tensor.dtype)}, {"count", tensor.count}});
   }
   for (const ReplayedMethod& method : methods) json["methods"].push_back(json_of(method));
-  return write_text(json_path(options), json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return write_text(json_path(options), json_text(json));
 }
 
 Status write_replay_plot(const ReplayOptions& options, const Recording& recording,

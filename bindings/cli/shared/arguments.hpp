@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/values/call.hpp"
@@ -24,6 +26,15 @@ inline Hosts hosts_with(const std::vector<Rank>& ranks_on_each) {
     names.insert(names.end(), static_cast<std::size_t>(ranks_on_each[host]), host);
   }
   return Hosts(names);
+}
+
+/// The names of the priorities, in the order of their numbers.
+inline constexpr std::array<std::string_view, priorities> priority_texts = {"high", "normal", "low"};
+
+inline std::map<std::string, Priority> priority_names() {
+  std::map<std::string, Priority> names;
+  for (std::size_t i = 0; i < priorities; ++i) names.emplace(priority_texts[i], static_cast<Priority>(i));
+  return names;
 }
 
 inline auto collective_names() { return names_of<Collective>(all_collectives); }

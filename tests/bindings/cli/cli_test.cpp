@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
@@ -25,13 +28,20 @@ using test::Executed;
 TEST(Command, ListNamesEveryAlgorithmOnALineOfItsOwn) {
   const Outcome list = lacuna({"list"});
   EXPECT_EQ(list.exit_code, 0);
-  EXPECT_EQ(lines_of(list.output).size(), all_algorithms().size() + 1 + 2 + all_methods().size());
+  std::size_t lines = all_algorithms().size() + 1 + 2 + all_methods().size() + 2;
+  for (const Method* method : all_methods()) lines += method->algorithms.size();
+  EXPECT_EQ(lines_of(list.output).size(), lines);
   for (const Algorithm* algorithm : all_algorithms()) {
     const std::string line = fmt::format("\n{} +{}", to_string(algorithm->collective), algorithm->name);
     EXPECT_EQ(count(list.output, line + " +\\S"), 1u) << line;
   }
   for (const Method* method : all_methods()) {
     EXPECT_EQ(count(list.output, fmt::format("\n{} +{}\n", method->name, method->summary)), 1u) << list.output;
+    for (const MethodAlgorithm& one : method->algorithms) {
+      const std::string line =
+          fmt::format("\n{} +{} +{} +\\S", method->name, to_string(one.algorithm->collective), one.name);
+      EXPECT_EQ(count(list.output, line), 1u) << line;
+    }
   }
 }
 
@@ -72,6 +82,52 @@ TEST(Command, ListOfSkipSaysTheRangesOfItsOptions) {
   EXPECT_EQ(count(list, "\nallreduce +two_level +skip_two_level +\\S"), 1u) << list;
 }
 
+TEST(Command, JsonBeginsWithWhereItIsFrom) {
+  const test::Environment given = {{"LACUNA_CHUNK", "64K"}, {"LACUNA_KEY", "do not tell"}, {"UCX_TLS", "self"}};
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"list", "--json"}, {"list", "skip", "-J"}, {"info", "--json"}, {"explain", "allreduce", "--json"}}) {
+    const Outcome told = lacuna(arguments, given);
+    EXPECT_EQ(told.exit_code, 0) << told.output;
+    const auto json = nlohmann::json::parse(told.output, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << told.output;
+    EXPECT_EQ(count(json.at("date_utc"), "^20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$"), 1u) << json.at("date_utc");
+    EXPECT_EQ(json.at("versions").at("lacuna"), version());
+    EXPECT_EQ(json.at("environment").at("LACUNA_CHUNK"), "64K");
+    EXPECT_EQ(json.at("environment").at("UCX_TLS"), "self");
+    EXPECT_FALSE(json.at("environment").contains("UCX_SELF_SEG_SIZE")) << "the user did not set it";
+    EXPECT_EQ(json.at("command_line").size(), arguments.size() + 1);
+    EXPECT_EQ(json.at("command_line").at(1), arguments.front());
+    EXPECT_FALSE(json.at("machine").at("host").get<std::string>().empty());
+    EXPECT_EQ(told.output.find("do not tell"), std::string::npos) << "the key is never printed";
+  }
+}
+
+TEST(Command, JsonOfTheListHasEveryAlgorithmAndMethod) {
+  const auto json = nlohmann::json::parse(lacuna({"list", "--json"}).output);
+  ASSERT_EQ(json.at("algorithms").size(), all_algorithms().size());
+  ASSERT_EQ(json.at("methods").size(), all_methods().size());
+  for (std::size_t i = 0; i < all_methods().size(); ++i) {
+    const Method& method = *all_methods()[i];
+    const auto& told = json.at("methods").at(i);
+    EXPECT_EQ(told.at("name"), method.name);
+    EXPECT_EQ(told.at("options").size(), method.options.size());
+    EXPECT_EQ(told.at("measures").size(), method.measures.size());
+    EXPECT_EQ(told.at("algorithms").size(), method.algorithms.size());
+    EXPECT_EQ(nlohmann::json::parse(lacuna({"list", std::string(method.name), "--json"}).output).at("methods").at(0),
+              told);
+  }
+}
+
+TEST(Command, JsonOfInfoHasEveryVariable) {
+  const auto json = nlohmann::json::parse(lacuna({"info", "--json"}, {{"LACUNA_CHUNK", "64K"}}).output);
+  ASSERT_EQ(json.at("variables").size(), runtime::variables(runtime::Config()).size());
+  for (const auto& variable : json.at("variables")) {
+    const bool set = variable.at("name") == "LACUNA_CHUNK";
+    EXPECT_EQ(variable.at("from"), set ? "environment" : "default") << variable;
+    EXPECT_EQ(variable.at("value") == "64K", set) << variable;
+  }
+}
+
 TEST(Command, AMethodIsShownAsItWasAskedForWithoutWhatIsUsual) {
   const auto shown = [](const std::string& method) {
     return lines_of(lacuna({"explain", "allreduce", "-p", "4", "--method", method}).output).at(3);
@@ -85,8 +141,10 @@ TEST(Command, AMethodIsShownAsItWasAskedForWithoutWhatIsUsual) {
 TEST(Command, InfoShowsVersionsAndEveryVariableWithItsValue) {
   const Outcome info = lacuna({"info"}, {{"LACUNA_CHUNK", "64K"}, {"LACUNA_KEY", "do not tell"}});
   EXPECT_EQ(info.exit_code, 0);
-  EXPECT_NE(info.output.find("lacuna " + std::string(version())), std::string::npos) << info.output;
-  EXPECT_EQ(count(info.output, "UCX \\d+\\.\\d+\\.\\d+"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "^lacuna: +" + std::string(version()) + "\n"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nUCX: +\\d+\\.\\d+\\.\\d+\n"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\ntransports: +UCX: .*self/memory"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nlistens: +rank 0 at 127.0.0.1, "), 1u) << info.output;
   for (const runtime::Variable& variable : runtime::variables(runtime::Config())) {
     EXPECT_EQ(count(info.output, fmt::format("\n{} ", variable.name)), 1u) << variable.name;
   }
@@ -118,7 +176,7 @@ TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
   EXPECT_EQ(explained.exit_code, 0);
   EXPECT_EQ(count(explained.output, "64 KiB on 8 ranks of 8 hosts: halving_doubling\n +up to 256 KiB on 2\\^k ranks"),
             1u);
-  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1037.5 us"), 1u)
+  EXPECT_EQ(count(explained.output, "\n> halving_doubling +6 +112 KiB +112 KiB +896 KiB +1.038 ms"), 1u)
       << explained.output;
   EXPECT_EQ(count(explained.output, "\n  ring +14 "), 1u) << explained.output;
   const Outcome asked = lacuna({"explain", "allreduce", "-a", "ring"});
@@ -126,7 +184,9 @@ TEST(Command, ExplainMarksTheAlgorithmThatIsTakenAndSaysWhy) {
   const std::string two = lacuna({"explain", "allreduce", "--hosts", "4,4"}).output;
   EXPECT_EQ(count(two, "8 ranks of 2 hosts: two_level\n +any size on several hosts with as many ranks each"), 1u)
       << two;
-  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8548.6 us"), 1u) << two;
+  EXPECT_EQ(count(two, "\n> two_level +8 +1.75 MiB +1 MiB +14 MiB +8.549 ms"), 1u) << two;
+  EXPECT_EQ(lacuna({"explain", "allreduce", "--rate", "125e6", "--latency", "20e-6"}).output,
+            lacuna({"explain", "allreduce", "--rate", "1gbit", "--latency", "20us"}).output);
   for (Collective collective : all_collectives) {
     EXPECT_EQ(count(lacuna({"explain", std::string(to_string(collective)), "-p", "5"}).output, "\n> "), 1u);
   }
@@ -150,8 +210,8 @@ std::string result_file(const std::string& name, double out_of_place, double in_
                         const std::string& method = "") {
   const std::string path = testing::TempDir() + name + std::to_string(::getpid()) + ".json";
   std::ofstream(path) << fmt::format(
-      R"({{"collective": "allreduce", "ranks": 2, "config": {{"iterations": {}, "method": "{}"}}, "results": [{{"size": {}, "type": "f32", "redop": "sum",
-          "algorithm": "ring", "out_of_place": {{"time": {}, "nwrong": {}}}, "in_place": {{"time": {}}}}}]}})",
+      R"({{"collective": "allreduce", "ranks": 2, "config": {{"iterations": {}, "method": "{}"}}, "results": [{{"size_bytes": {}, "dtype": "f32", "reduction": "sum",
+          "algorithm": "ring", "out_of_place": {{"time_us": {}, "wrong_elements": {}}}, "in_place": {{"time_us": {}}}}}]}})",
       size, method, size, out_of_place, wrong, in_place);
   return path;
 }
@@ -163,9 +223,17 @@ TEST(Command, CompareFailsWhenATimeGrewBeyondTheToleranceOrAResultIsWrong) {
   EXPECT_EQ(lacuna({"compare", slower, before}).exit_code, 0);
   const Outcome grown = lacuna({"compare", before, slower});
   EXPECT_EQ(grown.exit_code, 1);
-  EXPECT_EQ(count(grown.output, "in_place +20.00 +25.00 +1.25  slower\n"), 1u) << grown.output;
+  EXPECT_EQ(count(grown.output, "in_place +20 us +25 us +1.25  slower\n"), 1u) << grown.output;
   EXPECT_EQ(count(grown.output, "1 of 2 are worse; the tolerance is 10 %"), 1u) << grown.output;
   EXPECT_EQ(lacuna({"compare", before, slower, "--tolerance", "0.3"}).exit_code, 0);
+  const auto json = nlohmann::json::parse(lacuna({"compare", before, slower, "--json"}).output);
+  EXPECT_EQ(json.at("rows").size(), 2u);
+  EXPECT_EQ(json.at("rows").at(0).at("verdict"), "slower") << json;
+  EXPECT_EQ(json.at("rows").at(0).at("ratio"), 1.25);
+  EXPECT_EQ(json.at("rows").at(1).at("verdict"), "ok");
+  EXPECT_EQ(json.at("worse"), 1);
+  EXPECT_EQ(lacuna({"compare", before, slower, "-t", "25%"}).exit_code, 0);
+  EXPECT_EQ(lacuna({"compare", before, slower, "-t", "24%"}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, wrong}).exit_code, 1);
   EXPECT_EQ(lacuna({"compare", before, other}).exit_code, 2);
   const std::string skipping = result_file("skipping", 10, 20, 0, 8, "skip:steps=2");
@@ -185,7 +253,7 @@ TEST(Command, CompareFailsWhenRowsAreMissingUnlessTheyMay) {
     std::string rows;
     for (int size : sizes) {
       rows += fmt::format(
-          R"({}{{"size": {}, "type": "f32", "redop": "sum", "algorithm": "ring", "out_of_place": {{"time": 10}}}})",
+          R"({}{{"size_bytes": {}, "dtype": "f32", "algorithm": "ring", "out_of_place": {{"time_us": 10}}}})",
           rows.empty() ? "" : ", ", size);
     }
     std::ofstream(path) << fmt::format(R"({{"collective": "allreduce", "ranks": 2, "results": [{}]}})", rows);
@@ -194,7 +262,7 @@ TEST(Command, CompareFailsWhenRowsAreMissingUnlessTheyMay) {
   const std::string before = write("all", {8, 16, 32}), after = write("fewer", {8, 32});
   const Outcome missing = lacuna({"compare", before, after});
   EXPECT_EQ(missing.exit_code, 1);
-  EXPECT_EQ(count(missing.output, "\n +16 .* 10.00 +- +-  missing\n"), 1u) << missing.output;
+  EXPECT_EQ(count(missing.output, "\n +16 .* 10 us +- +-  missing\n"), 1u) << missing.output;
   EXPECT_EQ(count(missing.output, "# 1 of 3 are missing in .*; --allow-missing passes over them\n"), 1u)
       << missing.output;
   const Outcome allowed = lacuna({"compare", before, after, "--allow-missing"});
@@ -226,7 +294,11 @@ TEST(Command, InfoNamesAVariableWhoseValueIsNone) {
 }
 
 TEST(Command, HelpAndVersionAreNoErrors) {
-  EXPECT_EQ(lacuna({"--version"}).output, std::string(version()) + "\n");
+  const std::string told = lacuna({"--version"}).output;
+  const std::regex lines("lacuna " + std::string(version()) +
+                         "\ncommit ([0-9a-f]{12}(-dirty)?|unknown)\ncompiler \\w+ [0-9.]+, \\w+\n"
+                         "UCX [0-9]+\\.[0-9]+\\.[0-9]+\nKokkos [0-9]+\\.[0-9]+\\.[0-9]+\n");
+  EXPECT_TRUE(std::regex_match(told, lines)) << told;
   for (const char* command : {"info", "list", "graph", "perf", "launch", "run", "replay"}) {
     const Outcome help = lacuna({command, "--help"});
     EXPECT_EQ(help.exit_code, 0) << help.output;
@@ -249,6 +321,56 @@ TEST(CommandLaunch, TheProgramsArgumentsAreItsOwn) {
     EXPECT_EQ(outcome.exit_code, 0) << testing::PrintToString(arguments) << outcome.output;
     EXPECT_EQ(outcome.output, expected) << testing::PrintToString(arguments);
   }
+}
+
+TEST(CommandLaunch, RankZeroHasTheStandardInputOfTheLauncher) {
+  const std::string command = fmt::format("printf 'a\\nb\\n' | '{}' launch -np 3 -- cat", LACUNA_COMMAND);
+  Executed piped({"/bin/sh", "-c", command}, {});
+  EXPECT_EQ(piped.wait(), 0);
+  EXPECT_EQ(piped.output(), "[0] a\n[0] b\n");
+  const std::string rest = fmt::format("printf 'a\\nb\\n' | ('{}' launch -n 2 -- true; cat)", LACUNA_COMMAND);
+  Executed unread({"/bin/sh", "-c", rest}, {});
+  EXPECT_EQ(unread.wait(), 0);
+  EXPECT_EQ(unread.output(), "a\nb\n") << "the launcher takes nothing that rank 0 does not read";
+  Executed closed({"/bin/sh", "-c", fmt::format("'{}' launch -n 2 -- cat <&-", LACUNA_COMMAND)}, {});
+  EXPECT_EQ(closed.wait(), 0) << closed.output();
+}
+
+TEST(CommandLaunch, RankZeroHasWhatIsTypedAtTheTerminal) {
+  const std::string script = "read line; echo $LACUNA_RANK has \"$line\"; exec cat";
+  int terminal = -1;
+  const pid_t launcher = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(launcher, 0);
+  if (launcher == 0) {
+    ::execl(LACUNA_COMMAND, LACUNA_COMMAND, "launch", "-n", "2", "--", "sh", "-c", script.c_str(), nullptr);
+    ::_exit(127);
+  }
+  const std::string typed = "hello\nagain\n\x04";  // the last one ends the input
+  EXPECT_EQ(::write(terminal, typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+  std::string shown;
+  char chunk[256];
+  for (ssize_t bytes = 0; (bytes = ::read(terminal, chunk, sizeof(chunk))) > 0;) {
+    shown.append(chunk, static_cast<std::size_t>(bytes));
+  }
+  ::close(terminal);
+  int status = -1;
+  EXPECT_EQ(::waitpid(launcher, &status, 0), launcher);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(count(shown, "\\[0\\] 0 has hello\r\n"), 1u) << shown;
+  EXPECT_EQ(count(shown, "\\[0\\] again\r\n"), 1u) << shown;
+  EXPECT_EQ(count(shown, "\\[1\\] 1 has \r\n"), 1u) << shown;
+}
+
+TEST(CommandLaunch, ProgressIsThatOfTheOptionWhateverTheEnvironmentSays) {
+  const auto told = [](std::vector<std::string> options) {
+    options.insert(options.begin(), "launch");
+    options.insert(options.end(), {"-np", "1", "--raw", "--", "sh", "-c", "echo $LACUNA_PROGRESS"});
+    return lacuna(options, {{"LACUNA_PROGRESS", "caller"}}).output;
+  };
+  EXPECT_EQ(told({"--progress", "thread"}), "thread\n");
+  EXPECT_EQ(told({"--progress=thread"}), "thread\n");
+  EXPECT_EQ(told({}), "caller\n");
+  EXPECT_EQ(count(told({"--progress", "threads"}), "did you mean thread\\?"), 1u);
 }
 
 TEST(CommandLaunch, RanksSeeTheirNumbersAndAKeyOfThisJob) {

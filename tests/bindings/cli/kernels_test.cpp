@@ -47,13 +47,13 @@ TEST_F(AloneCore, WithoutTheLibraryOfKokkosAJobIsRefusedWithTheWayToGetIt) {
 TEST_F(AloneCore, InfoSaysWhyKokkosCanNotServe) {
   const cli::Outcome info = lacuna({"info"});
   EXPECT_EQ(info.exit_code, 0);
-  EXPECT_EQ(count(info.output, "\nkernels: no kernels by kokkos: "), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nkernels: +no kernels by kokkos: "), 1u) << info.output;
 }
 
 TEST_F(AloneCore, ALibraryOfThatNameThatIsNoneOfLacunasIsRefused) {
   std::filesystem::copy_file(LACUNA_RECORDED_FILES, folder_ / "liblacuna_kokkos.so");
   EXPECT_EQ(count(lacuna({"info"}).output,
-                  "\nkernels: no kernels by kokkos: liblacuna_kokkos.so belongs to another version of lacuna"),
+                  "\nkernels: +no kernels by kokkos: liblacuna_kokkos.so belongs to another version of lacuna"),
             1u);
 }
 
@@ -65,20 +65,20 @@ TEST_F(AloneCore, TheBaselineServesAndALineTellsOfTheBetterKernelsThatAreMissing
                                   best() + ".so does not lie beside the core; allowed here: host, " + baseline()),
             1u)
       << job.output;
-  EXPECT_EQ(count(lacuna({"info"}, "host").output, "\nkernels: " + baseline() + "\n"), 1u);
+  EXPECT_EQ(count(lacuna({"info"}, "host").output, "\nkernels: +" + baseline() + "\n"), 1u);
 }
 
 TEST(Kernels, InfoNamesTheBestThatThisProcessorRunsAndThoseThatItCanChoose) {
   const cli::Outcome info = cli::lacuna({"info"});
-  EXPECT_EQ(count(info.output, "\nkernels: " + best() + "\n"), 1u) << info.output;
-  EXPECT_EQ(count(info.output, "\nkernels to choose from: host.*[, ]" + best() + "[,;\n]"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nkernels: +" + best() + "\n"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nkernels to choose from: +host.*[, ]" + best() + "[,;\n]"), 1u) << info.output;
 }
 
 TEST(Kernels, TheEnvironmentOverrulesTheChoice) {
   for (const kernels::KernelsHere& named : kernels::kernels_here()) {
     if (!named.problem.empty() || named.name == "host" || named.name == "kokkos") continue;
     const cli::Outcome info = cli::lacuna({"info"}, {{"LACUNA_KERNELS", named.name}});
-    EXPECT_EQ(count(info.output, "\nkernels: " + named.name + "\n"), 1u) << info.output;
+    EXPECT_EQ(count(info.output, "\nkernels: +" + named.name + "\n"), 1u) << info.output;
   }
 }
 

@@ -103,6 +103,29 @@ TEST(JobCounters, WaitingIsCountedAndEndedCommunicatorsAreKept) {
   EXPECT_EQ(completed, 80u);
 }
 
+/// Returns what rank 0 counts that waits for rank 1 after both have computed.
+JobCounters after_computing(Progress progress, bool starts_first) {
+  auto ranks = local(2, progress);
+  on_each(ranks, [&](Communicator& rank) {
+    std::optional<CallRequest> request;
+    if (starts_first) request = *rank.start(barrier());
+    std::this_thread::sleep_for(std::chrono::milliseconds(rank.rank() == 0 ? 30 : 60));
+    if (!starts_first) request = *rank.start(barrier());
+    EXPECT_TRUE(request->wait());
+  });
+  return ranks[0].job_counters();
+}
+
+TEST(JobCounters, WaitingThatAThreadMightHaveSavedIsThatBehindWorkInFlight) {
+  const JobCounters started = after_computing(Progress::Caller, true);
+  EXPECT_GT(started.overlappable_seconds, started.wait_seconds / 2);
+  EXPECT_LE(started.overlappable_seconds, started.wait_seconds);
+  const JobCounters blocking = after_computing(Progress::Caller, false);
+  EXPECT_GT(blocking.wait_seconds, 0.01);
+  EXPECT_LT(blocking.overlappable_seconds, blocking.wait_seconds / 2);
+  EXPECT_EQ(after_computing(Progress::Thread, true).overlappable_seconds, 0);
+}
+
 TEST(JobCounters, FailedCallsAndStallsAreCounted) {
   const test::Variable deadline("LACUNA_DEADLINE", "0.2"), stall("LACUNA_STALL", "0.05");
   auto ranks = local(2, Progress::Thread);

@@ -121,7 +121,12 @@ MeasureValues values_of(const Method& method, std::initializer_list<double> valu
 }
 
 JobCounters example() {
-  JobCounters all{.rank = 1, .size = 3, .host = "a \"b\\c\"\nd", .wait_seconds = 0.125, .parked_messages = 7};
+  JobCounters all{.rank = 1,
+                  .size = 3,
+                  .host = "a \"b\\c\"\nd",
+                  .wait_seconds = 0.125,
+                  .overlappable_seconds = 0.0625,
+                  .parked_messages = 7};
   all.parked_bytes = 8;
   all.waiting_messages = 3;
   all.duplicate_fragments = 14;
@@ -166,6 +171,7 @@ TEST(CountersText, PrometheusTextIsWellFormedAndComplete) {
   EXPECT_EQ(read.value("lacuna_info", {"rank=1", "size=3", "host=a \"b\\c\"\nd", "version=" + std::string(version())}),
             1);
   EXPECT_EQ(read.value("lacuna_wait_seconds_total", {"rank=1"}), 0.125);
+  EXPECT_EQ(read.value("lacuna_overlappable_seconds_total", {"rank=1"}), 0.0625);
   EXPECT_EQ(read.value("lacuna_parked_messages_total", {"rank=1"}), 7);
   EXPECT_EQ(read.value("lacuna_parked_bytes_total", {"rank=1"}), 8);
   EXPECT_EQ(read.value("lacuna_waiting_messages", {"rank=1"}), 3);
@@ -226,6 +232,7 @@ TEST(CountersText, JsonHoldsTheSameFigures) {
   EXPECT_EQ(json.at("rank"), 1);
   EXPECT_EQ(json.at("host"), "a \"b\\c\"\nd");
   EXPECT_EQ(json.at("wait_seconds"), 0.125);
+  EXPECT_EQ(json.at("overlappable_seconds"), 0.0625);
   EXPECT_EQ(json.at("communicators").at(1).at("id"), "0000000000000abc");
   EXPECT_EQ(json.at("communicators").at(1).at("calls").at("allreduce").at("completed"), 2);
   const Json& methods = json.at("communicators").at(1).at("methods");

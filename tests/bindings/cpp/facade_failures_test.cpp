@@ -106,7 +106,7 @@ TEST_P(FacadeFailures, RefusedCallsSayWhatIsAllowedAndPoisonNothing) {
                                             {.algorithm = "recursive_doubling", .method = lacuna::skip({.steps = 1})})),
                  bad, "allreduce recursive_doubling does not serve the method skip; there are: ring, ");
     expect_error(rank.call(allreduce<float>(data, data, {}, {.algorithm = "rings"})), bad,
-                 "no allreduce algorithm is called 'rings'; there are: ring, recursive_doubling");
+                 "no allreduce algorithm is called 'rings' (did you mean ring?); there are: ring, recursive_doubling");
     expect_error(rank.call(scan<float>(data, data, Reduction::Avg)), bad, "scan has no avg");
     expect_error(rank.call(alltoall<float>(std::span<float>(data).first(5), std::span<float>(data).last(5))), bad,
                  "the input has 5 elements, must have 4");

@@ -216,6 +216,35 @@ void spin() {
   EXPECT_EQ(engine_of_a_rank().spin, 123us);
 }
 
+/// Returns what is logged about a rank that computes for as long as it then waits.
+std::vector<std::string> logged_about_overlap(const char* hints) {
+  const Variable variable("LACUNA_HINTS", hints);
+  std::vector<std::string> lines;
+  set_log_callback([](LogLevel, std::string_view text,
+                      void* user) { static_cast<std::vector<std::string>*>(user)->emplace_back(text); },
+                   &lines);
+  {
+    auto ranks = local(2, Progress::Caller);
+    on_each(ranks, [](Communicator& rank) {
+      if (rank.rank() == 1) std::this_thread::sleep_for(2200ms);
+      auto request = rank.start(barrier());
+      ASSERT_TRUE(request);
+      if (rank.rank() == 0) std::this_thread::sleep_for(1100ms);
+      EXPECT_TRUE(request->wait());
+    });
+  }
+  set_log_callback(nullptr, nullptr);
+  return lines;
+}
+
+void hints() {
+  const auto lines = logged_about_overlap("on");
+  ASSERT_EQ(lines.size(), 1u) << "rank 0 alone says it";
+  EXPECT_NE(lines[0].find("rank 0 waited for 1."), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("LACUNA_PROGRESS=thread"), std::string::npos) << lines[0];
+  EXPECT_EQ(logged_about_overlap("off").size(), 0u);
+}
+
 void kernels() {
   Process job([](const Process::Say& say) {
     const Variable variable("LACUNA_KERNELS", "kokkos");
@@ -242,6 +271,7 @@ const std::map<std::string_view, void (*)()> rows = {
     {"LACUNA_TRACE", trace},
     {"LACUNA_TRACE_EVENTS", trace_events},
     {"LACUNA_PROGRESS", progress},
+    {"LACUNA_HINTS", hints},
     {"LACUNA_KERNELS", kernels},
     {"LACUNA_ALGORITHMS", algorithms},
     {"LACUNA_CHUNK", chunk},

@@ -50,7 +50,7 @@ TEST(KokkosKernels, AnApplicationMayShowTheSymbolsOfAnotherKokkos) {
 
 TEST(KokkosKernels, InfoNamesVersionAndExecutionSpace) {
   const cli::Outcome info = cli::lacuna({"info"}, {{"LACUNA_KERNELS", "kokkos"}});
-  EXPECT_EQ(count(info.output, "\nkernels: kokkos \\d+\\.\\d+\\.\\d+, \\w+\n"), 1u) << info.output;
+  EXPECT_EQ(count(info.output, "\nkernels: +kokkos \\d+\\.\\d+\\.\\d+, \\w+\n"), 1u) << info.output;
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ TEST_F(ConfigTest, AnEmptyEnvironmentYieldsTheDefaults) {
   EXPECT_EQ(config.stall, milliseconds(2'000));
   EXPECT_EQ(config.log, LogLevels(LogLevel::Warning));
   EXPECT_EQ(config.progress, Progress::Caller);
+  EXPECT_TRUE(config.hints);
   EXPECT_EQ(config.kernels, "host");
   EXPECT_EQ(config.chunk, 262'144u);
   EXPECT_EQ(config.window, 1'048'576u);
@@ -97,6 +98,7 @@ TEST_F(ConfigTest, EveryKindOfValueIsRead) {
   set("LACUNA_DEADLINE", "2.5");
   set("LACUNA_LOG", "debug");
   set("LACUNA_PROGRESS", "thread");
+  set("LACUNA_HINTS", "off");
   set("LACUNA_KERNELS", "kokkos");
   set("LACUNA_CHUNK", "3M");
   set("LACUNA_EAGER", "0");
@@ -110,6 +112,7 @@ TEST_F(ConfigTest, EveryKindOfValueIsRead) {
   EXPECT_EQ(config.deadline, milliseconds(2500));
   EXPECT_EQ(config.log, LogLevels(LogLevel::Debug));
   EXPECT_EQ(config.progress, Progress::Thread);
+  EXPECT_FALSE(config.hints);
   EXPECT_EQ(config.kernels, "kokkos");
   EXPECT_EQ(config.chunk, 3'145'728u);
   EXPECT_EQ(config.eager, 0u);
@@ -140,6 +143,7 @@ TEST_F(ConfigTest, ValuesThatAreNotAllowedAreErrorsThatNameVariableValueAndWhatI
       {"LACUNA_DEADLINE", "5s", "a number of seconds above 0"},
       {"LACUNA_LOG", "Debug", "error, warning, info or debug"},
       {"LACUNA_PROGRESS", "both", "caller or thread"},
+      {"LACUNA_HINTS", "no", "on or off"},
       {"LACUNA_KERNELS", "Kokkos", "host, x86-64, x86-64-v3, x86-64-v4 or kokkos"},
       {"LACUNA_CHUNK", "0", "a number of bytes, such as 4096, 256K, 1M or 2G, more than 0"},
       {"LACUNA_CHUNK", "K", "a number of bytes"},

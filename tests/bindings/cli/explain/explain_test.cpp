@@ -9,6 +9,7 @@
 #include "algorithms/phases/ring_phases.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/perf/perf.hpp"
 #include "tests/support/skip_call.hpp"
 
@@ -132,13 +133,16 @@ std::string explained(const ExplainOptions& options) {
 TEST(Explain, OfACallThatSkipsShowsWhatEachAlgorithmLeavesOut) {
   const Hosts alone(std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7});
   const std::string text = explained({.hosts = alone, .method = lacuna::skip({.steps = 4, .mode = SkipMode::Random})});
-  EXPECT_NE(text.find("8 ranks of 8 hosts: skip_ring\n  the method skip chooses it\n\n  skip:steps=4,mode=random\n"),
+  EXPECT_NE(text.find("8 ranks of 8 hosts: skip_ring\n  the method skip chooses it: the steps that are asked for are "
+                      "rounds of the ring\n\n"
+                      "  skip:steps=4,mode=random\n"),
             std::string::npos)
       << text;
   const auto has = [&](const std::string& pattern) { return std::regex_search(text, std::regex(pattern)); };
-  EXPECT_TRUE(has("\n> skip_ring +4 +10 +4 +1.25 MiB +10 MiB +28.6% +4 +4.00 +10685.8 us\n")) << text;
+  EXPECT_TRUE(has("\n> skip_ring +4 +10 +4 +1.25 MiB +10 MiB +28.6% +4 +4.00 +10.69 ms\n")) << text;
   EXPECT_TRUE(has("\n  skip_halving_doubling +skip.steps is 4, must be 0 .. 3 on 8 ranks")) << text;
   EXPECT_TRUE(has("\n  skip_torus +4 +4 +4 ")) << text;
+  EXPECT_TRUE(has("\n  skip_torus is predicted to be quicker .*; -a skip_torus asks for it\n")) << text;
   EXPECT_EQ(text.find(" ring "), std::string::npos) << "those that serve have the method's names";
   EXPECT_EQ(text.find(" recursive_doubling "), std::string::npos) << "what can't skip is left out";
 }

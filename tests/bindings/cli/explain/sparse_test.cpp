@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "algorithms/phases/predictions.hpp"
@@ -185,9 +186,44 @@ TEST(Explain, OfASparseMethodShowsExpectedBytesBesideTheDenseOnes) {
   const std::string text = explained(asked("topk:k=1024,format=coordinates", 4, 1 << 20));
   // The call has 3 messages of 16 + 8 * 1024 bytes, and the dense ring 6 MiB. It takes 60 us, and 24624 bytes at 125
   // MB/s.
-  EXPECT_TRUE(has(text, "\n> sparse_allgather +1 +5 +24.05 KiB +6 MiB +99.6% +0.2500 +217.0 us\n")) << text;
+  EXPECT_TRUE(has(text, "\n> sparse_allgather +1 +5 +24.05 KiB +6 MiB +99.6% +0.2500 +217 us\n")) << text;
   EXPECT_TRUE(has(text, "\n  sparse_doubling sends least; each rank sends 1024 entries, the result has 4090\n"))
       << text;
+}
+
+TEST(Explain, SaysWhyAMethodTakesAnAlgorithmAndWhichAreQuickerByThePrediction) {
+  const std::string text = explained(asked("topk:density=0.01", 8, 4 << 20));
+  EXPECT_TRUE(has(text, ": sparse_split\n  the method topk chooses it: on more than 4 ranks, selections have "))
+      << text;
+  EXPECT_TRUE(has(text, "\n> sparse_split .* 15.2 ms\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "\n  sparse_doubling is predicted to be quicker \\(14.02 ms\\); the choice follows its rule and "
+                  "weighs no prediction; -a sparse_doubling asks for it\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "\n  gtopk is predicted to be quicker \\(12.21 ms\\), but its result lacks sums, which are sent "
+                  "later; -a gtopk asks for it\n"))
+      << text;
+  ExplainOptions tree = asked("topk:density=0.01", 8, 4 << 20);
+  tree.algorithm = "gtopk";
+  EXPECT_FALSE(has(explained(tree), "quicker"));
+}
+
+TEST(Explain, PrintsTheSameFiguresAsJson) {
+  ExplainOptions options = asked("topk:density=0.01", 8, 4 << 20);
+  options.json = true;
+  const auto json = nlohmann::json::parse(explained(options));
+  EXPECT_EQ(json.at("algorithm"), "sparse_split");
+  EXPECT_EQ(json.at("size_bytes"), 16 << 20);
+  EXPECT_EQ(json.at("rate_bytes_per_second"), 125e6);
+  for (const auto& row : json.at("algorithms")) {
+    EXPECT_EQ(row.at("taken"), row.at("algorithm") == "sparse_split") << row;
+    EXPECT_EQ(row.at("drops_sums"), row.at("algorithm") == "gtopk") << row;
+    EXPECT_GT(row.at("predicted_seconds"), 0.01) << row;
+    EXPECT_EQ(row.at("dense_rank_bytes"), 28 << 20) << row;
+  }
+  options.method = {};
+  EXPECT_EQ(nlohmann::json::parse(explained(options)).at("algorithms").at(0).at("busiest_rank_bytes"), 28 << 20);
 }
 
 TEST(Explain, SaysHowEntriesAreTakenToLie) {

@@ -1,0 +1,73 @@
+#include "bindings/cli/explain/cost.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "algorithms/registry/registry.hpp"
+#include "runtime/graph/graph_cost.hpp"
+
+namespace lacuna::cli {
+
+PartPlan part_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts) {
+  Plan plan;
+  make_plan({call, algorithm, hosts, std::numeric_limits<std::size_t>::max()}, plan);
+  const auto find = [&](bool dense) {
+    return std::find_if(plan.parts.begin(), plan.parts.end(),
+                        [&](const PartPlan& part) { return !part.beside && (dense || !part.is_dense()); });
+  };
+  const auto lossy = find(false), any = find(true);
+  if (lossy != plan.parts.end()) return *lossy;
+  return any != plan.parts.end() ? *any : PartPlan();
+}
+
+bool depends_on_data(const Call& call, const Hosts& hosts) {
+  const auto algorithm = asks_for_method(call) ? select_algorithm(call, hosts) : nullptr;
+  if (!algorithm || !*algorithm) return false;
+  if (method_of(call, **algorithm)->find(**algorithm)->predictions) return true;
+  const PartPlan part = part_of(call, **algorithm, hosts);
+  const Algorithm& program = part.program ? *part.program : **algorithm;
+  return cost_of(program, hosts, call.count, call.dtype, {.parameters = part.structure.parameters}).depends_on_data;
+}
+
+double Cost::seconds(double latency, double rate) const {
+  return steps * latency + static_cast<double>(host_bytes) / rate;
+}
+
+Cost cost_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count, Dtype dtype,
+             const Structure& structure) {
+  Graphs graphs = *graphs_of(algorithm, hosts, {.structure = structure});  // the call was accepted
+  Cost cost{.steps = runtime::rounds_of(graphs.distinct())};
+  struct Moved {
+    std::uint64_t out = 0, in = 0;
+  };
+  std::vector<Moved> by_rank(static_cast<std::size_t>(hosts.size())), by_host(static_cast<std::size_t>(hosts.count()));
+  for (Rank me = 0; me < hosts.size(); ++me) {
+    const Graph& graph = graphs.at(me);
+    for (const Step& step : graph.steps()) {
+      if (!step.sends()) continue;
+      const Rank to = (me + step.peer) % hosts.size(), here = hosts.host_of(me), there = hosts.host_of(to);
+      const std::uint64_t bytes = runtime::amount_in(graph, step.from, me, count).bytes_of(dtype);
+      by_rank[static_cast<std::size_t>(me)].out += bytes;
+      by_rank[static_cast<std::size_t>(to)].in += bytes;
+      if (here != there) by_host[static_cast<std::size_t>(here)].out += bytes;
+      if (here != there) by_host[static_cast<std::size_t>(there)].in += bytes;
+      cost.total_bytes += bytes;
+    }
+  }
+  for (const Moved& rank : by_rank) cost.rank_bytes = std::max({cost.rank_bytes, rank.out, rank.in});
+  for (const Moved& host : by_host) cost.host_bytes = std::max({cost.host_bytes, host.out, host.in});
+  cost.depends_on_data = runtime::GraphCost(std::move(graphs)).of(0, count).depends_on_data;
+  return cost;
+}
+
+Contributors contributors_of(const Algorithm& algorithm, const Hosts& hosts, std::size_t count,
+                             const Structure& structure) {
+  runtime::GraphCost costs(*graphs_of(algorithm, hosts, {.structure = structure}));
+  const runtime::PartCost& cost = costs.of(0, count);
+  if (cost.reduced == 0) return {};
+  return {cost.fewest, static_cast<double>(cost.contributions) / static_cast<double>(cost.reduced)};
+}
+
+}  // namespace lacuna::cli
