@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <set>
 
 #include "bindings/cli/run/config_method.hpp"
 #include "bindings/cli/run/config_section.hpp"
@@ -14,11 +15,22 @@ namespace {
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_steps = 1'000'000'000;
 
+/// Reads either `seed` or `seeds`.
+std::vector<std::uint64_t> read_seeds(ConfigSection& section) {
+  if (section.has("seed") && section.has("seeds")) section.error("seeds", "[run] has both 'seed' and 'seeds'");
+  const bool several = section.has("seeds");
+  const std::int64_t one = section.integer({"seed", several}, 0, most, 1);
+  const std::vector<std::int64_t> all = section.integers({"seeds", !several}, 0, most, {one});
+  if (all.empty()) section.error("seeds", "'seeds' is empty; it needs at least one seed");
+  if (std::set(all.begin(), all.end()).size() != all.size()) section.error("seeds", "'seeds' has a seed twice");
+  return {all.begin(), all.end()};
+}
+
 void read_run(ConfigSection& section, RunConfig& config) {
   config.name = section.text({"name"});
   if (config.name.find('/') != std::string::npos) section.error("name", "'name' must not hold a '/'");
   config.output = section.text({"output", true});
-  config.seed = static_cast<std::uint64_t>(section.integer({"seed"}, 0, most, 1));
+  config.seeds = read_seeds(section);
   if (section.has("epochs") == section.has("steps")) {
     section.error("epochs", "[run] needs either 'epochs' or 'steps', not both");
   }
@@ -66,8 +78,13 @@ Result<RunConfig> read_run_config(ConfigSource source) {
     report.error(error.source(), error.description());
   }
   if (report.has_errors()) return Status(Code::InvalidArgument, report.errors());
+  const std::string ranks = fmt::format("ranks = {}\n", source.hosts.size());
   config.text = std::move(source.text);
-  config.values = report.values() + fmt::format("ranks = {}\n", source.hosts.size());
+  config.values = report.values() + ranks;
+  config.workload_values = report.values_of("workload", "workload") + ranks;
+  for (std::size_t i = 0; i < config.methods.size(); ++i) {
+    config.method_values.push_back(report.values_of(fmt::format("method[{}]", i), "method"));
+  }
   return config;
 }
 

@@ -52,6 +52,12 @@ MethodOptions read_options(ConfigSection& section, const Method& method) {
   return {method, std::move(options)};
 }
 
+/// May a folder have this name, in every file system?
+bool is_file_name(std::string_view name) {
+  const auto is_forbidden = [](char letter) { return letter == '/' || static_cast<unsigned char>(letter) < 0x20; };
+  return name != "." && name != ".." && name.size() <= 200 && std::none_of(name.begin(), name.end(), is_forbidden);
+}
+
 /// Checks that an algorithm serves the method on these ranks.
 Status served(const MethodChoice& choice, const Hosts& hosts) {
   MethodState state;
@@ -108,7 +114,11 @@ MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workl
   if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
   section.finish();
 
-  if (choice.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
+  if (!is_file_name(choice.label)) {
+    section.error("label",
+                  "'label' names a folder: it must hold no '/' and no control character, have at most 200 "
+                  "bytes, and not be '.' or '..'");
+  }
   if (!section.has_errors() && choice.options) check_used(section, *choice.options.method(), choice.options.get());
   if (section.has_errors()) return choice;
   if (const Status status = served(choice, hosts); !status) section.error("algorithm", status.message());

@@ -56,6 +56,24 @@ std::string ConfigReport::errors() const {
   return text;
 }
 
+void ConfigReport::value(std::string section, std::string_view key, std::string_view value) {
+  values_.push_back({std::move(section), fmt::format("{} = {}", key, value)});
+}
+
+std::string ConfigReport::values() const {
+  std::string text;
+  for (const Value& value : values_) text += fmt::format("{}.{}\n", value.section, value.text);
+  return text;
+}
+
+std::string ConfigReport::values_of(std::string_view section, std::string_view kind) const {
+  std::string text;
+  for (const Value& value : values_) {
+    if (value.section == section) text += fmt::format("{}.{}\n", kind, value.text);
+  }
+  return text;
+}
+
 std::string ConfigSection::text(Key key, std::optional<std::string> fallback) {
   const toml::node* node = find(key, !fallback);
   std::optional<std::string> given = fallback;
@@ -218,7 +236,7 @@ void ConfigSection::wrong(std::string_view key, const toml::node& node, std::str
 }
 
 void ConfigSection::keep(Key key, std::string value) {
-  if (!key.output_only) report_.value(fmt::format("{}.{} = {}", name_, key.name, value));
+  if (!key.output_only) report_.value(name_, key.name, value);
 }
 
 }  // namespace lacuna::cli

@@ -18,14 +18,16 @@ class ConfigReport {
   explicit ConfigReport(std::string file) : file_(std::move(file)) {}
 
   void error(const toml::source_region& where, std::string_view text);
-  void value(std::string line) { values_ += std::move(line) + '\n'; }
+  void value(std::string section, std::string_view key, std::string_view value);
 
   bool has_errors() const { return !errors_.empty(); }
   /// Returns "file:line:column: text" for each error, in the order of the file.
   std::string errors() const;
   /// Returns one line "section.key = value" for each value that a result depends on, also for defaults. Configs that
   /// mean the same give equal lines, whatever their comments and formatting.
-  const std::string& values() const { return values_; }
+  std::string values() const;
+  /// Returns those lines of one section, each as "kind.key = value".
+  std::string values_of(std::string_view section, std::string_view kind) const;
 
  private:
   struct Error {
@@ -33,9 +35,14 @@ class ConfigReport {
     std::string text;
   };
 
+  struct Value {
+    std::string section;
+    std::string text;  // "key = value"
+  };
+
   std::string file_;
   std::vector<Error> errors_;
-  std::string values_;
+  std::vector<Value> values_;
 };
 
 /// A key, as the reader of a config asks for it.

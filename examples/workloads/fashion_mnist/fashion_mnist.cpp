@@ -26,6 +26,7 @@ class FashionMnist final : public Workload {
 
   Status load() override;
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  bool depends_on_steps() const override { return options_.decay != Decay::None; }
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;

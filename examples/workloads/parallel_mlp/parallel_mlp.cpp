@@ -33,6 +33,7 @@ class ParallelMlp final : public Workload {
 
   Status load() override;
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  bool depends_on_steps() const override { return options_.model.decay != Decay::None; }
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;

@@ -23,6 +23,8 @@ using test::Executed;
 class RunFolder : public testing::Test {
  protected:
   std::filesystem::path out() const { return folder_ / "out"; }
+  /// Returns the folder of the method's checkpoints.
+  std::filesystem::path sets() const { return out() / "seed-1" / "ring"; }
   std::string config(const std::string& steps, int checkpoint_every = 1) const {
     const std::filesystem::path path = folder_ / "config.toml";
     std::ofstream(path) << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\nsteps = " << steps
@@ -34,10 +36,9 @@ class RunFolder : public testing::Test {
   bool holds_a_set(std::chrono::seconds within) const {
     const auto until = std::chrono::steady_clock::now() + within;
     while (std::chrono::steady_clock::now() < until) {
-      if (std::filesystem::exists(out())) {
-        for (const auto& entry : std::filesystem::directory_iterator(out())) {
-          if (entry.path().filename().string().starts_with("manifest-")) return true;
-        }
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(sets(), none)) {
+        if (entry.path().filename().string().starts_with("manifest-")) return true;
       }
       std::this_thread::sleep_for(5ms);
     }
@@ -147,10 +148,8 @@ TEST_F(RunFolder, AFinishedRunWhoseManifestIsALinkDoesNotBeginAgain) {
   const std::string path = config("3");
   Executed first({LACUNA_COMMAND, "run", path}, {});
   ASSERT_EQ(first.wait(), 0) << first.output();
-  for (const char* name : {"manifest-2.json", "manifest-3.json"}) {
-    std::filesystem::rename(out() / name, folder_ / name);
-    std::filesystem::create_symlink(folder_ / name, out() / name);
-  }
+  std::filesystem::rename(sets() / "manifest-3.json", folder_ / "manifest-3.json");
+  std::filesystem::create_symlink(folder_ / "manifest-3.json", sets() / "manifest-3.json");
   for (const std::string option : {"--quiet", "--fresh"}) {
     Executed second({LACUNA_COMMAND, "run", path, option}, {});
     EXPECT_EQ(second.wait(), 1) << second.output();
@@ -163,11 +162,9 @@ TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
   const std::string path = config("10\nevaluate_every = 4", 0);
   Executed run({LACUNA_COMMAND, "run", path}, {});
   EXPECT_EQ(run.wait(), 0) << run.output();
-  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  const auto file = checkpoint::read_results(out() / "few.h5");
   ASSERT_TRUE(file) << file.status().to_string();
-  std::vector<std::int64_t> steps;
-  for (const auto& row : file->methods().at(0).rows) steps.push_back(row.step);
-  EXPECT_EQ(steps, (std::vector<std::int64_t>{4, 8, 10}));
+  EXPECT_EQ(file->methods.at(0).steps, (std::vector<std::int64_t>{4, 8, 10}));
 }
 
 TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
@@ -176,27 +173,25 @@ TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
   const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
   test::Job job({command, command}, {});
   for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
-  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  const auto file = checkpoint::read_results(out() / "few.h5");
   ASSERT_TRUE(file) << file.status().to_string();
-  ASSERT_EQ(file->methods().size(), 2u);
+  ASSERT_EQ(file->methods.size(), 2u);
   const auto numbers_of = [](const checkpoint::MethodResults& results) {
-    std::vector<double> numbers;
-    for (const auto& row : results.rows) {
-      for (const auto& metric : row.metrics) {
-        if (metric.name == "skip.steps") numbers.push_back(metric.value);
-      }
+    for (const auto& column : results.columns) {
+      if (column.name == "skip.steps") return column.values;
     }
-    return numbers;
+    return std::vector<double>();
   };
-  EXPECT_EQ(numbers_of(file->methods()[0]), std::vector<double>()) << "a dense method";
-  EXPECT_EQ(numbers_of(file->methods()[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+  EXPECT_EQ(numbers_of(file->methods[0]), std::vector<double>()) << "a dense method";
+  EXPECT_EQ(numbers_of(file->methods[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
 }
 
 TEST_F(RunFolder, NoFileHoldsTheKey) {
   const std::string key = "a-key-that-is-in-no-file";
   Executed run({LACUNA_COMMAND, "run", config("1")}, {{"LACUNA_KEY", key}, {"LACUNA_LOG", "info"}});
   EXPECT_EQ(run.wait(), 0) << run.output();
-  for (const auto& entry : std::filesystem::directory_iterator(out())) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out())) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     EXPECT_EQ(bytes.find(key), std::string::npos) << entry.path();
