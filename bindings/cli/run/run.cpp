@@ -28,30 +28,36 @@ Result<RunConfig> shared_config(Communicator& communicator, const std::filesyste
   return Status(config.status().code(), fmt::format("the config is not accepted:\n{}", config.status().message()));
 }
 
-Status run(Communicator& communicator, const RunOptions& options) {
+/// Returns the exit status of a run that has ended without an error.
+Result<int> run(Communicator& communicator, const RunOptions& options) {
   Result<RunConfig> config = shared_config(communicator, options.config);
   if (!config) return config.status();
   const bool quiet = options.quiet || communicator.rank() != 0;
   RunSession session(communicator, *config, quiet, options.record);
   const Result<RunRecord> record = session.run(options.fresh);
   if (!record) return record.status();
+  if (session.stopped_by() != 0) {
+    if (communicator.rank() == 0) fmt::print(stderr, "lacuna run: {}\n", session.stop_text());
+    return 128 + session.stopped_by();
+  }
   if (communicator.rank() == 0) {
     fmt::print("\n{}", table_of(*record));
     if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*record));
     fmt::print("\nresults: {}\n", result_path(*config).string());
     if (std::filesystem::exists(options.record.file)) fmt::print("gradients: {}\n", options.record.file.string());
   }
-  return Status::ok();
+  return 0;
 }
 
 }  // namespace
 
 int run_command(const RunOptions& options) {
   Result<Communicator> world = Communicator::world();
-  Status status = world ? run(*world, options) : world.status();
-  if (status) return 0;
+  const Result<int> exit_status = world ? run(*world, options) : Result<int>(world.status());
+  if (exit_status) return *exit_status;
   // Rank 0 says for all what any rank has found. The end of the communicator each rank says itself.
-  if (!world || world->rank() == 0 || !world->status()) fmt::print(stderr, "lacuna run: {}\n", status.message());
+  if (!world || world->rank() == 0 || !world->status())
+    fmt::print(stderr, "lacuna run: {}\n", exit_status.status().message());
   return 1;
 }
 

@@ -17,7 +17,8 @@ struct RunOptions {
 
 /// Carries out `lacuna run`. It joins the job that the LACUNA_* variables describe. It carries out the config's methods
 /// one after the other, from where the newest checkpoint in the output directory left them. Rank 0 prints to standard
-/// output; errors go to standard error. Returns the process's exit status.
+/// output; errors go to standard error. Returns the exit status of the process: 128 + N if a signal N has stopped the
+/// run.
 int run_command(const RunOptions& options);
 
 }  // namespace lacuna::cli

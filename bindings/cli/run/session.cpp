@@ -7,6 +7,7 @@
 
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/run/cost.hpp"
+#include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "runtime/files/output_folder.hpp"
 #include "runtime/method/method.hpp"
@@ -24,10 +25,11 @@ RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet
     : communicator_(communicator), config_(config), display_(quiet), gradients_(std::move(record)) {}
 
 Result<RunRecord> RunSession::run(bool fresh) {
+  const Interruption interruption;
   if (Status prepared = prepare(fresh); !prepared) return prepared;
   if (Status found = find_work(); !found) return found;
   if (Status recording = prepare_recording(fresh); !recording) return recording;
-  for (std::size_t work = 0; work < work_.size(); ++work) {
+  for (std::size_t work = 0; work < work_.size() && stopped_by_ == 0; ++work) {
     if (Status done = carry_out(work); !done) return done;
   }
   if (Status saved = save_results(); !saved) return saved;
@@ -104,6 +106,12 @@ Status RunSession::prepare_recording(bool fresh) {
 std::string RunSession::name_of(std::size_t work) const {
   const std::string& label = config_.methods[work_[work].method].label;
   return config_.seeds.size() == 1 ? label : fmt::format("{}, seed {}", label, work_[work].seed);
+}
+
+std::string RunSession::stop_text() const {
+  return fmt::format(
+      "{} has stopped the run after step {} of '{}', which is saved; the same command goes on from there",
+      name_of_signal(stopped_by_), record_[current_].steps, name_of(current_));
 }
 
 Status RunSession::save_results() {

@@ -27,8 +27,14 @@ class RunSession {
 
   /// Does everything, from loading the data to the end of the last method. With `fresh` it begins anew. Otherwise it
   /// keeps the work that the output folder holds, and does what is missing of it. It is an error if the config would
-  /// change that work.
+  /// change that work. If any rank is sent SIGINT or SIGTERM, all ranks finish the steps that they are in, write a
+  /// checkpoint, and return.
   Result<RunRecord> run(bool fresh);
+
+  /// Returns the signal that has ended run() before everything was done, equal on all ranks, or 0.
+  int stopped_by() const { return stopped_by_; }
+  /// Says where the work was stopped.
+  std::string stop_text() const;
 
  private:
   bool first_rank() const { return communicator_.rank() == 0; }
@@ -46,6 +52,7 @@ class RunSession {
   Status set_up();
   Status train();
   Status train_until(std::uint64_t stop);
+  Status agree_on_steps(std::vector<double> figures, double seconds);
   std::uint64_t next_stop() const;
   bool evaluates_after(std::uint64_t steps) const;
   bool records() const { return recorder_ && current_ == 0; }
@@ -74,8 +81,10 @@ class RunSession {
   std::uint64_t steps_ = 0;  // steps of each method
   std::uint64_t steps_per_epoch_ = 1;
   std::vector<Work> work_;
-  RunRecord record_;         // one for each work
-  std::size_t current_ = 0;  // the work that is carried out
+  RunRecord record_;           // one for each work
+  std::size_t current_ = 0;    // the work that is carried out
+  std::uint64_t stretch_ = 1;  // how many steps are done until the ranks next agree on how to go on
+  int stopped_by_ = 0;
   RecordOptions gradients_;
   std::optional<GradientRecorder> recorder_;
 };

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <utility>
 #include <vector>
 
 #include "bindings/cli/run/cost.hpp"
+#include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "runtime/method/method.hpp"
@@ -31,7 +34,8 @@ Status RunSession::set_up() {
 
 Status RunSession::train() {
   display_.begin({.label = name_of(current_), .steps = steps_, .steps_per_epoch = steps_per_epoch_}, current().steps);
-  while (current().steps < steps_) {
+  stretch_ = 1;
+  while (current().steps < steps_ && stopped_by_ == 0) {
     if (Status trained = train_until(next_stop()); !trained) return trained;
     const std::uint64_t step = current().steps;
     if (records()) {
@@ -41,7 +45,8 @@ Status RunSession::train() {
     if (evaluates_after(step)) {
       if (Status evaluated = evaluate(); !evaluated) return evaluated;
     }
-    if (current().finished || (config_.checkpoint_every > 0 && step % config_.checkpoint_every == 0)) {
+    const bool saves = config_.checkpoint_every > 0 && step % config_.checkpoint_every == 0;
+    if (saves || current().finished || stopped_by_ != 0) {
       if (Status saved = save(); !saved) return saved;
     }
   }
@@ -51,7 +56,7 @@ Status RunSession::train() {
 std::uint64_t RunSession::next_stop() const {
   const std::uint64_t step = record_[current_].steps;
   const auto next_multiple = [&](std::uint64_t of) { return (step / of + 1) * of; };
-  std::uint64_t stop = std::min(steps_, next_multiple(steps_per_epoch_));
+  std::uint64_t stop = std::min({steps_, next_multiple(steps_per_epoch_), step + stretch_});
   for (const std::uint64_t every : {config_.checkpoint_every, config_.evaluate_every}) {
     if (every > 0) stop = std::min(stop, next_multiple(every));
   }
@@ -95,8 +100,9 @@ Status RunSession::train_until(std::uint64_t stop) {
     display_.advance(*figure);
   }
   using Seconds = std::chrono::duration<double>;
+  const double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
   Cost& cost = current().cost;
-  cost.seconds += Seconds(std::chrono::steady_clock::now() - begin).count();
+  cost.seconds += seconds;
   cost.waited += Seconds(config_.workload->waited() - waited).count();
   cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);
   MeasureValues now = measures_of_calls();
@@ -104,9 +110,23 @@ Status RunSession::train_until(std::uint64_t stop) {
   for (std::size_t i = 0; i < cost.measures.size(); ++i) {
     cost.measures[i].told.add(measures()[i]->adds_up, now.cells()[i]);
   }
+  return agree_on_steps(std::move(figures), seconds);
+}
+
+/// Takes what each rank knows of the steps that it has just done. All ranks learn the mean figures, and whether any of
+/// them was sent a signal. The next steps are to take a quarter of a second, so that a signal does not wait long.
+Status RunSession::agree_on_steps(std::vector<double> figures, double seconds) {
+  constexpr double wanted_seconds = 0.25;
+  const std::size_t steps = figures.size();
+  const int signal = Interruption::signal();
+  figures.insert(figures.end(), {seconds, signal == SIGINT ? 1.0 : 0.0, signal == SIGTERM ? 1.0 : 0.0});
   if (Status averaged = communicator_.call(allreduce(figures, figures, Reduction::Avg)); !averaged) return averaged;
-  for (const double figure : figures) current().figures.sum += figure;
-  current().figures.count += figures.size();
+  for (std::size_t step = 0; step < steps; ++step) current().figures.sum += figures[step];
+  current().figures.count += steps;
+  if (figures[steps + 1] > 0) stopped_by_ = SIGINT;
+  if (figures[steps + 2] > 0) stopped_by_ = SIGTERM;
+  const double fitting = wanted_seconds * static_cast<double>(steps) / std::max(figures[steps], 1e-9);
+  stretch_ = std::clamp(static_cast<std::uint64_t>(fitting), std::uint64_t{1}, std::uint64_t{2 * steps});
   return Status::ok();
 }
 

@@ -1,76 +1,13 @@
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <fstream>
-#include <map>
 
-#include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/run/work.hpp"
-#include "tests/bindings/cli/lacuna_command.hpp"
-#include "tests/support/environment.hpp"
+#include "tests/bindings/cli/run/run_fixture.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-const std::string dense = "[[method]]\nlabel = \"dense\"\n";
-const std::string skip = "[[method]]\nname = \"skip\"\nsteps = 1\nmode = \"random\"\nfeedback = true\n";
-const std::string topk = "[[method]]\nname = \"topk\"\ndensity = 0.05\nmomentum = 0.9\nwarm_up = 8\n";
-
-/// A run of two ranks.
-struct Wanted {
-  std::string run = "steps = 12";  ///< lines of [run]
-  std::string methods = dense + skip;
-  std::string workload{};  ///< lines of [workload]
-};
-
-/// Runs configs whose output is a folder of this name, and compares what they give.
-class Growth : public testing::Test {
+class Growth : public RunTest {
  protected:
-  Outcome run(const std::string& name, const Wanted& wanted, const std::vector<std::string>& options = {}) const {
-    const std::filesystem::path path = folder_ / (name + ".toml");
-    std::ofstream(path) << fmt::format(
-        "[run]\nname = \"r\"\noutput = \"{}\"\n{}\n[workload]\nkind = \"fashion_mnist\"\nimages = 3000\nhidden = "
-        "[6]\n{}\n{}",
-        (folder_ / name).string(), wanted.run, wanted.workload, wanted.methods);
-    std::vector<std::string> words = {"launch", "-n", "2", "--raw", "--", LACUNA_COMMAND, "run", path};
-    words.insert(words.end(), options.begin(), options.end());
-    return lacuna(words);
-  }
-
-  /// Returns all that a result file says, except for times and for how the run came about.
-  std::map<std::string, std::vector<double>> results(const std::string& name) const {
-    std::map<std::string, std::vector<double>> all;
-    const auto file = checkpoint::read_results(folder_ / name / "r.h5");
-    EXPECT_TRUE(file) << file.status().to_string();
-    if (!file) return all;
-    for (const auto& method : file->methods) {
-      const std::string place = fmt::format("{} {} ", method.method, method.seed);
-      all[place + "step"] = {method.steps.begin(), method.steps.end()};
-      for (const auto& column : method.columns) {
-        const auto* unit = find_attribute<std::string>(column.about, "unit");
-        if (unit && *unit == "seconds") continue;
-        all[place + column.name] = column.values;
-        all[place + column.name + " by rank"] = column.by_rank;
-      }
-    }
-    for (const auto& row : file->summary) {
-      for (const auto& metric : row.metrics) {
-        if (metric.name.find("seconds") == std::string::npos) all[row.method + " " + metric.name] = {metric.value};
-      }
-    }
-    return all;
-  }
-
-  /// Returns the lines about evaluations, which hold a fingerprint of all parameters' bits.
-  static std::vector<std::string> evaluations(const Outcome& outcome) {
-    std::vector<std::string> found;
-    for (const std::string& line : lines_of(outcome.output)) {
-      if (line.find("fingerprint") != std::string::npos) found.push_back(line);
-    }
-    return found;
-  }
-
   /// Runs the first config and then the second one in one folder, and the second one alone in another folder. Expects
   /// equal bits, and that the second run has evaluated only so often.
   void expect_grows(const Wanted& first, const Wanted& second, std::size_t evaluated) const {
@@ -99,8 +36,6 @@ class Growth : public testing::Test {
     EXPECT_EQ(again.exit_code, 0) << again.output;
     EXPECT_TRUE(evaluations(again).empty()) << again.output;
   }
-
-  const test::Folder folder_;
 };
 
 TEST_F(Growth, MoreStepsContinueEveryMethod) {
@@ -139,18 +74,12 @@ TEST_F(Growth, AllAtOnce) {
 }
 
 TEST_F(Growth, WorkThatHasOnlyBegunGoesOn) {
-  const std::string long_run = "steps = 4000\ncheckpoint_every = 10";
-  const std::filesystem::path path = folder_ / "config.toml";
-  const Wanted wanted{.run = long_run};
-  std::ofstream(path) << fmt::format(
-      "[run]\nname = \"r\"\noutput = \"{}\"\n{}\n[workload]\nkind = \"fashion_mnist\"\nimages = 3000\nhidden = "
-      "[6]\n\n{}",
-      (folder_ / "grown").string(), long_run, wanted.methods);
+  std::vector<std::string> command = words("grown", {.run = "steps = 4000\ncheckpoint_every = 10"});
+  command.insert(command.begin(), LACUNA_COMMAND);
   {
-    test::Executed begun({LACUNA_COMMAND, "launch", "-n", "2", "--raw", "--", LACUNA_COMMAND, "run", path}, {});
-    const std::filesystem::path folder = folder_ / "grown" / "seed-1" / "dense";
-    while (begun.wait(std::chrono::milliseconds(1)) < 0 && !std::filesystem::exists(folder / "manifest-20.json")) {
-    }
+    test::Executed begun(command, {});
+    const std::filesystem::path manifest = sets("grown", "dense") / "manifest-20.json";
+    while (begun.wait(std::chrono::milliseconds(1)) < 0 && !std::filesystem::exists(manifest)) continue;
     begun.signal(SIGKILL);
     ASSERT_EQ(begun.wait(), 128 + SIGKILL) << begun.output();
   }

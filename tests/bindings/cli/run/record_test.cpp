@@ -121,7 +121,7 @@ TEST_F(Record, ARunThatWasKilledGoesOnWithItsRecording) {
   {
     test::Executed killed(words, {});
     while (!holds_a_set("killed") && killed.wait(0ms) < 0) std::this_thread::sleep_for(1ms);
-    killed.signal(SIGTERM);
+    killed.signal(SIGKILL);
     EXPECT_NE(killed.wait(), 0) << "it has ended before: " << killed.output();
   }
   const std::vector<std::int64_t> done = steps_of(file("killed"));
