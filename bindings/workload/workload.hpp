@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -30,6 +31,13 @@ struct Task {
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
   GradientTap tap{};  ///< empty: gradients are shown to nobody
+};
+
+/// A gradient of f32 that all ranks average together in each step.
+struct GradientShape {
+  std::string name;
+  std::size_t count = 0;    ///< elements
+  bool with_method = true;  ///< by the task's method; else densely
 };
 
 /// A number that says how good the state is.
@@ -68,6 +76,9 @@ class Workload {
   /// Does a step depend on Task::steps, as with a learning rate that falls to zero at the last one? Otherwise a task
   /// can be continued to more steps than it had at first. It may be called before load().
   virtual bool depends_on_steps() const { return false; }
+  /// Returns the gradients of each step of such a task, in no order, for predictions of what it sends. Returns none if
+  /// that is not known before set_up().
+  virtual std::vector<GradientShape> gradients(const Task&) const { return {}; }
   /// Returns to the state before step 0. The communicator must outlive the task. It may be called again for another
   /// task.
   virtual Status set_up(Communicator& communicator, const Task& task) = 0;

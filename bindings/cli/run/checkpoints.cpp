@@ -12,15 +12,13 @@
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/checkpoint/file_names.hpp"
 #include "bindings/cli/run/cost.hpp"
+#include "bindings/cli/run/kept_work.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
-#include "bindings/cli/shared/join.hpp"
-#include "runtime/values/count_of.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-constexpr std::int64_t no_set = -1;
 constexpr std::size_t digest_length = 64;
 
 /// What rank 0 needs to know about a rank's file, in a form that travels.
@@ -29,27 +27,13 @@ struct PackedSum {
   std::array<char, digest_length> sha256{};
 };
 
-/// Earlier versions of lacuna had one sequence of checkpoints for all methods, in the output folder itself.
-Status check_layout(const std::filesystem::path& output) {
-  const Result<std::vector<checkpoint::SetFileName>> files = checkpoint::list_set_files(output);
-  if (!files) return files.status();
-  const auto is_manifest = [](const checkpoint::SetFileName& file) { return !file.rank && !file.temporary; };
-  const auto manifest = std::find_if(files->begin(), files->end(), is_manifest);
-  if (manifest == files->end()) return Status::ok();
-  return {Code::InvalidArgument,
-          fmt::format("{} is a checkpoint of an earlier lacuna (0.1.0 before seeds had folders), which this one cannot "
-                      "continue. Finish the run with that version or choose another output; --fresh starts anew and "
-                      "removes it",
-                      (output / manifest->name).string())};
-}
-
 }  // namespace
 
 Status RunSession::find_work() {
   std::vector<std::int64_t> sets(work_.size(), no_set);
   Status found;
   if (first_rank()) {
-    Result<std::vector<std::int64_t>> newest = newest_sets();
+    Result<std::vector<std::int64_t>> newest = newest_sets(config_, work_, communicator_.size(), steps_);
     if (newest) sets = *std::move(newest);
     found = newest.status();
   }
@@ -60,35 +44,6 @@ Status RunSession::find_work() {
     if (sets[work] != no_set) read = read_record(work, sets[work]);
   }
   return agree(communicator_, read);
-}
-
-/// Returns the step of each work's newest checkpoint. It is an error if the config would change what has been done.
-Result<std::vector<std::int64_t>> RunSession::newest_sets() {
-  if (Status known = check_layout(config_.output); !known) return known;
-  std::vector<std::int64_t> sets;
-  std::vector<std::string> changes;
-  for (std::size_t work = 0; work < work_.size(); ++work) {
-    Result<checkpoint::SetSearch> search = checkpoint::newest_set(work_[work].folder, communicator_.size());
-    if (!search) return search.status();
-    for (const std::string& reason : search->passed_over) {
-      fmt::print(stderr, "lacuna run: {}: passed over a checkpoint: {}\n", name_of(work), reason);
-    }
-    sets.push_back(search->set ? search->set->step : no_set);
-    if (!search->set) continue;
-    std::string change = difference_of_values(search->set->config_text, work_[work].values);
-    if (change.empty() && static_cast<std::uint64_t>(sets.back()) > steps_) {
-      change = fmt::format("run.steps is {} in effect", steps_);
-    }
-    if (!change.empty())
-      changes.push_back(fmt::format("'{}' has done {}: {}", name_of(work), count_of(sets.back(), "step"), change));
-  }
-  if (changes.empty()) return sets;
-  return Status(
-      Code::InvalidArgument,
-      fmt::format("the config would change work that {} holds already:\n  {}\nPut the old values back, give a "
-                  "changed method another label, or choose another output; --fresh starts anew and removes "
-                  "the work",
-                  config_.output.string(), joined(changes, "\n  ")));
 }
 
 /// Takes what is known about work from a checkpoint. If the work has to do more steps than it was to do then, forgets

@@ -14,7 +14,7 @@ namespace {
 /// The seconds, the seconds of waiting and the bytes come before the measures. All three add up to a sum.
 constexpr std::size_t before_measures = 3;
 
-std::vector<MeasureCell> cells_of(const Cost& cost) {
+std::vector<MeasureCell> cells_of(const WorkCost& cost) {
   std::vector<MeasureCell> cells = {{cost.seconds, 1}, {cost.waited, 1}, {cost.payload, 1}};
   for (const MeasureCost& measure : cost.measures) cells.push_back(measure.told);
   return cells;
@@ -67,7 +67,7 @@ Status check_measures(const WorkRecord& record, const MethodOptions& options) {
                       record.label)};
 }
 
-Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const Cost& cost) {
+Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const WorkCost& cost) {
   std::vector<MeasureCell> mine = cells_of(cost);
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<MeasureCell> all(mine.size() * ranks);

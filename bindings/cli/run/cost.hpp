@@ -16,6 +16,6 @@ Status check_measures(const WorkRecord& record, const MethodOptions& options);
 /// except for measures that do not add up to a sum. Of these it is the largest value of all ranks, the mean of the
 /// ranks' last values, or the mean over all calls of all ranks. Ranks without a value of such a measure do not count.
 /// The measures of the cost are those of the table.
-Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const Cost& cost);
+Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const WorkCost& cost);
 
 }  // namespace lacuna::cli

@@ -50,7 +50,7 @@ void from_json(const nlohmann::json& json, MeasureCost& measure) {
   measure.told = {number_of(json.at("value")), json.at("times").get<std::uint64_t>()};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cost, seconds, waited, payload, measures)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkCost, seconds, waited, payload, measures)
 
 void to_json(nlohmann::json& json, const Figures& figures) {
   json = {{"sum", json_of(figures.sum)}, {"count", figures.count}};

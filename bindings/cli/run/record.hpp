@@ -16,7 +16,7 @@ struct MeasureCost {
 };
 
 /// What training has cost and given up so far, without evaluations and checkpoints.
-struct Cost {
+struct WorkCost {
   double seconds = 0;
   double waited = 0;                       ///< how many of these seconds were spent waiting for communication
   double payload = 0;                      ///< bytes sent by one rank
@@ -25,7 +25,7 @@ struct Cost {
 
 /// What costs are over all ranks.
 struct CostOfRanks {
-  Cost together = {};  ///< see over_ranks()
+  WorkCost together = {};  ///< see over_ranks()
   /// The values of each rank: of seconds, waited, payload and then of each measure, one for each rank.
   std::vector<std::vector<double>> by_rank = {};
 };
@@ -55,7 +55,7 @@ struct WorkRecord {
   bool dense = false;                        ///< without a method; the others are compared with it
   bool finished = false;                     ///< all steps are done
   std::uint64_t steps = 0;                   ///< how many are done
-  Cost cost = {};                            ///< that of this rank
+  WorkCost cost = {};                        ///< that of this rank
   Figures figures = {};                      ///< of the steps since the last evaluation
   std::vector<Evaluation> evaluations = {};  ///< ascending
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "bindings/cli/run/gradient_recorder.hpp"
+#include "runtime/values/hosts.hpp"
 
 namespace lacuna::cli {
 
@@ -12,6 +14,8 @@ struct RunOptions {
   bool fresh = false;            ///< forget what an earlier run of this config has left in its output directory
   bool quiet = false;            ///< show the final table only
   bool predict = false;          ///< also show what each method would take at some link rates
+  bool dry = false;              ///< only say what the run would do
+  std::optional<Hosts> hosts{};  ///< for a dry run: the ranks of the job, if this process is in none
   RecordOptions record{};        ///< gradients for `lacuna replay`
 };
 

@@ -41,7 +41,7 @@ Status RunSession::prepare(bool fresh) {
   const Result<std::uint64_t> per_epoch = config_.workload->steps_per_epoch(communicator_.size());
   if (!per_epoch) return per_epoch.status();
   steps_per_epoch_ = *per_epoch;
-  steps_ = config_.steps ? *config_.steps : *config_.epochs * steps_per_epoch_;
+  steps_ = steps_of(config_, steps_per_epoch_);
   work_ = work_of(config_, steps_);
   for (const Work& one : work_) {
     const MethodChoice& wanted = config_.methods[one.method];
@@ -101,11 +101,6 @@ Status RunSession::prepare_recording(bool fresh) {
                                          "begins everything anew; another output in the config keeps what is there",
                                          gradients_.file.string(), name_of(0)))
                     : Status::ok());
-}
-
-std::string RunSession::name_of(std::size_t work) const {
-  const std::string& label = config_.methods[work_[work].method].label;
-  return config_.seeds.size() == 1 ? label : fmt::format("{}, seed {}", label, work_[work].seed);
 }
 
 std::string RunSession::stop_text() const {

@@ -44,7 +44,6 @@ class RunSession {
   Status forget_work();
 
   Status find_work();
-  Result<std::vector<std::int64_t>> newest_sets();
   Status read_record(std::size_t work, std::int64_t set);
   Status read_state();
 
@@ -67,8 +66,7 @@ class RunSession {
   /// locked.
   Status write_in_folder(const std::function<Status()>& write) const;
 
-  /// Returns what people are told: the label, and the seed if there are several.
-  std::string name_of(std::size_t work) const;
+  std::string name_of(std::size_t work) const { return cli::name_of(config_, work_[work]); }
   WorkRecord& current() { return record_[current_]; }
   const Work& work() const { return work_[current_]; }
   const MethodChoice& method() const { return config_.methods[work().method]; }

@@ -101,7 +101,7 @@ Status RunSession::train_until(std::uint64_t stop) {
   }
   using Seconds = std::chrono::duration<double>;
   const double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
-  Cost& cost = current().cost;
+  WorkCost& cost = current().cost;
   cost.seconds += seconds;
   cost.waited += Seconds(config_.workload->waited() - waited).count();
   cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);

@@ -34,6 +34,15 @@ std::optional<std::string_view> value_of(const Values& values, std::string_view 
 
 }  // namespace
 
+std::uint64_t steps_of(const RunConfig& config, std::uint64_t steps_per_epoch) {
+  return config.steps ? *config.steps : *config.epochs * steps_per_epoch;
+}
+
+std::string name_of(const RunConfig& config, const Work& work) {
+  const std::string& label = config.methods[work.method].label;
+  return config.seeds.size() == 1 ? label : fmt::format("{}, seed {}", label, work.seed);
+}
+
 std::vector<Work> work_of(const RunConfig& config, std::uint64_t steps) {
   const std::string ends = config.workload->depends_on_steps() ? fmt::format("run.steps = {}\n", steps) : "";
   std::vector<Work> all;

@@ -21,8 +21,14 @@ struct Work {
   std::string values;
 };
 
+/// Returns how many steps each method does.
+std::uint64_t steps_of(const RunConfig& config, std::uint64_t steps_per_epoch);
+
 /// Returns all work of a config whose methods do so many steps: all methods with the first seed, then with the second.
 std::vector<Work> work_of(const RunConfig& config, std::uint64_t steps);
+
+/// Returns what people are told: the label, and the seed if the config has several.
+std::string name_of(const RunConfig& config, const Work& work);
 
 /// Returns the folders of all work that an output folder holds, also of work that the config no longer has.
 std::vector<std::filesystem::path> folders_of_work(const std::filesystem::path& output);

@@ -45,6 +45,7 @@ class Embeddings final : public Workload {
   std::vector<std::string> tensors() const override { return {table_name, perceptron_name}; }
   bool has_lists() const override { return true; }
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  std::vector<GradientShape> gradients(const Task& task) const override;
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
@@ -99,6 +100,14 @@ Status Embeddings::load() {
 
 Result<std::uint64_t> Embeddings::steps_per_epoch(Rank ranks) const {
   return workloads::steps_per_epoch(batch_sizes(static_cast<std::size_t>(ranks)));
+}
+
+std::vector<GradientShape> Embeddings::gradients(const Task& task) const {
+  const auto shape = [&](const char* name, std::size_t count) {
+    return GradientShape{
+        .name = name, .count = count, .with_method = task.method.only.empty() || task.method.only == name};
+  };
+  return {shape(table_name, model_->table().size()), shape(perceptron_name, model_->perceptron().parameters().size())};
 }
 
 Averages Embeddings::averages_of(const AveragedLayer& tensor) const {

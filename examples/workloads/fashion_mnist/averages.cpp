@@ -86,6 +86,14 @@ Options Averages::options(Bucket& bucket) {
   return options;
 }
 
+std::vector<GradientShape> Averages::gradients() const {
+  std::vector<GradientShape> shapes;
+  for (const Bucket& bucket : buckets_) {
+    shapes.push_back({.name = name_of(bucket.layers), .count = bucket.parameters});
+  }
+  return shapes;
+}
+
 Status Averages::check(Communicator& ranks) {
   for (Bucket& bucket : buckets_) {
     const Call call{.collective = Collective::Allreduce,

@@ -330,7 +330,7 @@ TEST(RunConfig, ValuesDifferWhereAResultMay) {
   }
 }
 
-Evaluation evaluation_of(Cost cost) {
+Evaluation evaluation_of(WorkCost cost) {
   const std::vector<double> ranks = {1, 2};
   return {.steps = 10,
           .epochs = 0.5,
@@ -342,9 +342,9 @@ Evaluation evaluation_of(Cost cost) {
 }
 
 RunRecord sample_record() {
-  const Cost dense{.seconds = 40, .waited = 30, .payload = 4e9};
-  const Cost half{.seconds = 20, .waited = 5, .payload = 2e9, .measures = {{"skip.steps", {40, 20}}}};
-  const auto finished = [](std::string label, bool is_dense, const Cost& cost) {
+  const WorkCost dense{.seconds = 40, .waited = 30, .payload = 4e9};
+  const WorkCost half{.seconds = 20, .waited = 5, .payload = 2e9, .measures = {{"skip.steps", {40, 20}}}};
+  const auto finished = [](std::string label, bool is_dense, const WorkCost& cost) {
     return WorkRecord{.label = std::move(label),
                       .seed = 1,
                       .dense = is_dense,

@@ -13,8 +13,8 @@ constexpr Measure sum = {.name = "sum"}, largest = {.name = "largest", .adds_up 
 constexpr const Measure* table[] = {&largest, &sum, &mean, &last};
 
 /// Returns what each of three ranks has told. Rank 1 has told nothing about three measures.
-Cost cost_of(Rank rank) {
-  Cost cost{.seconds = 3.0 * rank, .waited = 1, .payload = 6};
+WorkCost cost_of(Rank rank) {
+  WorkCost cost{.seconds = 3.0 * rank, .waited = 1, .payload = 6};
   const MeasureCell told[3][4] = {
       {{-5, 2}, {10, 2}, {12, 4}, {7, 1}}, {{0, 0}, {2, 1}, {0, 0}, {0, 0}}, {{-9, 1}, {0, 3}, {8, 1}, {4, 9}}};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -23,7 +23,7 @@ Cost cost_of(Rank rank) {
   return cost;
 }
 
-std::vector<double> values_of(const Cost& cost) {
+std::vector<double> values_of(const WorkCost& cost) {
   std::vector<double> values;
   for (const MeasureCost& measure : cost.measures) values.push_back(measure.told.value);
   return values;
@@ -37,7 +37,7 @@ TEST(RunCost, ARecordWithOtherMeasuresIsRefused) {
   EXPECT_TRUE(check_measures({.label = "dense"}, {}));
   for (const bool in_evaluation : {false, true}) {
     WorkRecord other = record;
-    Cost& cost = in_evaluation ? other.evaluations[0].cost.together : other.cost;
+    WorkCost& cost = in_evaluation ? other.evaluations[0].cost.together : other.cost;
     cost.measures.pop_back();
     EXPECT_FALSE(check_measures(other, sparse));
     cost.measures.push_back({.name = "topk.another"});
@@ -66,7 +66,7 @@ TEST(RunCost, OfAllRanksAddsUpAsTheTableSays) {
 TEST(RunCost, OfMeasuresThatNoRankHasToldIsZero) {
   auto ranks = test::local(2, Progress::Thread);
   test::on_each(ranks, [](Communicator& rank) {
-    Cost nothing;
+    WorkCost nothing;
     for (const Measure* measure : table) nothing.measures.push_back({std::string(measure->name), {}});
     const Result<CostOfRanks> cost = over_ranks(rank, table, nothing);
     ASSERT_TRUE(cost) << cost.status().to_string();
