@@ -40,4 +40,8 @@ struct ConfigSource {
 /// what is wrong and what is allowed" for each. For an unknown key the line has the nearest known one.
 Result<RunConfig> read_run_config(ConfigSource source);
 
+/// Returns the manual's page of all keys: a table for each section, each workload and each method, as the functions
+/// that read them declare them.
+std::string keys_as_markdown();
+
 }  // namespace lacuna::cli

@@ -284,6 +284,27 @@ TEST(RunConfig, LabelsAreNamesOfFolders) {
   EXPECT_NE(errors_of(replaced("\"half\"", fmt::format("\"{}\"", std::string(201, 'a')))), "");
 }
 
+TEST(RunConfig, TheManualHasThePageOfAllKeys) {
+  std::ifstream file(LACUNA_SOURCE "/docs/experiment_keys.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_EQ(page.str(), keys_as_markdown()) << "make it by `lacuna run --keys`";
+}
+
+TEST(RunConfig, EveryKeyOfThePageHasAMeaning) {
+  std::istringstream page(keys_as_markdown());
+  std::size_t keys = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
+    ++keys;
+    EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 5) << line;
+    EXPECT_FALSE(line.ends_with("|  |")) << line;
+  }
+  std::size_t options = 0;
+  for (const Method* method : all_methods()) options += method->options.size();
+  EXPECT_GT(keys, options + 8);
+}
+
 TEST(RunConfig, MissingKeyIsAnError) {
   EXPECT_EQ(errors_of(replaced("name = \"small\"\n", "")), "a.toml:1:1: 'name' is missing in [run]");
 }
