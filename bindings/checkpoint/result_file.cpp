@@ -98,6 +98,8 @@ void write_method(hdf5::Output& output, const MethodResults& results) {
     if (by_rank.empty()) continue;
     output.array(ranks, {column.name, Dtype::F64, by_rank.data(), by_rank.size()}, by_rank.size() / values.size());
     output.attributes(ranks + "/" + column.name, column.about);
+    output.attributes(ranks + "/" + column.name,
+                      {{"layout", "a row for each step and a column for each rank, with that rank's own value"}});
   }
 }
 

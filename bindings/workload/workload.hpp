@@ -46,7 +46,7 @@ struct Metric {
   double value = 0;
   bool percent = false;        ///< people are shown 100 times the value and "%"
   std::string unit = "ratio";  ///< "ratio": a number without a unit
-  std::string description{};   ///< what it is, in a few words
+  std::string description{};   ///< what it is, in a few words, for readers of result files
 };
 
 struct Metrics {

@@ -11,9 +11,9 @@
 #include "algorithms/registry/registry.hpp"
 #include "bindings/cli/explain/explain.hpp"
 #include "bindings/cli/explain/sparse.hpp"
+#include "bindings/cli/run/gradient_calls.hpp"
 #include "bindings/cli/run/kept_work.hpp"
 #include "bindings/cli/run/work.hpp"
-#include "bindings/cli/shared/join.hpp"
 #include "bindings/cli/shared/text_table.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -50,24 +50,10 @@ double bytes_of(const Call& call, const Algorithm& algorithm, const Hosts& hosts
 
 Result<Predicted> predicted(const MethodChoice& choice, const GradientShape& gradient, const Hosts& hosts) {
   MethodState state;
-  Call call{.collective = Collective::Allreduce, .count = gradient.count, .reduction = Reduction::Avg};
-  if (gradient.with_method) {
-    call.options.algorithm = choice.algorithm;
-    call.options.method = choice.options;
-    call.options.state = &state;
-  }
+  const Call call = call_of(choice, gradient, state);
   const auto algorithm = select_algorithm(call, hosts);
   if (!algorithm) return algorithm.status();
   return Predicted{.algorithm = std::string(name_of(call, **algorithm)), .bytes = bytes_of(call, **algorithm, hosts)};
-}
-
-/// Returns "a, b" for the texts in order, each once.
-std::string each_once(const std::vector<std::string>& texts) {
-  std::vector<std::string> once;
-  for (const std::string& text : texts) {
-    if (std::find(once.begin(), once.end(), text) == once.end()) once.push_back(text);
-  }
-  return once.empty() ? "-" : joined(once, ", ");
 }
 
 /// Returns the line of one work: name, steps done and left, algorithms, bytes of a step and of all steps.
@@ -88,7 +74,7 @@ Result<Row> row_of(const RunConfig& config, const Work& work, std::uint64_t done
   return Row{name_of(config, work),
              fmt::to_string(done),
              fmt::to_string(steps - done),
-             each_once(algorithms),
+             gradients.empty() ? "-" : each_once(algorithms),
              fmt::to_string(gradients.size()),
              text(1),
              text(static_cast<double>(steps))};

@@ -83,7 +83,8 @@ void from_json(const nlohmann::json& json, Evaluation& one) {
   json.at("metrics").get_to(one.metrics);
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkRecord, label, seed, dense, finished, steps, cost, figures, evaluations)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkRecord, label, seed, dense, finished, algorithms, steps, cost, figures,
+                                   evaluations)
 
 std::string to_json(const WorkRecord& record) { return nlohmann::json(record).dump(); }
 

@@ -54,6 +54,7 @@ struct WorkRecord {
   std::uint64_t seed = 0;
   bool dense = false;                        ///< without a method; the others are compared with it
   bool finished = false;                     ///< all steps are done
+  std::string algorithms{};                  ///< those of its gradients, each once; empty if they are not known
   std::uint64_t steps = 0;                   ///< how many are done
   WorkCost cost = {};                        ///< that of this rank
   Figures figures = {};                      ///< of the steps since the last evaluation

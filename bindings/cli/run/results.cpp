@@ -54,13 +54,17 @@ std::string command_line() {
   return text;
 }
 
-/// Returns the variables that steer lacuna and UCX, one on each line, without the job's key.
+/// Returns the variables that steer lacuna and UCX, one on each line: those with which this process was started,
+/// without what a launcher tells each rank of its job.
 std::string environment() {
+  constexpr std::array of_the_job = {"LACUNA_RANK=",        "LACUNA_SIZE=", "LACUNA_STORE=",
+                                     "LACUNA_AGGREGATORS=", "LACUNA_KEY=",  "UCX_POSIX_DIR=/dev/shm/lacuna-segments-"};
   std::vector<std::string> lines;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view line = *variable;
-    if (line.starts_with("LACUNA_KEY=")) continue;
-    if (line.starts_with("LACUNA_") || line.starts_with("UCX_")) lines.emplace_back(line);
+  std::ifstream file("/proc/self/environ", std::ios::binary);
+  for (std::string line; std::getline(file, line, '\0');) {
+    const auto begins = [&](const char* start) { return line.starts_with(start); };
+    if (!line.starts_with("LACUNA_") && !line.starts_with("UCX_")) continue;
+    if (std::none_of(of_the_job.begin(), of_the_job.end(), begins)) lines.push_back(line);
   }
   std::sort(lines.begin(), lines.end());
   return joined(lines, "\n");
@@ -144,7 +148,10 @@ void add_measures(Columns& columns, const WorkRecord& record, MeasureTable table
 checkpoint::MethodResults results_of(const RunConfig& config, const MethodChoice& choice, const WorkRecord& record) {
   checkpoint::MethodResults results{.method = record.label,
                                     .seed = static_cast<std::int64_t>(record.seed),
-                                    .about = {{"finished", std::int64_t{record.finished}}},
+                                    .about = {{"finished", std::int64_t{record.finished}},
+                                              {"steps", static_cast<std::int64_t>(record.steps)},
+                                              {"method", choice.options ? choice.options.text() : "dense"},
+                                              {"algorithm", record.algorithms}},
                                     .steps = {},
                                     .columns = {}};
   for (const Evaluation& one : record.evaluations) results.steps.push_back(static_cast<std::int64_t>(one.steps));
@@ -202,6 +209,7 @@ Attributes provenance_of(const RunConfig& config, const Communicator& communicat
   return {{"created_utc", created ? *created : utc_now()},
           {"name", config.name},
           {"lacuna_version", std::string(version())},
+          {"commit", std::string(LACUNA_COMMIT)},
           {"compiler", std::string(__VERSION__)},
           {"libraries", fmt::format("UCX {}, HDF5 {}", ucx_version(), checkpoint::hdf5_version())},
           {"machine", machine()},

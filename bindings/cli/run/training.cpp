@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bindings/cli/run/cost.hpp"
+#include "bindings/cli/run/gradient_calls.hpp"
 #include "bindings/cli/run/interruption.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
@@ -27,9 +30,16 @@ Status RunSession::carry_out(std::size_t work) {
 }
 
 Status RunSession::set_up() {
-  return config_.workload->set_up(
-      communicator_,
-      {.method = method(), .seed = work().seed, .steps = steps_, .tap = records() ? recorder_->tap() : GradientTap()});
+  const Task task{
+      .method = method(), .seed = work().seed, .steps = steps_, .tap = records() ? recorder_->tap() : GradientTap()};
+  std::vector<std::string> algorithms;
+  for (const GradientShape& gradient : config_.workload->gradients(task)) {
+    MethodState state;
+    const Result<std::string_view> name = communicator_.algorithm_name(call_of(method(), gradient, state));
+    if (name) algorithms.emplace_back(*name);  // else set_up() says why there is none
+  }
+  current().algorithms = each_once(algorithms);
+  return config_.workload->set_up(communicator_, task);
 }
 
 Status RunSession::train() {

@@ -171,8 +171,12 @@ std::vector<Metric> Averages::importance() const {
       if (layer >= bucket.layers.size()) continue;
       const std::string name = name_of(bucket.layers[layer]) + ".";
       const double unknown = std::numeric_limits<double>::quiet_NaN();
-      metrics.push_back({.name = name + "share", .value = known.measured ? known.share : unknown});
-      metrics.push_back({.name = name + "dense", .value = known.measured ? known.important : unknown});
+      metrics.push_back({.name = name + "share",
+                         .value = known.measured ? known.share : unknown,
+                         .description = "share of the layer's weights among the largest quarter of all"});
+      metrics.push_back({.name = name + "dense",
+                         .value = known.measured ? known.important : unknown,
+                         .description = "1: the layer is averaged densely because of this share"});
     }
   }
   return metrics;

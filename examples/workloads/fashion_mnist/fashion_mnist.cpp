@@ -169,11 +169,16 @@ Result<Metrics> FashionMnist::evaluate() {
   double squares = 0;
   for (const Layer& layer : network_->layers()) squares += squared_norm(layer.gradient);
   std::vector<Metric> details = averages_->importance();
-  details.insert(details.begin(), {.name = "gradient_norm", .value = std::sqrt(squares)});
+  details.insert(
+      details.begin(),
+      {.name = "gradient_norm", .value = std::sqrt(squares), .description = "L2 norm of the last averaged gradient"});
   if (options_.xi_every > 0) {
     const Result<double> xi = averages_->xi(*communicator_);
     if (!xi) return xi.status();
-    details.push_back({.name = "xi", .value = *xi});
+    details.push_back({.name = "xi",
+                       .value = *xi,
+                       .description = "how far the last measured average was from the best one of as many elements, "
+                                      "divided by the dense average (Ok-Topk, equation 5)"});
   }
   return Metrics{.values = *std::move(metrics), .fingerprint = shared, .details = std::move(details)};
 }

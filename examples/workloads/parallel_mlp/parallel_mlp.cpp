@@ -245,9 +245,10 @@ Result<Metrics> ParallelMlp::evaluate() {
   if (!metrics) return metrics.status();
   const Result<double> norm = gradient_norm();
   if (!norm) return norm.status();
-  return Metrics{.values = *std::move(metrics),
-                 .fingerprint = *fingerprint,
-                 .details = {{.name = "gradient_norm", .value = *norm}}};
+  return Metrics{
+      .values = *std::move(metrics),
+      .fingerprint = *fingerprint,
+      .details = {{.name = "gradient_norm", .value = *norm, .description = "L2 norm of the last averaged gradient"}}};
 }
 
 /// Returns the norm for the whole network. The ranks that share the last layer all have its biases.

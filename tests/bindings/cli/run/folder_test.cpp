@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -184,6 +185,46 @@ TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
   };
   EXPECT_EQ(numbers_of(file->methods[0]), std::vector<double>()) << "a dense method";
   EXPECT_EQ(numbers_of(file->methods[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+}
+
+TEST_F(RunFolder, AResultFileExplainsItself) {
+  const std::string path = config("10\nevaluate_every = 4", 4);
+  std::ofstream(path, std::ios::app)
+      << "[[method]]\nname = \"topk\"\ndensity = 0.1\n[[method]]\nname = \"skip\"\nsteps = "
+         "1\npolicy = \"automatic\"\nmode = \"random\"\n";
+  const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
+  test::Job job({command, command}, {{"LACUNA_CHUNK", "64K"}, {"LACUNA_HOST", "here"}, {"UCX_TLS", "tcp,self"}});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
+  const auto file = checkpoint::read_results(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  const auto text = [](const Attributes& attributes, std::string_view name) {
+    const auto* found = find_attribute<std::string>(attributes, name);
+    return found ? *found : std::string();
+  };
+  EXPECT_EQ(text(file->provenance, "environment"), "LACUNA_CHUNK=64K\nLACUNA_HOST=here\nUCX_TLS=tcp,self");
+  EXPECT_NE(text(file->provenance, "commit"), "");
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"dense", "ring"}, {"topk:density=0.1", "sparse_"}, {"skip:", "skip_"}};
+  ASSERT_EQ(file->methods.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& method = file->methods[i];
+    EXPECT_TRUE(text(method.about, "method").starts_with(expected[i].first)) << text(method.about, "method");
+    EXPECT_TRUE(text(method.about, "algorithm").starts_with(expected[i].second)) << text(method.about, "algorithm");
+    std::vector<std::string> by_rank;
+    for (const auto& column : method.columns) {
+      EXPECT_NE(text(column.about, "unit"), "") << method.method << " " << column.name;
+      EXPECT_NE(text(column.about, "description"), "") << method.method << " " << column.name;
+      if (column.by_rank.empty()) continue;
+      by_rank.push_back(column.name);
+      EXPECT_EQ(column.by_rank.size(), 2 * method.steps.size());
+    }
+    EXPECT_GE(by_rank.size(), 3u);
+    EXPECT_EQ(by_rank.front(), "seconds");
+    const auto loss = std::find_if(method.columns.begin(), method.columns.end(),
+                                   [](const auto& column) { return column.name == "training_loss"; });
+    ASSERT_NE(loss, method.columns.end());
+    for (const double value : loss->values) EXPECT_GT(value, 0.5) << "of an untrained network with two neurons";
+  }
 }
 
 TEST_F(RunFolder, NoFileHoldsTheKey) {
