@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
   add_launch(app, program, exit_code);
   add_aggregate(app, exit_code);
   add_run(app, exit_code);
+  add_show(app, exit_code);
+  add_plot(app, exit_code);
   add_replay(app, exit_code);
   add_trace(app, exit_code);
   if (!knows_command(app, arguments)) return usage_error;

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "bindings/cli/run/record.hpp"
 
@@ -46,21 +45,5 @@ class ProgressDisplay {
 
 /// Returns a text such as "test_accuracy 87.61 %, test_loss 0.3412".
 std::string to_text(const Metrics& metrics);
-
-/// The values of several seeds.
-struct Spread {
-  double mean = 0;
-  double deviation = 0;  ///< of the sample: with n - 1 in the denominator
-  bool several = false;  ///< with one value there is no deviation
-};
-
-Spread spread_of(const std::vector<double>& values);
-
-/// Returns the table at the end, with a line for each method that has finished with any seed, compared with the first
-/// dense one. With several seeds it has means and deviations.
-std::string table_of(const RunRecord& record);
-
-/// Returns what each method would take at some link rates, from what it computed and from the bytes that it sent.
-std::string prediction_of(const RunRecord& record);
 
 }  // namespace lacuna::cli

@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <string_view>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "bindings/checkpoint/checkpoint.hpp"
-#include "bindings/cli/run/display.hpp"
 #include "bindings/cli/shared/join.hpp"
 #include "runtime/method/method.hpp"
 #include "transports/ucx.hpp"
@@ -132,7 +133,9 @@ void add_metrics(Columns& columns, const WorkRecord& record, std::vector<Metric>
       return i < known.size() && known[i].name == all[i].name ? known[i].value
                                                               : std::numeric_limits<double>::quiet_NaN();
     };
-    columns.add(all[i].name, value, about(all[i].unit, all[i].description));
+    Attributes attributes = about(all[i].unit, all[i].description);
+    if (all[i].percent) attributes.push_back({"shown_in", "percent"});
+    columns.add(all[i].name, value, std::move(attributes));
   }
 }
 
@@ -150,6 +153,7 @@ checkpoint::MethodResults results_of(const RunConfig& config, const MethodChoice
                                     .seed = static_cast<std::int64_t>(record.seed),
                                     .about = {{"finished", std::int64_t{record.finished}},
                                               {"steps", static_cast<std::int64_t>(record.steps)},
+                                              {"dense", std::int64_t{record.dense}},
                                               {"method", choice.options ? choice.options.text() : "dense"},
                                               {"algorithm", record.algorithms}},
                                     .steps = {},
@@ -170,6 +174,15 @@ checkpoint::MethodResults results_of(const RunConfig& config, const MethodChoice
   return results;
 }
 
+/// Returns the mean, and the deviation of the sample, which is 0 for one value.
+std::pair<double, double> mean_and_deviation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0};
+}
+
 /// Returns a line for each method that has finished with any seed: means and deviations over the seeds.
 std::vector<checkpoint::SummaryRow> summary_of(const RunRecord& record) {
   std::vector<checkpoint::SummaryRow> rows;
@@ -182,10 +195,10 @@ std::vector<checkpoint::SummaryRow> summary_of(const RunRecord& record) {
       for (const WorkRecord& one : record) {
         if (same(one)) values.push_back(number(one.evaluations.back()));
       }
-      const Spread spread = spread_of(values);
+      const auto [mean, deviation] = mean_and_deviation(values);
       if (row.metrics.empty()) row.metrics.push_back({"seeds", static_cast<double>(values.size())});
-      row.metrics.push_back({name, spread.mean});
-      row.metrics.push_back({name + "_deviation", spread.deviation});
+      row.metrics.push_back({name, mean});
+      row.metrics.push_back({name + "_deviation", deviation});
     };
     add("epochs", [](const Evaluation& one) { return one.epochs; });
     add("seconds", [](const Evaluation& one) { return one.cost.together.seconds; });

@@ -6,6 +6,7 @@
 
 #include "bindings/cli/run/dry_run.hpp"
 #include "bindings/cli/run/session.hpp"
+#include "bindings/cli/run/table.hpp"
 #include "bindings/cli/shared/agree.hpp"
 #include "runtime/files/regular_file.hpp"
 
@@ -64,15 +65,15 @@ Result<int> run(Communicator& communicator, const RunOptions& options) {
   }
   const bool quiet = options.quiet || communicator.rank() != 0;
   RunSession session(communicator, *config, quiet, options.record);
-  const Result<RunRecord> record = session.run(options.fresh);
-  if (!record) return record.status();
+  const Result<checkpoint::RunResults> results = session.run(options.fresh);
+  if (!results) return results.status();
   if (session.stopped_by() != 0) {
     if (communicator.rank() == 0) fmt::print(stderr, "lacuna run: {}\n", session.stop_text());
     return 128 + session.stopped_by();
   }
   if (communicator.rank() == 0) {
-    fmt::print("\n{}", table_of(*record));
-    if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*record));
+    fmt::print("\n{}", table_of(*results));
+    if (options.predict) fmt::print("\nPredicted from computing time and bytes sent:\n{}", prediction_of(*results));
     fmt::print("\nresults: {}\n", result_path(*config).string());
     if (std::filesystem::exists(options.record.file)) fmt::print("gradients: {}\n", options.record.file.string());
   }

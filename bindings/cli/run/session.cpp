@@ -24,7 +24,7 @@ Status failed(const std::filesystem::path& path, const std::error_code& error) {
 RunSession::RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record)
     : communicator_(communicator), config_(config), display_(quiet), gradients_(std::move(record)) {}
 
-Result<RunRecord> RunSession::run(bool fresh) {
+Result<checkpoint::RunResults> RunSession::run(bool fresh) {
   const Interruption interruption;
   if (Status prepared = prepare(fresh); !prepared) return prepared;
   if (Status found = find_work(); !found) return found;
@@ -33,7 +33,7 @@ Result<RunRecord> RunSession::run(bool fresh) {
     if (Status done = carry_out(work); !done) return done;
   }
   if (Status saved = save_results(); !saved) return saved;
-  return record_;
+  return results();
 }
 
 Status RunSession::prepare(bool fresh) {
@@ -110,9 +110,7 @@ std::string RunSession::stop_text() const {
 }
 
 Status RunSession::save_results() {
-  const auto write = [&] {
-    return checkpoint::write_results(result_path(config_), results_of(config_, provenance_, work_, record_));
-  };
+  const auto write = [&] { return checkpoint::write_results(result_path(config_), results()); };
   return agree(communicator_, first_rank() ? write_in_folder(write) : Status::ok());
 }
 

@@ -29,7 +29,7 @@ class RunSession {
   /// keeps the work that the output folder holds, and does what is missing of it. It is an error if the config would
   /// change that work. If any rank is sent SIGINT or SIGTERM, all ranks finish the steps that they are in, write a
   /// checkpoint, and return.
-  Result<RunRecord> run(bool fresh);
+  Result<checkpoint::RunResults> run(bool fresh);
 
   /// Returns the signal that has ended run() before everything was done, equal on all ranks, or 0.
   int stopped_by() const { return stopped_by_; }
@@ -59,6 +59,7 @@ class RunSession {
   MeasureValues measures_of_calls() const;
   Status evaluate();
 
+  checkpoint::RunResults results() const { return results_of(config_, provenance_, work_, record_); }
   Status save_results();
   Status save();
   Status write_manifest(const Status& written, const checkpoint::FileSum& sum);

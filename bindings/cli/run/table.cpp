@@ -1,18 +1,21 @@
+#include "bindings/cli/run/table.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "bindings/cli/run/display.hpp"
 #include "bindings/cli/shared/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {
+
+using checkpoint::Metric;
+using checkpoint::RunResults;
+using checkpoint::SummaryRow;
 
 std::string ratio_text(double value, double dense) { return dense > 0 ? fmt::format("{:.2f}", value / dense) : "-"; }
 
@@ -21,105 +24,98 @@ std::string heading(std::string name) {
   return name;
 }
 
-/// The last evaluations of one method with all seeds that have finished.
-struct Finished {
-  std::string label;
-  bool dense = false;
-  std::vector<const Evaluation*> last{};
-
-  template <class Number>
-  Spread of(Number number) const {
-    std::vector<double> values;
-    for (const Evaluation* one : last) values.push_back(number(*one));
-    return spread_of(values);
-  }
-  double seconds() const { return of(&seconds_of).mean; }
-  double payload() const { return of(&payload_of).mean; }
-
-  static double seconds_of(const Evaluation& one) { return one.cost.together.seconds; }
-  static double waited_of(const Evaluation& one) { return one.cost.together.waited; }
-  static double payload_of(const Evaluation& one) { return one.cost.together.payload; }
-};
-
-std::vector<Finished> finished(const RunRecord& record) {
-  std::vector<Finished> methods;
-  for (const WorkRecord& work : record) {
-    if (!work.finished || work.evaluations.empty()) continue;
-    auto known =
-        std::find_if(methods.begin(), methods.end(), [&](const Finished& one) { return one.label == work.label; });
-    if (known == methods.end()) known = methods.insert(methods.end(), {.label = work.label, .dense = work.dense});
-    known->last.push_back(&work.evaluations.back());
-  }
-  return methods;
+/// Returns 0 if the row has no such number.
+double value_of(const SummaryRow& row, std::string_view name) {
+  const auto found =
+      std::find_if(row.metrics.begin(), row.metrics.end(), [&](const Metric& one) { return one.name == name; });
+  return found == row.metrics.end() ? 0 : found->value;
 }
 
-/// Returns a text of the mean with the deviation, if there are several seeds.
-std::string shown(const Spread& spread, int digits, std::string_view unit) {
-  if (!spread.several) return fmt::format("{:.{}f} {}", spread.mean, digits, unit);
-  return fmt::format("{:.{}f} ± {:.{}f} {}", spread.mean, digits, spread.deviation, digits, unit);
+bool has_several_seeds(const SummaryRow& row) { return value_of(row, "seeds") > 1; }
+
+/// Returns a text of the mean, with the deviation if there are several seeds.
+std::string shown(const SummaryRow& row, const std::string& name, int digits, std::string_view unit,
+                  double factor = 1) {
+  const double mean = factor * value_of(row, name), deviation = factor * value_of(row, name + "_deviation");
+  if (!has_several_seeds(row)) return fmt::format("{:.{}f} {}", mean, digits, unit);
+  return fmt::format("{:.{}f} ± {:.{}f} {}", mean, digits, deviation, digits, unit);
 }
 
-std::string shown(const Finished& method) {
-  const auto first = [](const Evaluation& one) { return one.metrics.values.front().value; };
-  Spread spread = method.of(first);
-  if (method.last.front()->metrics.values.front().percent) {
-    return shown({100 * spread.mean, 100 * spread.deviation, spread.several}, 2, "%");
-  }
-  if (!spread.several) return fmt::format("{:.4g}", spread.mean);
-  return fmt::format("{:.4g} ± {:.2g}", spread.mean, spread.deviation);
+std::string shown_metric(const RunResults& results, const SummaryRow& row, const std::string& name) {
+  if (is_shown_in_percent(results, name)) return shown(row, name, 2, "%", 100);
+  if (!has_several_seeds(row)) return fmt::format("{:.4g}", value_of(row, name));
+  return fmt::format("{:.4g} ± {:.2g}", value_of(row, name), value_of(row, name + "_deviation"));
+}
+
+/// Returns the name of the number that says best how good the state is: the first one behind the costs.
+std::string first_metric(const SummaryRow& row) {
+  const auto is_last_cost = [](const Metric& one) { return one.name == "payload_bytes_deviation"; };
+  const auto cost = std::find_if(row.metrics.begin(), row.metrics.end(), is_last_cost);
+  return row.metrics.end() - cost > 1 ? (cost + 1)->name : std::string();
+}
+
+/// Returns the line of the first dense method, or null.
+const SummaryRow* dense_row(const RunResults& results) {
+  const auto is_dense = [&](const SummaryRow& row) {
+    return std::any_of(results.methods.begin(), results.methods.end(), [&](const checkpoint::MethodResults& one) {
+      const auto* dense = find_attribute<std::int64_t>(one.about, "dense");
+      return one.method == row.method && dense && *dense != 0;
+    });
+  };
+  const auto found = std::find_if(results.summary.begin(), results.summary.end(), is_dense);
+  return found == results.summary.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-Spread spread_of(const std::vector<double>& values) {
-  const auto count = static_cast<double>(values.size());
-  Spread spread{.mean = std::accumulate(values.begin(), values.end(), 0.0) / count, .several = values.size() > 1};
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  if (spread.several) spread.deviation = std::sqrt(squares / (count - 1));
-  return spread;
+bool is_shown_in_percent(const RunResults& results, const std::string& name) {
+  for (const checkpoint::MethodResults& method : results.methods) {
+    for (const checkpoint::ResultColumn& column : method.columns) {
+      if (column.name == name && find_attribute<std::string>(column.about, "shown_in")) return true;
+    }
+  }
+  return false;
 }
 
-std::string table_of(const RunRecord& record) {
-  const std::vector<Finished> methods = finished(record);
-  if (methods.empty()) return "no method is finished\n";
-  const auto dense = std::find_if(methods.begin(), methods.end(), [](const Finished& method) { return method.dense; });
-  const double base_seconds = dense == methods.end() ? 0 : dense->seconds();
-  const double base_payload = dense == methods.end() ? 0 : dense->payload();
-  const bool several =
-      std::any_of(methods.begin(), methods.end(), [](const Finished& one) { return one.last.size() > 1; });
-  const std::string metric = heading(methods.front().last.front()->metrics.values.front().name);
-  std::vector<Row> rows = {
-      {"method", "epochs", metric, "time", "waiting", "share", "payload per rank", "time / dense", "bytes / dense"}};
-  for (const Finished& method : methods) {
-    const Spread seconds = method.of(&Finished::seconds_of), waited = method.of(&Finished::waited_of);
-    rows.push_back({method.label, fmt::format("{:.2f}", method.last.front()->epochs), shown(method),
-                    shown(seconds, 1, "s"), shown(waited, 1, "s"),
-                    fmt::format("{:.0f} %", seconds.mean > 0 ? 100 * waited.mean / seconds.mean : 0),
-                    bytes_text(method.payload()), ratio_text(seconds.mean, base_seconds),
-                    ratio_text(method.payload(), base_payload)});
-  }
-  if (several) {
-    rows.front().insert(rows.front().begin() + 1, "seeds");
-    for (std::size_t i = 0; i < methods.size(); ++i) {
-      rows[i + 1].insert(rows[i + 1].begin() + 1, fmt::to_string(methods[i].last.size()));
-    }
+std::string table_of(const RunResults& results) {
+  if (results.summary.empty()) return "no method is finished\n";
+  const SummaryRow* dense = dense_row(results);
+  const double dense_seconds = dense ? value_of(*dense, "seconds") : 0;
+  const double dense_payload = dense ? value_of(*dense, "payload_bytes") : 0;
+  const bool several = std::any_of(results.summary.begin(), results.summary.end(), has_several_seeds);
+  const std::string metric = first_metric(results.summary.front());
+  std::vector<Row> rows = {{"method", "epochs", heading(metric), "time", "waiting", "share", "payload per rank",
+                            "time / dense", "bytes / dense"}};
+  if (several) rows.front().insert(rows.front().begin() + 1, "seeds");
+  for (const SummaryRow& row : results.summary) {
+    const double seconds = value_of(row, "seconds"), payload = value_of(row, "payload_bytes");
+    Row cells = {row.method,
+                 fmt::format("{:.2f}", value_of(row, "epochs")),
+                 shown_metric(results, row, metric),
+                 shown(row, "seconds", 1, "s"),
+                 shown(row, "waited_seconds", 1, "s"),
+                 fmt::format("{:.0f} %", seconds > 0 ? 100 * value_of(row, "waited_seconds") / seconds : 0),
+                 bytes_text(payload),
+                 ratio_text(seconds, dense_seconds),
+                 ratio_text(payload, dense_payload)};
+    if (several) cells.insert(cells.begin() + 1, fmt::format("{:.0f}", value_of(row, "seeds")));
+    rows.push_back(std::move(cells));
   }
   return aligned(rows);
 }
 
-std::string prediction_of(const RunRecord& record) {
+std::string prediction_of(const RunResults& results) {
   constexpr std::array<std::pair<const char*, double>, 4> links = {
       {{"100 Mbit/s", 1e8}, {"1 Gbit/s", 1e9}, {"10 Gbit/s", 1e10}, {"100 Gbit/s", 1e11}}};
   std::vector<Row> rows = {{"method"}};
   for (const auto& link : links) rows.front().emplace_back(link.first);
-  for (const Finished& method : finished(record)) {
-    Row row = {method.label};
-    const double computing = method.seconds() - method.of(&Finished::waited_of).mean;
+  for (const SummaryRow& row : results.summary) {
+    Row cells = {row.method};
+    const double computing = value_of(row, "seconds") - value_of(row, "waited_seconds");
     for (const auto& link : links) {
-      row.push_back(fmt::format("{:.1f} s", computing + 8 * method.payload() / link.second));
+      cells.push_back(fmt::format("{:.1f} s", computing + 8 * value_of(row, "payload_bytes") / link.second));
     }
-    rows.push_back(std::move(row));
+    rows.push_back(std::move(cells));
   }
   return aligned(rows);
 }

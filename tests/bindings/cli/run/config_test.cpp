@@ -13,7 +13,6 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
-#include "bindings/cli/run/display.hpp"
 #include "bindings/cli/run/record.hpp"
 
 namespace lacuna::cli {
@@ -410,20 +409,6 @@ TEST(RunRecord, DamagedJsonIsAnError) {
   std::string without = text;
   without.replace(without.find("measures"), 8, "numbers1");
   EXPECT_EQ(record_from_json(without).status().code(), Code::Io) << "it would lose the measures of the steps before it";
-}
-
-TEST(RunTable, ComparesFinishedMethodsWithTheDenseOne) {
-  EXPECT_EQ(table_of(sample_record()),
-            "method  epochs  test accuracy    time  waiting  share  payload per rank  time / dense  bytes / dense\n"
-            "----------------------------------------------------------------------------------------------------\n"
-            "half      0.50        87.50 %  20.0 s    5.0 s   25 %           2.00 GB          0.50           0.50\n"
-            "ring      0.50        87.50 %  40.0 s   30.0 s   75 %           4.00 GB          1.00           1.00\n");
-}
-
-TEST(RunTable, PredictsFromComputingTimeAndBytes) {
-  const std::string text = prediction_of(sample_record());
-  EXPECT_NE(text.find("1 Gbit/s"), std::string::npos);
-  EXPECT_NE(text.find("31.0 s"), std::string::npos) << "15 s of computing and 2 GB at 1 Gbit/s\n" << text;
 }
 
 }  // namespace
