@@ -1,6 +1,6 @@
 """Functions that the scripts of experiments share. These scripts train the configs of their folder with several seeds,
-leave the results in results/<folder>/<experiment>/<seed>/, collect the result files, and write tables and pictures into
-a page of docs/. Needs Debian's python3-h5py, and python3-matplotlib for plots."""
+leave the results in results/<folder>/<experiment>/, collect the result files, and write tables and pictures into a page
+of docs/. Needs Debian's python3-h5py, and python3-matplotlib for plots."""
 import collections
 import csv
 import json
@@ -29,24 +29,26 @@ def results_of(folder, experiment):
     return ROOT / "results" / folder.name / experiment
 
 
-def config_of(folder, experiment, seed, epochs=None, config=None):
-    """Writes the config of an experiment with its name, seed and folder, and returns its path. `config` names another
-    config that serves several experiments."""
+def config_of(folder, experiment, seeds, epochs=None, config=None):
+    """Writes the config of an experiment with its name, the seeds 1 to `seeds` and its output, and returns its path.
+    `config` names another config that serves several experiments."""
     text = (folder / f"{config or experiment}.toml").read_text(encoding="utf-8")
-    changes = {"name": f'"{experiment}"', "seed": seed, "output": f'"results/{folder.name}/{experiment}/{seed}"'}
+    output = results_of(folder, experiment)
+    changes = {"name": f'"{experiment}"', "seed": list(range(1, seeds + 1)), "output": f'"{output.relative_to(ROOT)}"'}
     if epochs:
         changes["epochs"] = epochs
     for key, value in changes.items():
-        text, found = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, count=1, flags=re.MULTILINE)
+        line = f"{'seeds' if key == 'seed' else key} = {value}"
+        text, found = re.subn(rf"^{key} = .*$", lambda _: line, text, count=1, flags=re.MULTILINE)
         assert found == 1, key
-    path = results_of(folder, experiment) / f"{seed}.toml"
+    path = output.with_suffix(".toml")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def train(lacuna, ranks, config, fresh):
-    """Trains on ranks of this machine. If it is interrupted, the next call continues."""
+    """Trains on ranks of this machine. If it is interrupted, or if seeds or epochs are added, the next call continues."""
     again = ["--fresh"] if fresh else []
     subprocess.run([lacuna, "launch", "-n", str(ranks), "--raw", "--", lacuna, "run", "--quiet", *again, config],
                    check=True, cwd=ROOT)
@@ -161,18 +163,24 @@ def raw_rate(log):
     return float(re.search(r"([\d.]+) MB/s", log)[1]) * 1e6
 
 
+def result_of(folder, experiment):
+    return results_of(folder, experiment) / f"{experiment}.h5"
+
+
 def read(path):
-    """{method: [{column: value} of each evaluation]} for the methods that have finished, in the order of the config."""
+    """{method: {seed: [{column: value} of each evaluation]}} for all that has finished."""
     import h5py
 
+    methods = collections.defaultdict(dict)
     with h5py.File(path) as file:
-        names = file["summary"]["method"] if "summary" in file else []
-        methods = {}
-        for name in (name.decode() if isinstance(name, bytes) else name for name in names):
-            columns = {key: data[()] for key, data in file["methods"][name].items()}
-            methods[name] = [{key: float(values[i]) for key, values in columns.items()}
-                             for i in range(len(columns["step"]))]
-        return methods
+        for method, seeds in file["methods"].items():
+            for name, group in seeds.items():
+                if not group.attrs["finished"]:
+                    continue
+                columns = {key: data[()] for key, data in group.items() if isinstance(data, h5py.Dataset)}
+                methods[method][int(name.removeprefix("seed-"))] = [
+                    {key: float(values[i]) for key, values in columns.items()} for i in range(len(columns["step"]))]
+    return methods
 
 
 def times_of_kernels(path, method):
@@ -182,7 +190,7 @@ def times_of_kernels(path, method):
     text = lambda value: value.decode() if isinstance(value, bytes) else value
     wanted = {"unit": "seconds", "adds_up": "sum", "counted_by": "kernels"}
     with h5py.File(path) as file:
-        return [name for name, column in file["methods"][method].items()
+        return [name for name, column in next(iter(file["methods"][method].values())).items()
                 if {key: text(column.attrs.get(key)) for key in wanted} == wanted]
 
 
@@ -201,17 +209,10 @@ def lab_of(path):
     return f"{raw_rate(log):.4g}", re.search(r"load average before: ([\d.]+)", log)[1]
 
 
-def result_files(folder, experiment):
-    return sorted(results_of(folder, experiment).glob(f"*/{experiment}.h5"))
-
-
 def evaluations(folder, experiment):
     """{method: its evaluations with all seeds}"""
-    rows = collections.defaultdict(list)
-    for path in result_files(folder, experiment):
-        for method, own in read(path).items():
-            rows[method] += own
-    return rows
+    return {method: [row for rows in seeds.values() for row in rows]
+            for method, seeds in read(result_of(folder, experiment)).items()}
 
 
 def mean_curve(experiment, method, rows, quantities):
@@ -229,13 +230,14 @@ def mean_curve(experiment, method, rows, quantities):
 
 def time_rows(folder, experiment, goal):
     """Yields the rows of TIME_COLUMNS for an experiment in the lab: what each seed needed to reach an accuracy."""
-    for path in result_files(folder, experiment):
-        rate, load = lab_of(path)
-        for method, evaluations in read(path).items():
+    path = result_of(folder, experiment)
+    rate, load = lab_of(path)
+    for method, seeds in read(path).items():
+        for seed, evaluations in seeds.items():
             last = evaluations[-1]
             needed = [until(evaluations, goal, quantity, "test_accuracy") for quantity in ("seconds", "step")]
             kernels = sum(last[name] for name in times_of_kernels(path, method))
-            yield [method, path.parent.name, *("" if number is None else f"{number:.5g}" for number in needed),
+            yield [method, seed, *("" if number is None else f"{number:.5g}" for number in needed),
                    f"{last['test_accuracy']:.5f}", f"{1e3 * last['seconds'] / last['step']:.4g}",
                    f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / last['step']:.4g}",
                    f"{last['payload_bytes'] / last['step']:.0f}", rate, load, machine(path)]

@@ -12,6 +12,7 @@
 #include "algorithms/registry/growing_list.hpp"
 #include "algorithms/registry/preferences.hpp"
 #include "algorithms/registry/verified_graphs.hpp"
+#include "runtime/values/nearest.hpp"
 
 namespace lacuna {
 

@@ -74,6 +74,9 @@ Result<FileSum> write_rank_file(const RankFile& file, std::span<const StateItem>
 /// item has been filled. (After a read error, items may have been filled in part.)
 Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateItem> items);
 
+/// Returns the attributes of a rank's file alone, in the order in which they were written.
+Result<Attributes> read_rank_attributes(const RankFile& file);
+
 /// Makes a set of files that all exist already. Only rank 0 calls it.
 Status write_manifest(const std::filesystem::path& directory, const Manifest& manifest);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/files/regular_file.hpp"
+#include "runtime/values/count_of.hpp"
 
 namespace lacuna::checkpoint::hdf5 {
 
@@ -92,13 +93,15 @@ Result<std::vector<std::string>> Input::names(const std::string& group) const {
   return found;
 }
 
-Result<StateItem> Input::describe(const std::string& group, const std::string& name) const {
+Result<StateItem> Input::describe(const std::string& group, const std::string& name, int dimensions) const {
   const std::string object = group + "/" + name;
   const Dataset dataset(H5Dopen2(file_.get(), object.c_str(), H5P_DEFAULT));
   if (!dataset) return failure(path_, fmt::format("open '{}'", object));
   const Space space(H5Dget_space(dataset.get()));
   const hssize_t count = H5Sget_simple_extent_npoints(space.get());
-  if (H5Sget_simple_extent_ndims(space.get()) != 1 || count < 0) return unexpected(object, "is not one-dimensional");
+  if (H5Sget_simple_extent_ndims(space.get()) != dimensions || count < 0) {
+    return unexpected(object, fmt::format("does not have {}", count_of(dimensions, "dimension")));
+  }
 
   const Result<Attributes> notes = attributes(object);
   if (!notes) return notes.status();

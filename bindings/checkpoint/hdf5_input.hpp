@@ -20,8 +20,8 @@ class Input {
   Result<Attributes> attributes(const std::string& object) const;
   /// Returns the members of a group, in the order in which they were made.
   Result<std::vector<std::string>> names(const std::string& group) const;
-  /// Describes a one-dimensional dataset by name, dtype and count, without data.
-  Result<StateItem> describe(const std::string& group, const std::string& name) const;
+  /// Describes a dataset of so many dimensions by name, dtype and count, without data.
+  Result<StateItem> describe(const std::string& group, const std::string& name, int dimensions = 1) const;
   /// Fills the item, which describe() has described.
   Status read(const std::string& group, const StateItem& item) const;
   Result<Table> table(const std::string& object) const;

@@ -23,10 +23,10 @@ PropertyList ordered_group(hid_t list_class) {
   return list;
 }
 
-Dataset make_dataset(hid_t file, const std::string& object, hid_t type, hsize_t extent) {
+Dataset make_dataset(hid_t file, const std::string& object, hid_t type, const std::vector<hsize_t>& extent) {
   const PropertyList creation(H5Pcreate(H5P_DATASET_CREATE));
   if (H5Pset_obj_track_times(creation.get(), false) < 0) return Dataset();
-  const Space space(H5Screate_simple(1, &extent, nullptr));
+  const Space space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
   return Dataset(H5Dcreate2(file, object.c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT));
 }
 
@@ -107,7 +107,7 @@ void Output::attributes(const std::string& object, const Attributes& attributes)
   for (const Attribute& each : attributes) attribute(object, each);
 }
 
-void Output::array(const std::string& group, const StateItem& item) {
+void Output::array(const std::string& group, const StateItem& item, std::size_t columns) {
   if (status_) status_ = check_name(path_, item.name);
   if (!status_) return;
   if (item.data == nullptr && item.count > 0) {
@@ -116,7 +116,9 @@ void Output::array(const std::string& group, const StateItem& item) {
     return;
   }
   const std::string object = group + "/" + item.name;
-  const Dataset dataset = make_dataset(file_.get(), object, file_type(item.dtype), item.count);
+  std::vector<hsize_t> extent = {item.count};
+  if (columns > 0) extent = {item.count / columns, columns};
+  const Dataset dataset = make_dataset(file_.get(), object, file_type(item.dtype), extent);
   const bool written = dataset && (item.count == 0 || H5Dwrite(dataset.get(), memory_type(item.dtype), H5S_ALL, H5S_ALL,
                                                                H5P_DEFAULT, item.data) >= 0);
   if (!written) return fail(fmt::format("write '{}'", object));
@@ -129,7 +131,7 @@ void Output::table(const std::string& object, const Table& table) {
   for (const std::string& key : table.keys) text_bytes = std::max(text_bytes, key.size() + 1);
   const Type record = record_type(table, text_bytes);
   const std::vector<char> records = records_of(table, text_bytes);
-  const Dataset dataset = make_dataset(file_.get(), object, record.get(), table.keys.size());
+  const Dataset dataset = make_dataset(file_.get(), object, record.get(), {table.keys.size()});
   if (!dataset || H5Dwrite(dataset.get(), record.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0) {
     fail(fmt::format("write the table '{}'", object));
   }

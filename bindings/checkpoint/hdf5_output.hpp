@@ -27,8 +27,9 @@ class Output {
   void group(const std::string& object);
   void attribute(const std::string& object, const Attribute& attribute);
   void attributes(const std::string& object, const Attributes& attributes);
-  /// Writes the one-dimensional dataset item.name in a group, with the name of its dtype as the attribute "dtype".
-  void array(const std::string& group, const StateItem& item);
+  /// Writes the dataset item.name in a group, with the name of its dtype as the attribute "dtype". It has one
+  /// dimension, or rows of so many columns.
+  void array(const std::string& group, const StateItem& item, std::size_t columns = 0);
   void table(const std::string& object, const Table& table);
 
   /// Hands the bytes of the finished file to `use`, once. They live only for that call.

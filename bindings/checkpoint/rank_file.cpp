@@ -127,6 +127,15 @@ Result<Attributes> read_rank_file(const RankFile& file, std::span<const StateIte
   return input->attributes("/attributes");
 }
 
+Result<Attributes> read_rank_attributes(const RankFile& file) {
+  if (const Status valid = check_arguments(file); !valid) return valid;
+  const hdf5::Turn turn;
+  const Result<hdf5::Input> input = hdf5::Input::open(path_of(file));
+  if (!input) return input.status();
+  const Status known = check_identity(*input, file);
+  return known ? input->attributes("/attributes") : known;
+}
+
 std::string hdf5_version() {
   const hdf5::Turn turn;
   unsigned major = 0, minor = 0, release = 0;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <set>
 
 #include "bindings/checkpoint/files.hpp"
 #include "bindings/checkpoint/hdf5_input.hpp"
@@ -16,27 +18,88 @@ namespace {
 const std::string methods_group = "/methods";
 const std::string summary_table = "/summary";
 const std::string step_column = "step";
+const std::string rank_group = "by_rank";
+const std::string seed_prefix = "seed-";
 
-Attributes schema() { return {{"schema", "lacuna-run"}, {"schema_version", std::int64_t{1}}}; }
+Attributes schema() { return {{"schema", "lacuna-run"}, {"schema_version", result_version}}; }
 
-std::string names_of(const std::vector<Metric>& metrics) {
-  std::string text;
-  for (const Metric& metric : metrics) text += (text.empty() ? "" : ", ") + metric.name;
-  return text;
+std::string group_of(const std::string& method) { return methods_group + "/" + method; }
+std::string group_of(const MethodResults& results) {
+  return fmt::format("{}/{}{}", group_of(results.method), seed_prefix, results.seed);
+}
+
+Status wrong(const std::filesystem::path& path, std::string_view text) {
+  return {Code::InvalidArgument, fmt::format("{}: {}", path.string(), text)};
+}
+
+/// Checks that names differ, can be stored, and are not taken.
+Status check_names(const std::filesystem::path& path, const std::vector<std::string>& names, std::string_view of) {
+  std::set<std::string> known = {step_column, "method", rank_group};
+  for (const std::string& name : names) {
+    if (Status named = hdf5::check_name(path, name); !named) return named;
+    if (!known.insert(name).second) {
+      return wrong(path, fmt::format("{} has '{}' twice; 'step', 'method' and 'by_rank' are taken", of, name));
+    }
+  }
+  return {};
+}
+
+Status check(const std::filesystem::path& path, const MethodResults& results) {
+  const std::string of = fmt::format("'{}' with seed {}", results.method, results.seed);
+  if (Status named = hdf5::check_name(path, results.method); !named) return named;
+  std::vector<std::string> names;
+  const std::size_t rows = results.steps.size();
+  if (std::adjacent_find(results.steps.begin(), results.steps.end(), std::greater_equal<>()) != results.steps.end()) {
+    return wrong(path, fmt::format("the steps of {} do not ascend", of));
+  }
+  for (const ResultColumn& column : results.columns) {
+    names.push_back(column.name);
+    const bool whole = rows > 0 ? column.by_rank.size() % rows == 0 : column.by_rank.empty();
+    if (column.values.size() == rows && whole) continue;
+    return wrong(path,
+                 fmt::format("'{}' of {} has {} and {} of ranks for {}", column.name, of,
+                             count_of(column.values.size(), "value"), column.by_rank.size(), count_of(rows, "step")));
+  }
+  return check_names(path, names, of);
+}
+
+Status check(const std::filesystem::path& path, const RunResults& results) {
+  for (const MethodResults& one : results.methods) {
+    if (Status fits = check(path, one); !fits) return fits;
+  }
+  const auto names_of = [](const SummaryRow& row) {
+    std::vector<std::string> names;
+    for (const Metric& metric : row.metrics) names.push_back(metric.name);
+    return names;
+  };
+  for (const SummaryRow& row : results.summary) {
+    const std::string of = fmt::format("the summary of '{}'", row.method);
+    if (Status named = check_names(path, names_of(row), of); !named) return named;
+    if (names_of(row) != names_of(results.summary.front())) {
+      return wrong(path, fmt::format("{} has other metrics than that of '{}'", of, results.summary.front().method));
+    }
+  }
+  return {};
 }
 
 void write_method(hdf5::Output& output, const MethodResults& results) {
-  const std::string group = methods_group + "/" + results.method;
+  const std::string group = group_of(results), ranks = group + "/" + rank_group;
   output.group(group);
-  std::vector<std::int64_t> steps;
-  for (const ResultRow& row : results.rows) steps.push_back(row.step);
+  output.attributes(group, results.about);
+  std::vector<std::int64_t> steps = results.steps;
   output.array(group, {step_column, Dtype::I64, steps.data(), steps.size()});
-  for (std::size_t column = 0; column < results.rows.front().metrics.size(); ++column) {
-    std::vector<double> values;
-    for (const ResultRow& row : results.rows) values.push_back(row.metrics[column].value);
-    const Metric& metric = results.rows.front().metrics[column];
-    output.array(group, {metric.name, Dtype::F64, values.data(), values.size()});
-    output.attributes(group + "/" + metric.name, metric.about);
+  output.attributes(group + "/" + step_column,
+                    {{"unit", "steps"}, {"description", "training steps done at each evaluation"}});
+  output.group(ranks);
+  for (const ResultColumn& column : results.columns) {
+    std::vector<double> values = column.values, by_rank = column.by_rank;
+    output.array(group, {column.name, Dtype::F64, values.data(), values.size()});
+    output.attributes(group + "/" + column.name, column.about);
+    if (by_rank.empty()) continue;
+    output.array(ranks, {column.name, Dtype::F64, by_rank.data(), by_rank.size()}, by_rank.size() / values.size());
+    output.attributes(ranks + "/" + column.name, column.about);
+    output.attributes(ranks + "/" + column.name,
+                      {{"layout", "a row for each step and a column for each rank, with that rank's own value"}});
   }
 }
 
@@ -60,145 +123,145 @@ std::vector<SummaryRow> rows_of(const hdf5::Table& table) {
   return rows;
 }
 
-/// Reads one dataset of a method and puts its values into the rows.
-Status read_column(const hdf5::Input& input, const std::string& name, MethodResults& results) {
-  const std::string group = methods_group + "/" + results.method;
-  Result<StateItem> item = input.describe(group, name);
-  if (!item) return item.status();
-  const bool is_step = name == step_column;
-  if (is_step) results.rows.resize(item->count);
-  if (item->count != results.rows.size() || item->dtype != (is_step ? Dtype::I64 : Dtype::F64)) {
-    return Status(Code::Io,
-                  fmt::format("{}/{}: {} of {}, which must fit {}", group, name, count_of(item->count, "element"),
-                              to_string(item->dtype), count_of(results.rows.size(), "step")));
-  }
-  std::vector<std::int64_t> steps(is_step ? item->count : 0);
-  std::vector<double> values(is_step ? 0 : item->count);
-  item->data = is_step ? static_cast<void*>(steps.data()) : values.data();
-  const Status read = input.read(group, *item);
-  Result<Attributes> about = input.attributes(group + "/" + name);
-  if (!about) return about.status();
-  std::erase_if(*about, [](const Attribute& one) { return one.name == "dtype"; });
-  for (std::size_t row = 0; row < results.rows.size(); ++row) {
-    if (is_step) {
-      results.rows[row].step = steps[row];
-    } else {
-      results.rows[row].metrics.push_back({name, values[row], *about});
+/// Reads a result file into its parts.
+class Reader {
+ public:
+  Reader(const std::filesystem::path& path, const hdf5::Input& input) : path_(path), input_(input) {}
+
+  Result<RunResults> read() {
+    if (Status known = read_schema(); !known) return known;
+    const Result<std::vector<std::string>> methods = input_.names(methods_group);
+    if (!methods) return methods.status();
+    for (const std::string& method : *methods) {
+      if (Status done = read_seeds(method); !done) return done;
     }
+    if (Status done = read_summary(); !done) return done;
+    return std::move(results_);
   }
-  return read;
-}
+
+ private:
+  Status damaged(std::string_view text) const { return {Code::Io, fmt::format("{}: {}", path_.string(), text)}; }
+
+  Status read_schema() {
+    Result<Attributes> found = input_.attributes("/");
+    if (!found) return found.status();
+    const auto* kind = find_attribute<std::string>(*found, "schema");
+    const auto* number = find_attribute<std::int64_t>(*found, "schema_version");
+    if (kind == nullptr || *kind != "lacuna-run" || number == nullptr) {
+      return damaged("this is not a result file of `lacuna run`");
+    }
+    if (*number != result_version) {
+      const auto* writer = find_attribute<std::string>(*found, "lacuna_version");
+      return damaged(
+          fmt::format("this result file has the layout {}, written by lacuna {}; this lacuna reads layout {}", *number,
+                      writer == nullptr ? "of an unknown version" : *writer, result_version));
+    }
+    std::erase_if(*found, [](const Attribute& one) { return one.name == "schema" || one.name == "schema_version"; });
+    results_.provenance = *std::move(found);
+    return {};
+  }
+
+  Status read_seeds(const std::string& method) {
+    const Result<std::vector<std::string>> seeds = input_.names(group_of(method));
+    if (!seeds) return seeds.status();
+    for (const std::string& name : *seeds) {
+      MethodResults results{.method = method};
+      const char* end = name.data() + name.size();
+      const bool is_seed = name.starts_with(seed_prefix) &&
+                           std::from_chars(name.data() + seed_prefix.size(), end, results.seed).ptr == end;
+      if (!is_seed) return damaged(fmt::format("'{}' of the method '{}' is not a seed", name, method));
+      if (Status done = read_method(results); !done) return done;
+      results_.methods.push_back(std::move(results));
+    }
+    return {};
+  }
+
+  Status read_method(MethodResults& results) const {
+    const std::string group = group_of(results), ranks = group + "/" + rank_group;
+    Result<Attributes> about = input_.attributes(group);
+    if (!about) return about.status();
+    results.about = *std::move(about);
+    const Result<std::vector<std::string>> names = input_.names(group), by_rank = input_.names(ranks);
+    if (!names || !by_rank) return names ? by_rank.status() : names.status();
+    for (const std::string& name : *names) {
+      if (name == rank_group) continue;
+      if (Status done = name == step_column ? read_into(group, name, Dtype::I64, 1, results.steps)
+                                            : read_column(group, name, results);
+          !done) {
+        return done;
+      }
+    }
+    for (ResultColumn& column : results.columns) {
+      if (std::find(by_rank->begin(), by_rank->end(), column.name) == by_rank->end()) continue;
+      if (Status done = read_into(ranks, column.name, Dtype::F64, 2, column.by_rank); !done) return done;
+    }
+    const Status fits = check(path_, results);
+    return fits ? fits : Status(Code::Io, std::string(fits.message()));
+  }
+
+  Status read_column(const std::string& group, const std::string& name, MethodResults& results) const {
+    ResultColumn& column = results.columns.emplace_back(ResultColumn{.name = name});
+    Result<Attributes> about = input_.attributes(group + "/" + name);
+    if (!about) return about.status();
+    std::erase_if(*about, [](const Attribute& one) { return one.name == "dtype"; });
+    column.about = *std::move(about);
+    return read_into(group, name, Dtype::F64, 1, column.values);
+  }
+
+  template <class T>
+  Status read_into(const std::string& group, const std::string& name, Dtype dtype, int dimensions,
+                   std::vector<T>& values) const {
+    Result<StateItem> item = input_.describe(group, name, dimensions);
+    if (!item) return item.status();
+    if (item->dtype != dtype) return damaged(fmt::format("{}/{} is of {}", group, name, to_string(item->dtype)));
+    values.resize(item->count);
+    item->data = values.data();
+    return input_.read(group, *item);
+  }
+
+  Status read_summary() {
+    const Result<std::vector<std::string>> members = input_.names("/");
+    if (!members) return members.status();
+    if (std::find(members->begin(), members->end(), summary_table.substr(1)) == members->end()) return {};
+    const Result<hdf5::Table> table = input_.table(summary_table);
+    if (!table) return table.status();
+    results_.summary = rows_of(*table);
+    Result<Attributes> about = input_.attributes(summary_table);
+    if (about) results_.about_summary = *std::move(about);
+    return about.status();
+  }
+
+  const std::filesystem::path& path_;
+  const hdf5::Input& input_;
+  RunResults results_;
+};
 
 }  // namespace
 
-Result<ResultFile> ResultFile::create(std::filesystem::path path, Attributes provenance) {
-  ResultFile file(std::move(path));
-  file.provenance_ = std::move(provenance);
-  const Status saved = file.save();
-  if (!saved) return saved;
-  return file;
-}
-
-Result<ResultFile> ResultFile::open(std::filesystem::path path) {
-  ResultFile file(std::move(path));
-  const Status loaded = file.load();
-  if (!loaded) return loaded;
-  return file;
-}
-
-Status ResultFile::append(const std::string& method, std::span<const ResultRow> rows) {
-  if (rows.empty()) return Status::ok();
-  const auto same_method = [&](const MethodResults& results) { return results.method == method; };
-  const auto place = std::find_if(methods_.begin(), methods_.end(), same_method);
-  MethodResults results = place == methods_.end() ? MethodResults{method, {}} : *place;
-  std::erase_if(results.rows, [&](const ResultRow& row) { return row.step >= rows.front().step; });
-  if (const Status named = hdf5::check_name(path_, method); !named) return named;
-  for (const ResultRow& row : rows) {
-    const std::string name = fmt::format("step {} of '{}'", row.step, method);
-    if (!results.rows.empty() && row.step <= results.rows.back().step) {
-      return Status(Code::InvalidArgument, fmt::format("{}: {} comes after step {}; steps ascend", path_.string(), name,
-                                                       results.rows.back().step));
-    }
-    results.rows.push_back(row);
-    if (const Status fits = check(row.metrics, results.rows.front().metrics, name); !fits) return fits;
-  }
-  if (place == methods_.end()) {
-    methods_.push_back(std::move(results));
-  } else {
-    *place = std::move(results);
-  }
-  return save();
-}
-
-Status ResultFile::summarise(std::vector<SummaryRow> rows) {
-  for (const SummaryRow& row : rows) {
-    const std::string name = fmt::format("the summary of '{}'", row.method);
-    if (const Status fits = check(row.metrics, rows.front().metrics, name); !fits) return fits;
-  }
-  summary_ = std::move(rows);
-  return save();
-}
-
-Status ResultFile::check(const std::vector<Metric>& metrics, const std::vector<Metric>& model,
-                         const std::string& row) const {
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    if (const Status named = hdf5::check_name(path_, metrics[i].name); !named) return named;
-    const auto same_name = [&](const Metric& other) { return other.name == metrics[i].name; };
-    if (metrics[i].name != step_column && metrics[i].name != "method" &&
-        std::count_if(metrics.begin(), metrics.end(), same_name) == 1) {
-      continue;
-    }
-    return Status(Code::InvalidArgument, fmt::format("{}: {} has the metric '{}' twice; 'step' and 'method' are taken",
-                                                     path_.string(), row, metrics[i].name));
-  }
-  if (names_of(metrics) == names_of(model)) return Status::ok();
-  return Status(Code::InvalidArgument, fmt::format("{}: {} has the metrics [{}], the rows before have [{}]",
-                                                   path_.string(), row, names_of(metrics), names_of(model)));
-}
-
-Status ResultFile::save() const {
+Status write_results(const std::filesystem::path& path, const RunResults& results) {
+  if (Status fits = check(path, results); !fits) return fits;
   const hdf5::Turn turn;
-  hdf5::Output output(path_, 0);
+  hdf5::Output output(path, 0);
   output.attributes("/", schema());
-  output.attributes("/", provenance_);
+  output.attributes("/", results.provenance);
   output.group(methods_group);
-  for (const MethodResults& results : methods_) write_method(output, results);
-  if (!summary_.empty()) output.table(summary_table, table_of(summary_));
-  return output.finish([this](std::span<const std::byte> image) { return replace_file(path_, image); });
+  std::set<std::string> made;
+  for (const MethodResults& one : results.methods) {
+    if (made.insert(one.method).second) output.group(group_of(one.method));
+    write_method(output, one);
+  }
+  if (!results.summary.empty()) {
+    output.table(summary_table, table_of(results.summary));
+    output.attributes(summary_table, results.about_summary);
+  }
+  return output.finish([&path](std::span<const std::byte> image) { return replace_file(path, image); });
 }
 
-Status ResultFile::load() {
+Result<RunResults> read_results(const std::filesystem::path& path) {
   const hdf5::Turn turn;
-  const Result<hdf5::Input> input = hdf5::Input::open(path_);
+  const Result<hdf5::Input> input = hdf5::Input::open(path);
   if (!input) return input.status();
-  Result<Attributes> attributes = input->attributes("/");
-  if (!attributes) return attributes.status();
-  const Attributes expected = schema();
-  if (attributes->size() < expected.size() || !std::equal(expected.begin(), expected.end(), attributes->begin())) {
-    return Status(Code::Io, fmt::format("{}: this is not a result file of lacuna, version 1", path_.string()));
-  }
-  provenance_.assign(attributes->begin() + static_cast<std::ptrdiff_t>(expected.size()), attributes->end());
-
-  const Result<std::vector<std::string>> methods = input->names(methods_group);
-  if (!methods) return methods.status();
-  for (const std::string& method : *methods) {
-    MethodResults& results = methods_.emplace_back(MethodResults{method, {}});
-    const Result<std::vector<std::string>> columns = input->names(methods_group + "/" + method);
-    if (!columns) return columns.status();
-    for (const std::string& column : *columns) {
-      if (const Status read = read_column(*input, column, results); !read) return read;
-    }
-    if (results.rows.empty()) {
-      return Status(Code::Io, fmt::format("{}: the method '{}' has no steps", path_.string(), method));
-    }
-  }
-  const Result<std::vector<std::string>> members = input->names("/");
-  if (!members) return members.status();
-  if (std::find(members->begin(), members->end(), "summary") == members->end()) return Status::ok();
-  const Result<hdf5::Table> table = input->table(summary_table);
-  if (!table) return table.status();
-  summary_ = rows_of(*table);
-  return Status::ok();
+  return Reader(path, *input).read();
 }
 
 }  // namespace lacuna::checkpoint

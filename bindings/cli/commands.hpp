@@ -17,8 +17,10 @@ void add_info(CLI::App& app, int& exit_code);
 void add_launch(CLI::App& app, const std::vector<std::string>& program, int& exit_code);
 void add_list(CLI::App& app, int& exit_code);
 void add_perf(CLI::App& app, int& exit_code);
+void add_plot(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
+void add_show(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
 
 }  // namespace lacuna::cli

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,11 +33,20 @@ struct Task {
   GradientTap tap{};  ///< empty: gradients are shown to nobody
 };
 
+/// A gradient of f32 that all ranks average together in each step.
+struct GradientShape {
+  std::string name;
+  std::size_t count = 0;    ///< elements
+  bool with_method = true;  ///< by the task's method; else densely
+};
+
 /// A number that says how good the state is.
 struct Metric {
   std::string name;  ///< a word such as "test_accuracy"
   double value = 0;
-  bool percent = false;  ///< people are shown 100 times the value and "%"
+  bool percent = false;        ///< people are shown 100 times the value and "%"
+  std::string unit = "ratio";  ///< "ratio": a number without a unit
+  std::string description{};   ///< what it is, in a few words, for readers of result files
 };
 
 struct Metrics {
@@ -63,12 +73,20 @@ class Workload {
   /// Returns the number of steps of one epoch on that many ranks. It is an error if there are too few data for one
   /// step.
   virtual Result<std::uint64_t> steps_per_epoch(Rank ranks) const = 0;
+  /// Does a step depend on Task::steps, as with a learning rate that falls to zero at the last one? Otherwise a task
+  /// can be continued to more steps than it had at first. It may be called before load().
+  virtual bool depends_on_steps() const { return false; }
+  /// Returns the gradients of each step of such a task, in no order, for predictions of what it sends. Returns none if
+  /// that is not known before set_up().
+  virtual std::vector<GradientShape> gradients(const Task&) const { return {}; }
   /// Returns to the state before step 0. The communicator must outlive the task. It may be called again for another
   /// task.
   virtual Status set_up(Communicator& communicator, const Task& task) = 0;
   /// Carries out step number `step`, 0 <= step < task.steps. Returns this rank's figure for the progress display: a
   /// loss or a residual.
   virtual Result<double> step(std::uint64_t step) = 0;
+  /// Returns the name of this figure.
+  virtual std::string figure_name() const { return "training_loss"; }
   /// Returns how good the present state is, equal on all ranks. It is an error if ranks that must hold equal bits do
   /// not.
   virtual Result<Metrics> evaluate() = 0;

@@ -77,8 +77,8 @@ def in_lab(experiment):
     return experiment.startswith("hosts")
 
 
-def config_of(lacuna, experiment, seed):
-    path = trials.config_of(HERE, experiment, seed, config="clicks")
+def config_of(lacuna, experiment, seeds):
+    path = trials.config_of(HERE, experiment, seeds, config="clicks")
     before = path.read_text(encoding="utf-8").split("[[method]]", 1)[0]
     sections = [trials.method_section(lacuna, label, text, only="table") for label, text in METHODS.items()]
     path.write_text(before + "\n".join(sections), encoding="utf-8")
@@ -102,26 +102,26 @@ def run(arguments):
         trials.measure_calls(lacuna, HERE, cases_of(experiment), CALLS[experiment][0], arguments.fresh)
     for experiment in (name for name in TRAININGS if name in arguments.experiments):
         ranks = TRAININGS[experiment]
-        for seed in range(1, 1 + (1 if in_lab(experiment) else arguments.seeds)):
-            begin = time.monotonic()
-            config = config_of(lacuna, experiment, seed)
-            if in_lab(experiment):
-                trials.train_in_lab(lacuna, ranks, arguments.rate, config, arguments.fresh)
-            else:
-                trials.train(lacuna, ranks, config, arguments.fresh)
-            print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+        begin = time.monotonic()
+        config = config_of(lacuna, experiment, 1 if in_lab(experiment) else arguments.seeds)
+        if in_lab(experiment):
+            trials.train_in_lab(lacuna, ranks, arguments.rate, config, arguments.fresh)
+        else:
+            trials.train(lacuna, ranks, config, arguments.fresh)
+        print(f"{experiment}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def rows_of(experiment):
     """Yields the rows of COLUMNS for an experiment. Bytes and times are those of a step, on average over all steps and
     ranks."""
-    for path in trials.result_files(HERE, experiment):
-        rate, load = trials.lab_of(path) if in_lab(experiment) else ("", "")
-        for method, evaluations in trials.read(path).items():
+    path = trials.result_of(HERE, experiment)
+    rate, load = trials.lab_of(path) if in_lab(experiment) else ("", "")
+    for method, seeds in trials.read(path).items():
+        for seed, evaluations in seeds.items():
             last = evaluations[-1]
             steps = last["step"]
             kernels = sum(last[name] for name in trials.times_of_kernels(path, method))
-            yield [experiment, method, path.parent.name, f"{steps:.0f}", *(f"{last[name]:.5g}" for name in METRICS),
+            yield [experiment, method, seed, f"{steps:.0f}", *(f"{last[name]:.5g}" for name in METRICS),
                    f"{last['payload_bytes'] / steps:.0f}", f"{1e3 * last['seconds'] / steps:.4g}",
                    f"{last['waited_seconds'] / last['seconds']:.3f}", f"{1e3 * kernels / steps:.4g}", rate, load,
                    trials.machine(path)]

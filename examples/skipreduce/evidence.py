@@ -5,7 +5,7 @@
     examples/skipreduce/evidence.py gather
     examples/skipreduce/evidence.py draw
 
-An experiment is a config of this folder. `run` does what is missing of each, once for each seed, on ranks of this
+An experiment is a config of this folder. `run` does what is missing of each with all seeds, on ranks of this
 machine, and leaves the results in results/skipreduce/. If it is interrupted, the next `run` continues. `gather`
 collects the result files: means over seeds for each method and evaluation in docs/skipreduce.csv, and the last
 measurement of each layer in docs/skipreduce_importance.csv. `draw` makes from these the tables of
@@ -44,14 +44,12 @@ LAYER = re.compile(r"layer(\d+)\.(share|dense)")
 
 
 def run(arguments):
-    for seed in range(1, max(SEEDS.values()) + 1):
-        for experiment in arguments.experiments:
-            if seed > min(arguments.seeds or SEEDS[experiment], SEEDS[experiment]):
-                continue
-            begin = time.monotonic()
-            config = trials.config_of(HERE, experiment, seed, arguments.epochs)
-            trials.train(trials.lacuna_of(arguments.build), RANKS[experiment], config, arguments.fresh)
-            print(f"{experiment}, seed {seed}: {time.monotonic() - begin:.0f} s", flush=True)
+    for experiment in arguments.experiments:
+        begin = time.monotonic()
+        seeds = min(arguments.seeds or SEEDS[experiment], SEEDS[experiment])
+        config = trials.config_of(HERE, experiment, seeds, arguments.epochs)
+        trials.train(trials.lacuna_of(arguments.build), RANKS[experiment], config, arguments.fresh)
+        print(f"{experiment}: {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def gather(_):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains time.toml on 8 emulated hosts, once for each seed, and prints how long each method took to a test accuracy.
+"""Trains time.toml on 8 emulated hosts with several seeds, and prints how long each method took to a test accuracy.
 
     examples/skipreduce/time_to_accuracy.py [--build BUILD] [--rate 500mbit] [--seeds N] [--accuracy A] [--fresh]
 
@@ -21,11 +21,11 @@ from trials import spread
 HOSTS = 8
 
 
-def train(options, seed):
-    """The evaluations of one seed, and the bytes per second of a raw TCP ring in the same lab."""
-    config = trials.config_of(HERE, "time", seed)
+def train(options):
+    """{method: {seed: its evaluations}}, and the bytes per second of a raw TCP ring in the same lab."""
+    config = trials.config_of(HERE, "time", options.seeds)
     log = trials.train_in_lab(trials.lacuna_of(options.build), HOSTS, options.rate, config, options.fresh)
-    return trials.read(config.with_suffix("") / "time.h5"), trials.raw_rate(log)
+    return trials.read(trials.result_of(HERE, "time")), trials.raw_rate(log)
 
 
 def main():
@@ -38,8 +38,9 @@ def main():
     options = parser.parse_args()
     figures = {name: {key: [] for key in ("until", "ratio", "step", "waiting", "saved")}
                for name in ("dense", "random 4", "random 6")}
+    trained, rate = train(options)
     for seed in range(1, options.seeds + 1):
-        methods, rate = train(options, seed)
+        methods = {name: seeds[seed] for name, seeds in trained.items()}
         last = {name: rows[-1] for name, rows in methods.items()}
         step = {name: row["seconds"] / row["step"] for name, row in last.items()}
         communication = last["dense"]["payload_bytes"] / last["dense"]["step"] / rate

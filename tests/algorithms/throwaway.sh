@@ -97,7 +97,7 @@ run() {
 evaluations() { grep 'fingerprint [0-9a-f]*$' "$runs/$1.log"; }
 ended_at_first_checkpoint() {
   run "$@" >/dev/null 2>&1 &
-  until compgen -G "$runs/$1/out/manifest-*.json" >/dev/null; do
+  until compgen -G "$runs/$1/out/seed-1/forgetful/manifest-*.json" >/dev/null; do
     kill -0 "$!"
     sleep 0.01
   done
@@ -130,12 +130,12 @@ for name in entries most magnitude share; do
 done
 # The largest and the last value are those of the run that was left alone.
 told_of() { grep -aoE '"name":"forgetful\.(most|magnitude)","times":[0-9]+,"value":[^}]*' "$1"; }
-diff <(told_of "$runs/sparse_alone/out/ckpt-600-rank0.h5") <(told_of "$runs/sparse_ended/out/ckpt-600-rank0.h5")
+diff <(told_of "$runs/sparse_alone/out/seed-1/forgetful/ckpt-600-rank0.h5") <(told_of "$runs/sparse_ended/out/seed-1/forgetful/ckpt-600-rank0.h5")
 
 # Results, records and counters have what it left out: a round of each of two layers in 515 of 600 steps.
 grep -aq 'forgetful\.rounds' "$runs/ended/out/throwaway.h5"
 for name in alone ended; do
-  grep -aqF '{"name":"forgetful.rounds","times":1,"value":1030.0}' "$runs/$name/out/ckpt-600-rank0.h5"
+  grep -aqF '{"name":"forgetful.rounds","times":1,"value":1030.0}' "$runs/$name/out/seed-1/forgetful/ckpt-600-rank0.h5"
 done
 grep -q '"methods": {"forgetful": {"calls": 1030.*"rounds": {"value": 1030, "unit": "rounds", "adds_up": "sum"' "$runs/counters/rank-0.json"
 sed 's/^rounds/round/' "$parts/run.toml" >"$runs/mistaken.toml"

@@ -290,7 +290,7 @@ void Session::pass_on(int signal) {
   last_signal_ = again ? SIGKILL : signal;
   say(fmt::format("{} to all ranks after {}", again ? "SIGKILL" : "passing it on", ::strsignal(signal)));
   for (Child& child : children_) child.signal(last_signal_);
-  next_step_ = again ? Clock::time_point::max() : Clock::now() + options_.grace;
+  next_step_ = again ? Clock::time_point::max() : Clock::now() + options_.closing;
 }
 
 void Session::escalate() {

@@ -18,6 +18,7 @@ struct LaunchOptions {
   bool prefix = true;  ///< puts "[rank] " before every line; without it ranks write to the launcher's output directly
   std::chrono::milliseconds patience{2000};  ///< how long the others may take to end after the first failure
   std::chrono::milliseconds grace{5000};     ///< how long a rank may take to end after SIGTERM, before SIGKILL
+  std::chrono::milliseconds closing{30000};  ///< the same after a signal that is passed on: it may write a checkpoint
 };
 
 /// Runs a program once for each rank on this host and waits for all of them. Each gets LACUNA_RANK, LACUNA_SIZE,
@@ -31,8 +32,8 @@ struct LaunchOptions {
 ///
 /// The first rank that fails is named on standard error. If a signal other than SIGABRT killed a rank, it is that rank.
 /// Otherwise it is the rank that ended first, once the others have ended too or `patience` is over. Then the others are
-/// ended. SIGINT, SIGTERM and SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup. A second
-/// signal ends the ranks with SIGKILL. If this process dies, its ranks are killed.
+/// ended. SIGINT, SIGTERM and SIGHUP are passed on to all ranks, unless they are ignored here, as by nohup. The ranks
+/// have `closing` to end. A second signal ends them with SIGKILL. If this process dies, its ranks are killed.
 ///
 /// Ranks that are killed while they start leave nothing in /dev/shm. UCX makes its segments in a folder there that
 /// belongs to the job (UCX_POSIX_DIR, unless that is set) and is removed at the end.

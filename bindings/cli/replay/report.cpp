@@ -6,7 +6,8 @@
 #include <array>
 #include <numeric>
 
-#include "bindings/cli/replay/chart.hpp"
+#include "bindings/cli/shared/chart.hpp"
+#include "bindings/cli/shared/number_table.hpp"
 #include "bindings/cli/shared/provenance.hpp"
 #include "bindings/cli/shared/quantities.hpp"
 #include "runtime/files/output_folder.hpp"
@@ -30,12 +31,6 @@ double last(const std::vector<double>& values) { return values.empty() ? 0 : val
 
 double share_of(double bytes, double dense) { return dense > 0 ? bytes / dense : 1; }
 
-std::string bytes_text(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.2f} MB", bytes / 1e6);
-  return fmt::format("{:.2f} kB", bytes / 1e3);
-}
-
 Json json_of(const ReplayedMethod& method) {
   const ReplaySeries& series = method.series();
   const double bytes = mean(series.bytes), dense = mean(series.dense_bytes);
@@ -57,16 +52,27 @@ Json json_of(const ReplayedMethod& method) {
             {"residual", series.residual}}}};
 }
 
-Chart chart_of(const std::vector<ReplayedMethod>& methods, std::string title, bool logarithmic,
-               std::vector<double> ReplaySeries::*values, double factor = 1) {
-  Chart chart{.title = std::move(title), .logarithmic = logarithmic, .lines = {}};
-  for (const ReplayedMethod& method : methods) {
-    ChartLine line{.label = method.label(), .values = method.series().*values};
-    for (double& value : line.values) value *= factor;
-    chart.lines.push_back(std::move(line));
+/// Makes charts of values over the steps of a recording.
+class Charts {
+ public:
+  Charts(const Recording& recording, const std::vector<ReplayedMethod>& methods) : methods_(methods) {
+    for (const std::int64_t step : recording.steps()) steps_.push_back(static_cast<double>(step));
   }
-  return chart;
-}
+
+  Chart of(std::string title, ChartScale scale, std::vector<double> ReplaySeries::*values, double factor = 1) const {
+    Chart chart{.title = std::move(title), .x_title = "step", .scale = scale, .lines = {}};
+    for (const ReplayedMethod& method : methods_) {
+      ChartLine line{.label = method.label(), .x = steps_, .values = method.series().*values};
+      for (double& value : line.values) value *= factor;
+      chart.lines.push_back(std::move(line));
+    }
+    return chart;
+  }
+
+ private:
+  const std::vector<ReplayedMethod>& methods_;
+  std::vector<double> steps_;
+};
 
 Status write_text(const std::filesystem::path& path, const std::string& text) {
   return write_whole(path, [&](std::FILE* file) {
@@ -119,14 +125,15 @@ Status write_replay_json(const ReplayOptions& options, const Communicator& commu
 
 Status write_replay_plot(const ReplayOptions& options, const Recording& recording,
                          const std::vector<ReplayedMethod>& methods) {
-  ChartSheet sheet{.title = options.file.filename().string(), .x_title = "step", .x = {}, .charts = {}};
-  for (const std::int64_t step : recording.steps()) sheet.x.push_back(static_cast<double>(step));
-  sheet.charts = {
-      chart_of(methods, "bytes sent per rank", false, &ReplaySeries::bytes),
-      chart_of(methods, "time of a step (ms)", false, &ReplaySeries::seconds, 1e3),
-      chart_of(methods, "relative error of the sum", true, &ReplaySeries::error),
-      chart_of(methods, "relative error of the sum of all steps so far", true, &ReplaySeries::running_error),
-      chart_of(methods, "L2 norm of the residuals", false, &ReplaySeries::residual)};
+  const Charts charts(recording, methods);
+  const ChartSheet sheet{
+      .title = options.file.filename().string(),
+      .charts = {charts.of("bytes sent per rank", ChartScale::FromZero, &ReplaySeries::bytes),
+                 charts.of("time of a step (ms)", ChartScale::FromZero, &ReplaySeries::seconds, 1e3),
+                 charts.of("relative error of the sum", ChartScale::Logarithmic, &ReplaySeries::error),
+                 charts.of("relative error of the sum of all steps so far", ChartScale::Logarithmic,
+                           &ReplaySeries::running_error),
+                 charts.of("L2 norm of the residuals", ChartScale::FromZero, &ReplaySeries::residual)}};
   return write_text(options.plot, to_svg(sheet));
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* no_method = "dense";
 
 OptionValue read_value(ConfigSection& section, const Option& option, const OptionValue& fallback) {
-  const Key key{option.name.data()};
+  const Key key{option.name, option.help};
   const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
   switch (option.kind) {
     case Option::Kind::Flag:
@@ -52,6 +52,12 @@ MethodOptions read_options(ConfigSection& section, const Method& method) {
   return {method, std::move(options)};
 }
 
+/// May a folder have this name, in every file system?
+bool is_file_name(std::string_view name) {
+  const auto is_forbidden = [](char letter) { return letter == '/' || static_cast<unsigned char>(letter) < 0x20; };
+  return name != "." && name != ".." && name.size() <= 200 && std::none_of(name.begin(), name.end(), is_forbidden);
+}
+
 /// Checks that an algorithm serves the method on these ranks.
 Status served(const MethodChoice& choice, const Hosts& hosts) {
   MethodState state;
@@ -65,9 +71,9 @@ Status served(const MethodChoice& choice, const Hosts& hosts) {
   return select_algorithm(call, hosts).status();
 }
 
-/// Reads the tensor that the method is for. Configs without the key have the values that they had before there was one.
+/// Reads the tensor that the method is for.
 std::string read_only(ConfigSection& section, const Workload* workload) {
-  const Key key{"only", !section.has("only")};
+  const Key key{"only", "the tensor that the method is for, of a workload that names some; all others are dense"};
   const std::vector<std::string> tensors = workload ? workload->tensors() : std::vector<std::string>();
   if (!tensors.empty()) return section.one_of(key, tensors, "");
   const std::string given = section.text(key, "");
@@ -75,40 +81,45 @@ std::string read_only(ConfigSection& section, const Workload* workload) {
   return given;
 }
 
-/// Reads whether gradients are handed over as lists. Configs without the key have the values that they had before there
-/// was one.
+/// Reads whether gradients are handed over as lists.
 bool read_lists(ConfigSection& section, const Workload* workload) {
-  const bool lists = section.flag({"lists", !section.has("lists")}, false);
+  const bool lists =
+      section.flag({"lists", "hands gradients over as lists of entries, where the workload has such"}, false);
   if (lists && workload && !workload->has_lists()) {
     section.error("lists", "'lists' hands over lists of entries, but the workload has none: it must be false");
   }
   return lists;
 }
 
-/// Returns "dense" and the names of all methods.
+}  // namespace
+
 std::vector<std::string> method_names() {
   std::vector<std::string> names = {no_method};
   for (const Method* method : all_methods()) names.emplace_back(method->name);
   return names;
 }
 
-}  // namespace
-
 MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workload* workload) {
   MethodChoice choice;
-  const std::string name = section.one_of({"name"}, method_names(), no_method);
-  choice.algorithm = section.text({"algorithm"}, "");
+  const std::string name =
+      section.one_of({"name", "what the allreduces of gradients give up; dense: nothing"}, method_names(), no_method);
+  choice.algorithm = section.text({"algorithm", "the algorithm of these allreduces; \"\": lacuna chooses"}, "");
   std::optional<std::string> label;
   if (section.has("name")) label = name;
   if (!choice.algorithm.empty()) label = choice.algorithm;
-  choice.label = section.text({"label"}, label);
+  choice.label =
+      section.text({"label", "its name in tables and its folder; by default the algorithm, or else the name"}, label);
   choice.only = read_only(section, workload);
   choice.lists = read_lists(section, workload);
   if (section.has_errors()) return choice;
   if (name != no_method) choice.options = read_options(section, *method_options(name)->method());
   section.finish();
 
-  if (choice.label.find('/') != std::string::npos) section.error("label", "'label' must not hold a '/'");
+  if (!is_file_name(choice.label)) {
+    section.error("label",
+                  "'label' names a folder: it must hold no '/' and no control character, have at most 200 "
+                  "bytes, and not be '.' or '..'");
+  }
   if (!section.has_errors() && choice.options) check_used(section, *choice.options.method(), choice.options.get());
   if (section.has_errors()) return choice;
   if (const Status status = served(choice, hosts); !status) section.error("algorithm", status.message());

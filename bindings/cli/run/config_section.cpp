@@ -56,13 +56,32 @@ std::string ConfigReport::errors() const {
   return text;
 }
 
+void ConfigReport::value(std::string section, std::string_view key, std::string_view value) {
+  values_.push_back({std::move(section), fmt::format("{} = {}", key, value)});
+}
+
+std::string ConfigReport::values() const {
+  std::string text;
+  for (const Value& value : values_) text += fmt::format("{}.{}\n", value.section, value.text);
+  return text;
+}
+
+std::string ConfigReport::values_of(std::string_view section, std::string_view kind) const {
+  std::string text;
+  for (const Value& value : values_) {
+    if (value.section == section) text += fmt::format("{}.{}\n", kind, value.text);
+  }
+  return text;
+}
+
 std::string ConfigSection::text(Key key, std::optional<std::string> fallback) {
-  const toml::node* node = find(key, !fallback);
+  const std::string allowed = "a text that is not empty";
+  const toml::node* node = find(key, !fallback, allowed, fallback ? shown(*fallback) : "");
   std::optional<std::string> given = fallback;
   if (node != nullptr) {
     given = node->is_string() ? node->value<std::string>() : std::nullopt;
     if (given && given->empty()) given.reset();
-    if (!given) wrong(key.name, *node, "a text that is not empty");
+    if (!given) wrong(key.name, *node, allowed);
   }
   if (given) keep(key, shown(*given));
   return given.value_or("");
@@ -70,15 +89,14 @@ std::string ConfigSection::text(Key key, std::optional<std::string> fallback) {
 
 std::string ConfigSection::one_of(Key key, const std::vector<std::string>& allowed,
                                   std::optional<std::string> fallback) {
-  const toml::node* node = find(key, !fallback);
+  const std::string listed = fmt::format("one of {}", joined(allowed, ", "));
+  const toml::node* node = find(key, !fallback, listed, fallback ? shown(*fallback) : "");
   std::optional<std::string> given = fallback;
   if (node != nullptr) {
     given = node->is_string() ? node->value<std::string>() : std::nullopt;
     if (!given || std::find(allowed.begin(), allowed.end(), *given) == allowed.end()) {
       const std::string_view meant = nearest(given.value_or(""), allowed);
-      wrong(key.name, *node,
-            fmt::format("one of {}{}", joined(allowed, ", "),
-                        meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+      wrong(key.name, *node, meant.empty() ? listed : fmt::format("{}; did you mean \"{}\"?", listed, meant));
       given.reset();
     }
   }
@@ -88,48 +106,62 @@ std::string ConfigSection::one_of(Key key, const std::vector<std::string>& allow
 
 std::int64_t ConfigSection::integer(Key key, std::int64_t low, std::int64_t high,
                                     std::optional<std::int64_t> fallback) {
-  const toml::node* node = find(key, !fallback);
-  std::optional<std::int64_t> given = fallback;
+  const std::string allowed = fmt::format("an integer from {} to {}", low, high);
+  const toml::node* node = find(key, !fallback, allowed, fallback ? shown(*fallback) : "");
+  std::int64_t value = fallback.value_or(low);
+  bool good = fallback.has_value();
   if (node != nullptr) {
-    given = node->is_integer() ? node->value<std::int64_t>() : std::nullopt;
-    if (given && (*given < low || *given > high)) given.reset();
-    if (!given) wrong(key.name, *node, fmt::format("an integer from {} to {}", low, high));
+    value = node->value<std::int64_t>().value_or(low);
+    good = node->is_integer() && value >= low && value <= high;
+    if (!good) wrong(key.name, *node, allowed);
   }
-  if (given) keep(key, shown(*given));
-  return given.value_or(low);
+  if (!good) return low;
+  keep(key, shown(value));
+  return value;
+}
+
+std::optional<std::int64_t> ConfigSection::optional_integer(Key key, std::int64_t low, std::int64_t high) {
+  if (has(key.name)) return integer(key, low, high);
+  find(key, false, fmt::format("an integer from {} to {}", low, high), "");
+  return std::nullopt;
 }
 
 double ConfigSection::number(Key key, double low, double high, std::optional<double> fallback) {
-  const toml::node* node = find(key, !fallback);
-  std::optional<double> given = fallback;
+  const std::string allowed = fmt::format("a number from {} to {}", low, high);
+  const toml::node* node = find(key, !fallback, allowed, fallback ? shown(*fallback) : "");
+  double value = fallback.value_or(low);
+  bool good = fallback.has_value();
   if (node != nullptr) {
-    given = node->is_number() ? node->value<double>() : std::nullopt;
-    if (given && !(*given >= low && *given <= high)) given.reset();
-    if (!given) wrong(key.name, *node, fmt::format("a number from {} to {}", low, high));
+    value = node->value<double>().value_or(low);
+    good = node->is_number() && value >= low && value <= high;
+    if (!good) wrong(key.name, *node, allowed);
   }
-  if (given) keep(key, shown(*given));
-  return given.value_or(low);
+  if (!good) return low;
+  keep(key, shown(value));
+  return value;
 }
 
 bool ConfigSection::flag(Key key, bool fallback) {
-  const toml::node* node = find(key, false);
+  const std::string allowed = "true or false";
+  const toml::node* node = find(key, false, allowed, fmt::to_string(fallback));
   bool given = fallback;
   if (node != nullptr) {
-    if (!node->is_boolean()) wrong(key.name, *node, "true or false");
+    if (!node->is_boolean()) wrong(key.name, *node, allowed);
     given = node->value_or(fallback);
   }
-  keep(key, given ? "true" : "false");
+  keep(key, fmt::to_string(given));
   return given;
 }
 
 std::vector<std::int64_t> ConfigSection::integers(Key key, std::int64_t low, std::int64_t high,
                                                   std::vector<std::int64_t> fallback) {
-  const toml::node* node = find(key, false);
+  const std::string allowed = fmt::format("a list of integers from {} to {}", low, high);
+  const toml::node* node = find(key, false, allowed, list_text(fallback));
   std::vector<std::int64_t> given = fallback;
   if (node != nullptr) {
     const auto list = integers_of(*node, low, high);
     if (!list) {
-      wrong(key.name, *node, fmt::format("a list of integers from {} to {}", low, high));
+      wrong(key.name, *node, allowed);
       return fallback;
     }
     given = *list;
@@ -139,7 +171,8 @@ std::vector<std::int64_t> ConfigSection::integers(Key key, std::int64_t low, std
 }
 
 std::vector<std::array<std::int64_t, 2>> ConfigSection::pairs(Key key, std::int64_t low, std::int64_t high) {
-  const toml::node* node = find(key, false);
+  const std::string allowed = fmt::format("a list of pairs [first, second] of integers from {} to {}", low, high);
+  const toml::node* node = find(key, false, allowed, "[]");
   std::vector<std::array<std::int64_t, 2>> given;
   std::vector<std::string> texts;
   if (node != nullptr) {
@@ -153,7 +186,7 @@ std::vector<std::array<std::int64_t, 2>> ConfigSection::pairs(Key key, std::int6
       texts.push_back(list_text(*pair));
     }
     if (!good) {
-      wrong(key.name, *node, fmt::format("a list of pairs [first, second] of integers from {} to {}", low, high));
+      wrong(key.name, *node, allowed);
       return {};
     }
   }
@@ -162,7 +195,7 @@ std::vector<std::array<std::int64_t, 2>> ConfigSection::pairs(Key key, std::int6
 }
 
 std::optional<ConfigSection> ConfigSection::section(const char* key) {
-  const toml::node* node = find({key}, true);
+  const toml::node* node = find(key, true);
   if (node == nullptr) return std::nullopt;
   if (const toml::table* table = node->as_table()) return ConfigSection(*table, key, report_);
   wrong(key, *node, fmt::format("a table, written as [{}]", key));
@@ -171,7 +204,7 @@ std::optional<ConfigSection> ConfigSection::section(const char* key) {
 
 std::vector<ConfigSection> ConfigSection::sections(const char* key) {
   std::vector<ConfigSection> all;
-  const toml::node* node = find({key}, true);
+  const toml::node* node = find(key, true);
   if (node == nullptr) return all;
   const toml::array* list = node->as_array();
   if (list == nullptr || list->empty() || !list->is_homogeneous<toml::table>()) {
@@ -203,14 +236,19 @@ bool ConfigSection::finish() {
   return known;
 }
 
-const toml::node* ConfigSection::find(Key key, bool needed) {
-  asked_.emplace_back(key.name);
-  const toml::node* node = table_.get(key.name);
+const toml::node* ConfigSection::find(std::string_view name, bool needed) {
+  asked_.emplace_back(name);
+  const toml::node* node = table_.get(name);
   if (node == nullptr && needed) {
     const std::string place = name_.empty() ? "at the top level" : fmt::format("in [{}]", name_);
-    note_error(table_.source(), fmt::format("'{}' is missing {}", key.name, place));
+    note_error(table_.source(), fmt::format("'{}' is missing {}", name, place));
   }
   return node;
+}
+
+const toml::node* ConfigSection::find(Key key, bool needed, std::string allowed, std::string fallback) {
+  report_.key({std::string(key.name), std::move(allowed), std::move(fallback), std::string(key.help)});
+  return find(key.name, needed);
 }
 
 void ConfigSection::wrong(std::string_view key, const toml::node& node, std::string_view allowed) {
@@ -218,7 +256,7 @@ void ConfigSection::wrong(std::string_view key, const toml::node& node, std::str
 }
 
 void ConfigSection::keep(Key key, std::string value) {
-  if (!key.output_only) report_.value(fmt::format("{}.{} = {}", name_, key.name, value));
+  if (!key.output_only) report_.value(name_, key.name, value);
 }
 
 }  // namespace lacuna::cli

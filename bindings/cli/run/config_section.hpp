@@ -12,20 +12,35 @@
 
 namespace lacuna::cli {
 
-/// What reading a config gives beside its values: every error, and the values in effect.
+/// What a key may be, as the reader of a config asks for it.
+struct KeyInfo {
+  std::string name;
+  std::string allowed;
+  std::string fallback;  ///< its value if it is left out; empty: none, the key is needed or may be left out
+  std::string help;
+};
+
+/// What reading a config gives beside its values: every error, the values in effect, and the keys that were asked for.
 class ConfigReport {
  public:
   explicit ConfigReport(std::string file) : file_(std::move(file)) {}
 
   void error(const toml::source_region& where, std::string_view text);
-  void value(std::string line) { values_ += std::move(line) + '\n'; }
+  void value(std::string section, std::string_view key, std::string_view value);
+
+  /// Takes note of a key that was asked for.
+  void key(KeyInfo info) { keys_.push_back(std::move(info)); }
 
   bool has_errors() const { return !errors_.empty(); }
+  /// Returns all keys that were asked for, in this order.
+  const std::vector<KeyInfo>& keys() const { return keys_; }
   /// Returns "file:line:column: text" for each error, in the order of the file.
   std::string errors() const;
   /// Returns one line "section.key = value" for each value that a result depends on, also for defaults. Configs that
   /// mean the same give equal lines, whatever their comments and formatting.
-  const std::string& values() const { return values_; }
+  std::string values() const;
+  /// Returns those lines of one section, each as "kind.key = value".
+  std::string values_of(std::string_view section, std::string_view kind) const;
 
  private:
   struct Error {
@@ -33,14 +48,21 @@ class ConfigReport {
     std::string text;
   };
 
+  struct Value {
+    std::string section;
+    std::string text;  // "key = value"
+  };
+
   std::string file_;
   std::vector<Error> errors_;
-  std::string values_;
+  std::vector<Value> values_;
+  std::vector<KeyInfo> keys_;
 };
 
 /// A key, as the reader of a config asks for it.
 struct Key {
-  const char* name;
+  std::string_view name;
+  std::string_view help;     ///< what it means, in one line
   bool output_only = false;  ///< no result depends on it, and it may change between a run and its continuation
 };
 
@@ -68,6 +90,8 @@ class ConfigSection {
   }
   std::int64_t integer(Key key, std::int64_t low, std::int64_t high,
                        std::optional<std::int64_t> fallback = std::nullopt);
+  /// Returns nothing if the key is left out.
+  std::optional<std::int64_t> optional_integer(Key key, std::int64_t low, std::int64_t high);
   double number(Key key, double low, double high, std::optional<double> fallback = std::nullopt);
   bool flag(Key key, bool fallback);
   std::vector<std::int64_t> integers(Key key, std::int64_t low, std::int64_t high, std::vector<std::int64_t> fallback);
@@ -87,7 +111,8 @@ class ConfigSection {
   bool finish();
 
  private:
-  const toml::node* find(Key key, bool needed);
+  const toml::node* find(std::string_view name, bool needed);
+  const toml::node* find(Key key, bool needed, std::string allowed, std::string fallback);
   void wrong(std::string_view key, const toml::node& node, std::string_view allowed);
   void keep(Key key, std::string value);
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <span>
 #include <vector>
 
 #include "runtime/method/method.hpp"
@@ -11,47 +11,34 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr double nothing = -std::numeric_limits<double>::infinity();
+/// The seconds, the seconds of waiting and the bytes come before the measures. All three add up to a sum.
+constexpr std::size_t before_measures = 3;
 
-/// For measures that add up to a mean or to a last value: adds up the values over the ranks, and counts them.
-Status add_means(Communicator& communicator, MeasureTable table, std::vector<MeasureCost>& measures) {
-  std::vector<double> sums;
-  const auto each = [&](auto visit) {
-    for (std::size_t i = 0; i < measures.size(); ++i) {
-      const AddsUp adds_up = table[i]->adds_up;
-      if (adds_up == AddsUp::Mean || adds_up == AddsUp::Last) visit(adds_up, measures[i].told);
-    }
-  };
-  each([&](AddsUp adds_up, const MeasureCell& told) {
-    const bool any = told.times > 0;
-    sums.insert(sums.end(), {told.value, adds_up == AddsUp::Mean ? static_cast<double>(told.times) : any ? 1.0 : 0.0});
-  });
-  if (sums.empty()) return {};
-  if (Status added = communicator.call(allreduce(sums, sums)); !added) return added;
-  std::size_t next = 0;
-  each([&](AddsUp, MeasureCell& told) {
-    told = {sums[next + 1] > 0 ? sums[next] / sums[next + 1] : 0, 1};
-    next += 2;
-  });
-  return {};
+std::vector<MeasureCell> cells_of(const WorkCost& cost) {
+  std::vector<MeasureCell> cells = {{cost.seconds, 1}, {cost.waited, 1}, {cost.payload, 1}};
+  for (const MeasureCost& measure : cost.measures) cells.push_back(measure.told);
+  return cells;
 }
 
-Status find_largest(Communicator& communicator, MeasureTable table, std::vector<MeasureCost>& measures) {
-  std::vector<double> largest;
-  const auto each = [&](auto visit) {
-    for (std::size_t i = 0; i < measures.size(); ++i) {
-      if (table[i]->adds_up == AddsUp::Largest) visit(measures[i].told);
+AddsUp adds_up(MeasureTable table, std::size_t cell) {
+  return cell < before_measures ? AddsUp::Sum : table[cell - before_measures]->adds_up;
+}
+
+/// Returns one value for all ranks, from each rank's own.
+double together(AddsUp adds_up, const std::vector<MeasureCell>& ranks) {
+  double sum = 0, count = 0, largest = 0;
+  for (const MeasureCell& told : ranks) {
+    if (adds_up == AddsUp::Sum) {
+      sum += told.value;
+      ++count;
+    } else if (told.times > 0) {
+      largest = count > 0 ? std::max(largest, told.value) : told.value;
+      sum += told.value;
+      count += adds_up == AddsUp::Mean ? static_cast<double>(told.times) : 1;
     }
-  };
-  each([&](const MeasureCell& told) { largest.push_back(told.times > 0 ? told.value : nothing); });
-  if (largest.empty()) return {};
-  if (Status found = communicator.call(allreduce(largest, largest, Reduction::Max)); !found) return found;
-  std::size_t next = 0;
-  each([&](MeasureCell& told) {
-    told = {largest[next] == nothing ? 0 : largest[next], 1};
-    ++next;
-  });
-  return {};
+  }
+  if (adds_up == AddsUp::Largest) return largest;
+  return count > 0 ? sum / count : 0;
 }
 
 }  // namespace
@@ -65,37 +52,49 @@ std::vector<MeasureCost> no_measures(const MethodOptions& options) {
   return measures;
 }
 
-Status check_measures(const RunRecord& record, const std::vector<MethodChoice>& methods) {
-  const auto fits = [](const std::vector<MeasureCost>& known, const std::vector<MeasureCost>& expected) {
+Status check_measures(const WorkRecord& record, const MethodOptions& options) {
+  const std::vector<MeasureCost> expected = no_measures(options);
+  const auto fits = [&](const std::vector<MeasureCost>& known) {
     return std::equal(known.begin(), known.end(), expected.begin(), expected.end(),
                       [](const MeasureCost& a, const MeasureCost& b) { return a.name == b.name; });
   };
-  for (std::size_t i = 0; i < std::min(record.size(), methods.size()); ++i) {
-    const std::vector<MeasureCost> expected = no_measures(methods[i].options);
-    bool all_fit = fits(record[i].cost.measures, expected);
-    for (const Evaluation& one : record[i].evaluations) all_fit = all_fit && fits(one.cost.measures, expected);
-    if (all_fit) continue;
-    return {Code::InvalidArgument,
-            fmt::format("the checkpoint has other measures of '{}' than this version of lacuna: another version has "
-                        "written it; --fresh starts anew and removes it",
-                        record[i].label)};
-  }
-  return {};
+  bool all_fit = fits(record.cost.measures);
+  for (const Evaluation& one : record.evaluations) all_fit = all_fit && fits(one.cost.together.measures);
+  if (all_fit) return {};
+  return {Code::InvalidArgument,
+          fmt::format("the checkpoint has other measures of '{}' than this version of lacuna: another version has "
+                      "written it; --fresh starts anew and removes it",
+                      record.label)};
 }
 
-Result<Cost> over_ranks(Communicator& communicator, MeasureTable table, Cost cost) {
-  std::vector<double> means = {cost.seconds, cost.waited, cost.payload};
-  for (const MeasureCost& measure : cost.measures) means.push_back(measure.told.value);
-  if (Status averaged = communicator.call(allreduce(means, means, Reduction::Avg)); !averaged) return averaged;
-  cost.seconds = means[0];
-  cost.waited = means[1];
-  cost.payload = means[2];
-  for (std::size_t i = 0; i < cost.measures.size(); ++i) {
-    if (table[i]->adds_up == AddsUp::Sum) cost.measures[i].told = {means[3 + i], 1};
+Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const WorkCost& cost) {
+  std::vector<MeasureCell> mine = cells_of(cost);
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::vector<MeasureCell> all(mine.size() * ranks);
+  const auto bytes_of = [](auto& cells) {
+    return std::span(reinterpret_cast<std::uint8_t*>(cells.data()), cells.size() * sizeof(MeasureCell));
+  };
+  const std::span<const std::uint8_t> input = bytes_of(mine);
+  if (Status gathered = communicator.call(allgather(input, bytes_of(all))); !gathered) return gathered;
+
+  CostOfRanks result{.together = cost};
+  std::vector<double> values;
+  for (std::size_t cell = 0; cell < mine.size(); ++cell) {
+    std::vector<MeasureCell> told;
+    std::vector<double>& by_rank = result.by_rank.emplace_back();
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      told.push_back(all[rank * mine.size() + cell]);
+      by_rank.push_back(told.back().together(adds_up(table, cell)));
+    }
+    values.push_back(together(adds_up(table, cell), told));
   }
-  if (Status added = add_means(communicator, table, cost.measures); !added) return added;
-  if (Status found = find_largest(communicator, table, cost.measures); !found) return found;
-  return cost;
+  result.together.seconds = values[0];
+  result.together.waited = values[1];
+  result.together.payload = values[2];
+  for (std::size_t i = 0; i < cost.measures.size(); ++i) {
+    result.together.measures[i].told = {values[before_measures + i], 1};
+  }
+  return result;
 }
 
 }  // namespace lacuna::cli

@@ -8,14 +8,14 @@ namespace lacuna::cli {
 /// Returns all measures of the method without any values. Returns none if nothing is given up.
 std::vector<MeasureCost> no_measures(const MethodOptions& options);
 
-/// Returns Ok if the record's methods have the measures of these options, in their order. Otherwise another version of
-/// lacuna has written the record.
-Status check_measures(const RunRecord& record, const std::vector<MethodChoice>& methods);
+/// Returns Ok if the record has the measures of the method, in their order. Otherwise another version of lacuna has
+/// written the record.
+Status check_measures(const WorkRecord& record, const MethodOptions& options);
 
-/// Returns the cost over all ranks, from each rank's own. All ranks call it. It is the mean over the ranks, except for
-/// measures that do not add up to a sum. Of these it is the largest value of all ranks, the mean of the ranks' last
-/// values, or the mean over all calls of all ranks. Ranks without a value of such a measure do not count. The measures
-/// of the cost are those of the table.
-Result<Cost> over_ranks(Communicator& communicator, MeasureTable table, Cost cost);
+/// Returns the cost over all ranks, from each rank's own. All ranks call it. Together it is the mean over the ranks,
+/// except for measures that do not add up to a sum. Of these it is the largest value of all ranks, the mean of the
+/// ranks' last values, or the mean over all calls of all ranks. Ranks without a value of such a measure do not count.
+/// The measures of the cost are those of the table.
+Result<CostOfRanks> over_ranks(Communicator& communicator, MeasureTable table, const WorkCost& cost);
 
 }  // namespace lacuna::cli

@@ -46,10 +46,4 @@ class ProgressDisplay {
 /// Returns a text such as "test_accuracy 87.61 %, test_loss 0.3412".
 std::string to_text(const Metrics& metrics);
 
-/// Returns the table at the end, with a line for each finished method, compared with the first dense one.
-std::string table_of(const RunRecord& record);
-
-/// Returns what each method would take at some link rates, from what it computed and from the bytes that it sent.
-std::string prediction_of(const RunRecord& record);
-
 }  // namespace lacuna::cli

@@ -15,7 +15,9 @@ namespace lacuna::cli {
 namespace {
 
 Attributes identity_of(const RecordOptions& options, const GradientRecorder::Run& run) {
-  return {{"record_every", static_cast<std::int64_t>(options.every)}, {"values", run.values}};
+  return {{"record_every", static_cast<std::int64_t>(options.every)},
+          {"planned_steps", static_cast<std::int64_t>(run.steps)},
+          {"values", run.values}};
 }
 
 Status prepare_file(const RecordOptions& options, const GradientRecorder::Run& run, bool fresh) {

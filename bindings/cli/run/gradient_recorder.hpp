@@ -22,7 +22,7 @@ class GradientRecorder {
  public:
   /// What the file belongs to. Only a run with equal members continues the file.
   struct Run {
-    std::string values;       ///< values of the config
+    std::string values;       ///< what the work depends on; see Work::values
     std::uint64_t steps = 0;  ///< how many steps there will be
   };
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
+#include "bindings/checkpoint/result_file.hpp"
 #include "bindings/cli/run/config.hpp"
 #include "bindings/cli/run/record.hpp"
+#include "bindings/cli/run/work.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "bindings/cpp/state.hpp"
 
@@ -13,11 +16,11 @@ namespace lacuna::cli {
 std::filesystem::path result_path(const RunConfig& config);
 
 /// Returns under what circumstances a run began: time, versions, machine, hosts, command line, environment, config,
-/// seed.
-Attributes provenance_of(const RunConfig& config, const Communicator& communicator);
+/// seeds. If `earlier` is the provenance of a run that this one continues, the time is that one's.
+Attributes provenance_of(const RunConfig& config, const Communicator& communicator, const Attributes& earlier = {});
 
-/// Brings the result file up to date with the record. If the file is not there, or belongs to another config, begins it
-/// with `provenance`. Only rank 0 calls it.
-Status write_results(const RunConfig& config, const Attributes& provenance, const RunRecord& record);
+/// Returns what the result file is to say. `work` names the method of each record.
+checkpoint::RunResults results_of(const RunConfig& config, Attributes provenance, const std::vector<Work>& work,
+                                  const RunRecord& record);
 
 }  // namespace lacuna::cli

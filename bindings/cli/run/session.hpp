@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "bindings/checkpoint/checkpoint.hpp"
 #include "bindings/cli/run/config.hpp"
@@ -11,6 +13,7 @@
 #include "bindings/cli/run/gradient_recorder.hpp"
 #include "bindings/cli/run/record.hpp"
 #include "bindings/cli/run/results.hpp"
+#include "bindings/cli/run/work.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
 namespace lacuna::cli {
@@ -22,35 +25,52 @@ class RunSession {
   /// first method are recorded if a file for them is given.
   RunSession(Communicator& communicator, RunConfig& config, bool quiet, RecordOptions record = {});
 
-  /// Does everything, from loading the data to the end of the last method. It begins anew with `fresh`, else at the
-  /// newest checkpoint.
-  Result<RunRecord> run(bool fresh);
+  /// Does everything, from loading the data to the end of the last method. With `fresh` it begins anew. Otherwise it
+  /// keeps the work that the output folder holds, and does what is missing of it. It is an error if the config would
+  /// change that work. If any rank is sent SIGINT or SIGTERM, all ranks finish the steps that they are in, write a
+  /// checkpoint, and return.
+  Result<checkpoint::RunResults> run(bool fresh);
+
+  /// Returns the signal that has ended run() before everything was done, equal on all ranks, or 0.
+  int stopped_by() const { return stopped_by_; }
+  /// Says where the work was stopped.
+  std::string stop_text() const;
 
  private:
   bool first_rank() const { return communicator_.rank() == 0; }
   Status prepare(bool fresh);
   Status make_room(bool fresh);
-  void look_for_gradients();
-  Status set_up(std::size_t method);
-  Status restore();
-  Result<std::int64_t> find_set();
-  Status read_set(std::int64_t set);
-  Status train(std::size_t method);
+  Status prepare_recording(bool fresh);
+  Status forget_work();
+
+  Status find_work();
+  Status read_record(std::size_t work, std::int64_t set);
+  Status read_state();
+
+  Status carry_out(std::size_t work);
+  Status set_up();
+  Status train();
+  Status train_until(std::uint64_t stop);
+  Status agree_on_steps(std::vector<double> figures, double seconds);
+  std::uint64_t next_stop() const;
+  bool evaluates_after(std::uint64_t steps) const;
+  bool records() const { return recorder_ && current_ == 0; }
   MeasureTable measures() const;
   MeasureValues measures_of_calls() const;
-  std::uint64_t next_stop() const;
-  bool evaluates_now() const;
-  Status train_until(std::uint64_t stop);
-  bool records() const { return recorder_ && record_.size() == 1; }
   Status evaluate();
+
+  checkpoint::RunResults results() const { return results_of(config_, provenance_, work_, record_); }
   Status save_results();
+  Status save();
+  Status write_manifest(const Status& written, const checkpoint::FileSum& sum);
   /// Only the first rank calls it. It is an error if what `write` writes does not go into the folder that this rank has
   /// locked.
   Status write_in_folder(const std::function<Status()>& write) const;
-  Status finish_method();
-  Status save();
-  Status write_manifest(std::int64_t set, const Status& written, const checkpoint::FileSum& sum);
-  MethodRecord& current() { return record_.back(); }
+
+  std::string name_of(std::size_t work) const { return cli::name_of(config_, work_[work]); }
+  WorkRecord& current() { return record_[current_]; }
+  const Work& work() const { return work_[current_]; }
+  const MethodChoice& method() const { return config_.methods[work().method]; }
 
   Communicator& communicator_;
   RunConfig& config_;
@@ -59,8 +79,11 @@ class RunSession {
   FolderLock lock_;          // only the first rank holds it
   std::uint64_t steps_ = 0;  // steps of each method
   std::uint64_t steps_per_epoch_ = 1;
-  std::uint64_t step_ = 0;  // steps done by the current method
-  RunRecord record_;
+  std::vector<Work> work_;
+  RunRecord record_;           // one for each work
+  std::size_t current_ = 0;    // the work that is carried out
+  std::uint64_t stretch_ = 1;  // how many steps are done until the ranks next agree on how to go on
+  int stopped_by_ = 0;
   RecordOptions gradients_;
   std::optional<GradientRecorder> recorder_;
 };

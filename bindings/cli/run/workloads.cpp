@@ -20,10 +20,13 @@ constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'0
 constexpr std::int64_t most_width = 65536;  // of a layer
 constexpr std::int64_t most_clicks = 100'000'000, most_categories = 10'000'000, most_fields = 100;
 
-std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vector<std::int64_t> fallback,
+constexpr Key shards_key{"shards", "which samples a rank draws from: all, its own part, or (by_class) its own classes"},
+    hidden_key{"hidden", "outputs of each hidden dense layer"};
+
+std::vector<std::size_t> sizes(ConfigSection& section, Key key, std::vector<std::int64_t> fallback,
                                std::int64_t most = most_width) {
   std::vector<std::size_t> all;
-  for (const std::int64_t size : section.integers({key}, 1, most, std::move(fallback))) {
+  for (const std::int64_t size : section.integers(key, 1, most, std::move(fallback))) {
     all.push_back(static_cast<std::size_t>(size));
   }
   return all;
@@ -31,56 +34,70 @@ std::vector<std::size_t> sizes(ConfigSection& section, const char* key, std::vec
 
 workloads::FashionMnistOptions model_of(ConfigSection& section) {
   workloads::FashionMnistOptions options;
-  options.folder = section.text({"path"}, options.folder.string());
-  options.images = static_cast<std::size_t>(section.integer({"images"}, 0, most_images, 0));
-  options.shards = section.choice({"shards"}, {Shards::Mixed, Shards::Own, Shards::ByClass});
-  options.batch = static_cast<std::size_t>(section.integer({"batch"}, 1, 65536, 16));
-  options.hidden = sizes(section, "hidden", {512, 256});
-  options.learning_rate = section.number({"learning_rate"}, 0, 100, options.learning_rate);
-  options.momentum = section.number({"momentum"}, 0, 1, options.momentum);
-  options.decay = section.choice({"decay"}, {Decay::None, Decay::Linear});
+  options.folder = section.text({"path", "the folder of the data set's four files"}, options.folder.string());
+  options.images = static_cast<std::size_t>(
+      section.integer({"images", "only so many of the first training images are used; 0: all"}, 0, most_images, 0));
+  options.shards = section.choice(shards_key, {Shards::Mixed, Shards::Own, Shards::ByClass});
+  options.batch = static_cast<std::size_t>(section.integer({"batch", "samples of each rank and step"}, 1, 65536, 16));
+  options.hidden = sizes(section, hidden_key, {512, 256});
+  options.learning_rate =
+      section.number({"learning_rate", "by which a step multiplies the gradient"}, 0, 100, options.learning_rate);
+  options.momentum =
+      section.number({"momentum", "of gradient descent; a method's own momentum replaces it"}, 0, 1, options.momentum);
+  options.decay = section.choice({"decay", "how the learning rate falls; linear: to zero at the last step"},
+                                 {Decay::None, Decay::Linear});
   return options;
 }
 
 std::unique_ptr<Workload> fashion_mnist(ConfigSection& section, Rank) {
   workloads::FashionMnistOptions options = model_of(section);
-  options.filters = sizes(section, "filters", {});
-  options.averaged = section.choice({"average"}, {Averaged::Gradients, Averaged::Steps});
-  options.bucket_bytes = static_cast<std::size_t>(section.integer({"bucket_bytes"}, 0, most_bytes, 0));
-  options.xi_every = static_cast<std::uint64_t>(section.integer({"xi_every"}, 0, most_steps, 0));
+  options.filters = sizes(section, {"filters", "filters of each convolution before the dense layers"}, {});
+  options.averaged = section.choice(
+      {"average", "what ranks average: gradients, or steps, which are gradients times the learning rate"},
+      {Averaged::Gradients, Averaged::Steps});
+  options.bucket_bytes = static_cast<std::size_t>(section.integer(
+      {"bucket_bytes", "layers are averaged together until they have so many bytes; 0: one by one"}, 0, most_bytes, 0));
+  options.xi_every = static_cast<std::uint64_t>(section.integer(
+      {"xi_every", "steps from one comparison with dense averages to the next (xi of Ok-Topk); 0: never"}, 0,
+      most_steps, 0));
   return workloads::make_fashion_mnist(options);
 }
 
 std::unique_ptr<Workload> parallel_mlp(ConfigSection& section, Rank ranks) {
-  const auto size = [&](const char* key) { return static_cast<Rank>(section.integer({key}, 1, 65536, 1)); };
+  const auto size = [&](Key key) { return static_cast<Rank>(section.integer(key, 1, 65536, 1)); };
   workloads::ParallelMlpOptions options;
   options.model = model_of(section);
-  options.grid = {.data = size("data"), .tensor = size("tensor"), .pipeline = size("pipeline")};
-  options.micro_batches = static_cast<std::size_t>(section.integer({"micro_batches"}, 1, 65536, 1));
+  options.grid = {.data = size({"data", "replicas of the network, which share the batch"}),
+                  .tensor = size({"tensor", "ranks that share each layer"}),
+                  .pipeline = size({"pipeline", "stages of layers; data x tensor x pipeline is the number of ranks"})};
+  options.micro_batches = static_cast<std::size_t>(
+      section.integer({"micro_batches", "into how many parts a rank's batch is cut for the pipeline"}, 1, 65536, 1));
   if (const Status fits = check(options, ranks); !fits) section.error("kind", fits.message());
   return workloads::make_parallel_mlp(options);
 }
 
 std::unique_ptr<Workload> embeddings(ConfigSection& section, Rank) {
   workloads::EmbeddingsOptions options;
-  const auto number = [&](const char* key, std::int64_t low, std::int64_t high, std::size_t fallback) {
-    return static_cast<std::size_t>(section.integer({key}, low, high, static_cast<std::int64_t>(fallback)));
+  const auto number = [&](Key key, std::int64_t low, std::int64_t high, std::size_t fallback) {
+    return static_cast<std::size_t>(section.integer(key, low, high, static_cast<std::int64_t>(fallback)));
   };
   const std::vector<std::int64_t> usual(options.vocabularies.begin(), options.vocabularies.end());
-  options.vocabularies = sizes(section, "vocabularies", usual, most_categories);
+  options.vocabularies = sizes(section, {"vocabularies", "categories of each field"}, usual, most_categories);
   if (options.vocabularies.empty() || options.vocabularies.size() > most_fields) {
     section.error("vocabularies", fmt::format("'vocabularies' has {}, allowed are 1 to {}",
                                               count_of(options.vocabularies.size(), "field"), most_fields));
   }
-  options.samples = number("samples", 1, most_clicks, options.samples);
-  options.test_samples = number("test_samples", 1, most_clicks, options.test_samples);
-  options.data_seed = number("data_seed", 0, std::numeric_limits<std::int64_t>::max(), options.data_seed);
-  options.shards = section.choice({"shards"}, {Shards::Mixed, Shards::Own});
-  options.batch = number("batch", 1, most_width, options.batch);
-  options.width = number("width", 2, most_width, options.width);
-  options.hidden = sizes(section, "hidden", {32});
-  options.learning_rate = section.number({"learning_rate"}, 0, 100, options.learning_rate);
-  options.table_learning_rate = section.number({"table_learning_rate"}, 0, 10000, options.table_learning_rate);
+  options.samples = number({"samples", "training samples, which are drawn"}, 1, most_clicks, options.samples);
+  options.test_samples = number({"test_samples", "test samples"}, 1, most_clicks, options.test_samples);
+  options.data_seed = number({"data_seed", "the samples follow from it"}, 0, std::numeric_limits<std::int64_t>::max(),
+                             options.data_seed);
+  options.shards = section.choice(shards_key, {Shards::Mixed, Shards::Own});
+  options.batch = number({"batch", "samples of each rank and step"}, 1, most_width, options.batch);
+  options.width = number({"width", "numbers in a row of the table of embeddings"}, 2, most_width, options.width);
+  options.hidden = sizes(section, hidden_key, {32});
+  options.learning_rate = section.number({"learning_rate", "of the perceptron"}, 0, 100, options.learning_rate);
+  options.table_learning_rate =
+      section.number({"table_learning_rate", "of the table of embeddings"}, 0, 10000, options.table_learning_rate);
   return workloads::make_embeddings(options);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <fstream>
 #include <string_view>
@@ -41,15 +42,20 @@ Json machine() {
           {"processors", std::thread::hardware_concurrency()}};
 }
 
-/// Returns the variables that the process was started with. UCX's transport adds some of its own, which do not count.
+/// Returns the variables that the process was started with, without what a launcher tells each rank of its job. UCX's
+/// transport adds some of its own, which do not count.
 Json environment() {
+  constexpr std::array of_the_job = {"LACUNA_RANK", "LACUNA_SIZE", "LACUNA_STORE", "LACUNA_AGGREGATORS", "LACUNA_KEY"};
   std::vector<std::string> lines = texts_of("/proc/self/environ");
   std::sort(lines.begin(), lines.end());
   Json all = Json::object();
   for (const std::string& line : lines) {
     const std::string name = line.substr(0, line.find('='));
-    if (name == "LACUNA_KEY" || !(name.starts_with("LACUNA_") || name.starts_with("UCX_"))) continue;
-    all[name] = line.substr(std::min(name.size() + 1, line.size()));
+    const std::string value = line.substr(std::min(name.size() + 1, line.size()));
+    if (!name.starts_with("LACUNA_") && !name.starts_with("UCX_")) continue;
+    if (std::find(of_the_job.begin(), of_the_job.end(), name) != of_the_job.end()) continue;
+    if (name == "UCX_POSIX_DIR" && value.starts_with("/dev/shm/lacuna-segments-")) continue;
+    all[name] = value;
   }
   return all;
 }

@@ -45,6 +45,7 @@ class Embeddings final : public Workload {
   std::vector<std::string> tensors() const override { return {table_name, perceptron_name}; }
   bool has_lists() const override { return true; }
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  std::vector<GradientShape> gradients(const Task& task) const override;
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
@@ -99,6 +100,14 @@ Status Embeddings::load() {
 
 Result<std::uint64_t> Embeddings::steps_per_epoch(Rank ranks) const {
   return workloads::steps_per_epoch(batch_sizes(static_cast<std::size_t>(ranks)));
+}
+
+std::vector<GradientShape> Embeddings::gradients(const Task& task) const {
+  const auto shape = [&](const char* name, std::size_t count) {
+    return GradientShape{
+        .name = name, .count = count, .with_method = task.method.only.empty() || task.method.only == name};
+  };
+  return {shape(table_name, model_->table().size()), shape(perceptron_name, model_->perceptron().parameters().size())};
 }
 
 Averages Embeddings::averages_of(const AveragedLayer& tensor) const {
@@ -219,7 +228,13 @@ Result<std::vector<Metric>> Embeddings::densities() {
   std::array<double, 1> own = {share()};
   if (Status told = communicator_->call(allreduce(own, own, Reduction::Avg)); !told) return told;
   if (Status told = communicator_->call(allreduce(touched, touched, Reduction::Max)); !told) return told;
-  return std::vector<Metric>{{.name = "row_density", .value = own[0]}, {.name = "union_row_density", .value = share()}};
+  return std::vector<Metric>{
+      {.name = "row_density",
+       .value = own[0],
+       .description = "share of the table's rows that a rank's samples of the last step had"},
+      {.name = "union_row_density",
+       .value = share(),
+       .description = "share of the table's rows that the samples of all ranks of the last step had"}};
 }
 
 Result<Metrics> Embeddings::evaluate() {
@@ -230,11 +245,16 @@ Result<Metrics> Embeddings::evaluate() {
   const Result<std::vector<float>> log_odds = test_log_odds();
   if (!log_odds) return log_odds.status();
   const ClickScores scores = click_scores(*log_odds, test_.labels);
-  return Metrics{.values = {{.name = "test_auc", .value = scores.auc},
-                            {.name = "test_log_loss", .value = scores.log_loss},
-                            {.name = "test_accuracy", .value = scores.accuracy, .percent = true}},
-                 .fingerprint = shared,
-                 .details = *std::move(details)};
+  return Metrics{
+      .values =
+          {{.name = "test_auc", .value = scores.auc, .description = "area under the ROC curve of the test samples"},
+           {.name = "test_log_loss", .value = scores.log_loss, .description = "mean cross entropy of the test samples"},
+           {.name = "test_accuracy",
+            .value = scores.accuracy,
+            .percent = true,
+            .description = "share of the test samples that are foretold rightly"}},
+      .fingerprint = shared,
+      .details = *std::move(details)};
 }
 
 std::vector<StateItem> Embeddings::state() {

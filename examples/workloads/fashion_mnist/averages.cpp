@@ -86,6 +86,14 @@ Options Averages::options(Bucket& bucket) {
   return options;
 }
 
+std::vector<GradientShape> Averages::gradients() const {
+  std::vector<GradientShape> shapes;
+  for (const Bucket& bucket : buckets_) {
+    shapes.push_back({.name = name_of(bucket.layers), .count = bucket.parameters});
+  }
+  return shapes;
+}
+
 Status Averages::check(Communicator& ranks) {
   for (Bucket& bucket : buckets_) {
     const Call call{.collective = Collective::Allreduce,
@@ -163,8 +171,12 @@ std::vector<Metric> Averages::importance() const {
       if (layer >= bucket.layers.size()) continue;
       const std::string name = name_of(bucket.layers[layer]) + ".";
       const double unknown = std::numeric_limits<double>::quiet_NaN();
-      metrics.push_back({.name = name + "share", .value = known.measured ? known.share : unknown});
-      metrics.push_back({.name = name + "dense", .value = known.measured ? known.important : unknown});
+      metrics.push_back({.name = name + "share",
+                         .value = known.measured ? known.share : unknown,
+                         .description = "share of the layer's weights among the largest quarter of all"});
+      metrics.push_back({.name = name + "dense",
+                         .value = known.measured ? known.important : unknown,
+                         .description = "1: the layer is averaged densely because of this share"});
     }
   }
   return metrics;

@@ -30,6 +30,8 @@ class Averages {
   /// Buckets have at least that many bytes. 0: each layer has its own.
   Averages(const Task& task, const std::vector<AveragedLayer>& layers, std::size_t bucket_bytes = 0);
 
+  /// Returns what is averaged in each step, as Workload::gradients() does.
+  std::vector<GradientShape> gradients() const;
   /// Returns Ok, or why these ranks cannot average in this way.
   Status check(Communicator& ranks);
   /// Takes a layer's gradient. Layers come from the last to the first, by their place in the list. With the last one of

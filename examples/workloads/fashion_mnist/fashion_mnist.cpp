@@ -26,6 +26,8 @@ class FashionMnist final : public Workload {
 
   Status load() override;
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  bool depends_on_steps() const override { return options_.decay != Decay::None; }
+  std::vector<GradientShape> gradients(const Task& task) const override { return averages_of(task).gradients(); }
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
@@ -36,6 +38,7 @@ class FashionMnist final : public Workload {
   std::size_t ranks() const { return static_cast<std::size_t>(communicator_->size()); }
   std::size_t rank() const { return static_cast<std::size_t>(communicator_->rank()); }
   BatchSizes batch_sizes(std::size_t replicas) const { return {data_.training.count, options_.batch, replicas}; }
+  Averages averages_of(const Task& task) const;
   void take_sample(const LabelledImages& from, std::size_t index, std::size_t slot);
   void take_batch(std::uint64_t step);
   Status backward(float rate, bool measures);
@@ -78,12 +81,16 @@ Status FashionMnist::set_up(Communicator& communicator, const Task& task) {
   batches_ = Batches(batch_sizes(ranks()), rank(), task.seed, options_.shards, data_.training.labels);
   waited_ = {};
   network_->initialise(task.seed);
+  averages_.emplace(averages_of(task));
+  return averages_->check(communicator);
+}
+
+Averages FashionMnist::averages_of(const Task& task) const {
   std::vector<AveragedLayer> layers;
   for (const Layer& layer : network_->layers()) {
     layers.push_back({.number = layers.size(), .weights = layer.weights(), .parameters = layer.parameters.size()});
   }
-  averages_.emplace(task, layers, options_.bucket_bytes);
-  return averages_->check(communicator);
+  return Averages(task, layers, options_.bucket_bytes);
 }
 
 void FashionMnist::take_sample(const LabelledImages& from, std::size_t index, std::size_t slot) {
@@ -162,11 +169,16 @@ Result<Metrics> FashionMnist::evaluate() {
   double squares = 0;
   for (const Layer& layer : network_->layers()) squares += squared_norm(layer.gradient);
   std::vector<Metric> details = averages_->importance();
-  details.insert(details.begin(), {.name = "gradient_norm", .value = std::sqrt(squares)});
+  details.insert(
+      details.begin(),
+      {.name = "gradient_norm", .value = std::sqrt(squares), .description = "L2 norm of the last averaged gradient"});
   if (options_.xi_every > 0) {
     const Result<double> xi = averages_->xi(*communicator_);
     if (!xi) return xi.status();
-    details.push_back({.name = "xi", .value = *xi});
+    details.push_back({.name = "xi",
+                       .value = *xi,
+                       .description = "how far the last measured average was from the best one of as many elements, "
+                                      "divided by the dense average (Ok-Topk, equation 5)"});
   }
   return Metrics{.values = *std::move(metrics), .fingerprint = shared, .details = std::move(details)};
 }

@@ -32,8 +32,12 @@ Result<std::vector<Metric>> test_metrics(Communicator& communicator, const Score
   std::array<std::int64_t, 1> correct = {static_cast<std::int64_t>(share.correct)};
   if (Status summed = communicator.call(allreduce(correct, correct)); !summed) return summed;
   const auto all = static_cast<double>(count);
-  return std::vector<Metric>{{.name = "test_accuracy", .value = static_cast<double>(correct[0]) / all, .percent = true},
-                             {.name = "test_loss", .value = loss[0] / all}};
+  return std::vector<Metric>{
+      {.name = "test_accuracy",
+       .value = static_cast<double>(correct[0]) / all,
+       .percent = true,
+       .description = "share of the test images whose class is found"},
+      {.name = "test_loss", .value = loss[0] / all, .description = "mean cross entropy of the test images"}};
 }
 
 }  // namespace lacuna::workloads

@@ -33,6 +33,7 @@ class ParallelMlp final : public Workload {
 
   Status load() override;
   Result<std::uint64_t> steps_per_epoch(Rank ranks) const override;
+  bool depends_on_steps() const override { return options_.model.decay != Decay::None; }
   Status set_up(Communicator& communicator, const Task& task) override;
   Result<double> step(std::uint64_t step) override;
   Result<Metrics> evaluate() override;
@@ -244,9 +245,10 @@ Result<Metrics> ParallelMlp::evaluate() {
   if (!metrics) return metrics.status();
   const Result<double> norm = gradient_norm();
   if (!norm) return norm.status();
-  return Metrics{.values = *std::move(metrics),
-                 .fingerprint = *fingerprint,
-                 .details = {{.name = "gradient_norm", .value = *norm}}};
+  return Metrics{
+      .values = *std::move(metrics),
+      .fingerprint = *fingerprint,
+      .details = {{.name = "gradient_norm", .value = *norm, .description = "L2 norm of the last averaged gradient"}}};
 }
 
 /// Returns the norm for the whole network. The ranks that share the last layer all have its biases.

@@ -86,11 +86,9 @@ TEST_F(CheckpointThreads, SetsThatTwoThreadsWriteAndReadAtOnceAreWhole) {
 
 TEST_F(CheckpointThreads, ResultsAndRecordedGradientsWaitForEachOtherToo) {
   const auto results = [this](int i) {
-    Result<ResultFile> file = ResultFile::create(directory_ / "run.h5", {});
-    ASSERT_TRUE(file) << file.status().to_string();
-    const ResultRow row{.step = i, .metrics = {{"loss", 0.5}}};
-    EXPECT_TRUE(file->append("dense", {&row, 1}));
-    EXPECT_TRUE(ResultFile::open(directory_ / "run.h5"));
+    const MethodResults dense{.method = "dense", .steps = {i}, .columns = {{.name = "loss", .values = {0.5}}}};
+    EXPECT_TRUE(write_results(directory_ / "run.h5", {.provenance = {}, .methods = {dense}, .summary = {}}));
+    EXPECT_TRUE(read_results(directory_ / "run.h5"));
   };
   const auto gradients = [this](int) {
     const std::filesystem::path path = directory_ / "gradients.h5";

@@ -95,7 +95,7 @@ TEST_F(HostileFiles, AResultFileThatIsNoFileIsAnErrorAtOnce) {
   for (const auto& [kind, make] : no_files) {
     const Path path = directory_ / "run.h5";
     if (!make(path)) continue;
-    const std::string read = said_in_time([&] { return std::string(ResultFile::open(path).status().message()); });
+    const std::string read = said_in_time([&] { return std::string(read_results(path).status().message()); });
     EXPECT_EQ(read, path.string() + " cannot be read: it is a " + name_of(kind) + ", not a regular file");
     std::filesystem::remove(path);
   }
@@ -196,7 +196,7 @@ TEST_F(HostileFiles, CheckpointsAreForOwnerAndGroupAtMost) {
 }
 
 TEST_F(HostileFiles, ResultFilesAreForOwnerAndGroupAtMostAndOtherFilesForWhomTheUmaskSays) {
-  const auto result = [this] { return ResultFile::create(directory_ / "run.h5", {}).status(); };
+  const auto result = [this] { return write_results(directory_ / "run.h5", {}); };
   EXPECT_EQ(modes_under(0, directory_, result), "run.h5 0640");
   std::filesystem::remove(directory_ / "run.h5");
   const auto other = [this] { return write_whole(directory_ / "x", [](std::FILE*) { return Status::ok(); }); };

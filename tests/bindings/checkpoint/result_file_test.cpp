@@ -1,10 +1,9 @@
 #include "bindings/checkpoint/result_file.hpp"
 
-#include <array>
 #include <cmath>
-#include <sstream>
 
-#include "bindings/checkpoint/config_difference.hpp"
+#include "bindings/checkpoint/files.hpp"
+#include "bindings/checkpoint/hdf5_output.hpp"
 #include "tests/bindings/checkpoint/checkpoint_fixture.hpp"
 
 namespace lacuna::checkpoint {
@@ -12,24 +11,29 @@ namespace {
 
 class ResultFileTest : public CheckpointTest {
  protected:
-  static ResultRow row(std::int64_t step, double accuracy) {
-    return {step, {{"accuracy", accuracy}, {"seconds", static_cast<double>(step) * 2}}};
+  /// Returns the results of a method after two evaluations of two ranks.
+  static MethodResults method(const std::string& name, std::int64_t seed) {
+    return {.method = name,
+            .seed = seed,
+            .about = {{"finished", std::int64_t{1}}},
+            .steps = {1, 5},
+            .columns = {{.name = "accuracy", .values = {0.5, std::nan("")}},
+                        {.name = "seconds",
+                         .values = {2, 10},
+                         .about = {{"unit", std::string("seconds")}, {"description", std::string("of a clock")}},
+                         .by_rank = {1, 3, 9, 11}}}};
   }
-  static std::string text_of(const MethodResults& results) {
-    std::ostringstream text;
-    text << results.method << ":";
-    for (const ResultRow& each : results.rows) {
-      text << " " << each.step;
-      for (const Metric& metric : each.metrics) text << "/" << metric.name << "=" << metric.value;
-    }
-    return text.str();
+  RunResults sample() const {
+    return {
+        .provenance = provenance_,
+        .methods = {method("skip S=2", 1), method("dense", 1), method("dense", 7), method("skip S=2", 7)},
+        .summary = {{"skip S=2", {{"accuracy", 0.75}, {"bytes", 1e9}}}, {"dense", {{"accuracy", 0.5}, {"bytes", 2e9}}}},
+        .about_summary = {{"description", std::string("means")}}};
   }
-  std::string reopened() const {
-    const Result<ResultFile> file = ResultFile::open(path_);
-    if (!file) return file.status().to_string();
-    std::string text;
-    for (const MethodResults& results : file->methods()) text += text_of(results) + "\n";
-    return text;
+  std::string refused(const RunResults& results) const {
+    const Status written = write_results(path_, results);
+    EXPECT_EQ(written.code(), Code::InvalidArgument);
+    return std::string(written.message());
   }
 
   const Attributes provenance_ = {{"created_utc", std::string("2025-01-01T00:00:00Z")},
@@ -39,82 +43,76 @@ class ResultFileTest : public CheckpointTest {
   const std::filesystem::path path_ = directory_ / "run.h5";
 };
 
-TEST_F(ResultFileTest, ProvenanceRowsAndSummaryComeBackInOrder) {
-  Result<ResultFile> file = ResultFile::create(path_, provenance_);
-  ASSERT_TRUE(file) << file.status().to_string();
-  ASSERT_TRUE(file->append("skip_ring S=2", std::array{row(1, 0.5), row(2, 0.75)}));
-  ASSERT_TRUE(file->append("dense", std::array{row(1, 0.25)}));
-  ASSERT_TRUE(file->append("dense", std::array{row(2, std::nan(""))}));
-  ASSERT_TRUE(file->summarise(
-      {{"skip_ring S=2", {{"accuracy", 0.75}, {"bytes", 1e9}}}, {"dense", {{"accuracy", 0.5}, {"bytes", 2e9}}}}));
-  EXPECT_EQ(reopened(),
-            "skip_ring S=2: 1/accuracy=0.5/seconds=2 2/accuracy=0.75/seconds=4\n"
-            "dense: 1/accuracy=0.25/seconds=2 2/accuracy=nan/seconds=4\n");
-  const Result<ResultFile> again = ResultFile::open(path_);
-  EXPECT_TRUE(again->provenance() == provenance_);
-  ASSERT_EQ(again->summary().size(), 2U);
-  EXPECT_EQ(again->summary()[0].method, "skip_ring S=2");
-  EXPECT_EQ(again->summary()[1].metrics[1].name, "bytes");
-  EXPECT_EQ(again->summary()[1].metrics[1].value, 2e9);
-}
-
-TEST_F(ResultFileTest, WhatIsKnownOfAMetricSurvivesThatRowsAreAdded) {
-  const Attributes about = {{"unit", std::string("seconds")}, {"adds_up", std::string("largest")}};
-  const auto measured = [&](std::int64_t step) {
-    return std::array{ResultRow{step, {{"accuracy", 0.5}, {"longest", 2.5, about}}}};
-  };
-  ASSERT_TRUE(ResultFile::create(path_, provenance_)->append("dense", measured(1)));
-  ASSERT_TRUE(ResultFile::open(path_)->append("dense", measured(2)));
-  const Result<ResultFile> file = ResultFile::open(path_);
-  ASSERT_TRUE(file) << file.status().to_string();
-  ASSERT_EQ(file->methods().front().rows.size(), 2u);
-  for (const ResultRow& each : file->methods().front().rows) {
-    EXPECT_TRUE(each.metrics[0].about.empty());
-    EXPECT_EQ(each.metrics[1].about, about);
+TEST_F(ResultFileTest, EverythingComesBackInOrder) {
+  ASSERT_TRUE(write_results(path_, sample()));
+  const Result<RunResults> back = read_results(path_);
+  ASSERT_TRUE(back) << back.status().to_string();
+  EXPECT_EQ(back->provenance, provenance_);
+  EXPECT_EQ(back->about_summary, sample().about_summary);
+  ASSERT_EQ(back->methods.size(), 4u);
+  std::string order;
+  for (const MethodResults& one : back->methods) order += one.method + " " + std::to_string(one.seed) + ", ";
+  EXPECT_EQ(order, "skip S=2 1, skip S=2 7, dense 1, dense 7, ");
+  for (const MethodResults& one : back->methods) {
+    EXPECT_EQ(one.about, (Attributes{{"finished", std::int64_t{1}}}));
+    EXPECT_EQ(one.steps, (std::vector<std::int64_t>{1, 5}));
+    ASSERT_EQ(one.columns.size(), 2u);
+    EXPECT_EQ(one.columns[0].name, "accuracy");
+    EXPECT_EQ(one.columns[0].values[0], 0.5);
+    EXPECT_TRUE(std::isnan(one.columns[0].values[1]));
+    EXPECT_TRUE(one.columns[0].by_rank.empty());
+    EXPECT_EQ(one.columns[1].about, method("", 0).columns[1].about);
+    EXPECT_EQ(one.columns[1].by_rank, (std::vector<double>{1, 3, 9, 11}));
   }
+  ASSERT_EQ(back->summary.size(), 2u);
+  EXPECT_EQ(back->summary[0].method, "skip S=2");
+  EXPECT_EQ(back->summary[1].metrics[1].name, "bytes");
+  EXPECT_EQ(back->summary[1].metrics[1].value, 2e9);
 }
 
-TEST_F(ResultFileTest, RepeatedStepsReplaceTheOldOnesAfterReopening) {
-  ASSERT_TRUE(ResultFile::create(path_, provenance_)->append("dense", std::array{row(1, 1), row(2, 2), row(3, 3)}));
-  Result<ResultFile> file = ResultFile::open(path_);
-  ASSERT_TRUE(file) << file.status().to_string();
-  ASSERT_TRUE(file->append("dense", std::array{row(2, 9)}));
-  EXPECT_EQ(reopened(), "dense: 1/accuracy=1/seconds=2 2/accuracy=9/seconds=4\n");
+TEST_F(ResultFileTest, OfNothingItIsWhole) {
+  ASSERT_TRUE(write_results(path_, {}));
+  const Result<RunResults> back = read_results(path_);
+  ASSERT_TRUE(back) << back.status().to_string();
+  EXPECT_TRUE(back->methods.empty() && back->summary.empty() && back->provenance.empty());
 }
 
-TEST_F(ResultFileTest, RowsThatDoNotFitAreRefusedAndChangeNothing) {
-  Result<ResultFile> file = ResultFile::create(path_, provenance_);
-  ASSERT_TRUE(file && file->append("dense", std::array{row(1, 1)}));
-  const std::string before = reopened();
-  const Status other = file->append("dense", std::array{ResultRow{2, {{"accuracy", 1}}}});
-  EXPECT_TRUE(holds(other.message(), "[accuracy], the rows before have [accuracy, seconds]"));
-  EXPECT_FALSE(file->append("dense", std::array{row(3, 1), row(2, 1)}));
-  EXPECT_FALSE(file->append("a/b", std::array{row(1, 1)}));
-  EXPECT_FALSE(file->append("new", std::array{ResultRow{1, {{"step", 1}}}}));
-  EXPECT_FALSE(file->append("new", std::array{ResultRow{1, {{"x", 1}, {"x", 1}}}}));
-  EXPECT_FALSE(file->summarise({{"a", {{"x", 1}}}, {"b", {{"y", 1}}}}));
-  EXPECT_EQ(reopened(), before);
-  ASSERT_TRUE(file->append("dense", std::array{row(2, 2)}));
-  EXPECT_EQ(reopened(), "dense: 1/accuracy=1/seconds=2 2/accuracy=2/seconds=4\n");
+TEST_F(ResultFileTest, WhatDoesNotFitIsRefusedAndChangesNothing) {
+  ASSERT_TRUE(write_results(path_, sample()));
+  const std::string before = folder_.read("run.h5");
+  const auto with = [this](auto change) {
+    RunResults results = sample();
+    change(results.methods.front());
+    return refused(results);
+  };
+  EXPECT_TRUE(
+      holds(with([](MethodResults& one) { one.columns[0].values.pop_back(); }), "1 value and 0 of ranks for 2 steps"));
+  EXPECT_TRUE(holds(with([](MethodResults& one) { one.columns[1].by_rank.pop_back(); }), "2 values and 3 of ranks"));
+  EXPECT_TRUE(holds(with([](MethodResults& one) { one.steps = {5, 5}; }), "do not ascend"));
+  EXPECT_TRUE(holds(with([](MethodResults& one) { one.method = "a/b"; }), "'a/b'"));
+  EXPECT_TRUE(holds(with([](MethodResults& one) { one.columns[0].name = "seconds"; }), "'seconds' twice"));
+  for (const char* taken : {"step", "by_rank"}) {
+    EXPECT_TRUE(holds(with([&](MethodResults& one) { one.columns[0].name = taken; }), "are taken"));
+  }
+  RunResults other = sample();
+  other.summary[1].metrics[0].name = "x";
+  EXPECT_TRUE(holds(refused(other), "the summary of 'dense' has other metrics than that of 'skip S=2'"));
+  EXPECT_TRUE(folder_.read("run.h5") == before);
 }
 
 TEST_F(ResultFileTest, AFileOfAnotherKindIsRefused) {
   ASSERT_TRUE(write_set(directory_, 1));
-  const Result<ResultFile> file = ResultFile::open(directory_ / "ckpt-1-rank0.h5");
-  EXPECT_TRUE(holds(file.status().message(), "not a result file"));
-  EXPECT_FALSE(ResultFile::open(directory_ / "none.h5"));
+  EXPECT_TRUE(holds(read_results(directory_ / "ckpt-1-rank0.h5").status().message(), "not a result file"));
+  EXPECT_FALSE(read_results(directory_ / "none.h5"));
 }
 
-TEST(ConfigDifference, EqualTextsHaveNone) {
-  EXPECT_EQ(config_difference("", ""), "");
-  EXPECT_EQ(config_difference("a\nb\n", "a\nb\n"), "");
-}
-
-TEST(ConfigDifference, NamesOnlyTheLinesThatChangedWithTheirNumbers) {
-  EXPECT_EQ(config_difference("a\nrate = 0.1\nb\n", "a\nrate = 0.2\nb\n"), "-2: rate = 0.1\n+2: rate = 0.2\n");
-  EXPECT_EQ(config_difference("a\nb\nc\nd\n", "b\nc\nx\nd\ne\n"), "-1: a\n+3: x\n+5: e\n");
-  EXPECT_EQ(config_difference("a\nb\nc\n", "c\n"), "-1: a\n-2: b\n");
-  EXPECT_EQ(config_difference("a", "a\n"), "+2: \n");
+TEST_F(ResultFileTest, AFileOfAnEarlierLayoutIsRefusedWithTheVersionThatHasWrittenIt) {
+  hdf5::Output output(path_, 0);
+  output.attributes("/", {{"schema", std::string("lacuna-run")}, {"schema_version", std::int64_t{1}}});
+  output.attributes("/", {{"lacuna_version", std::string("0.0.9")}});
+  ASSERT_TRUE(output.finish([this](std::span<const std::byte> image) { return replace_file(path_, image); }));
+  EXPECT_TRUE(holds(read_results(path_).status().message(),
+                    "has the layout 1, written by lacuna 0.0.9; this lacuna reads layout 2"));
 }
 
 }  // namespace

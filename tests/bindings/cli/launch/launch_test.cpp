@@ -67,7 +67,7 @@ class Launcher {
 
 /// Returns options for ranks that run a script of the shell.
 LaunchOptions script(int ranks, const std::string& text) {
-  return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms};
+  return {.ranks = ranks, .command = {"/bin/sh", "-c", text}, .patience = 200ms, .grace = 300ms, .closing = 300ms};
 }
 
 /// Returns true for a zombie too, because not every container has an init that reaps.
@@ -270,6 +270,17 @@ TEST(Launch, AnInterruptIsPassedOnToAllRanks) {
   EXPECT_TRUE(waits_for(launcher.out(), "interrupted", 2));
 }
 
+TEST(Launch, AnInterruptedRankMayTakeLongerToCloseThanTheGrace) {
+  LaunchOptions options =
+      script(2, "trap 'sleep 1; echo closed; exit 5' INT; echo ready; while :; do sleep 0.02; done");
+  options.closing = 60s;
+  Launcher launcher(options);
+  ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
+  launcher.signal(SIGINT);
+  EXPECT_EQ(launcher.wait(), 5);
+  EXPECT_TRUE(waits_for(launcher.out(), "closed", 2));
+}
+
 TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
   for (int ignored : {SIGHUP, SIGINT}) {  // as nohup does, and a shell with what it starts in the background
     Launcher launcher(script(2, "echo ready; sleep 1; echo done"), ignored);
@@ -283,7 +294,7 @@ TEST(Launch, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
 
 TEST(Launch, ASecondInterruptKills) {
   LaunchOptions options = script(2, "trap '' INT; echo ready; while :; do sleep 0.02; done");
-  options.grace = 60s;
+  options.closing = 60s;
   Launcher launcher(options);
   ASSERT_TRUE(waits_for(launcher.out(), "ready", 2));
   launcher.signal(SIGINT);

@@ -13,7 +13,6 @@
 
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/skip/skip.hpp"
-#include "bindings/cli/run/display.hpp"
 #include "bindings/cli/run/record.hpp"
 
 namespace lacuna::cli {
@@ -255,6 +254,56 @@ TEST(RunConfig, NeedsExactlyOneOfEpochsAndSteps) {
   EXPECT_NE(errors_of(replaced("steps = 10\n", "")).find("either 'epochs' or 'steps'"), std::string::npos);
 }
 
+TEST(RunConfig, HasOneSeedOrSeveral) {
+  const auto seeds_of = [](const std::string& lines) {
+    const auto read =
+        read_run_config({.file = "a.toml", .text = replaced("steps = 10", "steps = 10\n" + lines), .hosts = 4});
+    EXPECT_TRUE(read) << read.status().to_string();
+    return read ? read->seeds : std::vector<std::uint64_t>();
+  };
+  EXPECT_EQ(seeds_of(""), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(seeds_of("seed = 7"), std::vector<std::uint64_t>{7});
+  EXPECT_EQ(seeds_of("seeds = [3, 1]"), (std::vector<std::uint64_t>{3, 1}));
+  const auto refused = [](const std::string& lines) {
+    return errors_of(replaced("steps = 10", "steps = 10\n" + lines));
+  };
+  EXPECT_EQ(refused("seed = 1\nseeds = [1]"), "a.toml:6:9: [run] has both 'seed' and 'seeds'");
+  EXPECT_EQ(refused("seeds = []"), "a.toml:5:9: 'seeds' is empty; it needs at least one seed");
+  EXPECT_EQ(refused("seeds = [2, 3, 2]"), "a.toml:5:9: 'seeds' has a seed twice");
+}
+
+TEST(RunConfig, LabelsAreNamesOfFolders) {
+  for (const char* label : {"a/b", ".", "..", "a\\tb"}) {
+    EXPECT_NE(errors_of(replaced("\"half\"", fmt::format("\"{}\"", label))).find("'label' names a folder"),
+              std::string::npos)
+        << label;
+  }
+  EXPECT_EQ(errors_of(replaced("\"half\"", "\"... 5 % ü\"")), "");
+  EXPECT_EQ(errors_of(replaced("\"half\"", fmt::format("\"{}\"", std::string(200, 'a')))), "");
+  EXPECT_NE(errors_of(replaced("\"half\"", fmt::format("\"{}\"", std::string(201, 'a')))), "");
+}
+
+TEST(RunConfig, TheManualHasThePageOfAllKeys) {
+  std::ifstream file(LACUNA_SOURCE "/docs/experiment_keys.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_EQ(page.str(), keys_as_markdown()) << "make it by `lacuna run --keys`";
+}
+
+TEST(RunConfig, EveryKeyOfThePageHasAMeaning) {
+  std::istringstream page(keys_as_markdown());
+  std::size_t keys = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
+    ++keys;
+    EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 5) << line;
+    EXPECT_FALSE(line.ends_with("|  |")) << line;
+  }
+  std::size_t options = 0;
+  for (const Method* method : all_methods()) options += method->options.size();
+  EXPECT_GT(keys, options + 8);
+}
+
 TEST(RunConfig, MissingKeyIsAnError) {
   EXPECT_EQ(errors_of(replaced("name = \"small\"\n", "")), "a.toml:1:1: 'name' is missing in [run]");
 }
@@ -301,57 +350,65 @@ TEST(RunConfig, ValuesDifferWhereAResultMay) {
   }
 }
 
+Evaluation evaluation_of(WorkCost cost) {
+  const std::vector<double> ranks = {1, 2};
+  return {.steps = 10,
+          .epochs = 0.5,
+          .figures = {.sum = 3, .count = 4},
+          .cost = {.together = std::move(cost), .by_rank = {ranks, ranks, ranks}},
+          .metrics = {.values = {{.name = "test_accuracy", .value = 0.875, .percent = true}},
+                      .fingerprint = 0xfedcba9876543210U,
+                      .details = {{.name = "gradient_norm", .value = 0.5, .unit = "m", .description = "a norm"}}}};
+}
+
 RunRecord sample_record() {
-  const Metrics metrics{.values = {{.name = "test_accuracy", .value = 0.875, .percent = true}},
-                        .fingerprint = 0xfedcba9876543210U,
-                        .details = {{.name = "gradient_norm", .value = 0.5}}};
-  const Cost dense{.seconds = 40, .waited = 30, .payload = 4e9};
-  const Cost half{.seconds = 20, .waited = 5, .payload = 2e9, .measures = {{"skip.steps", {40, 20}}}};
-  return {{.label = "half", .finished = true, .cost = half, .evaluations = {{10, 0.5, half, metrics}}},
-          {.label = "ring", .dense = true, .finished = true, .cost = dense, .evaluations = {{10, 0.5, dense, metrics}}},
-          {.label = "begun", .cost = half}};
+  const WorkCost dense{.seconds = 40, .waited = 30, .payload = 4e9};
+  const WorkCost half{.seconds = 20, .waited = 5, .payload = 2e9, .measures = {{"skip.steps", {40, 20}}}};
+  const auto finished = [](std::string label, bool is_dense, const WorkCost& cost) {
+    return WorkRecord{.label = std::move(label),
+                      .seed = 1,
+                      .dense = is_dense,
+                      .finished = true,
+                      .steps = 10,
+                      .cost = cost,
+                      .evaluations = {evaluation_of(cost)}};
+  };
+  return {finished("half", false, half), finished("ring", true, dense), {.label = "begun", .cost = half}};
 }
 
 TEST(RunRecord, SurvivesItsJson) {
-  const std::string text = to_json(sample_record());
-  const Result<RunRecord> back = record_from_json(text);
-  ASSERT_TRUE(back);
+  const std::string text = to_json(sample_record().front());
+  const Result<WorkRecord> back = record_from_json(text);
+  ASSERT_TRUE(back) << back.status().to_string();
   EXPECT_EQ(to_json(*back), text);
-  EXPECT_EQ(back->front().evaluations.front().metrics.fingerprint, 0xfedcba9876543210U);
+  EXPECT_EQ(back->steps, 10u);
+  EXPECT_EQ(back->evaluations.front().metrics.fingerprint, 0xfedcba9876543210U);
+  EXPECT_EQ(back->evaluations.front().metrics.details.front().unit, "m");
 }
 
-TEST(RunRecord, AMetricThatIsNoNumberSurvivesToo) {
+TEST(RunRecord, ANumberThatIsNotFiniteSurvivesToo) {
   for (double value : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
-    RunRecord record = sample_record();
-    record.front().evaluations.front().metrics.values.front().value = value;
-    const Result<RunRecord> back = record_from_json(to_json(record));
+    WorkRecord record = sample_record().front();
+    record.evaluations.front().metrics.values.front().value = value;
+    record.evaluations.front().cost.by_rank.front().front() = value;
+    record.figures.sum = value;
+    const Result<WorkRecord> back = record_from_json(to_json(record));
     ASSERT_TRUE(back) << back.status().to_string();
-    const double read = back->front().evaluations.front().metrics.values.front().value;
-    EXPECT_TRUE(read == value || (std::isnan(read) && std::isnan(value))) << value;
+    const Evaluation& evaluation = back->evaluations.front();
+    for (const double read :
+         {evaluation.metrics.values.front().value, evaluation.cost.by_rank.front().front(), back->figures.sum}) {
+      EXPECT_TRUE(read == value || (std::isnan(read) && std::isnan(value))) << value;
+    }
   }
 }
 
 TEST(RunRecord, DamagedJsonIsAnError) {
-  const std::string text = to_json(sample_record());
+  const std::string text = to_json(sample_record().front());
   EXPECT_EQ(record_from_json(text.substr(0, text.size() / 2)).status().code(), Code::Io);
   EXPECT_EQ(record_from_json("{}").status().code(), Code::Io);
   std::string without = text;
   without.replace(without.find("measures"), 8, "numbers1");
   EXPECT_EQ(record_from_json(without).status().code(), Code::Io) << "it would lose the measures of the steps before it";
-}
-
-TEST(RunTable, ComparesFinishedMethodsWithTheDenseOne) {
-  EXPECT_EQ(table_of(sample_record()),
-            "method  epochs  test accuracy    time  waiting  share  payload per rank  time / dense  bytes / dense\n"
-            "----------------------------------------------------------------------------------------------------\n"
-            "half      0.50        87.50 %  20.0 s    5.0 s   25 %           2.00 GB          0.50           0.50\n"
-            "ring      0.50        87.50 %  40.0 s   30.0 s   75 %           4.00 GB          1.00           1.00\n");
-}
-
-TEST(RunTable, PredictsFromComputingTimeAndBytes) {
-  const std::string text = prediction_of(sample_record());
-  EXPECT_NE(text.find("1 Gbit/s"), std::string::npos);
-  EXPECT_NE(text.find("31.0 s"), std::string::npos) << "15 s of computing and 2 GB at 1 Gbit/s\n" << text;
 }
 
 }  // namespace

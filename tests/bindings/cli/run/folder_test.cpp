@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -23,6 +24,8 @@ using test::Executed;
 class RunFolder : public testing::Test {
  protected:
   std::filesystem::path out() const { return folder_ / "out"; }
+  /// Returns the folder of the method's checkpoints.
+  std::filesystem::path sets() const { return out() / "seed-1" / "ring"; }
   std::string config(const std::string& steps, int checkpoint_every = 1) const {
     const std::filesystem::path path = folder_ / "config.toml";
     std::ofstream(path) << "[run]\nname = \"few\"\noutput = \"" << out().string() << "\"\nsteps = " << steps
@@ -34,10 +37,9 @@ class RunFolder : public testing::Test {
   bool holds_a_set(std::chrono::seconds within) const {
     const auto until = std::chrono::steady_clock::now() + within;
     while (std::chrono::steady_clock::now() < until) {
-      if (std::filesystem::exists(out())) {
-        for (const auto& entry : std::filesystem::directory_iterator(out())) {
-          if (entry.path().filename().string().starts_with("manifest-")) return true;
-        }
+      std::error_code none;
+      for (const auto& entry : std::filesystem::directory_iterator(sets(), none)) {
+        if (entry.path().filename().string().starts_with("manifest-")) return true;
       }
       std::this_thread::sleep_for(5ms);
     }
@@ -147,10 +149,8 @@ TEST_F(RunFolder, AFinishedRunWhoseManifestIsALinkDoesNotBeginAgain) {
   const std::string path = config("3");
   Executed first({LACUNA_COMMAND, "run", path}, {});
   ASSERT_EQ(first.wait(), 0) << first.output();
-  for (const char* name : {"manifest-2.json", "manifest-3.json"}) {
-    std::filesystem::rename(out() / name, folder_ / name);
-    std::filesystem::create_symlink(folder_ / name, out() / name);
-  }
+  std::filesystem::rename(sets() / "manifest-3.json", folder_ / "manifest-3.json");
+  std::filesystem::create_symlink(folder_ / "manifest-3.json", sets() / "manifest-3.json");
   for (const std::string option : {"--quiet", "--fresh"}) {
     Executed second({LACUNA_COMMAND, "run", path, option}, {});
     EXPECT_EQ(second.wait(), 1) << second.output();
@@ -163,11 +163,9 @@ TEST_F(RunFolder, ARunIsEvaluatedAsOftenAsItsConfigSays) {
   const std::string path = config("10\nevaluate_every = 4", 0);
   Executed run({LACUNA_COMMAND, "run", path}, {});
   EXPECT_EQ(run.wait(), 0) << run.output();
-  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  const auto file = checkpoint::read_results(out() / "few.h5");
   ASSERT_TRUE(file) << file.status().to_string();
-  std::vector<std::int64_t> steps;
-  for (const auto& row : file->methods().at(0).rows) steps.push_back(row.step);
-  EXPECT_EQ(steps, (std::vector<std::int64_t>{4, 8, 10}));
+  EXPECT_EQ(file->methods.at(0).steps, (std::vector<std::int64_t>{4, 8, 10}));
 }
 
 TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
@@ -176,27 +174,65 @@ TEST_F(RunFolder, AResultFileHasTheNumbersOfAMethodAddedUp) {
   const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
   test::Job job({command, command}, {});
   for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
-  const auto file = checkpoint::ResultFile::open(out() / "few.h5");
+  const auto file = checkpoint::read_results(out() / "few.h5");
   ASSERT_TRUE(file) << file.status().to_string();
-  ASSERT_EQ(file->methods().size(), 2u);
+  ASSERT_EQ(file->methods.size(), 2u);
   const auto numbers_of = [](const checkpoint::MethodResults& results) {
-    std::vector<double> numbers;
-    for (const auto& row : results.rows) {
-      for (const auto& metric : row.metrics) {
-        if (metric.name == "skip.steps") numbers.push_back(metric.value);
-      }
+    for (const auto& column : results.columns) {
+      if (column.name == "skip.steps") return column.values;
     }
-    return numbers;
+    return std::vector<double>();
   };
-  EXPECT_EQ(numbers_of(file->methods()[0]), std::vector<double>()) << "a dense method";
-  EXPECT_EQ(numbers_of(file->methods()[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+  EXPECT_EQ(numbers_of(file->methods[0]), std::vector<double>()) << "a dense method";
+  EXPECT_EQ(numbers_of(file->methods[1]), (std::vector<double>{8, 16, 20})) << "two layers in each step";
+}
+
+TEST_F(RunFolder, AResultFileExplainsItself) {
+  const std::string path = config("10\nevaluate_every = 4", 4);
+  std::ofstream(path, std::ios::app)
+      << "[[method]]\nname = \"topk\"\ndensity = 0.1\n[[method]]\nname = \"skip\"\nsteps = "
+         "1\npolicy = \"automatic\"\nmode = \"random\"\n";
+  const std::vector<std::string> command = {LACUNA_COMMAND, "run", path};
+  test::Job job({command, command}, {{"LACUNA_CHUNK", "64K"}, {"LACUNA_HOST", "here"}, {"UCX_TLS", "tcp,self"}});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(), 0) << job[rank].output();
+  const auto file = checkpoint::read_results(out() / "few.h5");
+  ASSERT_TRUE(file) << file.status().to_string();
+  const auto text = [](const Attributes& attributes, std::string_view name) {
+    const auto* found = find_attribute<std::string>(attributes, name);
+    return found ? *found : std::string();
+  };
+  EXPECT_EQ(text(file->provenance, "environment"), "LACUNA_CHUNK=64K\nLACUNA_HOST=here\nUCX_TLS=tcp,self");
+  EXPECT_NE(text(file->provenance, "commit"), "");
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"dense", "ring"}, {"topk:density=0.1", "sparse_"}, {"skip:", "skip_"}};
+  ASSERT_EQ(file->methods.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& method = file->methods[i];
+    EXPECT_TRUE(text(method.about, "method").starts_with(expected[i].first)) << text(method.about, "method");
+    EXPECT_TRUE(text(method.about, "algorithm").starts_with(expected[i].second)) << text(method.about, "algorithm");
+    std::vector<std::string> by_rank;
+    for (const auto& column : method.columns) {
+      EXPECT_NE(text(column.about, "unit"), "") << method.method << " " << column.name;
+      EXPECT_NE(text(column.about, "description"), "") << method.method << " " << column.name;
+      if (column.by_rank.empty()) continue;
+      by_rank.push_back(column.name);
+      EXPECT_EQ(column.by_rank.size(), 2 * method.steps.size());
+    }
+    EXPECT_GE(by_rank.size(), 3u);
+    EXPECT_EQ(by_rank.front(), "seconds");
+    const auto loss = std::find_if(method.columns.begin(), method.columns.end(),
+                                   [](const auto& column) { return column.name == "training_loss"; });
+    ASSERT_NE(loss, method.columns.end());
+    for (const double value : loss->values) EXPECT_GT(value, 0.5) << "of an untrained network with two neurons";
+  }
 }
 
 TEST_F(RunFolder, NoFileHoldsTheKey) {
   const std::string key = "a-key-that-is-in-no-file";
   Executed run({LACUNA_COMMAND, "run", config("1")}, {{"LACUNA_KEY", key}, {"LACUNA_LOG", "info"}});
   EXPECT_EQ(run.wait(), 0) << run.output();
-  for (const auto& entry : std::filesystem::directory_iterator(out())) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out())) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     EXPECT_EQ(bytes.find(key), std::string::npos) << entry.path();

@@ -127,9 +127,11 @@ def main():
 
         table = finish(lacuna, config)
         assert table == lines[-len(table) :], "a finished run prints another table"
-        codes, _, errors = end(start(lacuna, write_config(folder, "killed", steps=STEPS + 1)))
-        told = [f"run.steps = {STEPS}\n", f"run.steps = {STEPS + 1}\n"]
-        assert codes == [1] * RANKS and all(text in errors for text in told), errors
+        grown = fingerprints(finish(lacuna, write_config(folder, "killed", steps=STEPS + 1)))
+        longer = fingerprints(finish(lacuna, write_config(folder, "alone", steps=STEPS + 1), "--fresh"))
+        assert len(grown) == 4 and grown <= longer, "a run that grows ends elsewhere than a longer one"
+        codes, _, errors = end(start(lacuna, write_config(folder, "killed")))
+        assert codes == [1] * RANKS and f"run.steps is {STEPS} in effect" in errors, errors
         again = fingerprints(finish(lacuna, write_config(folder, "killed"), "--fresh"))
         assert again == expected, "a fresh start ends elsewhere"
 

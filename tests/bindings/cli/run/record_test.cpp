@@ -48,7 +48,7 @@ class Record : public testing::Test {
   }
   bool holds_a_set(const std::string& name) const {
     std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / name, none)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / name / "seed-1" / "skip", none)) {
       if (entry.path().filename().string().starts_with("manifest-")) return true;
     }
     return false;
@@ -77,10 +77,10 @@ TEST_F(Record, WhatRecordingSendsIsNotCounted) {
   ASSERT_EQ(lacuna(launched({"run", config("with", 6), "--record", file("g")})).exit_code, 0);
   ASSERT_EQ(lacuna(launched({"run", config("without", 6)})).exit_code, 0);
   const auto bytes_of = [&](const std::string& name) {
-    const auto results = checkpoint::ResultFile::open(folder_ / name / "few.h5");
+    const auto results = checkpoint::read_results(folder_ / name / "few.h5");
     EXPECT_TRUE(results) << results.status().to_string();
     std::vector<double> bytes;
-    for (const auto& method : results->summary()) {
+    for (const auto& method : results->summary) {
       for (const auto& metric : method.metrics) {
         if (metric.name == "payload_bytes") bytes.push_back(metric.value);
       }
@@ -121,7 +121,7 @@ TEST_F(Record, ARunThatWasKilledGoesOnWithItsRecording) {
   {
     test::Executed killed(words, {});
     while (!holds_a_set("killed") && killed.wait(0ms) < 0) std::this_thread::sleep_for(1ms);
-    killed.signal(SIGTERM);
+    killed.signal(SIGKILL);
     EXPECT_NE(killed.wait(), 0) << "it has ended before: " << killed.output();
   }
   const std::vector<std::int64_t> done = steps_of(file("killed"));
@@ -153,14 +153,24 @@ TEST_F(Record, WhatIsNotOfThisRunIsNotReplaced) {
   EXPECT_EQ(folder_.read("g.h5"), "something precious");
 }
 
-TEST_F(Record, AMethodThatHasEndedIsNotRecordedAndThatIsTold) {
+TEST_F(Record, AMethodThatHasEndedCannotBeRecordedAndThatIsTold) {
   const std::string path = config("run", 3);
   ASSERT_EQ(lacuna(launched({"run", path})).exit_code, 0);
   const Outcome again = lacuna(launched({"run", path, "--record", file("g")}));
-  EXPECT_EQ(again.exit_code, 0);
-  EXPECT_EQ(count(again.output, "nothing is recorded: 'skip', the first method, has ended already"), 1u)
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_EQ(count(again.output, "'skip', whose gradients it would hold, has ended already. --fresh begins"), 1u)
       << again.output;
   EXPECT_FALSE(std::filesystem::exists(file("g")));
+}
+
+TEST_F(Record, ARunThatHasRecordedMayBeRepeated) {
+  const std::vector<std::string> run = launched({"run", config("run", 3), "--record", file("g")});
+  ASSERT_EQ(lacuna(run).exit_code, 0);
+  const std::string before = folder_.read("g.h5");
+  const Outcome again = lacuna(run);
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(count(again.output, "\ngradients: " + file("g") + "\n"), 1u) << again.output;
+  EXPECT_TRUE(folder_.read("g.h5") == before);
 }
 
 TEST_F(Record, GradientsThatOnlySomeRanksReduceTogetherAreRefused) {

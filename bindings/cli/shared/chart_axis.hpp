@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/cli/replay/chart.hpp"
+#include "bindings/cli/shared/chart.hpp"
 
 namespace lacuna::cli {
 
@@ -23,9 +23,10 @@ struct ChartAxis {
   double place(double value) const;
 };
 
-/// Makes an axis from the first of these values to the last.
-ChartAxis x_axis(const std::vector<double>& x);
-/// Makes an axis from 0 to the largest value. A logarithmic one has the few powers of ten below the largest value.
+/// Makes an axis from the first place of all lines to the last.
+ChartAxis x_axis(const Chart& chart);
+/// Makes an axis from 0, or from the least value, to the largest one. A logarithmic one has the few powers of ten below
+/// the largest value.
 ChartAxis y_axis(const Chart& chart);
 
 }  // namespace lacuna::cli

@@ -1,4 +1,4 @@
-#include "bindings/cli/replay/chart.hpp"
+#include "bindings/cli/shared/chart.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "bindings/cli/replay/chart_axis.hpp"
+#include "bindings/cli/shared/chart_axis.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -55,7 +55,7 @@ struct Frame {
   double y_of(double value) const { return y + frame_height * (1 - upwards.place(value)); }
 };
 
-void add_axes(const Frame& frame, const ChartSheet& sheet, const Chart& chart, Out out) {
+void add_axes(const Frame& frame, const Chart& chart, Out out) {
   const double low = frame.y + frame_height;
   for (const ChartAxis::Tick& tick : frame.upwards.ticks) {
     const double y = low - frame_height * tick.place;
@@ -77,12 +77,12 @@ void add_axes(const Frame& frame, const ChartSheet& sheet, const Chart& chart, O
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" font-weight=\"bold\">{}</text>\n", frame.x, frame.y - 10,
                  escaped(chart.title));
   fmt::format_to(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", frame.x + frame_width / 2,
-                 low + 33, escaped(sheet.x_title));
+                 low + 33, escaped(chart.x_title));
 }
 
 /// Draws the line, which is interrupted where a value is missing.
-void add_line(const Frame& frame, const std::vector<double>& x, const ChartLine& line, std::size_t number, Out out) {
-  const std::size_t count = std::min(x.size(), line.values.size());
+void add_line(const Frame& frame, const ChartLine& line, std::size_t number, Out out) {
+  const std::size_t count = std::min(line.x.size(), line.values.size());
   std::string points;
   const auto end_stretch = [&] {
     if (!points.empty()) {
@@ -95,7 +95,7 @@ void add_line(const Frame& frame, const std::vector<double>& x, const ChartLine&
       end_stretch();
       continue;
     }
-    const double at = frame.x_of(x[i]), height = frame.y_of(line.values[i]);
+    const double at = frame.x_of(line.x[i]), height = frame.y_of(line.values[i]);
     points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", at, height);
     if (count > most_marked) continue;
     fmt::format_to(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\" fill=\"{}\"/>\n", at, height,
@@ -133,11 +133,10 @@ std::string to_svg(const ChartSheet& sheet) {
     const Chart& chart = sheet.charts[i];
     const Frame frame{.x = chart_width * static_cast<double>(i % columns) + left,
                       .y = head + chart_height * static_cast<double>(i / columns) + top,
-                      .across = x_axis(sheet.x),
+                      .across = x_axis(chart),
                       .upwards = y_axis(chart)};
-    add_axes(frame, sheet, chart, out);
-    for (std::size_t line = 0; line < chart.lines.size(); ++line)
-      add_line(frame, sheet.x, chart.lines[line], line, out);
+    add_axes(frame, chart, out);
+    for (std::size_t line = 0; line < chart.lines.size(); ++line) add_line(frame, chart.lines[line], line, out);
   }
   return svg + "</svg>\n";
 }

@@ -1,10 +1,11 @@
-#include "bindings/cli/replay/chart_axis.hpp"
+#include "bindings/cli/shared/chart_axis.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -66,8 +67,14 @@ double ChartAxis::place(double value) const {
   return ((logarithmic ? std::log10(value) : value) - low) / (high - low);
 }
 
-ChartAxis x_axis(const std::vector<double>& x) {
-  const double low = x.empty() ? 0 : x.front(), high = x.empty() ? 1 : x.back();
+ChartAxis x_axis(const Chart& chart) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const ChartLine& line : chart.lines) {
+    if (line.x.empty()) continue;
+    low = std::min(low, line.x.front());
+    high = std::max(high, line.x.back());
+  }
+  if (low > high) return linear(-0.5, 0.5);
   return low < high ? linear(low, high) : linear(low - 0.5, low + 0.5);
 }
 
@@ -84,7 +91,10 @@ ChartAxis y_axis(const Chart& chart) {
     }
   }
   if (largest <= 0) return linear(0, 1);
-  return chart.logarithmic ? powers_of_ten(smallest, largest, with_zero) : linear(0, largest * 1.05);
+  if (chart.scale == ChartScale::Logarithmic) return powers_of_ten(smallest, largest, with_zero);
+  const double margin = 0.05 * (largest - smallest);
+  if (chart.scale == ChartScale::FromZero || with_zero || margin <= 0) return linear(0, largest * 1.05);
+  return linear(smallest - margin, largest + margin);
 }
 
 }  // namespace lacuna::cli

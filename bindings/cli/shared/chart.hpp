@@ -5,24 +5,31 @@
 
 namespace lacuna::cli {
 
-/// The values of one number over time, in one colour.
+/// The values of one number, in one colour.
 struct ChartLine {
   std::string label;
+  std::vector<double> x;       ///< places to the right; ascending, with one for each value
   std::vector<double> values;  ///< not negative; a value that is not finite interrupts the line
+};
+
+/// Where the lowest line of a chart is.
+enum class ChartScale {
+  FromZero,
+  FromLeast,    ///< just below the least value
+  Logarithmic,  ///< values far below all others lie on the lowest line, as zeros do
 };
 
 /// A frame with a line for each label.
 struct Chart {
   std::string title;
-  bool logarithmic = false;  ///< upwards; values far below all others then lie on the lowest line, as zeros do
+  std::string x_title;
+  ChartScale scale = ChartScale::FromZero;
   std::vector<ChartLine> lines;
 };
 
-/// Charts beside and below each other. All have the same labels in the same order, and the same places to the right.
+/// Charts beside and below each other. All have the same labels in the same order.
 struct ChartSheet {
   std::string title;
-  std::string x_title;
-  std::vector<double> x;  ///< ascending, with one for each value
   std::vector<Chart> charts;
 };
 

@@ -1,0 +1,76 @@
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/bindings/cli/run/run_fixture.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Executed;
+
+class Interruptions : public RunTest {
+ protected:
+  static std::vector<std::string> command(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), LACUNA_COMMAND);
+    return arguments;
+  }
+
+  const Wanted wanted_{.run = "steps = 3000\nevaluate_every = 1000", .methods = dense + skip + topk};
+  const std::string stopped_ =
+      " has stopped the run after step [0-9]+ of 'dense', which is saved; the same command goes "
+      "on from there\n";
+};
+
+TEST_F(Interruptions, BothSignalsSaveAndTheSameCommandGoesOnToTheSameBits) {
+  const Outcome alone = run("alone", wanted_);
+  ASSERT_EQ(alone.exit_code, 0) << alone.output;
+  for (const auto& [signal, name] : {std::pair(SIGINT, "SIGINT .Ctrl-C."), std::pair(SIGTERM, "SIGTERM")}) {
+    const std::string folder = fmt::format("signal{}", signal);
+    Executed begun(command(words(folder, wanted_)), {});
+    ASSERT_TRUE(begun.says("fingerprint")) << begun.output();
+    begun.signal(signal);
+    EXPECT_EQ(begun.wait(), 128 + signal) << begun.output();
+    EXPECT_EQ(count(begun.output(), name + stopped_), 1u) << begun.output();
+    EXPECT_TRUE(std::filesystem::exists(sets(folder, "dense"))) << "there is no other checkpoint yet";
+    const Outcome again = run(folder, wanted_);
+    EXPECT_EQ(again.exit_code, 0) << again.output;
+    EXPECT_EQ(count(again.output, "(^|\n)dense: continues at step [0-9]+ of 3000\n"), 1u) << again.output;
+    EXPECT_EQ(results(folder), results("alone"));
+  }
+}
+
+TEST_F(Interruptions, ASignalToOneRankStopsAll) {
+  const std::vector<std::string> ranks = {LACUNA_COMMAND, "run", config("one", {.run = "steps = 100000000"})};
+  test::Job job({ranks, ranks, ranks}, {});
+  while (job[0].wait(1ms) < 0 && !std::filesystem::exists(folder_ / "one" / "lacuna.lock")) continue;
+  std::this_thread::sleep_for(300ms);
+  job[1].signal(SIGTERM);
+  for (std::size_t rank = 0; rank < job.size(); ++rank) EXPECT_EQ(job[rank].wait(60s), 143) << job[rank].output();
+  EXPECT_EQ(count(job[0].output(), "SIGTERM" + stopped_), 1u) << job[0].output();
+  EXPECT_EQ(count(job[1].output(), "stopped"), 0u) << "rank 0 says it for all";
+}
+
+TEST_F(Interruptions, ASecondSignalEndsAtOnce) {
+  const Wanted slow{.run = "steps = 1000", .methods = dense, .workload = "batch = 3000\nfilters = [32, 32]"};
+  Executed run({LACUNA_COMMAND, "run", config("slow", slow)}, {});
+  while (run.wait(1ms) < 0 && !std::filesystem::exists(folder_ / "slow" / "lacuna.lock")) continue;
+  run.signal(SIGINT);
+  std::this_thread::sleep_for(20ms);
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(60s), 143);
+  EXPECT_EQ(count(run.output(), "stopped"), 0u) << run.output();
+  EXPECT_FALSE(std::filesystem::exists(sets("slow", "dense")));
+}
+
+TEST_F(Interruptions, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
+  const std::string path = config("ignored", {.run = "steps = 1500", .methods = dense});
+  Executed run({"/bin/sh", "-c", fmt::format("trap '' INT; exec {} run {}", LACUNA_COMMAND, path)}, {});
+  while (run.wait(1ms) < 0 && !std::filesystem::exists(folder_ / "ignored" / "lacuna.lock")) continue;
+  run.signal(SIGINT);
+  EXPECT_EQ(run.wait(), 0) << run.output();
+}
+
+}  // namespace
+}  // namespace lacuna::cli
