@@ -120,6 +120,13 @@ class Backend {
   /// compression, 2018, equations 4 and 5). Residual and velocity are rounded to the dtype. `velocity` may be null.
   virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
 
+  /// to[i] = the element of to.dtype that is nearest to from[i], and of two the even one. It is rounded once. What is
+  /// too large becomes an infinity, and a NaN stays a NaN. If `rest` is not null, rest[i] = from[i] - to[i], rounded to
+  /// from.dtype; it is 0 where from[i] or to[i] is an infinity or a NaN. `rest` may be from.data.
+  virtual void convert(Source from, Target to, std::byte* rest) const = 0;
+  /// sum[i] = round(sum[i] op term[i]), where the elements of the term have fewer bytes than those of the sum.
+  virtual void accumulate(Reduction reduction, Target sum, Source term) const = 0;
+
   /// Compares two arrays of a.count elements of the dtype. The sums are in f64, in an order that depends on the count
   /// only.
   virtual void compare(Source a, const std::byte* b, Comparison* sums) const = 0;

@@ -20,6 +20,8 @@ class SpaceBackend final : public Backend {
   void clear(Target out) const override;
   void sum_of_powers(Source from, int power, double scale, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
+  void convert(Source from, Target to, std::byte* rest) const override;
+  void accumulate(Reduction reduction, Target sum, Source term) const override;
   void compare(Source a, const std::byte* b, Comparison* sums) const override;
   void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,

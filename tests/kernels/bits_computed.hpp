@@ -172,6 +172,22 @@ inline void look_up_all(const Backend& on, const Given& given, Results& results)
   results.emplace_back("cleared", comparable(given.dtype, a.data(), given.count));
 }
 
+/// Converts an array to all types, and adds it up again.
+inline void convert_all(const Backend& on, const Given& given, Results& results) {
+  for (Dtype to : test::float_dtypes) {
+    Block from = given.block(0), out(given.count * size_of(to), 3);
+    const Target target{to, out.data(), given.count};
+    on.convert({given.dtype, from.data(), given.count}, target, from.data());
+    results.emplace_back("converted", comparable(to, out.data(), given.count));
+    results.emplace_back("rest", comparable(given.dtype, from.data(), given.count));
+    if (size_of(given.dtype) >= size_of(to)) continue;
+    for (Reduction reduction : all_reductions) {
+      on.accumulate(reduction, target, {given.dtype, given.block(1).data(), given.count});
+      results.emplace_back(to_string(reduction), comparable(to, out.data(), given.count));
+    }
+  }
+}
+
 /// Sketches an array, decodes and peels the sketch, and adds what comes out to the results.
 inline void sketch_all(const Backend& on, const Given& given, Results& results) {
   const Dtype cells = is_integer(given.dtype) ? Dtype::I64 : given.dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;

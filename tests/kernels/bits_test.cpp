@@ -60,6 +60,7 @@ class BitsOf : public EachBackend {
 
 TEST_P(BitsOf, ReductionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, reduce_all); }
 TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, feed_back_all); }
+TEST_P(BitsOf, ConversionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, convert_all); }
 TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
 TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
@@ -92,6 +93,10 @@ constexpr Known known_bits[] = {
     {"error feedback", feed_back_all, Dtype::F64, 0x29a1470ed94b07c8},
     {"error feedback", feed_back_all, Dtype::BF16, 0xff00c22bb7a95f6c},
     {"error feedback", feed_back_all, Dtype::F16, 0x9d2dc62b4fe286fe},
+    {"conversions", convert_all, Dtype::F32, 0x3deb7ad6bbaa00cd},
+    {"conversions", convert_all, Dtype::F64, 0xffc4fe22c156478d},
+    {"conversions", convert_all, Dtype::BF16, 0x077be5cedf515b06},
+    {"conversions", convert_all, Dtype::F16, 0x316728f4000d1ed4},
     {"selections", select_all, Dtype::F32, 0x3115ebd4e098f217},
     {"selections", select_all, Dtype::F64, 0x035b61e9f06411ca},
     {"selections", select_all, Dtype::BF16, 0x89d6daf6799f22f1},

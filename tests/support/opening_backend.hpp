@@ -36,6 +36,12 @@ class OpeningBackend final : public kernels::Backend {
                  const std::byte* input) const override {
     show_data([&] { real_.feed_back(by, residual, velocity, input); });
   }
+  void convert(kernels::Source from, kernels::Target to, std::byte* rest) const override {
+    show_data([&] { real_.convert(from, to, rest); });
+  }
+  void accumulate(Reduction reduction, kernels::Target sum, kernels::Source term) const override {
+    show_data([&] { real_.accumulate(reduction, sum, term); });
+  }
   void compare(kernels::Source a, const std::byte* b, kernels::Comparison* sums) const override {
     show_data([&] { real_.compare(a, b, sums); });
   }
