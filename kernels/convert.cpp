@@ -42,13 +42,6 @@ KOKKOS_INLINE_FUNCTION To converted(From element) {
   }
 }
 
-template <class T>
-KOKKOS_INLINE_FUNCTION T or_zero(T number) {
-  using Bits = typename FloatBits<T>::Bits;
-  const bool is_finite = (std::bit_cast<Bits>(number) & (static_cast<Bits>(~Bits{0}) >> 1)) < FloatBits<T>::infinity;
-  return is_finite ? number : T{0};
-}
-
 /// Backend::convert for element i.
 template <class To, class From, bool keeps>
 struct ConvertKernel {

@@ -69,6 +69,18 @@ class SpaceBackend final : public Backend {
   void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
              Target room, EntriesList to, std::uint64_t* taken) const override;
 
+  void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
+                     std::byte* rest) const override;
+  void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const override;
+  void multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
+                         std::byte* left) const override;
+  void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
+                        std::byte* right) const override;
+  void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right, ProductUse does,
+                        Target to) const override;
+  void orthonormalize(std::size_t vectors, Target factor) const override;
+  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const override;
+
   void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
   void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;
   void peel_sketch(const SketchShape& shape, const Peeling& with, Target table, Target out,

@@ -35,6 +35,8 @@ void each_array(Dtype dtype, const Visit& visit) {
   }
 }
 
+constexpr std::array long_dtypes = {Dtype::F32, Dtype::F64};
+
 class BitsOf : public EachBackend {
  protected:
   /// Compares what `compute` makes of all kinds of arrays with what the baseline makes of them.
@@ -61,6 +63,8 @@ class BitsOf : public EachBackend {
 TEST_P(BitsOf, ReductionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, reduce_all); }
 TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, feed_back_all); }
 TEST_P(BitsOf, ConversionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, convert_all); }
+TEST_P(BitsOf, LevelsAreThoseOfTheBaseline) { expect_those_of_the_baseline(long_dtypes, level_all); }
+TEST_P(BitsOf, FactorsAreThoseOfTheBaseline) { expect_those_of_the_baseline(long_dtypes, factor_all); }
 TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
 TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
@@ -97,6 +101,10 @@ constexpr Known known_bits[] = {
     {"conversions", convert_all, Dtype::F64, 0xffc4fe22c156478d},
     {"conversions", convert_all, Dtype::BF16, 0x077be5cedf515b06},
     {"conversions", convert_all, Dtype::F16, 0x316728f4000d1ed4},
+    {"levels", level_all, Dtype::F32, 0xc3a925e5a536021b},
+    {"levels", level_all, Dtype::F64, 0x1f6c290d699621c3},
+    {"factors", factor_all, Dtype::F32, 0xb508954e5c0ff000},
+    {"factors", factor_all, Dtype::F64, 0xd46246e7cb2e81ed},
     {"selections", select_all, Dtype::F32, 0x3115ebd4e098f217},
     {"selections", select_all, Dtype::F64, 0x035b61e9f06411ca},
     {"selections", select_all, Dtype::BF16, 0x89d6daf6799f22f1},

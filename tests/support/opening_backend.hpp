@@ -164,6 +164,33 @@ class OpeningBackend final : public kernels::Backend {
     show_all([&] { real_.merge(views, before, scale, length, room, to, taken); });
   }
 
+  void encode_levels(const kernels::LevelsShape& shape, const kernels::RandomStream& random, kernels::Source from,
+                     std::byte* message, std::byte* rest) const override {
+    show_data([&] { real_.encode_levels(shape, random, from, message, rest); });
+  }
+  void decode_levels(const kernels::LevelsShape& shape, const std::byte* message, kernels::Target to,
+                     bool adds) const override {
+    show_data([&] { real_.decode_levels(shape, message, to, adds); });
+  }
+  void multiply_by_right(const kernels::MatrixShape& shape, kernels::Source matrix, const std::byte* right,
+                         std::byte* left) const override {
+    show_data([&] { real_.multiply_by_right(shape, matrix, right, left); });
+  }
+  void multiply_by_left(const kernels::MatrixShape& shape, kernels::Source matrix, const std::byte* left,
+                        std::byte* right) const override {
+    show_data([&] { real_.multiply_by_left(shape, matrix, left, right); });
+  }
+  void multiply_factors(const kernels::MatrixShape& shape, const std::byte* left, const std::byte* right,
+                        kernels::ProductUse does, kernels::Target to) const override {
+    show_data([&] { real_.multiply_factors(shape, left, right, does, to); });
+  }
+  void orthonormalize(std::size_t vectors, kernels::Target factor) const override {
+    show_data([&] { real_.orthonormalize(vectors, factor); });
+  }
+  void draw_missing(std::size_t vectors, const kernels::RandomStream& random, kernels::Target factor) const override {
+    show_data([&] { real_.draw_missing(vectors, random, factor); });
+  }
+
   void sketch(const kernels::SketchShape& shape, kernels::Source from, const std::byte* map,
               kernels::Target table) const override {
     show_all([&] { real_.sketch(shape, from, map, table); });
