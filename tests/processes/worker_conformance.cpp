@@ -14,6 +14,7 @@
 #include "algorithms/blocks/blocks.hpp"
 #include "algorithms/cast/cast.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/quantize/quantize.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/sketch/sketch.hpp"
 #include "algorithms/skip/skip.hpp"
@@ -172,7 +173,7 @@ class Suite {
   /// Runs methods that round elements. They lose nothing of small whole numbers, but some of their means.
   Status run_rounding() {
     rounds_ = true;
-    for (const MethodOptions& rounding : {cast({})}) {
+    for (const MethodOptions& rounding : {cast({}), quantize({.feedback = false})}) {
       for (const MethodAlgorithm& one : rounding.method()->algorithms) {
         Call call{.collective = one.algorithm->collective};
         call.options.algorithm = one.name;
