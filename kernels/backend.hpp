@@ -9,6 +9,8 @@
 
 #include "kernels/block_grid.hpp"
 #include "kernels/entries.hpp"
+#include "kernels/levels.hpp"
+#include "kernels/matrices.hpp"
 #include "kernels/sketches.hpp"
 #include "runtime/values/dtype.hpp"
 #include "runtime/values/sampler.hpp"
@@ -119,6 +121,13 @@ class Backend {
   /// velocity[i] + added[i], and that is added to the residual instead (Lin, Han, Mao, Wang, Dally: Deep gradient
   /// compression, 2018, equations 4 and 5). Residual and velocity are rounded to the dtype. `velocity` may be null.
   virtual void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const = 0;
+
+  /// to[i] = the element of to.dtype that is nearest to from[i], and of two the even one. It is rounded once. What is
+  /// too large becomes an infinity, and a NaN stays a NaN. If `rest` is not null, rest[i] = from[i] - to[i], rounded to
+  /// from.dtype; it is 0 where from[i] or to[i] is an infinity or a NaN. `rest` may be from.data.
+  virtual void convert(Source from, Target to, std::byte* rest) const = 0;
+  /// sum[i] = round(sum[i] op term[i]), where the elements of the term have fewer bytes than those of the sum.
+  virtual void accumulate(Reduction reduction, Target sum, Source term) const = 0;
 
   /// Compares two arrays of a.count elements of the dtype. The sums are in f64, in an order that depends on the count
   /// only.
@@ -265,6 +274,35 @@ class Backend {
   /// The least room for merge(), in elements. merge() sums up fewer places at a time, because it also counts in the
   /// room.
   static constexpr std::size_t merge_places = 16 * block_places;
+
+  // These work on messages of levels (kernels/levels.hpp), of data of f32 or f64.
+
+  /// Writes a message. An element is rounded to one of its two neighbours among whole numbers of steps, so that it has
+  /// the right mean: element i goes by number i of the random stream. If `rest` is not null, rest[i] is from[i] minus
+  /// what the message has of it, or 0 in a block with an infinity or a NaN. `rest` may be from.data.
+  virtual void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
+                             std::byte* rest) const = 0;
+  /// to[i] = what a message of to.count elements has of it. If `adds`, it is added to to[i].
+  virtual void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const = 0;
+
+  // These work on matrices and factors (kernels/matrices.hpp) of f32 or f64. Sums have an order that depends on the
+  // shape only.
+
+  /// left = matrix * right
+  virtual void multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
+                                 std::byte* left) const = 0;
+  /// right = transposed matrix * left
+  virtual void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
+                                std::byte* right) const = 0;
+  /// Multiplies the left by the transposed right factor. `does` says what becomes of the array.
+  virtual void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
+                                ProductUse does, Target to) const = 0;
+  /// Makes so many vectors of a factor orthonormal, in their order (modified Gram-Schmidt). A vector that is nearly a
+  /// combination of those before it becomes 0.
+  virtual void orthonormalize(std::size_t vectors, Target factor) const = 0;
+  /// Draws those of the vectors of a factor that are 0 or have an infinity or a NaN. Their elements become numbers
+  /// between -1 and 1.
+  virtual void draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const = 0;
 
   // These work on sketches (kernels/sketches.hpp). A map has a bit for each block of an array, and its bits beyond the
   // last block count as 0. There are at most 2^32 - 1 blocks. Maps are control tables or data.

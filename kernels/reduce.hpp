@@ -34,6 +34,14 @@ struct FloatBits<f16> {
   static constexpr Bits infinity = 0x7c00u, quiet = 0x0200u;
 };
 
+/// The number, or 0 in place of an infinity or a NaN.
+template <class T>
+KOKKOS_INLINE_FUNCTION T or_zero(T number) {
+  using Bits = typename FloatBits<T>::Bits;
+  const bool is_finite = (std::bit_cast<Bits>(number) & (static_cast<Bits>(~Bits{0}) >> 1)) < FloatBits<T>::infinity;
+  return is_finite ? number : T{0};
+}
+
 /// The minimum of two floating-point elements, or if `largest` the maximum. Their bits are compared as signed integers.
 /// The order of the negative half is turned round, so that they order as numbers do, with -0 before +0.
 template <bool largest, class T>

@@ -20,6 +20,8 @@ class SpaceBackend final : public Backend {
   void clear(Target out) const override;
   void sum_of_powers(Source from, int power, double scale, double* sum) const override;
   void feed_back(const FeedBack& by, Target residual, std::byte* velocity, const std::byte* input) const override;
+  void convert(Source from, Target to, std::byte* rest) const override;
+  void accumulate(Reduction reduction, Target sum, Source term) const override;
   void compare(Source a, const std::byte* b, Comparison* sums) const override;
   void largest(Source from, std::uint64_t k, std::byte* workspace, Cut* cut) const override;
   void estimate(Source from, std::uint64_t k, std::size_t samples, const Sampler& sampler, std::byte* room,
@@ -66,6 +68,18 @@ class SpaceBackend final : public Backend {
            std::uint64_t* entries) const override;
   void merge(std::span<const EntriesView> views, const std::uint32_t* const* before, Scale scale, std::size_t length,
              Target room, EntriesList to, std::uint64_t* taken) const override;
+
+  void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
+                     std::byte* rest) const override;
+  void decode_levels(const LevelsShape& shape, const std::byte* message, Target to, bool adds) const override;
+  void multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
+                         std::byte* left) const override;
+  void multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
+                        std::byte* right) const override;
+  void multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right, ProductUse does,
+                        Target to) const override;
+  void orthonormalize(std::size_t vectors, Target factor) const override;
+  void draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const override;
 
   void sketch(const SketchShape& shape, Source from, const std::byte* map, Target table) const override;
   void decode_sketch(const SketchShape& shape, const Decoding& with, Target out) const override;

@@ -71,10 +71,7 @@ Region GraphBuilder::scratch(int number, Region like) {
     refuse(fmt::format("scratch() is called for block {}, must be 0 .. 255", number));
     number = 0;
   }
-  if (like.is_counted() || !tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) {
-    refuse("scratch() is called for what is no region of the data: buffer() makes memory for that");
-    like = output();
-  }
+  like = in_data(like);
   Buffer& buffer = scratch_[static_cast<std::size_t>(number)];
   if (buffer == Buffer::Input) buffer = add_buffer({});
   BufferInfo& info = tables_.buffers[static_cast<std::size_t>(buffer)];
@@ -86,6 +83,22 @@ Region GraphBuilder::scratch(int number, Region like) {
   like.buffer = buffer;
   like.at_start = true;
   return like;
+}
+
+Region GraphBuilder::room_for(Region like, BufferInfo info) {
+  like = in_data(like);
+  info.longest = like.end - like.begin;
+  info.pieces = like.of;
+  like.buffer = add_buffer(info);
+  like.at_start = true;
+  return like;
+}
+
+/// Refuses what is no region of the data.
+Region GraphBuilder::in_data(Region like) {
+  if (!like.is_counted() && tables_.buffers[static_cast<std::size_t>(like.buffer)].is_like_data()) return like;
+  refuse("room is asked for what is no region of the data: buffer() makes memory for that");
+  return output();
 }
 
 Buffer GraphBuilder::add_buffer(const BufferInfo& info) {

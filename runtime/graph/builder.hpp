@@ -45,6 +45,8 @@ class GraphBuilder {
   Region output(Rank begin, Rank end, Rank of) { return range_of(Buffer::Output, begin, end, of); }
   /// The scratch buffer with this number, 0 .. 255. It has room for the data of `like`.
   Region scratch(int number, Region like);
+  /// A buffer of its own with room for the data of `like`, for as many as there are. `info` says what its elements are.
+  Region room_for(Region like, BufferInfo info = {});
   /// Adds a buffer to the graph's table, and returns all of it.
   Region buffer(const BufferInfo& info);
   /// Says that the caller's input, or its output, is not laid out as the part's data. It lies where the function finds
@@ -138,6 +140,7 @@ class GraphBuilder {
 
   Region canonical(Region region) const;
   Region in_one_buffer(Region region) const;
+  Region in_data(Region like);
   Region piece_of(Buffer buffer, Rank piece) const;
   Region range_of(Buffer buffer, Rank begin, Rank end, Rank of);
   Rank wrap(Rank value) const;

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-words=(blocks sketch)  # these names are also words that others need: collectives and kernels have blocks, kernels sketches
+words=(blocks sketch cast)  # these names are also words that others need: collectives and kernels have blocks, kernels sketches, C++ casts
 
 # What would show that a file knows the method: its name or, if that is also a word, its constant, its folder, and the
 # names of its algorithms.

@@ -251,7 +251,8 @@ TEST_P(Methods, ConserveMassWhereTheyHaveAResidual) {
         }
         for (std::size_t rank = 0; rank < calls.states.size(); ++rank) came_out[i] += calls.residual(rank)[i];
       }
-      ASSERT_EQ(came_out, put_in) << example.text;
+      // Methods whose factors are rounded have an error. What is lost of whole numbers is far larger.
+      for (std::size_t i = 0; i < Calls::count; ++i) ASSERT_NEAR(came_out[i], put_in[i], 1e-10) << example.text;
     }
   }
 }

@@ -172,6 +172,59 @@ inline void look_up_all(const Backend& on, const Given& given, Results& results)
   results.emplace_back("cleared", comparable(given.dtype, a.data(), given.count));
 }
 
+/// Converts an array to all types, and adds it up again.
+inline void convert_all(const Backend& on, const Given& given, Results& results) {
+  for (Dtype to : test::float_dtypes) {
+    Block from = given.block(0), out(given.count * size_of(to), 3);
+    const Target target{to, out.data(), given.count};
+    on.convert({given.dtype, from.data(), given.count}, target, from.data());
+    results.emplace_back("converted", comparable(to, out.data(), given.count));
+    results.emplace_back("rest", comparable(given.dtype, from.data(), given.count));
+    if (size_of(given.dtype) >= size_of(to)) continue;
+    for (Reduction reduction : all_reductions) {
+      on.accumulate(reduction, target, {given.dtype, given.block(1).data(), given.count});
+      results.emplace_back(to_string(reduction), comparable(to, out.data(), given.count));
+    }
+  }
+}
+
+/// Writes messages of levels, and reads them.
+inline void level_all(const Backend& on, const Given& given, Results& results) {
+  for (const LevelsShape& shape : {LevelsShape{8, 64}, LevelsShape{4, 12}}) {
+    Block from = given.block(0), message(shape.message_bytes(given.count), 1), to = given.block(1);
+    on.encode_levels(shape, {.key = 3, .draw = 9}, {given.dtype, from.data(), given.count}, message.data(),
+                     from.data());
+    results.emplace_back("message", elements_of(Dtype::U8, message.data(), shape.message_bytes(given.count)));
+    results.emplace_back("rest", comparable(given.dtype, from.data(), given.count));
+    for (bool adds : {true, false}) {
+      on.decode_levels(shape, message.data(), {given.dtype, to.data(), given.count}, adds);
+      results.emplace_back("decoded", comparable(given.dtype, to.data(), given.count));
+    }
+  }
+}
+
+/// Approximates a matrix by factors.
+inline void factor_all(const Backend& on, const Given& given, Results& results) {
+  for (const MatrixShape& shape : {MatrixShape{given.count, 1 + given.count / 9, 4}, MatrixShape{given.count, 5, 2}}) {
+    const std::size_t lefts = shape.rank * shape.rows(), rights = shape.rank * shape.columns;
+    Block matrix = given.block(0), left(lefts * size_of(given.dtype), 1), right(rights * size_of(given.dtype), 3);
+    const Source source{given.dtype, matrix.data(), given.count};
+    on.clear({given.dtype, right.data(), rights});
+    on.draw_missing(shape.rank, {.key = 7, .draw = 2}, {given.dtype, right.data(), rights});
+    results.emplace_back("drawn", comparable(given.dtype, right.data(), rights));
+    on.multiply_by_right(shape, source, right.data(), left.data());
+    results.emplace_back("left", comparable(given.dtype, left.data(), lefts));
+    on.orthonormalize(shape.rank, {given.dtype, left.data(), lefts});
+    results.emplace_back("orthonormal", comparable(given.dtype, left.data(), lefts));
+    on.multiply_by_left(shape, source, left.data(), right.data());
+    results.emplace_back("right", comparable(given.dtype, right.data(), rights));
+    for (ProductUse does : {ProductUse::Subtracts, ProductUse::Replaces}) {
+      on.multiply_factors(shape, left.data(), right.data(), does, {given.dtype, matrix.data(), given.count});
+      results.emplace_back("product", comparable(given.dtype, matrix.data(), given.count));
+    }
+  }
+}
+
 /// Sketches an array, decodes and peels the sketch, and adds what comes out to the results.
 inline void sketch_all(const Backend& on, const Given& given, Results& results) {
   const Dtype cells = is_integer(given.dtype) ? Dtype::I64 : given.dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;

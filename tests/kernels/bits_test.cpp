@@ -35,6 +35,8 @@ void each_array(Dtype dtype, const Visit& visit) {
   }
 }
 
+constexpr std::array long_dtypes = {Dtype::F32, Dtype::F64};
+
 class BitsOf : public EachBackend {
  protected:
   /// Compares what `compute` makes of all kinds of arrays with what the baseline makes of them.
@@ -60,6 +62,9 @@ class BitsOf : public EachBackend {
 
 TEST_P(BitsOf, ReductionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, reduce_all); }
 TEST_P(BitsOf, ErrorFeedbackIsThatOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, feed_back_all); }
+TEST_P(BitsOf, ConversionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, convert_all); }
+TEST_P(BitsOf, LevelsAreThoseOfTheBaseline) { expect_those_of_the_baseline(long_dtypes, level_all); }
+TEST_P(BitsOf, FactorsAreThoseOfTheBaseline) { expect_those_of_the_baseline(long_dtypes, factor_all); }
 TEST_P(BitsOf, SelectionsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, select_all); }
 TEST_P(BitsOf, ListsAreThoseOfTheBaseline) { expect_those_of_the_baseline(test::float_dtypes, place_all); }
 TEST_P(BitsOf, WhatIsLookedUpIsThatOfTheBaseline) { expect_those_of_the_baseline(all_dtypes, look_up_all); }
@@ -92,6 +97,14 @@ constexpr Known known_bits[] = {
     {"error feedback", feed_back_all, Dtype::F64, 0x29a1470ed94b07c8},
     {"error feedback", feed_back_all, Dtype::BF16, 0xff00c22bb7a95f6c},
     {"error feedback", feed_back_all, Dtype::F16, 0x9d2dc62b4fe286fe},
+    {"conversions", convert_all, Dtype::F32, 0x3deb7ad6bbaa00cd},
+    {"conversions", convert_all, Dtype::F64, 0xffc4fe22c156478d},
+    {"conversions", convert_all, Dtype::BF16, 0x077be5cedf515b06},
+    {"conversions", convert_all, Dtype::F16, 0x316728f4000d1ed4},
+    {"levels", level_all, Dtype::F32, 0xc3a925e5a536021b},
+    {"levels", level_all, Dtype::F64, 0x1f6c290d699621c3},
+    {"factors", factor_all, Dtype::F32, 0xb508954e5c0ff000},
+    {"factors", factor_all, Dtype::F64, 0xd46246e7cb2e81ed},
     {"selections", select_all, Dtype::F32, 0x3115ebd4e098f217},
     {"selections", select_all, Dtype::F64, 0x035b61e9f06411ca},
     {"selections", select_all, Dtype::BF16, 0x89d6daf6799f22f1},

@@ -6,7 +6,8 @@ set -euo pipefail
 
 sizes=(-b 1K -e 1M -f 1024 -n 2 -w 1)
 declare -A options=([skip]="skip:steps=1,incomplete=1" [topk]="topk:density=1,feedback=0" [ok_topk]="ok_topk:density=1" [blocks]="blocks:block=64"
-  [sketch]="sketch:block=4")
+  [sketch]="sketch:block=4" [cast]="cast:to=bf16" [quantize]="quantize:feedback=0"
+  [lowrank]="lowrank:rank=4")
 
 # Prints one table of a list, without its header. The header begins with the given word.
 table() {

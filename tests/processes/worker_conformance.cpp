@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "algorithms/blocks/blocks.hpp"
+#include "algorithms/cast/cast.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
+#include "algorithms/quantize/quantize.hpp"
 #include "algorithms/registry/registry.hpp"
 #include "algorithms/sketch/sketch.hpp"
 #include "algorithms/skip/skip.hpp"
@@ -152,6 +154,7 @@ class Suite {
         }
       }
     }
+    if (Status status = run_rounding(); !status) return status;
     return finish_pending();
   }
 
@@ -166,6 +169,24 @@ class Suite {
   }
 
   bool is_accepted(const Call& call) const { return select_algorithm(call, communicator_.size()).status().is_ok(); }
+
+  /// Runs methods that round elements. They lose nothing of small whole numbers, but some of their means.
+  Status run_rounding() {
+    rounds_ = true;
+    for (const MethodOptions& rounding : {cast({}), quantize({.feedback = false})}) {
+      for (const MethodAlgorithm& one : rounding.method()->algorithms) {
+        Call call{.collective = one.algorithm->collective};
+        call.options.algorithm = one.name;
+        call.options.method = rounding;
+        call.options.state = &any_state_;
+        if (Status status = run_counted(one.name, call.collective, [&] { return run_kinds(call, kinds.size()); });
+            !status) {
+          return status;
+        }
+      }
+    }
+    return {};
+  }
 
   /// Runs the call with no, few and many rounds left out, in all modes that the algorithm takes.
   Status run_skipping(Call call) {
@@ -203,6 +224,7 @@ class Suite {
   }
 
   bool is_offered(const Call& call) const {
+    if (rounds_ && call.reduction == Reduction::Avg) return false;
     return takes(call.collective, call.dtype, call.reduction) && is_accepted(call);
   }
 
@@ -248,6 +270,7 @@ class Suite {
   std::size_t chunk_bytes_;
   bool corrupt_;
   std::size_t number_ = 0;
+  bool rounds_ = false;  // the method of the calls rounds elements
   MethodState any_state_;
   std::vector<Pending> pending_;
 };

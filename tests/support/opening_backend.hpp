@@ -36,6 +36,12 @@ class OpeningBackend final : public kernels::Backend {
                  const std::byte* input) const override {
     show_data([&] { real_.feed_back(by, residual, velocity, input); });
   }
+  void convert(kernels::Source from, kernels::Target to, std::byte* rest) const override {
+    show_data([&] { real_.convert(from, to, rest); });
+  }
+  void accumulate(Reduction reduction, kernels::Target sum, kernels::Source term) const override {
+    show_data([&] { real_.accumulate(reduction, sum, term); });
+  }
   void compare(kernels::Source a, const std::byte* b, kernels::Comparison* sums) const override {
     show_data([&] { real_.compare(a, b, sums); });
   }
@@ -156,6 +162,33 @@ class OpeningBackend final : public kernels::Backend {
   void merge(std::span<const kernels::EntriesView> views, const std::uint32_t* const* before, Scale scale,
              std::size_t length, kernels::Target room, kernels::EntriesList to, std::uint64_t* taken) const override {
     show_all([&] { real_.merge(views, before, scale, length, room, to, taken); });
+  }
+
+  void encode_levels(const kernels::LevelsShape& shape, const kernels::RandomStream& random, kernels::Source from,
+                     std::byte* message, std::byte* rest) const override {
+    show_data([&] { real_.encode_levels(shape, random, from, message, rest); });
+  }
+  void decode_levels(const kernels::LevelsShape& shape, const std::byte* message, kernels::Target to,
+                     bool adds) const override {
+    show_data([&] { real_.decode_levels(shape, message, to, adds); });
+  }
+  void multiply_by_right(const kernels::MatrixShape& shape, kernels::Source matrix, const std::byte* right,
+                         std::byte* left) const override {
+    show_data([&] { real_.multiply_by_right(shape, matrix, right, left); });
+  }
+  void multiply_by_left(const kernels::MatrixShape& shape, kernels::Source matrix, const std::byte* left,
+                        std::byte* right) const override {
+    show_data([&] { real_.multiply_by_left(shape, matrix, left, right); });
+  }
+  void multiply_factors(const kernels::MatrixShape& shape, const std::byte* left, const std::byte* right,
+                        kernels::ProductUse does, kernels::Target to) const override {
+    show_data([&] { real_.multiply_factors(shape, left, right, does, to); });
+  }
+  void orthonormalize(std::size_t vectors, kernels::Target factor) const override {
+    show_data([&] { real_.orthonormalize(vectors, factor); });
+  }
+  void draw_missing(std::size_t vectors, const kernels::RandomStream& random, kernels::Target factor) const override {
+    show_data([&] { real_.draw_missing(vectors, random, factor); });
   }
 
   void sketch(const kernels::SketchShape& shape, kernels::Source from, const std::byte* map,

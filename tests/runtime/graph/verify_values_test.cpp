@@ -263,7 +263,7 @@ TEST(VerifyValues, ABuilderRefusesThemToo) {
             "position 0: buffer() is called for a message that lands: receive_landed() makes its buffer");
   EXPECT_EQ(
       said([](GraphBuilder& g) { g.scratch(0, g.buffer({.capacity = [](const PartView&) { return size_t{9}; }})); }),
-      "position 0: scratch() is called for what is no region of the data: buffer() makes memory for that");
+      "position 0: room is asked for what is no region of the data: buffer() makes memory for that");
   EXPECT_EQ(said([](GraphBuilder& g) { g.buffer({.memory = MemoryKind::Cuda}); }),
             "position 0: a buffer is to lie in memory of a device, which is not supported yet");
   static constexpr auto nine = [](const PartView&) { return std::size_t{9}; };

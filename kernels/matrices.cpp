@@ -1,0 +1,234 @@
+#include "kernels/matrices.hpp"
+
+#include <Kokkos_Macros.hpp>
+#include <array>
+#include <cmath>
+
+#include "kernels/elements.hpp"
+#include "kernels/magnitudes.hpp"
+#include "kernels/reduce.hpp"
+#include "kernels/space_backend.hpp"
+#include "runtime/values/philox.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr std::size_t lanes = 16;            // partial sums of a row, so that the loop vectorises in a fixed order
+constexpr std::size_t columns_at_once = 64;  // whose sums one call of a functor holds
+
+/// Row i of the matrix times the vectors of the right factor.
+template <class T>
+struct RowKernel {
+  MatrixShape shape;
+  const std::byte* matrix;
+  const std::byte* right;
+  std::byte* left;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const std::size_t first = i * shape.columns, rows = shape.rows();
+    const std::size_t length = lesser(shape.columns, shape.count - first), whole = length / lanes * lanes;
+    for (std::size_t k = 0; k < shape.rank; ++k) {
+      const std::size_t vector = k * shape.columns;
+      T sums[lanes] = {};
+      for (std::size_t j = 0; j < whole; j += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          sums[lane] += load<T>(matrix, first + j + lane) * load<T>(right, vector + j + lane);
+        }
+      }
+      for (std::size_t j = whole; j < length; ++j) {
+        sums[j - whole] += load<T>(matrix, first + j) * load<T>(right, vector + j);
+      }
+      T all{};
+      for (T sum : sums) all += sum;
+      store<T>(left, k * rows + i, all);
+    }
+  }
+
+  KOKKOS_INLINE_FUNCTION static std::size_t lesser(std::size_t a, std::size_t b) { return a < b ? a : b; }
+};
+
+/// Some columns of the matrix times the vectors of the left factor. The rows are added in order.
+template <class T>
+struct ColumnsKernel {
+  MatrixShape shape;
+  const std::byte* matrix;
+  const std::byte* left;
+  std::byte* right;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t number) const {
+    const std::size_t first = number * columns_at_once, rows = shape.rows();
+    const std::size_t length = RowKernel<T>::lesser(columns_at_once, shape.columns - first);
+    T sums[MatrixShape::most_rank][columns_at_once] = {};
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t begin = i * shape.columns + first;
+      const std::size_t here = begin < shape.count ? RowKernel<T>::lesser(length, shape.count - begin) : 0;
+      for (std::size_t k = 0; k < shape.rank; ++k) {
+        const T factor = load<T>(left, k * rows + i);
+        for (std::size_t j = 0; j < here; ++j) sums[k][j] += factor * load<T>(matrix, begin + j);
+      }
+    }
+    for (std::size_t k = 0; k < shape.rank; ++k) {
+      for (std::size_t j = 0; j < length; ++j) store<T>(right, k * shape.columns + first + j, sums[k][j]);
+    }
+  }
+};
+
+/// Row i of the product of both factors.
+template <class T, ProductUse does>
+struct ProductKernel {
+  MatrixShape shape;
+  const std::byte* left;
+  const std::byte* right;
+  std::byte* to;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const std::size_t first = i * shape.columns, rows = shape.rows();
+    const std::size_t length = RowKernel<T>::lesser(shape.columns, shape.count - first);
+    T factors[MatrixShape::most_rank] = {};
+    for (std::size_t k = 0; k < shape.rank; ++k) factors[k] = load<T>(left, k * rows + i);
+    for (std::size_t j = 0; j < length; ++j) {
+      T product = factors[0] * load<T>(right, j);
+      for (std::size_t k = 1; k < shape.rank; ++k) product += factors[k] * load<T>(right, k * shape.columns + j);
+      if constexpr (does == ProductUse::Replaces) {
+        store<T>(to, first + j, product);
+      } else {
+        store<T>(to, first + j, or_zero(load<T>(to, first + j) - product));
+      }
+    }
+  }
+};
+
+/// The sum of the products of the elements of two vectors over a stretch.
+template <class T>
+struct DotKernel {
+  const std::byte* a;
+  const std::byte* b;
+  std::size_t count;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i, double& sum) const {
+    const std::size_t first = i * stretch, length = stretch_length(first, count);
+    double sums[lanes] = {};
+    const std::size_t whole = length / lanes * lanes;
+    for (std::size_t j = 0; j < whole; j += lanes) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += product(first + j + lane);
+    }
+    for (std::size_t j = whole; j < length; ++j) sums[j - whole] += product(first + j);
+    double all = 0;
+    for (double one : sums) all += one;
+    sum += all;
+  }
+
+  KOKKOS_INLINE_FUNCTION double product(std::size_t i) const {
+    return static_cast<double>(load<T>(a, i)) * static_cast<double>(load<T>(b, i));
+  }
+};
+
+/// to[i] = factor * to[i] - share * from[i]
+template <class T>
+struct CombineKernel {
+  double factor, share;
+  std::byte* to;
+  const std::byte* from;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const double value = factor * static_cast<double>(load<T>(to, i)) - share * static_cast<double>(load<T>(from, i));
+    store<T>(to, i, static_cast<T>(value));
+  }
+};
+
+/// A random number in (-1, 1), with a fraction of 24 bits at most.
+template <class T>
+struct DrawKernel {
+  RandomStream random;
+  std::size_t vector;
+  std::byte* to;
+
+  KOKKOS_INLINE_FUNCTION void operator()(std::size_t i) const {
+    const std::array words =
+        philox({static_cast<std::uint32_t>(random.draw), static_cast<std::uint32_t>(random.draw >> 32),
+                static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(vector)},
+               {static_cast<std::uint32_t>(random.key), static_cast<std::uint32_t>(random.key >> 32)});
+    const auto odd = static_cast<std::int32_t>((words[0] >> 8) | 1u) - (std::int32_t{1} << 23);
+    store<T>(to, i, static_cast<T>(odd) * static_cast<T>(0x1p-23));
+  }
+};
+
+template <class T>
+double dot(const std::byte* a, const std::byte* b, std::size_t count) {
+  double sum = 0;
+  Space::reduce(stretches_of(count), DotKernel<T>{a, b, count}, &sum);
+  return sum;
+}
+
+/// Makes a vector orthogonal to those before it, and 1 long. What is left of a vector that is a combination of these is
+/// rounding error. It becomes 0, and so does a vector without a length.
+template <class T>
+void orthonormalize(std::byte* vectors, std::size_t length, std::size_t k) {
+  std::byte* const own = vectors + k * length * sizeof(T);
+  const double before = dot<T>(own, own, length);
+  for (std::size_t l = 0; l < k; ++l) {
+    const std::byte* const other = vectors + l * length * sizeof(T);
+    Space::for_each(length, CombineKernel<T>{1, dot<T>(own, other, length), own, other});
+  }
+  const double after = dot<T>(own, own, length);
+  constexpr double least = sizeof(T) == 4 ? 1e-10 : 1e-24;
+  const bool is_left = std::isfinite(after) && after > least * before && after > 0;
+  const bool is_lost = std::isfinite(after) && !is_left;
+  if (is_lost) return Space::for_each(length, CombineKernel<T>{0, 0, own, own});
+  Space::for_each(length, CombineKernel<T>{1 / std::sqrt(after), 0, own, own});
+}
+
+template <class Visit>
+void with_number(Dtype dtype, const Visit& visit) {
+  dtype == Dtype::F64 ? visit(Element<double>()) : visit(Element<float>());
+}
+
+}  // namespace
+
+void SpaceBackend::multiply_by_right(const MatrixShape& shape, Source matrix, const std::byte* right,
+                                     std::byte* left) const {
+  with_number(matrix.dtype, [&]<class T>(Element<T>) {
+    Space::for_each(shape.rows(), RowKernel<T>{shape, matrix.data, right, left});
+  });
+}
+
+void SpaceBackend::multiply_by_left(const MatrixShape& shape, Source matrix, const std::byte* left,
+                                    std::byte* right) const {
+  with_number(matrix.dtype, [&]<class T>(Element<T>) {
+    const std::size_t calls = (shape.columns + columns_at_once - 1) / columns_at_once;
+    Space::for_each(calls, ColumnsKernel<T>{shape, matrix.data, left, right});
+  });
+}
+
+void SpaceBackend::multiply_factors(const MatrixShape& shape, const std::byte* left, const std::byte* right,
+                                    ProductUse does, Target to) const {
+  with_number(to.dtype, [&]<class T>(Element<T>) {
+    if (does == ProductUse::Replaces) {
+      Space::for_each(shape.rows(), ProductKernel<T, ProductUse::Replaces>{shape, left, right, to.data});
+    } else {
+      Space::for_each(shape.rows(), ProductKernel<T, ProductUse::Subtracts>{shape, left, right, to.data});
+    }
+  });
+}
+
+void SpaceBackend::orthonormalize(std::size_t vectors, Target factor) const {
+  with_number(factor.dtype, [&]<class T>(Element<T>) {
+    for (std::size_t k = 0; k < vectors; ++k) {
+      kernels::orthonormalize<T>(factor.data, factor.count / vectors, k);
+    }
+  });
+}
+
+void SpaceBackend::draw_missing(std::size_t vectors, const RandomStream& random, Target factor) const {
+  with_number(factor.dtype, [&]<class T>(Element<T>) {
+    const std::size_t length = factor.count / vectors;
+    for (std::size_t k = 0; k < vectors; ++k) {
+      std::byte* const own = factor.data + k * length * sizeof(T);
+      const double squares = dot<T>(own, own, length);
+      if (squares > 0 && std::isfinite(squares)) continue;
+      Space::for_each(length, DrawKernel<T>{random, k, own});
+    }
+  });
+}
+
+}  // namespace lacuna::kernels
