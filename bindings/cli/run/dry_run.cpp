@@ -9,7 +9,7 @@
 
 #include "algorithms/phases/predictions.hpp"
 #include "algorithms/registry/registry.hpp"
-#include "bindings/cli/explain/explain.hpp"
+#include "bindings/cli/explain/cost.hpp"
 #include "bindings/cli/explain/sparse.hpp"
 #include "bindings/cli/run/gradient_calls.hpp"
 #include "bindings/cli/run/kept_work.hpp"
