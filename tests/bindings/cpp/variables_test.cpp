@@ -12,6 +12,7 @@
 #include "tests/bindings/cli/lacuna_command.hpp"
 #include "tests/bindings/cpp/facade_ranks.hpp"
 #include "tests/bindings/cpp/variables_job.hpp"
+#include "tests/processes/executed.hpp"
 #include "tests/support/environment.hpp"
 
 namespace lacuna {
@@ -137,6 +138,12 @@ void algorithms() {
   const Variable variable("LACUNA_ALGORITHMS", "allreduce=recursive_doubling,broadcast=tree");
   auto ranks = local(4, Progress::Caller);
   EXPECT_EQ(*ranks[0].algorithm_name({.collective = Collective::Allreduce, .count = 1 << 20}), "recursive_doubling");
+}
+
+void plugins() {
+  Executed command({LACUNA_COMMAND, "list"}, {{"LACUNA_PLUGINS", "/dev/null"}});
+  EXPECT_EQ(command.wait(), 2);
+  EXPECT_NE(command.output().find("lacuna: LACUNA_PLUGINS: /dev/null: "), std::string::npos) << command.output();
 }
 
 void chunk() {
@@ -274,6 +281,7 @@ const std::map<std::string_view, void (*)()> rows = {
     {"LACUNA_HINTS", hints},
     {"LACUNA_KERNELS", kernels},
     {"LACUNA_ALGORITHMS", algorithms},
+    {"LACUNA_PLUGINS", plugins},
     {"LACUNA_CHUNK", chunk},
     {"LACUNA_WINDOW", window},
     {"LACUNA_CREDITS", credits},

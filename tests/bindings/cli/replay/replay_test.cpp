@@ -162,8 +162,8 @@ TEST_F(Replay, EveryMethodStandsInTheTableAndInThePicture) {
       replay(2, {"--method", "dense", "--method", "skip:steps=1", "--plot", picture, "--json", folder_ / "here.json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(count(outcome.output, "3 steps of 2 tensors with 72 elements, 2 ranks\n"), 1u) << outcome.output;
-  EXPECT_EQ(count(outcome.output, "\ndense +0.29 kB +1.000 .* 0.00e\\+00 +0.00e\\+00 +0\n"), 1u) << outcome.output;
-  EXPECT_EQ(count(outcome.output, "\nskip:steps=1 +0.14 kB +0.500 "), 1u) << outcome.output;
+  EXPECT_EQ(count(outcome.output, "\ndense +288 B +1.000 .* 0.00e\\+00 +0.00e\\+00 +0\n"), 1u) << outcome.output;
+  EXPECT_EQ(count(outcome.output, "\nskip:steps=1 +144 B +0.500 "), 1u) << outcome.output;
   EXPECT_EQ(count(folder_.read("p.svg"), "<polyline "), 2u * 5u);
   EXPECT_FALSE(folder_.read("here.json").empty());
   EXPECT_TRUE(folder_.read("g-replay.json").empty());
