@@ -22,7 +22,7 @@ TEST(RunTable, OfSeveralSeedsHasMeansAndDeviations) {
       "method       seeds  epochs   test accuracy          time       waiting  share  payload per rank  time / dense  "
       "bytes / dense\n"
       "----------------------------------------------------------------------------------------------------------"
-      "----------------\n"
+      "------------------\n"
       "half, \"new\"      3    0.50  85.00 ± 8.50 %  20.0 ± 2.0 s   5.0 ± 0.5 s   25 %           2.00 GB          "
       "0.50           0.50\n"
       "ring             3    0.50  87.50 ± 8.75 %  40.0 ± 4.0 s  30.0 ± 3.0 s   75 %           4.00 GB          1.00  "
