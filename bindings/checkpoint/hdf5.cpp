@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
 namespace lacuna::checkpoint::hdf5 {
 
 namespace {
@@ -95,37 +92,6 @@ Status check_name(const std::filesystem::path& path, std::string_view name) {
                 fmt::format("{}: the name '{}' cannot be stored; a name is not empty, not '.', and has no '/' or zero "
                             "byte",
                             path.string(), name));
-}
-
-PropertyList access_of(Format format) {
-  const H5F_libver_t version = format == Format::Swmr ? H5F_LIBVER_V110 : H5F_LIBVER_V18;
-  PropertyList list(H5Pcreate(H5P_FILE_ACCESS));
-  if (H5Pset_libver_bounds(list.get(), version, version) < 0 ||
-      H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG) < 0) {
-    return PropertyList();
-  }
-  return list;
-}
-
-std::size_t text_bytes_of(const std::vector<std::string>& texts) {
-  std::size_t bytes = 1;
-  for (const std::string& text : texts) bytes = std::max(bytes, text.size() + 1);
-  return bytes;
-}
-
-std::vector<char> records_of(const Table& table, std::size_t text_bytes) {
-  const std::size_t record_bytes = text_bytes + table.columns.size() * sizeof(double);
-  std::vector<char> records(table.keys.size() * record_bytes);
-  for (std::size_t row = 0; row < table.keys.size(); ++row) {
-    char* at = records.data() + row * record_bytes;
-    std::copy(table.keys[row].begin(), table.keys[row].end(), at);
-    at += text_bytes;
-    for (const Table::Column& column : table.columns) {
-      std::memcpy(at, &column.values[row], sizeof(double));
-      at += sizeof(double);
-    }
-  }
-  return records;
 }
 
 Type record_type(const Table& table, std::size_t text_bytes) {

@@ -76,15 +76,6 @@ hid_t file_type(Dtype dtype);
 /// Returns how elements lie in memory.
 hid_t memory_type(Dtype dtype);
 
-/// Which versions of HDF5 can read a file.
-enum class Format {
-  Old,   ///< 1.8 and later
-  Swmr,  ///< 1.10 and later; others can read the file while it is written
-};
-
-/// Returns the properties by which files of the format are made and opened.
-PropertyList access_of(Format format);
-
 /// Returns the type of a UTF-8 text of variable length.
 Type text_type();
 
@@ -101,12 +92,6 @@ struct Table {
   std::vector<std::string> keys;
   std::vector<Column> columns;
 };
-
-/// Returns the bytes that the longest of the texts needs, with the zero byte at its end.
-std::size_t text_bytes_of(const std::vector<std::string>& texts);
-
-/// Returns the records of a table as they lie in memory; see record_type().
-std::vector<char> records_of(const Table& table, std::size_t text_bytes);
 
 /// Returns the type of one record: a text of `text_bytes` bytes with at least one zero byte at its end, then the
 /// doubles, with nothing between them.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "runtime/files/regular_file.hpp"
@@ -30,13 +29,11 @@ bool read_text(hid_t attribute, std::string& value) {
 
 }  // namespace
 
-Result<Input> Input::open(std::filesystem::path path, Format format) {
+Result<Input> Input::open(std::filesystem::path path) {
   const Result<runtime::Fd> regular = open_regular(path, Links::Refused);
   if (!regular) return regular.status();
   const std::string same_file = fmt::format("/proc/self/fd/{}", regular->get());  // HDF5 would wait for a pipe
-  const PropertyList access = access_of(format);
-  const unsigned flags = format == Format::Swmr ? H5F_ACC_RDONLY | H5F_ACC_SWMR_READ : H5F_ACC_RDONLY;
-  File file(H5Fopen(same_file.c_str(), flags, access.get()));
+  File file(H5Fopen(same_file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
   if (!file) return failure(path, "open the file");
   return Input(std::move(path), std::move(file));
 }
@@ -127,7 +124,7 @@ Status Input::read(const std::string& group, const StateItem& item) const {
   return Status::ok();
 }
 
-Result<Table> Input::table(const std::string& object, std::size_t first) const {
+Result<Table> Input::table(const std::string& object) const {
   const Dataset dataset(H5Dopen2(file_.get(), object.c_str(), H5P_DEFAULT));
   if (!dataset) return failure(path_, fmt::format("open '{}'", object));
   const Type record(H5Dget_type(dataset.get()));
@@ -144,24 +141,19 @@ Result<Table> Input::table(const std::string& object, std::size_t first) const {
   const std::size_t text_bytes = H5Tget_size(text.get());
   const Type expected = record_type(table, text_bytes);
   if (H5Tequal(record.get(), expected.get()) <= 0) return unexpected(object, "has columns that are not of doubles");
-  const Status read = read_records(dataset.get(), text_bytes, first, table);
+  const Status read = read_records(dataset.get(), text_bytes, table);
   if (!read) return read;
   return table;
 }
 
-Status Input::read_records(hid_t dataset, std::size_t text_bytes, std::size_t first, Table& table) const {
+Status Input::read_records(hid_t dataset, std::size_t text_bytes, Table& table) const {
   const Space space(H5Dget_space(dataset));
   const hssize_t rows = H5Sget_simple_extent_npoints(space.get());
-  if (rows < 0) return failure(path_, "read a table's length");
-  const hsize_t begin = std::min<hsize_t>(first, static_cast<hsize_t>(rows)),
-                count = static_cast<hsize_t>(rows) - begin;
-  if (count == 0) return Status::ok();
   const std::size_t record_bytes = text_bytes + table.columns.size() * sizeof(double);
-  std::vector<char> records(count * record_bytes);
+  if (rows < 0) return failure(path_, "read a table's length");
+  std::vector<char> records(static_cast<std::size_t>(rows) * record_bytes);
   const Type record = record_type(table, text_bytes);
-  const Space wanted(H5Screate_simple(1, &count, nullptr));
-  if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr) < 0 ||
-      H5Dread(dataset, record.get(), wanted.get(), space.get(), H5P_DEFAULT, records.data()) < 0) {
+  if (H5Dread(dataset, record.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0) {
     return failure(path_, "read a table");
   }
   for (const char* at = records.data(); at != records.data() + records.size();) {

@@ -14,8 +14,7 @@ namespace lacuna::checkpoint::hdf5 {
 /// An HDF5 file that Output has made, open for reading. Errors are Io and name the path. Only one thread uses it.
 class Input {
  public:
-  /// A file of the format Swmr may be open for writing elsewhere.
-  static Result<Input> open(std::filesystem::path path, Format format = Format::Old);
+  static Result<Input> open(std::filesystem::path path);
 
   /// Returns the numbers and texts of an object, in the order in which they were written.
   Result<Attributes> attributes(const std::string& object) const;
@@ -25,14 +24,13 @@ class Input {
   Result<StateItem> describe(const std::string& group, const std::string& name, int dimensions = 1) const;
   /// Fills the item, which describe() has described.
   Status read(const std::string& group, const StateItem& item) const;
-  /// Reads a table from a row on.
-  Result<Table> table(const std::string& object, std::size_t first = 0) const;
+  Result<Table> table(const std::string& object) const;
 
  private:
   Input(std::filesystem::path path, File file) : path_(std::move(path)), file_(std::move(file)) {}
 
   Result<Attribute> attribute(hid_t owner, hsize_t index) const;
-  Status read_records(hid_t dataset, std::size_t text_bytes, std::size_t first, Table& table) const;
+  Status read_records(hid_t dataset, std::size_t text_bytes, Table& table) const;
   Status unexpected(const std::string& object, const std::string& what) const;
 
   std::filesystem::path path_;

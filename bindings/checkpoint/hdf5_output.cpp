@@ -23,20 +23,20 @@ PropertyList ordered_group(hid_t list_class) {
   return list;
 }
 
-/// With a chunk, the dataset has one dimension and can grow by chunks of so many elements.
-Dataset make_dataset(hid_t file, const std::string& object, hid_t type, const std::vector<hsize_t>& extent,
-                     hsize_t chunk = 0) {
+Dataset make_dataset(hid_t file, const std::string& object, hid_t type, const std::vector<hsize_t>& extent) {
   const PropertyList creation(H5Pcreate(H5P_DATASET_CREATE));
   if (H5Pset_obj_track_times(creation.get(), false) < 0) return Dataset();
-  if (chunk > 0 && H5Pset_chunk(creation.get(), 1, &chunk) < 0) return Dataset();
-  const hsize_t any = H5S_UNLIMITED;
-  const Space space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), chunk > 0 ? &any : nullptr));
+  const Space space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr));
   return Dataset(H5Dcreate2(file, object.c_str(), type, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT));
 }
 
-PropertyList image_access(Format format, std::size_t bytes) {
-  PropertyList list = access_of(format);
-  return H5Pset_fapl_core(list.get(), bytes, false) < 0 ? PropertyList() : std::move(list);
+PropertyList file_access(std::size_t bytes) {
+  PropertyList list(H5Pcreate(H5P_FILE_ACCESS));
+  if (H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18) < 0 ||
+      H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG) < 0 || H5Pset_fapl_core(list.get(), bytes, false) < 0) {
+    return PropertyList();
+  }
+  return list;
 }
 
 struct AttributeWriter {
@@ -57,16 +57,31 @@ struct AttributeWriter {
   }
 };
 
+std::vector<char> records_of(const Table& table, std::size_t text_bytes) {
+  const std::size_t record_bytes = text_bytes + table.columns.size() * sizeof(double);
+  std::vector<char> records(table.keys.size() * record_bytes);
+  for (std::size_t row = 0; row < table.keys.size(); ++row) {
+    char* at = records.data() + row * record_bytes;
+    std::copy(table.keys[row].begin(), table.keys[row].end(), at);
+    at += text_bytes;
+    for (const Table::Column& column : table.columns) {
+      std::memcpy(at, &column.values[row], sizeof(double));
+      at += sizeof(double);
+    }
+  }
+  return records;
+}
+
 }  // namespace
 
 bool write_attribute(hid_t object, const Attribute& attribute) {
   return std::visit(AttributeWriter{object, attribute.name.c_str()}, attribute.value);
 }
 
-Output::Output(std::filesystem::path path, std::size_t bytes, Format format) : path_(std::move(path)), format_(format) {
+Output::Output(std::filesystem::path path, std::size_t bytes) : path_(std::move(path)) {
   constexpr std::size_t metadata_bytes = 64 * 1024;
   const PropertyList creation = ordered_group(H5P_FILE_CREATE);
-  const PropertyList access = image_access(format, bytes + metadata_bytes);
+  const PropertyList access = file_access(bytes + metadata_bytes);
   file_ = File(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()));
   if (!file_) fail("create the file's image in memory");
 }
@@ -111,51 +126,28 @@ void Output::array(const std::string& group, const StateItem& item, std::size_t 
 }
 
 void Output::table(const std::string& object, const Table& table) {
-  write_table(object, table, text_bytes_of(table.keys), 0);
-}
-
-void Output::growing_table(const std::string& object, const Table& table, std::size_t text_bytes) {
-  constexpr hsize_t chunk = 1024;
-  write_table(object, table, text_bytes, chunk);
-}
-
-void Output::write_table(const std::string& object, const Table& table, std::size_t text_bytes, hsize_t chunk) {
   if (!status_) return;
+  std::size_t text_bytes = 1;
+  for (const std::string& key : table.keys) text_bytes = std::max(text_bytes, key.size() + 1);
   const Type record = record_type(table, text_bytes);
   const std::vector<char> records = records_of(table, text_bytes);
-  const Dataset dataset = make_dataset(file_.get(), object, record.get(), {table.keys.size()}, chunk);
-  const bool written = dataset && (records.empty() || H5Dwrite(dataset.get(), record.get(), H5S_ALL, H5S_ALL,
-                                                               H5P_DEFAULT, records.data()) >= 0);
-  if (!written) fail(fmt::format("write the table '{}'", object));
+  const Dataset dataset = make_dataset(file_.get(), object, record.get(), {table.keys.size()});
+  if (!dataset || H5Dwrite(dataset.get(), record.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()) < 0) {
+    fail(fmt::format("write the table '{}'", object));
+  }
 }
 
 Status Output::finish(const std::function<Status(std::span<const std::byte>)>& use) {
   if (!status_) return status_;
-  if (H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) < 0) fail("take the file's image from memory");
-  if (!status_) return status_;
-  return format_ == Format::Swmr ? use_copy(use) : use_memory(use);
-}
-
-Status Output::use_memory(const std::function<Status(std::span<const std::byte>)>& use) {
   void* memory = nullptr;
-  const ssize_t bytes = H5Fget_file_image(file_.get(), nullptr, 0);
+  const bool flushed = H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0;
+  const ssize_t bytes = flushed ? H5Fget_file_image(file_.get(), nullptr, 0) : -1;
   if (bytes < 0 || H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &memory) < 0) {
     fail("take the file's image from memory");
     return status_;
   }
   const auto* image = *static_cast<const std::byte* const*>(memory);
   return use({image, static_cast<std::size_t>(bytes)});
-}
-
-/// In HDF5's copy of the image, the file does not count as open for writing. Files of the old format have no such mark.
-Status Output::use_copy(const std::function<Status(std::span<const std::byte>)>& use) {
-  const ssize_t bytes = H5Fget_file_image(file_.get(), nullptr, 0);
-  std::vector<std::byte> image(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
-  if (bytes < 0 || H5Fget_file_image(file_.get(), image.data(), image.size()) < 0) {
-    fail("copy the file's image from memory");
-    return status_;
-  }
-  return use(image);
 }
 
 void Output::fail(std::string attempt) {

@@ -21,7 +21,7 @@ bool write_attribute(hid_t object, const Attribute& attribute);
 class Output {
  public:
   /// `path` is where the file will be, for texts. `bytes` is about what arrays and texts take.
-  Output(std::filesystem::path path, std::size_t bytes, Format format = Format::Old);
+  Output(std::filesystem::path path, std::size_t bytes);
 
   /// Makes a group that remembers the order in which its members were made.
   void group(const std::string& object);
@@ -31,21 +31,15 @@ class Output {
   /// dimension, or rows of so many columns.
   void array(const std::string& group, const StateItem& item, std::size_t columns = 0);
   void table(const std::string& object, const Table& table);
-  /// Writes a table that can grow. Its texts have at most text_bytes - 1 bytes.
-  void growing_table(const std::string& object, const Table& table, std::size_t text_bytes);
 
   /// Hands the bytes of the finished file to `use`, once. They live only for that call.
   Status finish(const std::function<Status(std::span<const std::byte>)>& use);
 
  private:
-  void write_table(const std::string& object, const Table& table, std::size_t text_bytes, hsize_t chunk);
-  Status use_memory(const std::function<Status(std::span<const std::byte>)>& use);
-  Status use_copy(const std::function<Status(std::span<const std::byte>)>& use);
   void fail(std::string attempt);
   void check_text(const Attribute& attribute);
 
   std::filesystem::path path_;
-  Format format_;
   Status status_;
   File file_;
 };
