@@ -19,7 +19,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{}, "subcommand is required"},
       {{"nonsense"},
        "no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, aggregate, run, "
-       "replay, trace"},
+       "show, plot, replay, trace"},
       {{"list", "--nonsense"}, "--nonsense"},
       {{"graph"}, "collective is required"},
       {{"graph", "allreduce", "--ranks", "0"}, "1 to 65536"},
