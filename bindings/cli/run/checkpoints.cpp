@@ -15,6 +15,7 @@
 #include "bindings/cli/run/kept_work.hpp"
 #include "bindings/cli/run/session.hpp"
 #include "bindings/cli/shared/agree.hpp"
+#include "runtime/files/output_folder.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -82,15 +83,20 @@ Status RunSession::read_state() {
   return agree(communicator_, read());
 }
 
+/// Makes the folder of the work, whose name is on the disk afterwards as that of a checkpoint will be.
+Status RunSession::make_folder() const {
+  std::error_code error;
+  if (!std::filesystem::create_directories(work().folder, error) && !error) return Status::ok();
+  if (error) return {Code::Io, fmt::format("{}: {}", work().folder.string(), error.message())};
+  const Status seed = sync_folder(config_.output);
+  return seed ? sync_folder(work().folder.parent_path()) : seed;
+}
+
 Status RunSession::save() {
-  const auto make_folder = [&]() -> Status {
-    std::error_code error;
-    std::filesystem::create_directories(work().folder, error);
-    if (!error) return Status::ok();
-    return {Code::Io, fmt::format("{}: {}", work().folder.string(), error.message())};
-  };
-  if (Status made = agree(communicator_, first_rank() ? write_in_folder(make_folder) : Status::ok()); !made)
+  const auto make = [&] { return make_folder(); };
+  if (Status made = agree(communicator_, first_rank() ? write_in_folder(make) : Status::ok()); !made) {
     return made;
+  }
   const Attributes attributes = {{"method", current().label}, {"record", to_json(current())}};
   const std::vector<StateItem> items = config_.workload->state();
   const checkpoint::RankFile mine{work().folder, static_cast<std::int64_t>(current().steps), communicator_.rank(),

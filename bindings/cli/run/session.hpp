@@ -61,6 +61,7 @@ class RunSession {
 
   checkpoint::RunResults results() const { return results_of(config_, provenance_, work_, record_); }
   Status save_results();
+  Status make_folder() const;
   Status save();
   Status write_manifest(const Status& written, const checkpoint::FileSum& sum);
   /// Only the first rank calls it. It is an error if what `write` writes does not go into the folder that this rank has

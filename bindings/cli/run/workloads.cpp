@@ -58,7 +58,7 @@ std::unique_ptr<Workload> fashion_mnist(ConfigSection& section, Rank) {
   options.bucket_bytes = static_cast<std::size_t>(section.integer(
       {"bucket_bytes", "layers are averaged together until they have so many bytes; 0: one by one"}, 0, most_bytes, 0));
   options.xi_every = static_cast<std::uint64_t>(section.integer(
-      {"xi_every", "steps from one comparison with dense averages to the next (xi of Ok-Topk); 0: never"}, 0,
+      {"xi_every", "steps from one comparison with dense averages to the next, which gives xi; 0: never"}, 0,
       most_steps, 0));
   return workloads::make_fashion_mnist(options);
 }
