@@ -153,7 +153,7 @@ typedef struct lacuna_state lacuna_state;
  * ranks. Whoever reads it can join the job.
  */
 typedef struct lacuna_unique_id {
-  unsigned char bytes[128];
+  unsigned char bytes[128]; /**< what the ranks share; only lacuna reads it */
 } lacuna_unique_id;
 
 /**
