@@ -97,6 +97,7 @@ void print_text(const runtime::Config& config) {
                          {"kernels to choose from:", choice_of_kernels()},
                          {"memory:", "host (device memory is not served)"},
                          {"transports:", transports(config)},
+                         {"launcher:", launcher(config)},
                          {"listens:", listeners(config)}}));
   std::vector<std::vector<std::string>> rows = {{"variable", "value", "default", ""}};
   for (const runtime::Variable& variable : runtime::variables(config)) {
