@@ -174,8 +174,8 @@ Result<Membership> look_for_rank_0(const Job& job, const std::vector<SocketAddre
   constexpr std::chrono::seconds longest_try{2};
   if (addresses.size() == 1) return visit_store(job, addresses, make_address, deadline);
   Pauses pauses;
+  Status why(Code::Busy, "its host has no address");
   while (true) {
-    Status why(Code::Busy, "its host has no address");
     auto left = static_cast<int>(addresses.size());
     for (const SocketAddress& address : addresses) {
       const auto now = Clock::now();
@@ -183,7 +183,7 @@ Result<Membership> look_for_rank_0(const Job& job, const std::vector<SocketAddre
       Attempt attempt = try_to_enter(job, {address}, make_address, patience, deadline);
       const Status& status = attempt.outcome.status();
       if (attempt.was_admitted || status.code() == Code::Mismatch) return std::move(attempt.outcome);
-      if (why.code() == Code::Busy || status.code() == Code::InvalidArgument) why = status;  // the most telling one
+      if (why.code() != Code::InvalidArgument || status.code() == Code::InvalidArgument) why = status;  // tells most
     }
     if (!pauses.pause_before(deadline)) return not_reached(job, why);
   }
