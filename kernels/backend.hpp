@@ -277,9 +277,9 @@ class Backend {
 
   // These work on messages of levels (kernels/levels.hpp), of data of f32 or f64.
 
-  /// Writes a message. An element is rounded to one of its two neighbours among whole numbers of steps, so that it has
-  /// the right mean: element i goes by number i of the random stream. If `rest` is not null, rest[i] is from[i] minus
-  /// what the message has of it, or 0 in a block with an infinity or a NaN. `rest` may be from.data.
+  /// Writes a message. An element is rounded to one of its two neighbours among whole numbers of spacings, so that it
+  /// has the right mean: element i goes by number i of the random stream. If `rest` is not null, rest[i] is from[i]
+  /// minus what the message has of it, or 0 in a block with an infinity or a NaN. `rest` may be from.data.
   virtual void encode_levels(const LevelsShape& shape, const RandomStream& random, Source from, std::byte* message,
                              std::byte* rest) const = 0;
   /// to[i] = what a message of to.count elements has of it. If `adds`, it is added to to[i].

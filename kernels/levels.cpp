@@ -13,7 +13,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr std::uint32_t least_step = 1, most_step = 253, no_step = 255;
+constexpr std::uint32_t least_spacing = 1, most_spacing = 253, no_spacing = 255;
 constexpr std::size_t numbers_of_philox = 4, at_once = 32;
 
 /// The bits of f32 or f64.
@@ -27,34 +27,34 @@ struct Number {
   KOKKOS_INLINE_FUNCTION static Bits magnitude(T number) {
     return std::bit_cast<Bits>(number) & (static_cast<Bits>(~Bits{0}) >> 1);
   }
-  /// The byte of the least step by which no level of such a magnitude is too large. The largest level is just below a
-  /// power of two. So the magnitude's own power of two tells the step but for one.
-  KOKKOS_INLINE_FUNCTION static std::uint32_t step_of(Bits largest, const LevelsShape& shape) {
-    if (largest >= FloatBits<T>::infinity) return no_step;
+  /// The byte of the least spacing by which no level of such a magnitude is too large. The largest level is just below
+  /// a power of two. So the magnitude's own power of two tells the spacing but for one.
+  KOKKOS_INLINE_FUNCTION static std::uint32_t spacing_of(Bits largest, const LevelsShape& shape) {
+    if (largest >= FloatBits<T>::infinity) return no_spacing;
     const Bits most = std::bit_cast<Bits>(static_cast<T>(shape.most()));
     const int exponent = static_cast<int>(largest >> fraction_bits) - static_cast<int>(most >> fraction_bits);
-    const int step = exponent + ((largest & fraction) > (most & fraction) ? 1 : 0) + 127;
-    if (step < static_cast<int>(least_step)) return least_step;
-    return step > static_cast<int>(most_step) ? no_step : static_cast<std::uint32_t>(step);
+    const int spacing = exponent + ((largest & fraction) > (most & fraction) ? 1 : 0) + 127;
+    if (spacing < static_cast<int>(least_spacing)) return least_spacing;
+    return spacing > static_cast<int>(most_spacing) ? no_spacing : static_cast<std::uint32_t>(spacing);
   }
-  /// 2^(step - 127), or a NaN.
-  KOKKOS_INLINE_FUNCTION static T size_of_step(std::uint32_t step) {
-    const Bits number = static_cast<Bits>(static_cast<int>(step) - 127 + bias) << fraction_bits;
-    return std::bit_cast<T>(step == no_step ? FloatBits<T>::infinity | FloatBits<T>::quiet : number);
+  /// 2^(spacing - 127), or a NaN.
+  KOKKOS_INLINE_FUNCTION static T size_of_spacing(std::uint32_t spacing) {
+    const Bits number = static_cast<Bits>(static_cast<int>(spacing) - 127 + bias) << fraction_bits;
+    return std::bit_cast<T>(spacing == no_spacing ? FloatBits<T>::infinity | FloatBits<T>::quiet : number);
   }
-  /// 2^(127 - step), for a step that a message may have.
-  KOKKOS_INLINE_FUNCTION static T steps_of_one(std::uint32_t step) {
-    return std::bit_cast<T>(static_cast<Bits>(127 - static_cast<int>(step) + bias) << fraction_bits);
+  /// 2^(127 - spacing), for a spacing that a message may have.
+  KOKKOS_INLINE_FUNCTION static T spacings_of_one(std::uint32_t spacing) {
+    return std::bit_cast<T>(static_cast<Bits>(127 - static_cast<int>(spacing) + bias) << fraction_bits);
   }
 };
 
-/// Rounds a number of steps up or down, so that the mean is right: up if the random number, of 32 bits, is below the
+/// Rounds a number of spacings up or down, so that the mean is right: up if the random number, of 32 bits, is below the
 /// fraction.
 template <class T>
-KOKKOS_INLINE_FUNCTION std::int32_t rounded_by(T steps, std::uint32_t random) {
-  const auto truncated = static_cast<std::int32_t>(steps);
-  const std::int32_t below = truncated - (steps < static_cast<T>(truncated) ? 1 : 0);
-  const double fraction = static_cast<double>(steps) - static_cast<double>(below);
+KOKKOS_INLINE_FUNCTION std::int32_t rounded_by(T spacings, std::uint32_t random) {
+  const auto truncated = static_cast<std::int32_t>(spacings);
+  const std::int32_t below = truncated - (spacings < static_cast<T>(truncated) ? 1 : 0);
+  const double fraction = static_cast<double>(spacings) - static_cast<double>(below);
   const double number = static_cast<double>(static_cast<std::int32_t>(random ^ 0x80000000u)) + 0x1p31;
   return below + (number < fraction * 0x1p32 ? 1 : 0);
 }
@@ -68,7 +68,7 @@ struct EncodeKernel {
   RandomStream random;
   const std::byte* from;
   std::size_t count;
-  std::byte* steps;
+  std::byte* spacings;
   std::byte* levels;
   std::byte* rest;
 
@@ -79,13 +79,13 @@ struct EncodeKernel {
       const Bits magnitude = Number<T>::magnitude(load<T>(from, i));
       largest = magnitude > largest ? magnitude : largest;
     }
-    const std::uint32_t step = Number<T>::step_of(largest, shape);
-    steps[b] = static_cast<std::byte>(step);
-    for (std::size_t i = first; i < end; i += at_once) encode(i, end - i < at_once ? end - i : at_once, step);
+    const std::uint32_t spacing = Number<T>::spacing_of(largest, shape);
+    spacings[b] = static_cast<std::byte>(spacing);
+    for (std::size_t i = first; i < end; i += at_once) encode(i, end - i < at_once ? end - i : at_once, spacing);
   }
 
   /// Encodes the next elements, `at_once` at most. The loops vectorise.
-  KOKKOS_INLINE_FUNCTION void encode(std::size_t first, std::size_t elements, std::uint32_t step) const {
+  KOKKOS_INLINE_FUNCTION void encode(std::size_t first, std::size_t elements, std::uint32_t spacing) const {
     std::uint32_t words[at_once];
     for (std::size_t group = 0; group < at_once / numbers_of_philox; ++group) {
       const std::uint64_t number = first / numbers_of_philox + group;
@@ -95,8 +95,9 @@ struct EncodeKernel {
                  {static_cast<std::uint32_t>(random.key), static_cast<std::uint32_t>(random.key >> 32)});
       for (std::size_t j = 0; j < numbers_of_philox; ++j) words[group * numbers_of_philox + j] = drawn[j];
     }
-    const bool is_sound = step != no_step;
-    const T scale = Number<T>::steps_of_one(is_sound ? step : least_step), size = Number<T>::size_of_step(step);
+    const bool is_sound = spacing != no_spacing;
+    const T scale = Number<T>::spacings_of_one(is_sound ? spacing : least_spacing),
+            size = Number<T>::size_of_spacing(spacing);
     std::int32_t rounded[at_once] = {};
     for (std::size_t j = 0; is_sound && j < elements; ++j) {
       rounded[j] = rounded_by(load<T>(from, first + j) * scale, words[j]);
@@ -119,13 +120,13 @@ struct EncodeKernel {
 template <class T, int bits, bool adds>
 struct DecodeKernel {
   std::size_t block, count;
-  const std::byte* steps;
+  const std::byte* spacings;
   const std::byte* levels;
   std::byte* to;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::size_t b) const {
     const std::size_t first = b * block, end = first + block < count ? first + block : count;
-    const T size = Number<T>::size_of_step(static_cast<std::uint32_t>(steps[b]));
+    const T size = Number<T>::size_of_spacing(static_cast<std::uint32_t>(spacings[b]));
     for (std::size_t i = first; i < end; ++i) {
       const T value = static_cast<T>(level(i)) * size;
       if constexpr (adds) {

@@ -9,7 +9,7 @@ namespace lacuna {
 
 /// The sum of all inputs, seen as a matrix, is approximated by a product of two factors of few vectors, and only the
 /// factors travel (Vogels, Karimireddy, Jaggi: PowerSGD: Practical low-rank gradient compression for distributed
-/// optimization, 2019, algorithms 1 and 2). A run makes one step of a subspace iteration, which begins with the right
+/// optimization, 2019, algorithms 1 and 2). A run is one pass of a subspace iteration, which begins with the right
 /// factor of the last run. A sum whose rank is no larger than that of the factors is exact up to rounding. It serves
 /// allreduce of f32 and f64 with sum or avg. All ranks get the same bits.
 ///

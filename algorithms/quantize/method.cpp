@@ -49,7 +49,7 @@ MethodOptions quantize(const Quantize& given) { return {quantize_method, std::ma
 const Method quantize_method = {
     .name = "quantize",
     .summary =
-        "elements travel in 8 or 4 bits, rounded by chance, with a step for each block; what is lost comes later",
+        "elements travel in 8 or 4 bits, rounded by chance, with a spacing for each block; what is lost comes later",
     .options = options,
     .measures = quantizing::measures,
     .outcomes = outcomes,

@@ -22,8 +22,8 @@ constexpr Dtype dtypes[] = {Dtype::F32, Dtype::F64};
 constexpr Draw draws[] = {draw_uniform, draw_normal, draw_few_values, draw_clustered, draw_denormal, draw_bits};
 constexpr RandomStream stream = {.key = 0x1234567890abcdef, .draw = 0x100000007};
 
-/// The exponent of the least step by which no element of a block needs more levels than there are. Nothing if there is
-/// none, or if the block holds what is no number.
+/// The exponent of the least spacing by which no element of a block needs more levels than there are. Nothing if there
+/// is none, or if the block holds what is no number.
 std::optional<int> exponent_of(const std::vector<double>& block, const LevelsShape& shape) {
   double largest = 0;
   for (double number : block) {
@@ -90,8 +90,8 @@ TEST(Levels, AreRoundedUpWhereTheRandomNumberIsBelowTheFraction) {
                 ASSERT_EQ(all.rest[i], 0);
                 continue;
               }
-              const double steps = std::ldexp(block[j], -*exponent), below = std::floor(steps);
-              const double up = random_of(stream, i) < (steps - below) * 0x1p32 ? 1 : 0;
+              const double spacings = std::ldexp(block[j], -*exponent), below = std::floor(spacings);
+              const double up = random_of(stream, i) < (spacings - below) * 0x1p32 ? 1 : 0;
               const double expected = std::ldexp(below + up, *exponent);
               const double in_type = dtype == Dtype::F32 ? static_cast<double>(static_cast<float>(expected)) : expected;
               ASSERT_EQ(all.there[i], in_type) << block[j] << " at " << i << " of " << count;
@@ -105,17 +105,17 @@ TEST(Levels, AreRoundedUpWhereTheRandomNumberIsBelowTheFraction) {
   }
 }
 
-TEST(Levels, DifferFromTheElementByLessThanAStep) {
+TEST(Levels, DifferFromTheElementByLessThanASpacing) {
   for (const LevelsShape& shape : shapes) {
     const Encoded all = encoded(Dtype::F32, drawn(draw_normal, Dtype::F32, 1031), shape);
     each_block(all.given, shape.block, [&](const std::vector<double>& block, std::size_t first) {
-      const double step = std::ldexp(1, *exponent_of(block, shape));
+      const double spacing = std::ldexp(1, *exponent_of(block, shape));
       double largest = 0;
       for (double number : block) largest = std::max(largest, std::fabs(number));
-      EXPECT_LT(step, 2 * largest / shape.most());
+      EXPECT_LT(spacing, 2 * largest / shape.most());
       for (std::size_t j = 0; j < block.size(); ++j) {
-        ASSERT_LT(std::fabs(all.there[first + j] - block[j]), step);
-        ASSERT_NEAR(all.there[first + j] + all.rest[first + j], block[j], step * 0x1p-25);
+        ASSERT_LT(std::fabs(all.there[first + j] - block[j]), spacing);
+        ASSERT_NEAR(all.there[first + j] + all.rest[first + j], block[j], spacing * 0x1p-25);
       }
     });
   }
@@ -134,7 +134,8 @@ TEST(Levels, HoldWholeNumbersExactly) {
   }
 }
 
-/// Over 4096 draws the mean of an element is off by less than five times its deviation, which is at most half a step.
+/// Over 4096 draws the mean of an element is off by less than five times its deviation, which is at most half a
+/// spacing.
 TEST(Levels, HaveTheRightMean) {
   for (const LevelsShape& shape : {LevelsShape{8, 64}, LevelsShape{4, 64}}) {
     const Elements elements = drawn(draw_normal, Dtype::F32, 64);
@@ -145,10 +146,10 @@ TEST(Levels, HaveTheRightMean) {
       all = encoded(Dtype::F32, elements, shape, {.key = 77, .draw = static_cast<std::uint64_t>(run)});
       for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += all.there[i];
     }
-    const double step = std::ldexp(1, *exponent_of(all.given, shape));
+    const double spacing = std::ldexp(1, *exponent_of(all.given, shape));
     double squares = 0;
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      const double off = (sums[i] / runs - all.given[i]) / step;
+      const double off = (sums[i] / runs - all.given[i]) / spacing;
       EXPECT_LT(std::fabs(off), 5 * 0.5 / std::sqrt(runs)) << i;
       squares += off * off * runs;
     }

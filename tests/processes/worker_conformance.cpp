@@ -13,6 +13,7 @@
 
 #include "algorithms/blocks/blocks.hpp"
 #include "algorithms/cast/cast.hpp"
+#include "algorithms/lowrank/lowrank.hpp"
 #include "algorithms/ok_topk/ok_topk.hpp"
 #include "algorithms/quantize/quantize.hpp"
 #include "algorithms/registry/registry.hpp"
@@ -20,7 +21,9 @@
 #include "algorithms/skip/skip.hpp"
 #include "algorithms/topk/topk.hpp"
 #include "bindings/cli/perf/data.hpp"
+#include "bindings/cpp/collectives.hpp"
 #include "runtime/config/config.hpp"
+#include "runtime/values/digest.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -75,6 +78,28 @@ class Case {
     if (!received_.empty() && call_.output && received_ != counts_) {
       return {Code::Internal, fmt::format("{}: wrong numbers of received elements", text())};
     }
+    return check_margins();
+  }
+
+  /// Is called after the end of an allreduce that approximates the sum. The result must have less error than zeros, and
+  /// the same bits on all ranks.
+  Status check_approximation(Communicator& communicator) const {
+    const std::span output(memory_.data() + output_, output_bytes_);
+    const cli::SquaredError error = cli::squared_error({call_, before_, rank_, size_, 0}, output);
+    if (error.off > error.dense) return {Code::Internal, fmt::format("{}: the error is that of zeros", text())};
+    Digest digest;
+    for (std::byte byte : output) digest.add(static_cast<std::uint64_t>(byte));
+    const std::array mine{static_cast<std::int64_t>(digest.value())};
+    std::array<std::int64_t, 1> least{}, most{};
+    for (const auto& [reduction, found] : {std::pair(Reduction::Min, &least), std::pair(Reduction::Max, &most)}) {
+      if (Status status = communicator.call(allreduce<std::int64_t>(mine, *found, reduction)); !status) return status;
+    }
+    if (least != most) return {Code::Internal, fmt::format("{}: ranks have different bits", text())};
+    return check_margins();
+  }
+
+ private:
+  Status check_margins() const {
     // If an input with blocks is reduced in place, the algorithm uses the other blocks as scratch.
     const CollectiveTraits& traits = traits_of(call_.collective);
     const bool input_too = in_place_ && traits.reduces && traits.input == Holds::Blocks;
@@ -87,7 +112,6 @@ class Case {
     return {};
   }
 
- private:
   /// May the receivers of blocks leave their lengths to the senders?
   bool tells_lengths() const {
     const CollectiveTraits& traits = traits_of(call_.collective);
@@ -155,7 +179,8 @@ class Suite {
       }
     }
     if (Status status = run_rounding(); !status) return status;
-    return finish_pending();
+    if (Status status = finish_pending(); !status) return status;
+    return run_approximating();
   }
 
  private:
@@ -186,6 +211,30 @@ class Suite {
       }
     }
     return {};
+  }
+
+  /// Runs a method whose result is another one than the sum.
+  Status run_approximating() {
+    const MethodOptions approximating = lowrank({.rank = 3});
+    Call call{.collective = Collective::Allreduce};
+    call.options.algorithm = "lowrank";
+    call.options.method = approximating;
+    call.options.state = &any_state_;
+    return run_counted("lowrank", call.collective, [&] {
+      for (Dtype dtype : {Dtype::F32, Dtype::F64}) {
+        for (std::size_t count : {small_counts.front(), small_counts.back(), large_count}) {
+          for (bool in_place : {false, true}) {
+            call.dtype = dtype;
+            call.count = count;
+            Case one(call, in_place, number_++, communicator_);
+            Status status = communicator_.call(one.call());
+            if (status) status = one.check_approximation(communicator_);
+            if (!status) return status;
+          }
+        }
+      }
+      return Status();
+    });
   }
 
   /// Runs the call with no, few and many rounds left out, in all modes that the algorithm takes.

@@ -87,9 +87,9 @@ TEST(Quantize, WhatIsGatheredHasTheSameBitsOnAllRanks) {
   }
 }
 
-/// A term is off by less than its step, and the result by less than its own. A step is less than two of the largest
-/// magnitude over the most levels.
-TEST(Quantize, ASumIsOffByLessThanAllSteps) {
+/// A term is off by less than its spacing, and the result by less than its own. A spacing is less than two of the
+/// largest magnitude over the most levels.
+TEST(Quantize, ASumIsOffByLessThanAllSpacings) {
   for (const auto& [bits, most] : {std::pair{8, 127.0}, {4, 7.0}}) {
     for (Rank size : {1, 2, 5, 8}) {
       const auto ranks = static_cast<std::size_t>(size);
@@ -144,13 +144,13 @@ TEST(Quantize, RoundingsOfRanksPiecesAndRunsAreIndependent) {
   constexpr Rank size = 8;
   constexpr std::size_t count = 4096;
   MethodRig rig(size);
-  const ByRank<double> inputs(size, std::vector<double>(count, 1 + 1.0 / 128));  // 64.5 steps of 1/64
+  const ByRank<double> inputs(size, std::vector<double>(count, 1 + 1.0 / 128));  // 64.5 spacings of 1/64
   const std::string method = "quantize:feedback=0";
   const auto first = rig.run(inputs, count / size, {.method = method, .collective = Collective::ReduceScatter});
   double squares = 0, sum = 0;
   for (const auto& output : first) {
     for (double value : output) {
-      const double off = (value - size * inputs[0][0]) * 64;  // the sum of 7 errors of half a step
+      const double off = (value - size * inputs[0][0]) * 64;  // the sum of 7 errors of half a spacing
       squares += off * off / count;
       sum += off / count;
     }
@@ -167,7 +167,7 @@ TEST(Quantize, RoundingsOfRanksPiecesAndRunsAreIndependent) {
   EXPECT_NE(other.run(inputs, count / size, {.method = method, .collective = Collective::ReduceScatter}), first);
 }
 
-/// Steps are powers of two, so that hardly anything is rounded but the elements themselves. In f64 it is next to
+/// Spacings are powers of two, so that hardly anything is rounded but the elements themselves. In f64 it is next to
 /// nothing; whole numbers are exact.
 TEST(Quantize, FeedbackKeepsWhatEachRoundingHasLost) {
   for (const auto& [method, reduction] : {std::pair{"quantize", Reduction::Sum},
