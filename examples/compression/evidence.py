@@ -57,7 +57,7 @@ def main():
         command.set_defaults(function=function)
         if function is run:
             command.add_argument("--seeds", type=int, default=SEEDS)
-            command.add_argument("--epochs", type=float, help="in place of those of the config")
+            command.add_argument("--epochs", type=int, help="in place of those of the config")
             command.add_argument("--rate", default="1gbit", help="rate of the lab's links")
             command.add_argument("--hosts", type=int, default=4)
             command.add_argument("--fresh", action="store_true", help="ignore earlier results")
