@@ -42,7 +42,7 @@ KOKKOS_INLINE_FUNCTION To converted(From element) {
   }
 }
 
-/// Backend::convert for element i.
+/// Converts element i, as Backend::convert says.
 template <class To, class From, bool keeps>
 struct ConvertKernel {
   std::byte* to;
