@@ -33,9 +33,12 @@ finish() {
   cat "$failures"
 }
 
-# Prints the first failed checks or errors of a log; the end of the log if it has neither.
+# Prints the names of the failed tests of a log and its first failed checks or errors; the end of the log if it has
+# neither. Errors that lacuna itself prints are no faults: many tests expect them.
 first_failures() {
-  grep -m 2 -A 6 -E ': Failure$|error: |ERROR: |WARNING: ThreadSanitizer' "$1" | cut -c 1-160 || tail -n 8 "$1"
+  grep -E '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$1" | cut -c 1-160 | head -n 20 || true
+  grep -m 3 -A 6 -E ': Failure$|: error: |: ERROR: |==ERROR: |WARNING: ThreadSanitizer' "$1" | cut -c 1-160 ||
+    tail -n 8 "$1"
 }
 
 # Runs a stage. An exit status of 77 means that this machine cannot do it; the last line of its output says why.

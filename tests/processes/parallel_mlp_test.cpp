@@ -72,7 +72,7 @@ TEST_F(ParallelProcesses, EndWithTheBitsOfThreads) {
 
 TEST_F(ParallelProcesses, ContinueFromACheckpointToTheSameBits) {
   constexpr std::uint64_t many = 400;
-  const std::filesystem::path first_set = folder_ / "output" / "manifest-50.json";
+  const std::filesystem::path first_set = folder_ / "output" / "seed-3" / "ring" / "manifest-50.json";
   {
     Executed job = run(many);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
