@@ -24,6 +24,17 @@ class Input {
   Result<StateItem> describe(const std::string& group, const std::string& name, int dimensions = 1) const;
   /// Fills the item, which describe() has described.
   Status read(const std::string& group, const StateItem& item) const;
+  /// Reads a whole dataset of so many dimensions. `dtype` is that of T; the dataset has to have it too.
+  template <class T>
+  Status read_all(const std::string& group, const std::string& name, Dtype dtype, int dimensions,
+                  std::vector<T>& values) const {
+    Result<StateItem> item = describe(group, name, dimensions);
+    if (!item) return item.status();
+    if (item->dtype != dtype) return unexpected(group + "/" + name, "is of " + std::string(to_string(item->dtype)));
+    values.resize(item->count);
+    item->data = values.data();
+    return read(group, *item);
+  }
   Result<Table> table(const std::string& object) const;
 
  private:

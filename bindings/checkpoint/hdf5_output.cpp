@@ -137,6 +137,14 @@ void Output::table(const std::string& object, const Table& table) {
   }
 }
 
+std::uint64_t Output::place_of(const std::string& object) {
+  if (!status_) return 0;
+  const Dataset dataset(H5Dopen2(file_.get(), object.c_str(), H5P_DEFAULT));
+  const haddr_t place = dataset ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
+  if (place == HADDR_UNDEF) fail(fmt::format("find the elements of '{}'", object));
+  return place;
+}
+
 Status Output::finish(const std::function<Status(std::span<const std::byte>)>& use) {
   if (!status_) return status_;
   void* memory = nullptr;

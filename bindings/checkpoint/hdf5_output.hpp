@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -31,6 +32,9 @@ class Output {
   /// dimension, or rows of so many columns.
   void array(const std::string& group, const StateItem& item, std::size_t columns = 0);
   void table(const std::string& object, const Table& table);
+  /// Returns where the elements of a dataset of array() begin in the file, in bytes. They lie there one after the
+  /// other.
+  std::uint64_t place_of(const std::string& object);
 
   /// Hands the bytes of the finished file to `use`, once. They live only for that call.
   Status finish(const std::function<Status(std::span<const std::byte>)>& use);

@@ -185,7 +185,7 @@ class Reader {
     if (!names || !by_rank) return names ? by_rank.status() : names.status();
     for (const std::string& name : *names) {
       if (name == rank_group) continue;
-      if (Status done = name == step_column ? read_into(group, name, Dtype::I64, 1, results.steps)
+      if (Status done = name == step_column ? input_.read_all(group, name, Dtype::I64, 1, results.steps)
                                             : read_column(group, name, results);
           !done) {
         return done;
@@ -193,7 +193,7 @@ class Reader {
     }
     for (ResultColumn& column : results.columns) {
       if (std::find(by_rank->begin(), by_rank->end(), column.name) == by_rank->end()) continue;
-      if (Status done = read_into(ranks, column.name, Dtype::F64, 2, column.by_rank); !done) return done;
+      if (Status done = input_.read_all(ranks, column.name, Dtype::F64, 2, column.by_rank); !done) return done;
     }
     const Status fits = check(path_, results);
     return fits ? fits : Status(Code::Io, std::string(fits.message()));
@@ -205,18 +205,7 @@ class Reader {
     if (!about) return about.status();
     std::erase_if(*about, [](const Attribute& one) { return one.name == "dtype"; });
     column.about = *std::move(about);
-    return read_into(group, name, Dtype::F64, 1, column.values);
-  }
-
-  template <class T>
-  Status read_into(const std::string& group, const std::string& name, Dtype dtype, int dimensions,
-                   std::vector<T>& values) const {
-    Result<StateItem> item = input_.describe(group, name, dimensions);
-    if (!item) return item.status();
-    if (item->dtype != dtype) return damaged(fmt::format("{}/{} is of {}", group, name, to_string(item->dtype)));
-    values.resize(item->count);
-    item->data = values.data();
-    return input_.read(group, *item);
+    return input_.read_all(group, name, Dtype::F64, 1, column.values);
   }
 
   Status read_summary() {

@@ -22,5 +22,6 @@ void add_replay(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
+void add_watch(CLI::App& app, int& exit_code);
 
 }  // namespace lacuna::cli

@@ -57,6 +57,7 @@ CommandLine::CommandLine(std::vector<std::string> arguments) : arguments_(std::m
   add_launch(app_, program_, exit_code_);
   add_aggregate(app_, exit_code_);
   add_run(app_, exit_code_);
+  add_watch(app_, exit_code_);
   add_show(app_, exit_code_);
   add_plot(app_, exit_code_);
   add_replay(app_, exit_code_);

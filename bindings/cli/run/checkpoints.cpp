@@ -83,20 +83,27 @@ Status RunSession::read_state() {
   return agree(communicator_, read());
 }
 
-/// Makes the folder of the work, whose name is on the disk afterwards as that of a checkpoint will be.
-Status RunSession::make_folder() const {
+/// Makes the folder of a work, whose name is on the disk afterwards as that of a checkpoint will be.
+Status RunSession::make_folder(const Work& work) const {
   std::error_code error;
-  if (!std::filesystem::create_directories(work().folder, error) && !error) return Status::ok();
-  if (error) return {Code::Io, fmt::format("{}: {}", work().folder.string(), error.message())};
+  if (!std::filesystem::create_directories(work.folder, error) && !error) return Status::ok();
+  if (error) return {Code::Io, fmt::format("{}: {}", work.folder.string(), error.message())};
   const Status seed = sync_folder(config_.output);
-  return seed ? sync_folder(work().folder.parent_path()) : seed;
+  return seed ? sync_folder(work.folder.parent_path()) : seed;
+}
+
+/// Makes the files for the steps of all work, so that readers see from the beginning what there is to do.
+Status RunSession::make_step_logs() {
+  for (std::size_t work = 0; work < work_.size(); ++work) {
+    if (Status made = make_folder(work_[work]); !made) return made;
+    Result<StepLog> log = StepLog::make(config_, work_[work], steps_, record_[work].steps);
+    if (!log) return log.status();
+    step_logs_.push_back(*std::move(log));
+  }
+  return Status::ok();
 }
 
 Status RunSession::save() {
-  const auto make = [&] { return make_folder(); };
-  if (Status made = agree(communicator_, first_rank() ? write_in_folder(make) : Status::ok()); !made) {
-    return made;
-  }
   const Attributes attributes = {{"method", current().label}, {"record", to_json(current())}};
   const std::vector<StateItem> items = config_.workload->state();
   const checkpoint::RankFile mine{work().folder, static_cast<std::int64_t>(current().steps), communicator_.rank(),

@@ -5,16 +5,13 @@
 
 #include <cstdio>
 
+#include "bindings/cli/shared/number_table.hpp"
+
 namespace lacuna::cli {
 namespace {
 
 constexpr double smoothing = 0.05;  // weight of the newest figure
 constexpr std::size_t bar_width = 24;
-
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<long long>(seconds + 0.5);
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 }  // namespace
 

@@ -29,6 +29,8 @@ Result<checkpoint::RunResults> RunSession::run(bool fresh) {
   if (Status prepared = prepare(fresh); !prepared) return prepared;
   if (Status found = find_work(); !found) return found;
   if (Status recording = prepare_recording(fresh); !recording) return recording;
+  const auto make = [&] { return make_step_logs(); };
+  if (Status made = agree(communicator_, first_rank() ? write_in_folder(make) : Status::ok()); !made) return made;
   for (std::size_t work = 0; work < work_.size() && stopped_by_ == 0; ++work) {
     if (Status done = carry_out(work); !done) return done;
   }
@@ -80,6 +82,7 @@ Status RunSession::forget_work() {
   std::error_code error;
   for (const std::filesystem::path& folder : folders_of_work(config_.output)) {
     if (Status removed = checkpoint::remove_sets(folder); !removed) return removed;
+    std::filesystem::remove(folder / step_file_name, error);
     for (const std::filesystem::path& emptied : {folder, folder.parent_path()}) {
       if (std::filesystem::is_empty(emptied, error)) std::filesystem::remove(emptied, error);
     }

@@ -13,6 +13,7 @@
 #include "bindings/cli/run/gradient_recorder.hpp"
 #include "bindings/cli/run/record.hpp"
 #include "bindings/cli/run/results.hpp"
+#include "bindings/cli/run/steps.hpp"
 #include "bindings/cli/run/work.hpp"
 #include "bindings/cpp/lacuna.hpp"
 
@@ -51,7 +52,8 @@ class RunSession {
   Status set_up();
   Status train();
   Status train_until(std::uint64_t stop);
-  Status agree_on_steps(std::vector<double> figures, double seconds);
+  Status share_steps(std::uint64_t first, std::vector<StepNumbers> steps);
+  Status agree_on_signals();
   std::uint64_t next_stop() const;
   bool evaluates_after(std::uint64_t steps) const;
   bool records() const { return recorder_ && current_ == 0; }
@@ -61,7 +63,8 @@ class RunSession {
 
   checkpoint::RunResults results() const { return results_of(config_, provenance_, work_, record_); }
   Status save_results();
-  Status make_folder() const;
+  Status make_folder(const Work& work) const;
+  Status make_step_logs();
   Status save();
   Status write_manifest(const Status& written, const checkpoint::FileSum& sum);
   /// Only the first rank calls it. It is an error if what `write` writes does not go into the folder that this rank has
@@ -81,9 +84,10 @@ class RunSession {
   std::uint64_t steps_ = 0;  // steps of each method
   std::uint64_t steps_per_epoch_ = 1;
   std::vector<Work> work_;
-  RunRecord record_;           // one for each work
-  std::size_t current_ = 0;    // the work that is carried out
-  std::uint64_t stretch_ = 1;  // how many steps are done until the ranks next agree on how to go on
+  RunRecord record_;                // one for each work
+  std::vector<StepLog> step_logs_;  // one for each work; only the first rank has them
+  std::size_t current_ = 0;         // the work that is carried out
+  std::uint64_t stretch_ = 1;       // how many steps are done until the ranks next agree on how to go on
   int stopped_by_ = 0;
   RecordOptions gradients_;
   std::optional<GradientRecorder> recorder_;

@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,47 +95,57 @@ MeasureValues RunSession::measures_of_calls() const {
 
 Status RunSession::train_until(std::uint64_t stop) {
   if (Status together = communicator_.call(barrier()); !together) return together;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto waited = config_.workload->waited();
-  const std::uint64_t payload = communicator_.counters().payload_sent;
   communicator_.restart_measures();
   const MeasureValues before = measures_of_calls();
-  std::vector<double> figures;
+  const std::uint64_t first = current().steps;
+  StepMeter meter(*config_.workload, communicator_);
+  std::vector<StepNumbers> steps;
   for (std::uint64_t& step = current().steps; step < stop; ++step) {
     if (records()) recorder_->begin(step);
     const Result<double> figure = config_.workload->step(step);
     if (!figure) return figure.status();
-    figures.push_back(*figure);
+    steps.push_back(meter.end_of_step(*figure));
     display_.advance(*figure);
   }
-  using Seconds = std::chrono::duration<double>;
-  const double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
   WorkCost& cost = current().cost;
-  cost.seconds += seconds;
-  cost.waited += Seconds(config_.workload->waited() - waited).count();
-  cost.payload += static_cast<double>(communicator_.counters().payload_sent - payload);
+  for (const StepNumbers& step : steps) {
+    cost.seconds += step.seconds;
+    cost.waited += step.waited;
+    cost.payload += step.payload;
+  }
   MeasureValues now = measures_of_calls();
   now.subtract(before);
   for (std::size_t i = 0; i < cost.measures.size(); ++i) {
     cost.measures[i].told.add(measures()[i]->adds_up, now.cells()[i]);
   }
-  return agree_on_steps(std::move(figures), seconds);
+  if (Status shared = share_steps(first, std::move(steps)); !shared) return shared;
+  return agree_on_signals();
 }
 
-/// Takes what each rank knows of the steps that it has just done. All ranks learn the mean figures, and whether any of
-/// them was sent a signal. The next steps are to take a quarter of a second, so that a signal does not wait long.
-Status RunSession::agree_on_steps(std::vector<double> figures, double seconds) {
+/// Takes what each rank knows of the steps that it has just done. All ranks learn the means, and the first one writes
+/// them. The next steps are to take a quarter of a second, so that a signal does not wait long.
+Status RunSession::share_steps(std::uint64_t first, std::vector<StepNumbers> steps) {
   constexpr double wanted_seconds = 0.25;
-  const std::size_t steps = figures.size();
-  const int signal = Interruption::signal();
-  figures.insert(figures.end(), {seconds, signal == SIGINT ? 1.0 : 0.0, signal == SIGTERM ? 1.0 : 0.0});
-  if (Status averaged = communicator_.call(allreduce(figures, figures, Reduction::Avg)); !averaged) return averaged;
-  for (std::size_t step = 0; step < steps; ++step) current().figures.sum += figures[step];
-  current().figures.count += steps;
-  if (figures[steps + 1] > 0) stopped_by_ = SIGINT;
-  if (figures[steps + 2] > 0) stopped_by_ = SIGTERM;
-  const double fitting = wanted_seconds * static_cast<double>(steps) / std::max(figures[steps], 1e-9);
-  stretch_ = std::clamp(static_cast<std::uint64_t>(fitting), std::uint64_t{1}, std::uint64_t{2 * steps});
+  const std::span<double> numbers = flat(steps);
+  if (Status averaged = communicator_.call(allreduce(numbers, numbers, Reduction::Avg)); !averaged) return averaged;
+  double seconds = 0;
+  for (const StepNumbers& step : steps) {
+    current().figures.sum += step.figure;
+    seconds += step.seconds;
+  }
+  current().figures.count += steps.size();
+  const double fitting = wanted_seconds * static_cast<double>(steps.size()) / std::max(seconds, 1e-9);
+  stretch_ = std::clamp(static_cast<std::uint64_t>(fitting), std::uint64_t{1}, std::uint64_t{2 * steps.size()});
+  const auto write = [&] { return step_logs_[current_].write(first, numbers); };
+  return agree(communicator_, first_rank() ? write_in_folder(write) : Status::ok());
+}
+
+/// All ranks learn whether any of them was sent a signal.
+Status RunSession::agree_on_signals() {
+  std::int32_t signal = Interruption::signal();
+  const std::span<std::int32_t> one(&signal, 1);
+  if (Status agreed = communicator_.call(allreduce(one, one, Reduction::Max)); !agreed) return agreed;
+  if (signal != 0) stopped_by_ = signal;
   return Status::ok();
 }
 

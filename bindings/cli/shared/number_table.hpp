@@ -15,4 +15,7 @@ std::string aligned(const std::vector<Row>& rows);
 /// Returns a text such as "4.82 GB", with powers of 1000.
 std::string bytes_text(double bytes);
 
+/// Returns minutes and seconds, such as "3:05".
+std::string clock_text(double seconds);
+
 }  // namespace lacuna::cli

@@ -2,6 +2,7 @@
 #include <csignal>
 #include <thread>
 
+#include "bindings/checkpoint/file_names.hpp"
 #include "tests/bindings/cli/run/run_fixture.hpp"
 
 namespace lacuna::cli {
@@ -61,7 +62,9 @@ TEST_F(Interruptions, ASecondSignalEndsAtOnce) {
   run.signal(SIGTERM);
   EXPECT_EQ(run.wait(60s), 143);
   EXPECT_EQ(count(run.output(), "stopped"), 0u) << run.output();
-  EXPECT_FALSE(std::filesystem::exists(sets("slow", "dense")));
+  const auto saved = checkpoint::list_set_files(sets("slow", "dense"));
+  ASSERT_TRUE(saved) << saved.status().to_string();
+  EXPECT_TRUE(saved->empty());
 }
 
 TEST_F(Interruptions, ASignalThatWasIgnoredAtTheStartIsLeftAlone) {
