@@ -49,6 +49,8 @@ benchmarks | python3-h5py | module h5py
 aarch64 | g++-aarch64-linux-gnu | command aarch64-linux-gnu-g++
 aarch64 | qemu-user | command qemu-aarch64
 '
+mkdocs='mkdocs==1.6.1 pygments==2.18.0'
+mkdocs_folder=build/mkdocs-1.6.1
 ucx_wheel='libucx-cu13==1.22.0'
 ucx_folder=build/ucx-1.22
 aarch64_folder=build/aarch64-root
@@ -111,6 +113,17 @@ Give access to PyPI, or unpack that wheel into $ucx_folder"
   rm -f "$ucx_folder.new"/*.whl
   chmod -R u+rwX,go+rX "$ucx_folder.new" && chmod +x "$ucx_folder.new"/libucx/bin/*
   rm -rf "$ucx_folder" && mv "$ucx_folder.new" "$ucx_folder"
+}
+
+fetch_mkdocs() {
+  [[ -e $mkdocs_folder/mkdocs ]] && return
+  printf 'setup: fetching %s from PyPI\n' "$mkdocs"
+  rm -rf "$mkdocs_folder.new"
+  # shellcheck disable=SC2086
+  python3 -m pip --quiet --disable-pip-version-check install --target "$mkdocs_folder.new" $mkdocs ||
+    fail "cannot get $mkdocs from PyPI, which make the site of the manual. Give access to PyPI, or install them into \
+$mkdocs_folder with pip install --target"
+  mv "$mkdocs_folder.new" "$mkdocs_folder"
 }
 
 unavailable() {

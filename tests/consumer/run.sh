@@ -47,6 +47,24 @@ command=$work/lacuna/bin/lacuna
   grep 'Out of bounds values : 0 OK'
 unset LACUNA_PLUGINS
 
+printf '== the tests of all methods, for this one\n'
+ctest --test-dir "$work/own_method" --output-on-failure
+# They find a plan that leaves out the last elements.
+cp -r "$here/../../examples/own_method" "$work/faulty"
+sed -i 's|.data = {0, request.call.count}|.data = {0, request.call.count - request.call.count / 100}|' \
+  "$work/faulty/short_ring.cpp"
+if cmp -s "$work/faulty/short_ring.cpp" "$here/../../examples/own_method/short_ring.cpp"; then
+  echo 'the fault is not planted'
+  exit 1
+fi
+cmake -S "$work/faulty" -B "$work/faulty/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/lacuna"
+cmake --build "$work/faulty/build"
+if "$work/faulty/build/short_ring_test" >"$work/said"; then
+  echo 'nobody notices that the last elements are left out'
+  exit 1
+fi
+grep 'FAILED.*Methods.WriteEveryElement/short_ring' "$work/said"
+
 for mpi in openmpi mpich; do
   printf '== beside MPI: %s\n' "$mpi"
   start=(mpiexec.mpich -n 3)

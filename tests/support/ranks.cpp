@@ -79,7 +79,7 @@ bool Ranks::sweep_for(std::chrono::milliseconds time, const std::function<bool()
   return true;
 }
 
-std::vector<Status> Ranks::run(const std::vector<Call>& calls) {
+std::vector<Status> Ranks::run(const std::vector<Call>& calls, std::vector<Report>* reports) {
   std::vector<Status> outcome(calls.size());
   std::vector<runtime::Run*> runs(calls.size(), nullptr);
   for (Rank rank = 0; rank < size(); ++rank) {
@@ -110,6 +110,7 @@ std::vector<Status> Ranks::run(const std::vector<Call>& calls) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i]) continue;
     outcome[i] = runs[i]->status;
+    if (reports && outcome[i]) (*reports)[i] = communicators_[i]->report(*runs[i]);
     communicators_[i]->release(*runs[i]);
   }
   return outcome;

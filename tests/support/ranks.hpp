@@ -50,8 +50,8 @@ class Ranks {
 
   /// Posts calls[rank] on every rank, sweeps until all have ended, and returns the outcome of each rank. All this
   /// happens in one thread. If the calls can't end, all communicators are poisoned with a text that says what each rank
-  /// waits for.
-  std::vector<Status> run(const std::vector<Call>& calls);
+  /// waits for. `reports` gets what calls that ended well have reported.
+  std::vector<Status> run(const std::vector<Call>& calls, std::vector<Report>* reports = nullptr);
   /// Posts on one rank and waits for the end. It is for tests with a thread for each rank.
   Status run_on(Rank rank, const Call& call);
   /// Calls body(rank) on a thread for each rank, and joins the threads.

@@ -1,0 +1,75 @@
+#include <lacuna/conformance.hpp>
+#include <stdexcept>
+
+#include "algorithms/registry/plugins.hpp"
+#include "tests/conformance/fault.hpp"
+#include "tests/conformance/properties.hpp"
+
+namespace lacuna::conformance {
+namespace {
+
+/// Returns the text of the fault that a check finds, or nothing.
+template <void (*check)(const Method&)>
+std::string fault_of(const Method& method) try {
+  check(method);
+  return {};
+} catch (const Fault& fault) {
+  return fault.what();
+}
+
+constexpr Property all[] = {
+    {"HaveExamplesThatAFewRanksAcceptForEachAlgorithm",
+     "4 ranks accept each example, and each allreduce that serves the method has one", fault_of<has_examples>},
+    {"DescribeEachMeasureOnceAndPlansTellJustTheirOwn",
+     "measures have names and help, and a plan tells those that it counts once", fault_of<describes_measures>},
+    {"RefuseAnOptionThatIsGivenTwice", "an option that is given twice is refused by name",
+     fault_of<refuses_an_option_twice>},
+    {"MakeForCheckpointsTheArraysThatCallsMake", "Method::state makes the arrays that calls make",
+     fault_of<makes_arrays_for_checkpoints>},
+    {"HaveGraphsThatFitTogetherAlsoOfWhatFollows",
+     "the graphs of all positions fit together on 1 to 16 ranks, also those of parts that follow",
+     fault_of<has_graphs_that_fit>},
+    {"StateTheRoundsThatTheirGraphsHave", "MethodAlgorithm::rounds is what the graphs of 1 to 17 ranks have",
+     fault_of<states_rounds>},
+    {"StateTheRoundsWhereTheyStateTheBytes", "algorithms with predictions state their rounds",
+     fault_of<states_rounds_beside_bytes>},
+    {"GiveTheSameBitsInWhateverOrderMessagesCome",
+     "results and states do not depend on the order of messages and computations, with 100 elements on 1 to 9 ranks",
+     fault_of<gives_the_same_bits>},
+    {"GiveTheSameBitsOfEveryCount",
+     "the same with 0, 1, P-1, P+1, 17 and 257 elements on P = 1 to 9 ranks; where no rank lacks anything, all have "
+     "the "
+     "same bits",
+     fault_of<gives_the_same_bits_of_every_count>},
+    {"WriteEveryElement", "the result does not depend on what the output held before", fault_of<writes_every_element>},
+    {"ConserveMassWhereTheyHaveAResidual",
+     "all that went in is in the results or in the residuals, on 1 to 9 ranks and for the same counts",
+     fault_of<conserves_mass>},
+    {"GoOnFromASavedStateWithTheSameBits", "a state that was saved and restored continues to the same bits",
+     fault_of<goes_on_from_a_saved_state>},
+    {"DoWhatTheyDoAloneAfterACallOfAnyMethod", "memory that other calls have left behind changes nothing",
+     fault_of<does_alone_what_it_does_after_others>},
+    {"TouchOnlyWhatTheirStepsDeclare", "kernels run where all other memory is unreadable",
+     fault_of<touches_only_what_is_declared>},
+    {"ReportTheBytesThatCrossTheTransport",
+     "reports, and graphs that tell it, have the payload that was handed to the transports",
+     fault_of<reports_the_bytes>},
+    {"NeedNoFurtherMemoryOnceTheyHaveRun", "calls use the memory of earlier calls, for messages, parts and states",
+     fault_of<needs_no_further_memory>},
+};
+
+}  // namespace
+
+std::span<const Property> properties() { return all; }
+
+std::string_view name_of(const Method& method) { return method.name; }
+
+std::vector<const Method*> methods_of_plugin(std::string_view path) {
+  const std::size_t before = all_methods().size();
+  if (const Status loaded = load_plugins(path); !loaded) throw std::runtime_error(loaded.to_string());
+  const auto added = all_methods().subspan(before);
+  if (added.empty()) throw std::runtime_error(fmt::format("{} registers no method", path));
+  return {added.begin(), added.end()};
+}
+
+}  // namespace lacuna::conformance

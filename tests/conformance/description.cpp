@@ -1,0 +1,71 @@
+#include <set>
+
+#include "algorithms/registry/registry.hpp"
+#include "tests/conformance/calls.hpp"
+#include "tests/conformance/fault.hpp"
+#include "tests/conformance/properties.hpp"
+
+namespace lacuna::conformance {
+
+void has_examples(const Method& method) {
+  std::set<const Algorithm*> served;
+  std::set<std::string> texts;
+  for (const Example& example : examples_of(method, 4)) {
+    served.insert(example.algorithm);
+    texts.insert(example.options.text());
+    const auto again = method_options(example.options.text());
+    demand(again && again->digest() == example.options.digest(), "{}: its text means something else", example.text);
+  }
+  demand(texts.size() == method.examples.size(), "no algorithm accepts {} of the examples on 4 ranks",
+         method.examples.size() - texts.size());
+  for (const MethodAlgorithm& one : method.algorithms) {
+    const bool needs_hosts = one.algorithm->collective != Collective::Allreduce || one.algorithm->by_hosts;
+    demand(needs_hosts || served.contains(one.algorithm), "no example is served by {}", one.name);
+  }
+}
+
+void describes_measures(const Method& method) {
+  std::set<std::string_view> names;
+  std::set<MeasureRole> roles;
+  for (const Measure* measure : method.measures) {
+    demand(names.insert(measure->name).second, "two measures are called '{}'", measure->name);
+    demand(!measure->help.empty(), "the measure '{}' has no help", measure->name);
+    demand(measure->role == MeasureRole::None || roles.insert(measure->role).second,
+           "the measure '{}' has the role of another one", measure->name);
+  }
+  MethodState state;
+  for (const Example& example : examples_of(method, 4)) {
+    Plan plan;
+    make_plan({example.call(state), *example.algorithm, Hosts(4), 1 << 18}, plan);
+    for (const Measure* measure : method.measures) {
+      const std::uint64_t due = measure->by == CountedBy::Plan ? 1 : 0, times = plan.measures.times(*measure);
+      demand(times == due, "{}: the plan tells '{}' {} times, should be {}", example.text, measure->name, times, due);
+    }
+  }
+}
+
+void refuses_an_option_twice(const Method& method) {
+  for (std::string_view example : method.examples) {
+    const std::string_view first = example.substr(0, example.find(','));
+    const std::string_view name = first.substr(0, first.find('='));
+    const Status status = method_options(fmt::format("{}:{},{}", method.name, example, first)).status();
+    const std::string due = fmt::format("invalid argument: {}: {} is given twice", method.name, name);
+    demand(status.to_string() == due, "the error of {},{} is: {}", example, first, status.to_string());
+  }
+}
+
+void makes_arrays_for_checkpoints(const Method& method) {
+  for (const Example& example : examples_of(method, 4)) {
+    const Calls calls(example, 4, test::drawn_options(1));
+    MethodState made;
+    if (method.state) method.state(example.options.get(), Dtype::F64, calls.count, made);
+    for (const StateArray& array : calls.states[0].arrays) {
+      const StateArray* there = made.find(array.name);
+      demand(there != nullptr, "{}: a checkpoint would lack {}", example.text, array.name);
+      demand(there->dtype == array.dtype && there->own == array.own && there->count() == array.count(),
+             "{}: Method::state makes another array {} than calls", example.text, array.name);
+    }
+  }
+}
+
+}  // namespace lacuna::conformance
