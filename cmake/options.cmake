@@ -1,4 +1,5 @@
-# Defines how all code is compiled. Every target links lacuna_options privately.
+# Defines how all code is compiled. Targets that are parts of lacuna or its tests link lacuna_options privately. Programs
+# that use lacuna as others do link lacuna_flags instead, and find only the headers for programs.
 include(CheckCXXCompilerFlag)
 
 option(LACUNA_TESTS "Build the tests and benchmarks" ${PROJECT_IS_TOP_LEVEL})
@@ -29,28 +30,32 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
-add_library(lacuna_options INTERFACE)
-target_compile_options(lacuna_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+add_library(lacuna_flags INTERFACE)
+target_compile_options(lacuna_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 warns of overlaps and overflows inside its own std::string and std::vector that do not exist (GCC bug
   # 105651).
-  target_compile_options(lacuna_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-stringop-overflow
+  target_compile_options(lacuna_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-stringop-overflow
                                                   -Wno-array-bounds>)
 endif()
 if(LACUNA_WERROR)
-  target_compile_options(lacuna_options INTERFACE -Werror)
+  target_compile_options(lacuna_flags INTERFACE -Werror)
 endif()
 if(LACUNA_ARCH)
   set(of_a_set $<BOOL:$<TARGET_PROPERTY:LACUNA_INSTRUCTION_SET>>)  # cmake/instruction_sets.cmake
-  target_compile_options(lacuna_options INTERFACE $<$<NOT:${of_a_set}>:-march=${LACUNA_ARCH}>)
+  target_compile_options(lacuna_flags INTERFACE $<$<NOT:${of_a_set}>:-march=${LACUNA_ARCH}>)
 endif()
 if(LACUNA_SANITIZE)
-  target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
+  target_compile_options(lacuna_flags INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all -Og -g1)
-  target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
+  target_link_options(lacuna_flags INTERFACE -fsanitize=${LACUNA_SANITIZE})
   # In frames that are checked for use after return, g++ aligns data to 32 bytes and expects 64 (GCC bug 110027).
   check_cxx_compiler_flag(-mmove-max=256 LACUNA_CAN_LIMIT_VECTORS)
   if(LACUNA_CAN_LIMIT_VECTORS)
-    target_compile_options(lacuna_options INTERFACE -mprefer-vector-width=256 -mmove-max=256 -mstore-max=256)
+    target_compile_options(lacuna_flags INTERFACE -mprefer-vector-width=256 -mmove-max=256 -mstore-max=256)
   endif()
 endif()
+
+add_library(lacuna_options INTERFACE)
+target_link_libraries(lacuna_options INTERFACE lacuna_flags)
+target_include_directories(lacuna_options INTERFACE ${PROJECT_SOURCE_DIR})  # includes begin at the top of the tree

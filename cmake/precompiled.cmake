@@ -12,7 +12,7 @@ endif()
 
 file(CONFIGURE OUTPUT precompiled.cpp CONTENT "// Its target holds the precompiled headers.\n")
 add_library(lacuna_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-target_link_libraries(lacuna_precompiled PRIVATE lacuna_options fmt::fmt Threads::Threads)
+target_link_libraries(lacuna_precompiled PRIVATE lacuna_flags fmt::fmt Threads::Threads)
 target_compile_options(lacuna_precompiled PRIVATE ${lacuna_precompiled_options})
 target_precompile_headers(lacuna_precompiled PRIVATE ${lacuna_common_headers})
 

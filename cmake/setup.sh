@@ -31,6 +31,7 @@ tests | libgtest-dev | header gtest/gtest.h
 tests | libbenchmark-dev | header benchmark/benchmark.h
 tests | clang-format | command clang-format
 tests | patch | command patch
+tests | file | command file
 tests | python3-pip | module pip
 tests | doxygen | command doxygen
 tests | openmpi-bin | command mpirun.openmpi

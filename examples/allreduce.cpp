@@ -1,9 +1,8 @@
 // The smallest use of lacuna from C++: every rank contributes its number, and all ranks get the sum.
 //   lacuna launch -n 4 ./example_allreduce
 #include <cstdio>
+#include <lacuna/lacuna.hpp>
 #include <vector>
-
-#include "bindings/cpp/lacuna.hpp"
 
 int main() {
   auto world = lacuna::Communicator::world();

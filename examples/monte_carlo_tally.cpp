@@ -12,15 +12,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <lacuna/algorithms/topk/topk.hpp>
+#include <lacuna/lacuna.hpp>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "algorithms/topk/topk.hpp"
-#include "bindings/cpp/lacuna.hpp"
-#include "examples/monte_carlo_transport.hpp"
+#include "monte_carlo_transport.hpp"
 
 namespace {
 

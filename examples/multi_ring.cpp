@@ -3,12 +3,11 @@
 //   lacuna launch -n 4 ./example_multi_ring
 #include <algorithm>
 #include <cstdio>
+#include <lacuna/algorithms/phases/ring_phases.hpp>
+#include <lacuna/algorithms/registry/registry.hpp>
+#include <lacuna/lacuna.hpp>
 #include <numeric>
 #include <vector>
-
-#include "algorithms/phases/ring_phases.hpp"
-#include "algorithms/registry/registry.hpp"
-#include "bindings/cpp/lacuna.hpp"
 
 namespace {
 

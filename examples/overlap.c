@@ -2,10 +2,9 @@
  * lacuna from C: start an allreduce that leaves out part of the sum (SkipReduce), compute meanwhile, then wait.
  *   lacuna launch -n 4 ./example_overlap
  */
+#include <lacuna/lacuna.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "bindings/c/lacuna.h"
 
 enum { elements = 1 << 20 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Includes point down only. The list below names the floors of the house, the lowest first, with the rooms of each. A
-# file may include files of its own room and of rooms on lower floors.
+# file may include files of its own room and of rooms on lower floors. Only the programs in examples/ use the headers for
+# programs, <lacuna/...>: a file must not see two forms of one header.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +16,8 @@ runtime/communicator
 runtime/job
 algorithms
 bindings/cpp
-bindings/c bindings/checkpoint bindings/mpi bindings/workload
+bindings/c bindings/checkpoint bindings/workload
+bindings/mpi
 examples/workloads
 bindings/cli examples
 '
@@ -23,7 +25,7 @@ bindings/cli examples
 # Prints each include of a tree that the floors do not allow, and each file that lies in no room.
 wrong_includes() {
   cd "$1"
-  grep -rE '^[[:space:]]*#[[:space:]]*include "|^#pragma once' --include='*.[ch]pp' --include='*.[ch]' --include='*.def' \
+  grep -rE '^[[:space:]]*#[[:space:]]*include ("|<lacuna/)|^#pragma once' --include='*.[ch]pp' --include='*.[ch]' --include='*.def' \
       runtime kernels transports algorithms bindings examples | awk -v floors="$floors" '
     # The room of a file: the longest one whose folder holds it.
     function room_of(path,    name, best) {
@@ -42,6 +44,10 @@ wrong_includes() {
       file = substr($0, 1, index($0, ":") - 1)
       from = room_of(file)
       if (from == "") { if (!(file in told)) print file ": no floor has a room for this file"; told[file]; next }
+      if ($0 ~ /include <lacuna\//) {
+        if (from != "examples") print file " includes a header for programs"
+        next
+      }
       if (!match($0, /include "[^"]*"/)) next
       included = substr($0, RSTART + 9, RLENGTH - 10)
       to = room_of(included)
@@ -56,7 +62,8 @@ if [[ -n $found ]]; then
   exit 1
 fi
 
-# The check finds an include that points up, one between rooms of one floor, and a file in no room.
+# The check finds an include that points up, one between rooms of one floor, one of a header for programs, and a file in
+# no room.
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree"/{runtime/values,runtime/graph,runtime/new,kernels,transports,algorithms,bindings,examples}
@@ -64,5 +71,6 @@ printf '#include "runtime/graph/graph.hpp"\n' >"$tree/runtime/values/up.hpp"
 printf '#include "kernels/reduce.hpp"\n' >"$tree/runtime/graph/beside.cpp"
 printf '#pragma once\n' >"$tree/runtime/new/homeless.hpp"
 printf '#include "runtime/values/status.hpp"\n' >"$tree/kernels/down.cpp"
+printf '#include <lacuna/lacuna.hpp>\n' | tee "$tree/kernels/both.cpp" >"$tree/examples/program.cpp"
 lines=$(wrong_includes "$tree" | wc -l)
-((lines == 3)) || { printf 'of three wrong includes, %d were found\n' "$lines"; exit 1; }
+((lines == 4)) || { printf 'of four wrong includes, %d were found\n' "$lines"; exit 1; }

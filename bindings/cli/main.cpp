@@ -62,6 +62,8 @@ CommandLine::CommandLine(std::vector<std::string> arguments) : arguments_(std::m
   add_plot(app_, exit_code_);
   add_replay(app_, exit_code_);
   add_trace(app_, exit_code_);
+  add_completion(app_, exit_code_);
+  add_manual(app_, exit_code_);
   take_program();
 }
 

@@ -27,8 +27,8 @@
 #include "runtime/values/version.hpp"
 
 /// lacuna: collectives that send only what matters. This header, with those that it includes, is the C++ interface for
-/// embedding codes. Each method has a header of its own, algorithms/METHOD/METHOD.hpp, which a program includes if it
-/// uses the method's struct. Made from text by method_options(), a method needs no header.
+/// embedding codes. Each method has a header of its own, <lacuna/algorithms/METHOD/METHOD.hpp>, which a program
+/// includes if it uses the method's struct. Made from text by method_options(), a method needs no header.
 ///
 /// Thread rule: several threads may use a Communicator. All ranks must post the calls of a communicator in the same
 /// order, so threads that share one must agree on an order. A Request belongs to one thread at a time.

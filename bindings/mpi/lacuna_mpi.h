@@ -1,9 +1,10 @@
 #ifndef LACUNA_MPI_H
 #define LACUNA_MPI_H
 
-#include <lacuna.h>
 #include <mpi.h>
 #include <string.h>
+
+#include "bindings/c/lacuna.h"
 
 /**
  * @file

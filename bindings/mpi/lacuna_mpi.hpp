@@ -3,8 +3,9 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <lacuna.hpp>
 #include <span>
+
+#include "bindings/cpp/lacuna.hpp"
 
 /// Joins a job beside MPI. These functions are compiled in the program, so they fit each MPI. They need no other
 /// library than the program's MPI and liblacuna_core.

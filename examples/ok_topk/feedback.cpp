@@ -7,14 +7,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <lacuna/algorithms/registry/registry.hpp>
+#include <lacuna/lacuna.hpp>
 #include <map>
 #include <random>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "algorithms/registry/registry.hpp"
-#include "bindings/cpp/lacuna.hpp"
 
 namespace {
 

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Every installed header compiles alone, with nothing but the installed headers in its reach. It includes nothing of the
-# libraries that stay private, and no header of a method unless it belongs to that method. tests/consumer/mpi compiles
-# those that need an MPI. Arguments: the build folder, the C++ compiler and the C compiler.
+# libraries that stay private, and no header of a method unless it belongs to that method. All headers lie in the folder
+# `lacuna`, and include each other by it. tests/consumer/mpi compiles those that need an MPI. Arguments: the build
+# folder, the C++ compiler and the C compiler.
 set -euo pipefail
 build=$1 cxx=$2 cc=$3
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 cmake --install "$build" --prefix "$tree" >/dev/null
-cd "$tree/include/lacuna"  # -include looks into the working directory first
-mapfile -t headers < <(find . -name '*.h*' ! -name 'lacuna_mpi.*' -printf '%P\n' | sort)
+cd "$tree/include"  # -include looks into the working directory first
+[[ $(ls) == lacuna ]] || { echo "beside the folder lacuna, these were installed: $(ls)"; exit 1; }
+if grep -rn '#include "' .; then
+  echo 'these includes may find files of the program'
+  exit 1
+fi
+mapfile -t headers < <(find lacuna -name '*.h*' ! -name 'lacuna_mpi.*' | sort)
 ((${#headers[@]} >= 40)) || { echo "only ${#headers[@]} headers were installed"; exit 1; }
-methods=$(find algorithms -name options.def -printf '%h|' | sed 's/|$//')  # their folders
+methods=$(find lacuna/algorithms -name options.def -printf '%h|' | sed 's/|$//')  # their folders
 [[ $methods == *'|'* ]] || { echo "the headers of methods were not installed"; exit 1; }
 
 failed=0

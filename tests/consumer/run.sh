@@ -19,9 +19,13 @@ configure_and_build() {
 
 printf '== by CMake, with the packages of what is private to lacuna out of reach\n'
 configure_and_build plain -DCMAKE_DISABLE_FIND_PACKAGE_{ucx,Kokkos,fmt,OpenSSL,HDF5,nlohmann_json}=ON
-for program in allreduce skip version checkpoint; do
+for program in allreduce skip own_kernel version checkpoint; do
   "$work/plain/$program"
 done
+
+printf '== with files of its own that have the names of lacuna'"'"'s\n'
+configure_and_build same_names
+"$work/same_names/same_names"
 
 printf '== by pkg-config\n'
 export PKG_CONFIG_PATH=$libraries/pkgconfig

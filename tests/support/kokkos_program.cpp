@@ -1,10 +1,9 @@
 // An application that uses Kokkos and lacuna. Its argument says when it initialises Kokkos: before, after or never.
 #include <Kokkos_Core.hpp>
 #include <cstdio>
+#include <lacuna/lacuna.hpp>
 #include <string>
 #include <vector>
-
-#include "bindings/cpp/lacuna.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // An application that has Kokkos of another version, and shows its symbols to all libraries.
 #include <cstdio>
-#include <lacuna.hpp>
+#include <lacuna/lacuna.hpp>
 #include <span>
 #include <vector>
 

@@ -19,7 +19,7 @@ void add_explain(CLI::App& app, int& exit_code) {
                                "size of the data, or of one block where each rank has a block");
   add_hosts(*command, options->hosts, most_explained, true);
   command->add_option("-a,--algorithm", options->algorithm, "the algorithm to ask for; see `lacuna list`")
-      ->type_name("NAME");
+      ->type_name("ALGORITHM");
   add_method(*command, options->method);
   add_density(*command, options->density);
   CLI::Option* fill_in = command

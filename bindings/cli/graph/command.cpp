@@ -131,7 +131,7 @@ void add_graph(CLI::App& app, int& exit_code) {
       add_name(*command, "collective", options->call.collective, collective_names(), "collective");
   add_topology(*command, exit_code);
   command->add_option("-a,--algorithm", options->call.options.algorithm, "the algorithm; see `lacuna list`")
-      ->type_name("NAME");
+      ->type_name("ALGORITHM");
   add_hosts(*command, options->hosts, 65536, false);
   add_number(*command, "--position", options->position, {0}, "the position whose graph is shown");
   command->add_flag("--in-place", options->in_place, "input and output are one buffer");

@@ -65,7 +65,7 @@ void add_perf(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   add_root(*command, *options);
   command->add_option("--algorithm", options->algorithms, "algorithms to compare, with commas; see `lacuna list`")
-      ->type_name("NAME")
+      ->type_name("ALGORITHM")
       ->delimiter(',');
   add_method(*command, options->method);
   add_sparse(*command, *options);

@@ -32,8 +32,8 @@ void add_plot(CLI::App& app, int& exit_code) {
   auto file = std::make_shared<std::string>(), picture = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand(
       "plot", "draw accuracy and loss of a run against seconds and bytes, and the share of waiting, as an SVG picture");
-  command->add_option("results", *file, "the result file of `lacuna run`")->required();
-  command->add_option("-o,--output", *picture, "the picture; by default it lies beside the results");
+  command->add_option("results", *file, "the result file of `lacuna run`")->required()->type_name("FILE");
+  command->add_option("-o,--output", *picture, "the picture; by default it lies beside the results")->type_name("FILE");
   command->callback([=, &exit_code] { exit_code = plot(*file, *picture); });
 }
 

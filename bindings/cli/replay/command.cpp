@@ -51,7 +51,7 @@ void add_replay(CLI::App& app, int& exit_code) {
   add_replay_method(*command, *options);
   command
       ->add_option("-a,--algorithm", options->algorithm, "the algorithm of methods that name none; see `lacuna list`")
-      ->type_name("NAME");
+      ->type_name("ALGORITHM");
   add_number(*command, "--seed", options->seed, {0}, "the seed of the methods' draws");
   command
       ->add_option("-J,--json", options->json,

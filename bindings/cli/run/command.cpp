@@ -15,7 +15,7 @@ void add_run(CLI::App& app, int& exit_code) {
   auto with_keys = std::make_shared<bool>(false);
   auto hosts = std::make_shared<Hosts>(1);
   CLI::App* command = app.add_subcommand("run", "carry out the experiment that a TOML file describes");
-  CLI::Option* config = command->add_option("config", options->config, "the experiment");
+  CLI::Option* config = command->add_option("config", options->config, "the experiment")->type_name("FILE");
   CLI::Option* keys =
       command->add_flag("--keys", *with_keys, "print the manual's tables of all keys of a config instead");
   config->excludes(keys);
@@ -27,8 +27,10 @@ void add_run(CLI::App& app, int& exit_code) {
                         "only show the values in effect, what is done and left, algorithms and predicted bytes");
   add_hosts(*command, *hosts, most_ranks, false);
   for (const char* name : {"--ranks", "--hosts"}) command->get_option(name)->needs(dry);
-  CLI::Option* record = command->add_option(
-      "--record", options->record.file, "write the gradients of the first method to this file, for `lacuna replay`");
+  CLI::Option* record = command
+                            ->add_option("--record", options->record.file,
+                                         "write the gradients of the first method to this file, for `lacuna replay`")
+                            ->type_name("FILE");
   command->add_option("--record-every", options->record.every, "record only each N-th step")
       ->check(CLI::Range(1, 1'000'000'000))
       ->needs(record);

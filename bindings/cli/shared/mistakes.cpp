@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bindings/cli/shared/command_path.hpp"
 #include "runtime/values/nearest.hpp"
 
 namespace lacuna::cli {
@@ -13,11 +14,6 @@ namespace {
 const CLI::App& last_command(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? app : last_command(*chosen.back());
-}
-
-std::string path_of(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return parent ? path_of(*parent) + ' ' + command.get_name() : command.get_name();
 }
 
 std::vector<std::string> options_of(const CLI::App& command) {

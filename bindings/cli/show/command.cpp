@@ -18,7 +18,7 @@ void add_show(CLI::App& app, int& exit_code) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "print the results of a run, also of one that goes on");
-  command->add_option("results", options->file, "the result file of `lacuna run`")->required();
+  command->add_option("results", options->file, "the result file of `lacuna run`")->required()->type_name("FILE");
   CLI::Option* json =
       command->add_flag("--json", options->json, "print all numbers as JSON, with units and provenance");
   command->add_flag("--csv", options->csv, "print a line for each evaluation as CSV")->excludes(json);

@@ -1,7 +1,7 @@
 // The throw-away method through the installed C++ interface: by the method's own header, and by text.
-#include <algorithms/forgetful/forgetful.hpp>
 #include <cstdio>
-#include <lacuna.hpp>
+#include <lacuna/algorithms/forgetful/forgetful.hpp>
+#include <lacuna/lacuna.hpp>
 #include <vector>
 
 int main() {

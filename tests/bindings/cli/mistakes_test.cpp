@@ -19,7 +19,7 @@ TEST(Command, MistakesAreErrorsThatSayWhatIsAllowed) {
       {{}, "subcommand is required"},
       {{"nonsense"},
        "lacuna: no command is called 'nonsense'; there are: info, list, graph, explain, perf, compare, launch, "
-       "aggregate, run, watch, show, plot, replay, trace"},
+       "aggregate, run, watch, show, plot, replay, trace, completion, manual"},
       {{"prf", "allreduce"}, "no command is called 'prf' (did you mean perf?); there are: info, "},
       {{"list", "--nonsense"}, "lacuna list: no option is called '--nonsense'; `lacuna list --help` lists them"},
       {{"list", "skip", "topk"}, "lacuna list: the argument 'topk' is one too many"},

@@ -1,6 +1,6 @@
 #include <Kokkos_Core.hpp>
 #include <cstdio>
-#include <lacuna.hpp>
+#include <lacuna/lacuna.hpp>
 #include <span>
 #include <vector>
 

@@ -1,5 +1,5 @@
 /* Ranks of MPI join a job of lacuna, and compare a sum with that of MPI. */
-#include <lacuna_mpi.h>
+#include <lacuna/lacuna_mpi.h>
 #include <stdio.h>
 
 int main(int argc, char** argv) {

@@ -1,6 +1,6 @@
 // Ranks of MPI join two jobs of lacuna, one after the other, and compare a sum with MPI's.
 #include <cstdio>
-#include <lacuna_mpi.hpp>
+#include <lacuna/lacuna_mpi.hpp>
 #include <vector>
 
 namespace {

@@ -1,5 +1,5 @@
-#include <checkpoint.hpp>
 #include <cstdio>
+#include <lacuna/checkpoint.hpp>
 
 int main() {
   auto search = lacuna::checkpoint::newest_set("no-such-folder", 1);

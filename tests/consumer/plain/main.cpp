@@ -1,6 +1,6 @@
 #include <array>
 #include <cstdio>
-#include <lacuna.hpp>
+#include <lacuna/lacuna.hpp>
 
 // A program of calls, which knows methods by their texts only.
 int main() {

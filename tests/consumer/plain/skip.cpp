@@ -1,8 +1,8 @@
-#include <algorithms/skip/importance.hpp>
-#include <algorithms/skip/skip.hpp>
 #include <array>
 #include <cstdio>
-#include <lacuna.hpp>
+#include <lacuna/algorithms/skip/importance.hpp>
+#include <lacuna/algorithms/skip/skip.hpp>
+#include <lacuna/lacuna.hpp>
 
 // A program that skips includes the headers of this method.
 int main() {

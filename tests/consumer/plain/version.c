@@ -1,5 +1,5 @@
-#include <lacuna.h>
-#include <lacuna_skip.h>
+#include <lacuna/lacuna.h>
+#include <lacuna/lacuna_skip.h>
 #include <stdio.h>
 
 int main(void) {

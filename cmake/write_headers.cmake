@@ -1,0 +1,26 @@
+# Writes the headers for programs: cmake -DSOURCE=FOLDER -DHEADERS=LIST -DOUTPUT=FOLDER -P write_headers.cmake
+# LIST is a file that names headers of the tree SOURCE. They include each other as <lacuna/...> in OUTPUT, which then has
+# no other files. Programs compute on the host, so the headers need nothing of Kokkos there. A file is written only if
+# its text changes, so that nothing else is built anew.
+cmake_minimum_required(VERSION 3.22)
+file(STRINGS ${HEADERS} headers)
+file(GLOB_RECURSE unwanted ${OUTPUT}/*)
+foreach(header IN LISTS headers)
+  file(READ ${SOURCE}/${header} text)
+  string(REGEX REPLACE "#include \"bindings/[a-z]+/" "#include \"" text "${text}")
+  string(REGEX REPLACE "#include \"([^\"]+)\"" "#include <lacuna/\\1>" text "${text}")
+  string(REPLACE "#include <Kokkos_Macros.hpp>\n" "" text "${text}")
+  string(REPLACE "KOKKOS_INLINE_FUNCTION" "inline" text "${text}")
+  string(REGEX REPLACE "^bindings/[a-z]+/" "" place ${header})
+  list(REMOVE_ITEM unwanted ${OUTPUT}/${place})
+  set(before)
+  if(EXISTS ${OUTPUT}/${place})
+    file(READ ${OUTPUT}/${place} before)
+  endif()
+  if(NOT text STREQUAL before)
+    file(WRITE ${OUTPUT}/${place} "${text}")
+  endif()
+endforeach()
+if(unwanted)
+  file(REMOVE ${unwanted})
+endif()

@@ -1,0 +1,6 @@
+#pragma once
+
+/// The elements of a mesh.
+struct Elements {
+  int triangles = 0;
+};
