@@ -36,14 +36,13 @@ constexpr Property all[] = {
     {"GiveTheSameBitsInWhateverOrderMessagesCome",
      "results and states do not depend on the order of messages and computations, with 100 elements on 1 to 9 ranks",
      fault_of<gives_the_same_bits>},
-    {"GiveTheSameBitsOfEveryCount",
-     "the same with 0, 1, P-1, P+1, 17 and 257 elements on P = 1 to 9 ranks; where no rank lacks anything, all have "
-     "the "
-     "same bits",
-     fault_of<gives_the_same_bits_of_every_count>},
+    {"ServeEveryCount",
+     "with 0, 1, P-1, P+1, 17 and 257 elements on P = 1 to 9 ranks, the order changes no bit, all ranks have the same "
+     "result where none lacks anything, and mass is conserved where there is a residual",
+     fault_of<serves_every_count>},
     {"WriteEveryElement", "the result does not depend on what the output held before", fault_of<writes_every_element>},
     {"ConserveMassWhereTheyHaveAResidual",
-     "all that went in is in the results or in the residuals, on 1 to 9 ranks and for the same counts",
+     "all that went in is in the results or in the residuals, with 100 elements on 1 to 9 ranks",
      fault_of<conserves_mass>},
     {"GoOnFromASavedStateWithTheSameBits", "a state that was saved and restored continues to the same bits",
      fault_of<goes_on_from_a_saved_state>},
