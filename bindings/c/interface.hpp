@@ -22,7 +22,9 @@ struct lacuna_communicator {
 };
 
 struct lacuna_request {
-  std::variant<lacuna::Request, lacuna::ReceiveRequest, lacuna::CallRequest, lacuna::PreparedCall> request;
+  std::variant<lacuna::Request, lacuna::ReceiveRequest, lacuna::CallRequest, lacuna::PreparedCall,
+               lacuna::PreparedExchange>
+      request;
   lacuna::runtime::Home home{};
 };
 

@@ -554,6 +554,10 @@ LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, co
  * with LACUNA_INVALID_ARGUMENT, prepare with LACUNA_UNSUPPORTED.
  * @{
  */
+/** The sender of a receive that takes the message of any rank. */
+#define LACUNA_ANY_RANK (-1)
+/** The rank of a place without a neighbour. */
+#define LACUNA_NOBODY (-1)
 /** Sends data to rank `to`. It ends when data may be changed, which may be before the receiver has asked for it. */
 LACUNA_EXPORT lacuna_status lacuna_send(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t to,
                                         int32_t tag, const lacuna_options* options, lacuna_request** request);
@@ -562,7 +566,7 @@ LACUNA_EXPORT lacuna_status lacuna_send(lacuna_communicator* communicator, const
  * the receive with LACUNA_MISMATCH and is dropped. The communicator can still be used.
  * @param communicator whose ranks these are
  * @param data         where the message goes; its count is the most elements that it can take
- * @param from         rank of the sender
+ * @param from         rank of the sender, or LACUNA_ANY_RANK
  * @param tag          0 or more
  * @param options      may be null
  * @param count        becomes the number of elements received; may be null. It is written only if request is null;
@@ -584,6 +588,100 @@ LACUNA_EXPORT lacuna_status lacuna_probe(lacuna_communicator* communicator, int3
                                          uint64_t* bytes);
 /** *bytes becomes the bytes that a receive has taken if it ended well, and 0 for any other request. */
 LACUNA_EXPORT lacuna_status lacuna_received_bytes(const lacuna_request* request, uint64_t* bytes);
+/**
+ * *from becomes the rank whose message a receive has taken if it ended well, and LACUNA_ANY_RANK for any other request.
+ */
+LACUNA_EXPORT lacuna_status lacuna_received_from(const lacuna_request* request, int32_t* from);
+/**
+ * Takes the next message of this tag from any rank, and waits for it. To start such a receive, give LACUNA_ANY_RANK to
+ * lacuna_receive(). A message meets the receive that was started first among those that take its tag from its sender
+ * or from any rank. Messages of one sender still come in the order in which they were sent.
+ * @param communicator whose ranks these are
+ * @param data         where the message goes; its count is the most elements that it can take
+ * @param tag          0 or more
+ * @param options      may be null
+ * @param from         becomes the rank of the sender
+ * @param count        becomes the number of elements received; may be null
+ */
+LACUNA_EXPORT lacuna_status lacuna_receive_any(lacuna_communicator* communicator, const lacuna_buffer* data,
+                                               int32_t tag, const lacuna_options* options, int32_t* from,
+                                               size_t* count);
+/**
+ * Sends one message and receives another one, in one call. Ranks that all do this at once do not wait for each other in
+ * a circle. The buffers must not overlap.
+ * @param communicator whose ranks these are
+ * @param out          what is sent
+ * @param to           rank of the receiver
+ * @param in           where the message goes; its count is the most elements that it can take
+ * @param from         rank of the sender, or LACUNA_ANY_RANK. It may be equal to `to`, and both may be this rank
+ * @param tag          of both messages, 0 or more
+ * @param options      of both messages; may be null
+ * @param count        becomes the number of elements received; may be null. It is written only if request is null;
+ *                     else see lacuna_received_bytes()
+ * @param request      null: wait for the end of both. Else it becomes the request of both
+ */
+LACUNA_EXPORT lacuna_status lacuna_sendrecv(lacuna_communicator* communicator, const lacuna_buffer* out, int32_t to,
+                                            const lacuna_buffer* in, int32_t from, int32_t tag,
+                                            const lacuna_options* options, size_t* count, lacuna_request** request);
+/** @} */
+
+/**
+ * @defgroup exchanges Neighbour exchanges
+ * A rank sends one message to each of its neighbours and receives one from each, as codes do that cut a domain into
+ * boxes. Only the neighbours wait for each other.
+ * @{
+ */
+/**
+ * A rank with which this rank exchanges data. Two ranks may be neighbours several times, and a rank may be its own
+ * neighbour. What a rank sends in direction d arrives where its neighbour receives from direction d. Directions are
+ * 0 .. 32767. lacuna_grid_neighbours() fills this.
+ */
+typedef struct lacuna_neighbour {
+  int32_t rank;              /**< LACUNA_NOBODY: nothing is exchanged at this place */
+  int32_t send_direction;    /**< of what is sent to it */
+  int32_t receive_direction; /**< its send_direction for what it sends */
+} lacuna_neighbour;
+/** What is exchanged with one neighbour. Buffers lie in host memory. */
+typedef struct lacuna_halo {
+  const void* send;     /**< goes to the neighbour */
+  size_t send_count;    /**< elements */
+  void* receive;        /**< is filled by the neighbour; must not overlap another buffer that is written */
+  size_t receive_count; /**< elements; exactly as many as the neighbour sends */
+  int32_t dtype;        /**< a lacuna_dtype */
+} lacuna_halo;
+/**
+ * Exchanges halos[i] with neighbours[i]. If a message is longer or shorter than its receiver expects, or has another
+ * dtype, the exchange fails with LACUNA_MISMATCH, and so does the communicator on all ranks. Empty halos are exchanged
+ * too. Exchanges with one tag meet in the order in which they were started.
+ * @param communicator whose ranks these are
+ * @param neighbours   with whom; only read during this call
+ * @param halos        what; only read during this call
+ * @param count        how many neighbours and halos there are
+ * @param tag          0 .. 65535. Tags of exchanges and of messages are different ones
+ * @param options      may be null and may differ between ranks. An algorithm and a method are refused
+ * @param request      null: wait for the end. Else it becomes the request. With options.prepare it is one that counts
+ * as ended until lacuna_start()
+ */
+LACUNA_EXPORT lacuna_status lacuna_exchange(lacuna_communicator* communicator, const lacuna_neighbour* neighbours,
+                                            const lacuna_halo* halos, size_t count, int32_t tag,
+                                            const lacuna_options* options, lacuna_request** request);
+/**
+ * Fills lengths[0 .. dimensions-1] with the lengths of a grid of `size` ranks. They are close to each other, and
+ * descend.
+ */
+LACUNA_EXPORT lacuna_status lacuna_balanced_grid(int32_t size, int32_t dimensions, int32_t* lengths);
+/**
+ * Fills neighbours[0 .. 2*dimensions-1] with those of a rank in a grid, whose last coordinate changes fastest from one
+ * rank to the next. neighbours[2*d] is the rank before this one in dimension d, and neighbours[2*d+1] the one behind
+ * it.
+ * @param lengths    ranks along each dimension
+ * @param periodic   not 0 for dimensions whose last rank stands next to the first; null: none
+ * @param dimensions how many there are
+ * @param rank       whose neighbours these are
+ * @param neighbours what is filled; beyond a border the rank is LACUNA_NOBODY
+ */
+LACUNA_EXPORT lacuna_status lacuna_grid_neighbours(const int32_t* lengths, const int32_t* periodic, int32_t dimensions,
+                                                   int32_t rank, lacuna_neighbour* neighbours);
 /** @} */
 
 /**
@@ -610,6 +708,32 @@ LACUNA_EXPORT lacuna_status lacuna_test(lacuna_request* request, int32_t* finish
  * has ended it. lacuna_test() tells which: if it finds the call finished, LACUNA_TIMED_OUT is the outcome
  */
 LACUNA_EXPORT lacuna_status lacuna_wait(lacuna_request* request, double timeout);
+/**
+ * Waits until all of these requests have ended, well or not, also some that have ended before. Null stands for a
+ * request that has ended well. All belong to this rank.
+ * @param requests array of `count` requests
+ * @param count    how many there are
+ * @param timeout  seconds at most, rounded up to milliseconds; negative: until the deadlines of the requests
+ * @param index    becomes the first place whose request failed. If the timeout has passed, it becomes the first place
+ *                 whose request goes on, which lacuna_test() tells. If all have ended well, it becomes `count`
+ * @return LACUNA_OK, or the outcome of the request at *index. lacuna_wait() of the others returns theirs
+ */
+LACUNA_EXPORT lacuna_status lacuna_wait_all(lacuna_request* const* requests, size_t count, double timeout,
+                                            size_t* index);
+/**
+ * Waits until one of these requests has ended. A program frees that one, and puts null in its place, before it waits
+ * for the next.
+ * @param requests array of `count` requests, in which null is skipped. All belong to this rank
+ * @param count    how many there are
+ * @param timeout  seconds at most, rounded up to milliseconds; negative: until the deadline of a request
+ * @param index    becomes the lowest place whose request has ended; `count` if the timeout has passed or all are null
+ * @return the outcome of that request; LACUNA_OK if all are null; LACUNA_TIMED_OUT if the timeout has passed
+ */
+LACUNA_EXPORT lacuna_status lacuna_wait_any(lacuna_request* const* requests, size_t count, double timeout,
+                                            size_t* index);
+/** Makes progress. If a request has ended, it does as lacuna_wait_any(). Else *index becomes `count`, with LACUNA_OK.
+ */
+LACUNA_EXPORT lacuna_status lacuna_test_any(lacuna_request* const* requests, size_t count, size_t* index);
 /**
  * Says after a failure whether the buffers are free: *reclaimed becomes 1 once nothing touches them any more, else 0.
  * It may stay 0 until the process ends, if a network card, or a rank that did not answer, can reach them. lacuna_wait()

@@ -60,6 +60,52 @@ lacuna_status lacuna_receive(lacuna_communicator* communicator, const lacuna_buf
   });
 }
 
+lacuna_status lacuna_receive_any(lacuna_communicator* communicator, const lacuna_buffer* data, int32_t tag,
+                                 const lacuna_options* options, int32_t* from, size_t* count) {
+  return guarded([&]() -> Status {
+    if (!communicator || !from) return null_argument(communicator ? "from" : "communicator");
+    lacuna::Receive side{.from = lacuna::any_rank};
+    if (Status valid = read_message(data, tag, options, side); !valid) return valid;
+    auto started = communicator->communicator.start(side);
+    if (!started) return started.status();
+    if (Status ended = started->wait(); !ended) return ended;
+    *from = started->source();
+    if (count) *count = started->received_bytes() / lacuna::size_of(side.dtype);
+    return {};
+  });
+}
+
+lacuna_status lacuna_sendrecv(lacuna_communicator* communicator, const lacuna_buffer* out, int32_t to,
+                              const lacuna_buffer* in, int32_t from, int32_t tag, const lacuna_options* options,
+                              size_t* count, lacuna_request** request) {
+  return guarded([&]() -> Status {
+    if (!communicator) return null_argument("communicator");
+    lacuna::Send send{.to = to};
+    lacuna::Receive receive{.from = from};
+    if (Status valid = read_message(out, tag, options, send); !valid) return valid;
+    if (Status valid = read_message(in, tag, options, receive); !valid) return valid;
+    auto started = communicator->communicator.start(send, receive);
+    if (!started) return started.status();
+    if (request) {
+      *request = new lacuna_request{std::move(*started)};
+      return {};
+    }
+    if (Status ended = started->wait(); !ended) return ended;
+    if (count) *count = started->received_bytes() / lacuna::size_of(receive.dtype);
+    return {};
+  });
+}
+
+lacuna_status lacuna_received_from(const lacuna_request* request, int32_t* from) {
+  return guarded([&]() -> Status {
+    if (!request || !from) return null_argument(request ? "from" : "request");
+    if (Status may = request->home.check(); !may) return may;
+    const auto* receive = std::get_if<lacuna::ReceiveRequest>(&request->request);
+    *from = receive ? receive->source() : lacuna::any_rank;
+    return {};
+  });
+}
+
 lacuna_status lacuna_probe(lacuna_communicator* communicator, int32_t from, int32_t tag, int32_t* found,
                            uint64_t* bytes) {
   return guarded([&]() -> Status {

@@ -34,9 +34,60 @@ lacuna_status lacuna_wait(lacuna_request* request, double timeout) {
   });
 }
 
+namespace {
+
+/// Carries out one of the waits for several requests.
+template <class Wait>
+Status wait_for_several(lacuna_request* const* requests, size_t count, size_t* index, Wait wait) {
+  if (!requests && count > 0) return null_argument("requests");
+  if (!index) return null_argument("index");
+  const auto at = [](void* data, std::size_t place) -> lacuna::Request* {
+    lacuna_request* const request = static_cast<lacuna_request* const*>(data)[place];
+    return request ? &any(*request) : nullptr;
+  };
+  const lacuna::Waited told =
+      wait(lacuna::RequestList(const_cast<lacuna_request**>(requests), count, at));  // the array is only read
+  *index = told.index.value_or(count);
+  return told.status;
+}
+
+/// Reads a timeout in seconds. A negative one stands for none.
+Status read_timeout(double seconds, std::optional<std::chrono::milliseconds>& timeout) {
+  if (seconds < 0) return {};
+  std::chrono::milliseconds longest{0};
+  Status valid = read_seconds("timeout", seconds, longest);
+  if (valid) timeout = longest;
+  return valid;
+}
+
+}  // namespace
+
+lacuna_status lacuna_wait_all(lacuna_request* const* requests, size_t count, double timeout, size_t* index) {
+  return guarded([&]() -> Status {
+    std::optional<std::chrono::milliseconds> longest;
+    if (Status valid = read_timeout(timeout, longest); !valid) return valid;
+    return wait_for_several(requests, count, index, [&](lacuna::RequestList list) { return wait_all(list, longest); });
+  });
+}
+
+lacuna_status lacuna_wait_any(lacuna_request* const* requests, size_t count, double timeout, size_t* index) {
+  return guarded([&]() -> Status {
+    std::optional<std::chrono::milliseconds> longest;
+    if (Status valid = read_timeout(timeout, longest); !valid) return valid;
+    return wait_for_several(requests, count, index, [&](lacuna::RequestList list) { return wait_any(list, longest); });
+  });
+}
+
+lacuna_status lacuna_test_any(lacuna_request* const* requests, size_t count, size_t* index) {
+  return guarded([&]() -> Status {
+    return wait_for_several(requests, count, index, [](lacuna::RequestList list) { return test_any(list); });
+  });
+}
+
 lacuna_status lacuna_start(lacuna_request* request) {
   return guarded([&]() -> Status {
     if (!request) return null_argument("request");
+    if (auto* exchange = std::get_if<lacuna::PreparedExchange>(&request->request)) return exchange->start();
     auto* prepared = std::get_if<lacuna::PreparedCall>(&request->request);
     return prepared ? prepared->start() : Status(Code::InvalidArgument, "only a call that was prepared can be started");
   });

@@ -121,6 +121,8 @@ std::size_t ReceiveRequest::received_bytes() const {
   return run_ && check() ? group_->communicator.received(*run_) : 0;
 }
 
+Rank ReceiveRequest::source() const { return run_ && check() ? group_->communicator.source(*run_) : any_rank; }
+
 Report CallRequest::report() const { return run_ && check() ? group_->communicator.report(*run_) : Report(); }
 
 Result<std::vector<Gap>> CallRequest::gaps(Rank at) const {
@@ -324,6 +326,31 @@ Result<ReceiveRequest> Communicator::start(const Receive& message) {
   auto run = group_->communicator.post(message);
   if (!run) return run.status();
   return ReceiveRequest(group_, *run);
+}
+
+Result<ReceiveRequest> Communicator::start(const Send& out, const Receive& in) {
+  if (Status may = check(); !may) return may;
+  auto run = group_->communicator.post(out, in);
+  if (!run) return run.status();
+  return ReceiveRequest(group_, *run);
+}
+
+Result<Request> Communicator::start(const Exchange& exchange) {
+  if (Status may = check(); !may) return may;
+  auto run = group_->communicator.post(exchange);
+  if (!run) return run.status();
+  return Request(group_, *run);
+}
+
+Status Communicator::call(const Exchange& exchange) {
+  auto request = start(exchange);
+  return request ? request->wait() : request.status();
+}
+
+Result<PreparedExchange> Communicator::prepare(const Exchange& exchange) {
+  if (Status may = check(); !may) return may;
+  if (Status valid = group_->communicator.check(exchange); !valid) return valid;
+  return PreparedExchange(group_, exchange);
 }
 
 Result<std::optional<std::size_t>> Communicator::probe(Rank from, int tag) {

@@ -15,9 +15,12 @@
 
 #include "algorithms/registry/method_options.hpp"
 #include "bindings/cpp/collectives.hpp"
+#include "bindings/cpp/exchange.hpp"
 #include "bindings/cpp/request.hpp"
+#include "bindings/cpp/request_list.hpp"
 #include "runtime/values/call.hpp"
 #include "runtime/values/counters.hpp"
+#include "runtime/values/exchange.hpp"
 #include "runtime/values/job_counters.hpp"
 #include "runtime/values/log.hpp"
 #include "runtime/values/message.hpp"
@@ -86,6 +89,12 @@ struct WorldOptions {
 /// such as "10.0.0.1" or "[fd00::1]", or of all addresses of this host if that is empty. The program gives the id to
 /// all ranks by whatever means it has, and each joins with it.
 Result<UniqueId> make_unique_id(const std::string& address = {});
+
+/// What a receive from any rank has taken.
+struct Received {
+  Rank from = 0;
+  std::size_t count = 0;  ///< elements
+};
 
 /// How to make ranks inside this process, on several threads or on one. This is for tests and first steps.
 struct LocalOptions {
@@ -205,11 +214,54 @@ class Communicator {
     if (Status ended = request->wait(); !ended) return ended;
     return request->received_bytes() / sizeof(T);
   }
-  /// Starts to receive. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Receive&).
+  /// Receives the next message with this tag from any rank into the front of `data`.
+  template <class T>
+  Result<Received> receive_any(std::span<T> data, int tag = 0, MessageOptions options = {}) {
+    auto request = start_receive(data, any_rank, tag, std::move(options));
+    if (!request) return request.status();
+    if (Status ended = request->wait(); !ended) return ended;
+    return Received{request->source(), request->received_bytes() / sizeof(T)};
+  }
+  /// Starts to receive, also from any_rank. By default nothing moves while the caller works (LACUNA_PROGRESS); see
+  /// start(const Receive&).
   template <class T>
   Result<ReceiveRequest> start_receive(std::span<T> data, Rank from, int tag = 0, MessageOptions options = {}) {
     return start(Receive{data.data(), data.size(), DtypeOf<T>::value, from, tag, {}, std::move(options)});
   }
+  /// Starts to send one message and to receive another one, from the same rank or from different ones. The request has
+  /// finished once both have. If it fails, nothing was sent or taken. Ranks that all do this at once do not wait for
+  /// each other in a circle, whatever the lengths are. The buffers must not overlap.
+  Result<ReceiveRequest> start(const Send& out, const Receive& in);
+  /// Sends `out` to rank `to`, and receives the next message from rank `from` with this tag into the front of `in`.
+  /// Returns its number of elements once both have ended. The ranks may be equal, and may be this one.
+  template <class T>
+  Result<std::size_t> sendrecv(std::span<const T> out, Rank to, std::span<T> in, Rank from, int tag = 0,
+                               MessageOptions options = {}) {
+    auto request = start_sendrecv(out, to, in, from, tag, std::move(options));
+    if (!request) return request.status();
+    if (Status ended = request->wait(); !ended) return ended;
+    return request->received_bytes() / sizeof(T);
+  }
+  /// Starts a sendrecv. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Send&).
+  template <class T>
+  Result<ReceiveRequest> start_sendrecv(std::span<const T> out, Rank to, std::span<T> in, Rank from, int tag = 0,
+                                        MessageOptions options = {}) {
+    return start(Send{out.data(), out.size(), DtypeOf<T>::value, to, tag, {}, options},
+                 Receive{in.data(), in.size(), DtypeOf<T>::value, from, tag, {}, options});
+  }
+
+  // A neighbour exchange sends one message to each neighbour and receives one from each. ProcessGrid and
+  // neighbours_of() say who the neighbours are, and halo() says what is exchanged with one of them.
+
+  /// Exchanges with all neighbours, and returns when all messages have ended.
+  Status call(const Exchange& exchange);
+  /// Starts an exchange. If it fails, nothing was sent or taken. The lists may be gone afterwards; the buffers must
+  /// live. By default nothing moves while the caller works (LACUNA_PROGRESS); see start(const Send&).
+  Result<Request> start(const Exchange& exchange);
+  /// Makes an exchange that PreparedExchange::start starts, any number of times. It is checked here once, and the lists
+  /// are copied. Nothing is sent, and the neighbours need not do the same.
+  Result<PreparedExchange> prepare(const Exchange& exchange);
+
   /// Makes progress without waiting, and returns the bytes of the message that the next receive of this source and tag
   /// would take, if that message has come. Fails where that receive would be refused.
   Result<std::optional<std::size_t>> probe(Rank from, int tag = 0);

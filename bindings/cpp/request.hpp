@@ -17,6 +17,7 @@ namespace runtime {
 struct Run;
 }
 struct GroupState;
+class RequestList;
 
 /// A program holds a Request for each call or message that it has started. It is the request of a send, and the base of
 /// those below. Each of them can be moved into a Request, for instance into a std::vector<Request> of all that is in
@@ -56,14 +57,18 @@ class Request {
 
  private:
   friend class Communicator;
+  friend class PreparedExchange;
+  friend class RequestList;
   Request(std::shared_ptr<GroupState> group, runtime::Run* run) : group_(std::move(group)), run_(run) {}
 };
 
-/// The request of a receive.
+/// The request of a receive, or of a send and a receive that began together. That has finished once both have.
 class ReceiveRequest : public Request {
  public:
   /// Returns the bytes that the receive has taken if it has ended well, else 0.
   std::size_t received_bytes() const;
+  /// Returns the rank whose message the receive has taken if it has ended well, else any_rank.
+  Rank source() const;
 
  private:
   using Request::Request;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/communicator/check_call.hpp"
+#include "runtime/engine/batch.hpp"
 #include "runtime/engine/tables.hpp"
 #include "runtime/observe/log.hpp"
 #include "runtime/values/digest.hpp"
@@ -207,7 +208,7 @@ bool Communicator::test(Run& run) {
   if (!executor_.options().progress_thread) executor_.progress();
   {
     Executor::Lock lock(executor_);
-    if (!run.finished) return false;
+    if (find_unfinished(run)) return false;
   }
   kokkos_tools::stop_section(run.section);
   return true;
@@ -217,9 +218,10 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
   Status status;
   bool in_use = false;
   const auto ended = [&] {
-    if (run.finished) status = run.status;
-    in_use = run.operations > 0;
-    return run.finished;
+    const bool over = !find_unfinished(run);
+    if (over) status = outcome(run);
+    in_use = is_in_use(run);
+    return over;
   };
   const kokkos_tools::Region region(run.section == kokkos_tools::no_section ? "" : name_for_tools(run));
   const Clock::time_point until = timeout ? later(executor_.time().now(), *timeout) : Clock::time_point::max();
@@ -229,8 +231,8 @@ Status Communicator::wait(Run& run, std::optional<std::chrono::milliseconds> tim
   }
   {
     Executor::Lock lock(executor_);
-    if (!run.finished) {
-      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(run))};
+    if (const Run* unfinished = find_unfinished(run)) {
+      return {Code::TimedOut, fmt::format("{} ms have passed: {}", timeout->count(), text_of(*unfinished))};
     }
     static_cast<void>(ended());
   }
@@ -262,7 +264,7 @@ Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_p
   bool reclaimed = false;
   executor_.wait(
       [&] {
-        reclaimed = run.operations == 0;
+        reclaimed = !is_in_use(run);
         return reclaimed || executor_.keeps_memory();
       },
       std::min<Clock::time_point>(until, executor_.time().now() + reclaim_grace));
@@ -272,16 +274,25 @@ Status Communicator::reclaim(const Run& run, const Status& status, Clock::time_p
                                      status.message())};
 }
 
+bool Communicator::has_ended(const Run& run) const {
+  Executor::Lock lock(executor_);
+  return !find_unfinished(run);
+}
+
 bool Communicator::reclaimed(const Run& run) const {
   Executor::Lock lock(executor_);
-  return run.finished && run.operations == 0;
+  return !find_unfinished(run) && !is_in_use(run);
 }
 
 void Communicator::release(Run& run) {
   kokkos_tools::stop_section(run.section);
   {
     Executor::Lock lock(executor_);
-    executor_.abandon(run);
+    for (Run* one = &run; one;) {
+      Run* const next = one->next;  // an abandoned run may be used again at once
+      executor_.abandon(*one);
+      one = next;
+    }
   }
   executor_.flush_deferred();
 }

@@ -13,6 +13,7 @@
 #include "runtime/engine/graph_cache.hpp"
 #include "runtime/graph/frame.hpp"
 #include "runtime/graph/graph_cost.hpp"
+#include "runtime/values/exchange.hpp"
 #include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
@@ -61,6 +62,12 @@ class Communicator : public Client {
   /// Starts one side of a message. On an error nothing was sent or taken.
   Result<Run*> post(const Send& message);
   Result<Run*> post(const Receive& message);
+  /// Starts both messages. They are one batch, whose first run is that of the receive.
+  Result<Run*> post(const Send& out, const Receive& in);
+  /// Starts all messages of an exchange. Returns null if there are no neighbours.
+  Result<Run*> post(const Exchange& exchange);
+  /// Returns ok, or why post() would refuse this exchange whatever the state of the communicator is.
+  Status check(const Exchange& exchange) const;
   /// Makes progress, and returns how many bytes the message has that the next receive from this rank with this tag
   /// would take; nothing if none has come.
   Result<std::optional<std::size_t>> probe(Rank from, int tag);
@@ -69,15 +76,20 @@ class Communicator : public Client {
   Report report(const Run& run) const;
   /// How many bytes a finished receive has taken.
   std::size_t received(const Run& run) const;
+  /// The rank whose message a finished receive has taken, or any_rank.
+  Rank source(const Run& run) const;
 
   /// Makes progress. Has the run ended?
   bool test(Run& run);
+  // test(), wait(), reclaimed() and release() take the first run of a batch and serve all of it.
+
   /// Waits until the run ends, or for `timeout` at most: then it returns TimedOut, and the run goes on. After a failure
   /// it waits until the transport no longer uses the buffers, for reclaim_grace at most; if they are still in use then,
   /// the status says so.
   Status wait(Run& run, std::optional<std::chrono::milliseconds> timeout);
   /// wait() without a timeout, and release().
   Status finish(Run& run);
+  bool has_ended(const Run& run) const;
   /// True when the transport no longer touches the run's buffers.
   bool reclaimed(const Run& run) const;
   /// The caller needs the run no more. It is recycled once the transport no longer uses its buffers.
@@ -98,25 +110,36 @@ class Communicator : public Client {
   void restart_measures() override;
 
  private:
-  /// One side of a message; `peer` is a rank of this communicator.
+  /// One side of a message; `peer` is a rank of this communicator, and `tag` is the one that travels.
   struct Message {
     RunKind kind = RunKind::Send;
     void* data = nullptr;
     std::size_t count = 0;
     Dtype dtype = Dtype::F32;
     Rank peer = 0;
-    int tag = 0;
+    std::uint32_t tag = 0;
     Memory memory = {};
     const MessageOptions& options;
   };
 
-  Result<Run*> post_message(const Message& message);
+  static Message side_of(const Send& message);
+  static Message side_of(const Receive& message);
+  /// Visits the messages of an exchange in the order in which they begin.
+  template <class Visit>
+  static void each_message(const Exchange& exchange, const Visit& visit);
+  /// Starts the messages that `each` visits, all of which have been checked.
+  template <class Each>
+  Result<Run*> post_batch(std::size_t count, const Each& each);
+  template <class Each>
+  Run* make_batch(const Each& each);
   static Status check_deadline(std::chrono::milliseconds deadline);
   /// Checks the peer and the tag. Error texts begin with `what`, such as "send to".
   Status check_name(std::string_view what, Rank peer, int tag) const;
-  Status check(const Message& message) const;
+  /// Returns ok, or why this message can't be. Its caller knows it by `tag`.
+  Status check(const Message& message, int tag) const;
   void fill(MessageRun& run, const Message& message);
-  void add_numbered(MessageRun& run);
+  void add_numbered(Run& first);
+  void give_back_batch(Run* first);
 
   // Calls with aggregators (communicator_aggregators.cpp)
   bool announces(const CollectiveRun& run) const { return run.aggregators > 0 && rank() == 0; }

@@ -19,7 +19,7 @@ Result<Rank> Communicator::aggregators_for(const Call& call, const Algorithm& al
 
 Status Communicator::may_announce(const CollectiveRun& run) const {
   if (!announces(run)) return {};
-  return hall_->has_failed() ? hall_->told_poison() : hall_->runs().has_room_for_message();
+  return hall_->has_failed() ? hall_->told_poison() : hall_->runs().has_room_for_messages(1);
 }
 
 void Communicator::announce(const CollectiveRun& run) {
@@ -66,7 +66,7 @@ void Communicator::begin_alone(Rank to, int tag, const std::shared_ptr<const std
                .count = bytes->size(),
                .dtype = Dtype::U8,
                .peer = to,
-               .tag = tag,
+               .tag = static_cast<std::uint32_t>(tag),
                .options = options});
     executor_.prepare(run);
     add_numbered(run);

@@ -3,55 +3,134 @@
 #include <new>
 
 #include "runtime/communicator/communicator.hpp"
+#include "runtime/engine/message_tags.hpp"
 #include "runtime/values/count_of.hpp"
 #include "runtime/values/extent.hpp"
 
 namespace lacuna::runtime {
 
+Communicator::Message Communicator::side_of(const Send& message) {
+  return {.kind = RunKind::Send,
+          .data = const_cast<void*>(message.data),  // a send only reads it
+          .count = message.count,
+          .dtype = message.dtype,
+          .peer = message.to,
+          .tag = static_cast<std::uint32_t>(message.tag),
+          .memory = message.memory,
+          .options = message.options};
+}
+
+Communicator::Message Communicator::side_of(const Receive& message) {
+  return {.kind = RunKind::Receive,
+          .data = message.data,
+          .count = message.count,
+          .dtype = message.dtype,
+          .peer = message.from,
+          .tag = static_cast<std::uint32_t>(message.tag),
+          .memory = message.memory,
+          .options = message.options};
+}
+
 Result<Run*> Communicator::post(const Send& message) {
-  return post_message({.kind = RunKind::Send,
-                       .data = const_cast<void*>(message.data),  // a send only reads it
-                       .count = message.count,
-                       .dtype = message.dtype,
-                       .peer = message.to,
-                       .tag = message.tag,
-                       .memory = message.memory,
-                       .options = message.options});
+  const Message side = side_of(message);
+  if (Status valid = check(side, message.tag); !valid) return valid;
+  return post_batch(1, [&](const auto& visit) { visit(side); });
 }
 
 Result<Run*> Communicator::post(const Receive& message) {
-  return post_message({.kind = RunKind::Receive,
-                       .data = message.data,
-                       .count = message.count,
-                       .dtype = message.dtype,
-                       .peer = message.from,
-                       .tag = message.tag,
-                       .memory = message.memory,
-                       .options = message.options});
+  const Message side = side_of(message);
+  if (Status valid = check(side, message.tag); !valid) return valid;
+  return post_batch(1, [&](const auto& visit) { visit(side); });
 }
 
-Result<Run*> Communicator::post_message(const Message& message) {
-  if (Status valid = check(message); !valid) return valid;
-  MessageRun* run = nullptr;
+Result<Run*> Communicator::post(const Send& out, const Receive& in) {
+  const Message first = side_of(in), second = side_of(out);
+  if (Status valid = check(first, in.tag); !valid) return valid;
+  if (Status valid = check(second, out.tag); !valid) return valid;
+  return post_batch(2, [&](const auto& visit) {
+    visit(first);
+    visit(second);
+  });
+}
+
+/// The receives begin first, so that messages find them.
+template <class Visit>
+void Communicator::each_message(const Exchange& exchange, const Visit& visit) {
+  for (const RunKind kind : {RunKind::Receive, RunKind::Send}) {
+    const bool sends = kind == RunKind::Send;
+    for (std::size_t i = 0; i < exchange.neighbours.size(); ++i) {
+      const Neighbour& neighbour = exchange.neighbours[i];
+      const Halo& halo = exchange.halos[i];
+      if (neighbour.rank == Neighbour::nobody) continue;
+      visit({.kind = kind,
+             .data = sends ? const_cast<void*>(halo.send) : halo.receive,
+             .count = sends ? halo.send_count : halo.receive_count,
+             .dtype = halo.dtype,
+             .peer = neighbour.rank,
+             .tag = tag_of_exchange(exchange.tag, sends ? neighbour.send_direction : neighbour.receive_direction),
+             .memory = exchange.memory,
+             .options = exchange.options});
+    }
+  }
+}
+
+Result<Run*> Communicator::post(const Exchange& exchange) {
+  if (Status valid = check(exchange); !valid) return valid;
+  std::size_t count = 0;
+  each_message(exchange, [&](const Message&) { ++count; });
+  return post_batch(count, [&](const auto& visit) { each_message(exchange, visit); });
+}
+
+template <class Each>
+Result<Run*> Communicator::post_batch(std::size_t count, const Each& each) {
+  Run* first = nullptr;
   {
     Executor::Lock lock(executor_);
     if (has_failed()) return told_poison();
-    if (Status room = runs().has_room_for_message(); !room) return room;
+    if (Status room = runs().has_room_for_messages(count); !room) return room;
     try {
-      run = &executor_.take_message();
-      fill(*run, message);
-      executor_.prepare(*run);
-      add_numbered(*run);
+      first = make_batch(each);
+      if (first) add_numbered(*first);
     } catch (const std::bad_alloc&) {
-      if (run) give_back(*run);
+      give_back_batch(first);
       return executor_.out_of_memory();
     }
-    ++tally(*run).started;
-    executor_.begin(*run);
+    for (Run* run = first; run; run = run->next) ++tally(*run).started;
+    for (Run* run = first; run; run = run->next) executor_.begin(*run);
   }
   executor_.flush_deferred();
-  show_to_tools(*run);
-  return run;
+  if (first) show_to_tools(*first);
+  return first;
+}
+
+/// Returns the first of these messages, which are prepared and not numbered. If there is no memory for all of them, it
+/// throws std::bad_alloc and has made none.
+template <class Each>
+Run* Communicator::make_batch(const Each& each) {
+  Run* first = nullptr;
+  Run** end = &first;
+  try {
+    each([&](const Message& message) {
+      MessageRun& run = executor_.take_message();
+      *end = &run;
+      end = &run.next;
+      run.first = first;
+      fill(run, message);
+      executor_.prepare(run);
+    });
+  } catch (...) {
+    give_back_batch(first);
+    throw;
+  }
+  return first;
+}
+
+void Communicator::give_back_batch(Run* first) {
+  while (first) {
+    Run& run = *first;
+    first = run.next;
+    give_back(run);
+  }
 }
 
 Status Communicator::check_deadline(std::chrono::milliseconds deadline) {
@@ -67,10 +146,13 @@ Status Communicator::check_name(std::string_view what, Rank peer, int tag) const
   return {};
 }
 
-Status Communicator::check(const Message& message) const {
+Status Communicator::check(const Message& message, int tag) const {
   if (Status viable = executor_.viable(message.memory); !viable) return viable;
   const bool sends = message.kind == RunKind::Send;
-  if (Status valid = check_name(sends ? "send to" : "receive from", message.peer, message.tag); !valid) return valid;
+  const bool from_any = message.kind == RunKind::Receive && !is_of_exchange(message.tag) && message.peer == any_rank;
+  if (Status valid = check_name(sends ? "send to" : "receive from", from_any ? 0 : message.peer, tag); !valid) {
+    return valid;
+  }
   if (Status valid = check_deadline(message.options.deadline); !valid) return valid;
   const std::string_view what = sends ? "send" : "receive";
   const std::size_t most = most_elements(message.dtype);
@@ -87,6 +169,29 @@ Status Communicator::check(const Message& message) const {
   return {};
 }
 
+Status Communicator::check(const Exchange& exchange) const {
+  const auto refused = [](std::string text) { return Status(Code::InvalidArgument, "exchange: " + std::move(text)); };
+  if (exchange.halos.size() != exchange.neighbours.size()) {
+    return refused(fmt::format("there are {} for {}: each neighbour needs one", count_of(exchange.halos.size(), "halo"),
+                               count_of(exchange.neighbours.size(), "neighbour")));
+  }
+  if (exchange.tag < 0 || exchange.tag > largest_exchange_tag) {
+    return refused(fmt::format("tag is {}, must be 0 .. {}", exchange.tag, largest_exchange_tag));
+  }
+  for (std::size_t i = 0; i < exchange.neighbours.size(); ++i) {
+    for (int direction : {exchange.neighbours[i].send_direction, exchange.neighbours[i].receive_direction}) {
+      if (direction >= 0 && direction <= largest_direction) continue;
+      return refused(
+          fmt::format("a direction of neighbour {} is {}, must be 0 .. {}", i, direction, largest_direction));
+    }
+  }
+  Status valid;
+  each_message(exchange, [&](const Message& message) {
+    if (valid) valid = check(message, exchange.tag);
+  });
+  return valid ? valid : Status(valid.code(), fmt::format("exchange: {}", valid.message()));
+}
+
 void Communicator::fill(MessageRun& run, const Message& message) {
   run.kind = message.kind;
   run.communicator = this;
@@ -99,23 +204,29 @@ void Communicator::fill(MessageRun& run, const Message& message) {
   run.call.options.deadline = message.options.deadline;
   run.call.options.notify = message.options.notify;
   run.call.options.keep_alive = message.options.keep_alive;
-  run.tag = static_cast<std::uint32_t>(message.tag);
-  run.peer = group().process_of(message.peer);
+  run.tag = message.tag;
+  run.peer = message.peer == any_rank ? MessageRun::any_process : group().process_of(message.peer);
   run.number = 0;
   run.element = message.dtype;
   reset(run);
 }
 
-/// Puts a message into the table, and numbers it if it is sent. This is done last, because the receiver waits for each
-/// number.
-void Communicator::add_numbered(MessageRun& run) {
-  runs().add_message(run);
-  if (run.kind != RunKind::Send) return;
+/// Puts the messages of a batch into the table, and numbers those that are sent. This is done last, because the
+/// receiver waits for each number.
+void Communicator::add_numbered(Run& first) {
+  Run* run = &first;
   try {
-    run.number = matching().next_number(run.peer, run.tag);
+    for (; run; run = run->next) {
+      if (run->kind == RunKind::Send) matching().meet(as_message(*run).peer);
+      runs().add_message(as_message(*run));
+    }
   } catch (...) {
-    runs().remove(run);
+    for (Run* added = &first; added != run; added = added->next) runs().remove(as_message(*added));
     throw;
+  }
+  for (run = &first; run; run = run->next) {
+    MessageRun& message = as_message(*run);
+    if (run->kind == RunKind::Send) message.number = matching().next_number(message.peer, message.tag);
   }
 }
 
@@ -133,13 +244,21 @@ std::size_t Communicator::received(const Run& run) const {
   return run.kind == RunKind::Receive && run.finished && run.status ? run.call.count : 0;
 }
 
+Rank Communicator::source(const Run& run) const {
+  Executor::Lock lock(executor_);
+  const bool has_come = run.kind == RunKind::Receive && run.finished && run.status;
+  return has_come ? group().rank_of(as_message(run).peer) : any_rank;
+}
+
 std::string Communicator::text_of_message(const MessageRun& run) const {
-  const Rank peer = group().rank_of(run.peer);
+  const bool from_any = run.peer == MessageRun::any_process;
+  const Rank peer = from_any ? any_rank : group().rank_of(run.peer);
   if (run.kind == RunKind::Send) {
-    return fmt::format("send of {} to rank {} with tag {}: rank {} has not taken it", count_of(run.call.count, "byte"),
-                       peer, run.tag, peer);
+    return fmt::format("send of {} to rank {} with {}: rank {} has not taken it", count_of(run.call.count, "byte"),
+                       peer, text_of_tag(run.tag), peer);
   }
-  std::string text = fmt::format("receive from rank {} with tag {}", peer, run.tag);
+  std::string text = fmt::format("receive from {} with {}", from_any ? "any rank" : fmt::format("rank {}", peer),
+                                 text_of_tag(run.tag));
   if (run.active.empty()) return text + ": no message has come";
   const StepState& state = run.active.front()->states[0];
   return text + fmt::format(" misses {} of {}", state.bytes - state.consumed, count_of(state.bytes, "byte"));

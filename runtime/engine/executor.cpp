@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "runtime/engine/batch.hpp"
 #include "runtime/engine/client.hpp"
 
 namespace lacuna::runtime {
@@ -224,7 +225,8 @@ void Executor::finish_run(Run& run, const Status& status) {
   alarms_.note_end();
   run.status = status;
   if (tracer_) tracer_->call_ended(run);
-  if (run.call.options.notify) alarms_.push({*run.call.options.notify, status});
+  const Run& first = run.first ? *run.first : run;
+  if (run.call.options.notify && has_ended(first)) alarms_.push({*run.call.options.notify, outcome(first)});
   run.communicator->ended(run, record_.ticks());
   duties_.end_run();
   if (options_.progress_thread) {
@@ -262,7 +264,10 @@ void Executor::lay_aside_parts(Run& run) {
 }
 
 void Executor::recycle(Run& run) {
-  if (run.kind != RunKind::Collective) return messages_.give_back(&as_message(run));
+  if (run.kind != RunKind::Collective) {
+    run.first = run.next = nullptr;
+    return messages_.give_back(&as_message(run));
+  }
   CollectiveRun& call = as_collective(run);
   call.prepared = false;
   call.method = nullptr;

@@ -211,8 +211,10 @@ class Executor : public Watched, private Receiver {
   ActivePart& make_message_part(MessageRun& run);
   void receive_landed(const Matching::Met& met);
   void receive_first(Place& place, const Arrival& message);
+  void refuse_message(MessageRun& receive, Rank source, const Status& why);
   void check_messages(Client& communicator, Clock::time_point now, bool stalled);
-  void message_trouble(Trouble::Kind kind, const MessageRun& run, std::string reason);
+  Rank find_broken(const MessageRun& run);
+  void message_trouble(Trouble::Kind kind, const MessageRun& run, Rank peer, std::string reason);
   void message_trouble(Trouble::Kind kind, Client& communicator, const MessageName& name, std::string text);
 
   // Failure (executor_failure.cpp)

@@ -2,6 +2,7 @@
 
 #include "runtime/engine/client.hpp"
 #include "runtime/engine/executor.hpp"
+#include "runtime/engine/message_tags.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -41,8 +42,9 @@ void Executor::receive_landed(const Matching::Met& met) {
   MessageRun& run = *met.receive;
   Landing* message = met.message;
   if (const Status fit = run.communicator->matching().hand_over(met); !fit) {
+    const Rank source = message->source;
     landings_.release(message);
-    return finish_run(run, fit);
+    return refuse_message(run, source, fit);
   }
   run.call.count = message->bytes;
   run.number = message->digest;
@@ -65,11 +67,20 @@ void Executor::receive_first(Place& place, const Arrival& message) {
       place.part = &make_message_part(*receive);
       start(*place.part, 0);
     } else {
-      finish_run(*receive, fit);
+      refuse_message(*receive, message.from, fit);
     }
   }
   if (!place.in_turn) return;
   while (const auto met = matching.next_met(message.from, header.run)) receive_landed(*met);
+}
+
+/// Ends a receive whose message does not fit. If it belongs to an exchange, all ranks learn of it.
+void Executor::refuse_message(MessageRun& receive, Rank source, const Status& why) {
+  if (is_of_exchange(receive.tag)) {
+    message_trouble(Trouble::Kind::Mismatch, *receive.communicator, {.source = source, .tag = receive.tag},
+                    std::string(why.message()));
+  }
+  finish_run(receive, why);
 }
 
 void Executor::check_messages(Client& communicator, Clock::time_point now, bool stalled) {
@@ -77,7 +88,7 @@ void Executor::check_messages(Client& communicator, Clock::time_point now, bool 
   const auto& messages = communicator.runs().messages();
   for (std::size_t i = messages.size(); i-- > 0;) {  // ending one moves the last to its place
     MessageRun& run = *messages[i];
-    const Link& peer = links_[run.peer];
+    const Rank cut_off = find_broken(run);
     const bool unmet = run.kind == RunKind::Receive && run.active.empty();
     if (now >= run.deadline && unmet) {
       const std::string text = communicator.text_of(run);
@@ -85,33 +96,46 @@ void Executor::check_messages(Client& communicator, Clock::time_point now, bool 
       finish_run(run, {Code::TimedOut, fmt::format("the deadline has passed on rank {}: {}", rank_, text)});
       continue;
     }
-    const bool broken = peer.broken_since && now >= *peer.broken_since + broken_link_grace;
-    if (!run.expiry_reported && (now >= run.deadline || broken)) {
+    const bool broken = cut_off >= 0 && now >= *links_[cut_off].broken_since + broken_link_grace;
+    if (!run.expiry_reported && broken) {
       run.expiry_reported = true;
-      message_trouble(broken ? Trouble::Kind::Broken : Trouble::Kind::Expired, run,
-                      broken ? fmt::format("the connection broke ({})", peer.broken.message()) : "");
+      message_trouble(Trouble::Kind::Broken, run, cut_off,
+                      fmt::format("the connection broke ({})", links_[cut_off].broken.message()));
+    } else if (!run.expiry_reported && now >= run.deadline) {
+      run.expiry_reported = true;
+      message_trouble(Trouble::Kind::Expired, run, run.peer, "");
     }
     if (now >= run.deadline + verdict_grace) {
       failures_.emplace_back(&communicator, Status(Code::TimedOut, communicator.text_of(run)));
     }
     duties_.expect(unmet || !run.expiry_reported ? run.deadline : run.deadline + verdict_grace);
-    if (peer.broken_since && !run.expiry_reported) duties_.expect(*peer.broken_since + broken_link_grace);
-    if (stalled && !asked[static_cast<std::size_t>(run.peer)]) {
-      asked[static_cast<std::size_t>(run.peer)] = true;
-      message_trouble(Trouble::Kind::Stalled, run, "");
-    }
+    if (cut_off >= 0 && !run.expiry_reported) duties_.expect(*links_[cut_off].broken_since + broken_link_grace);
+    if (!stalled || run.peer == MessageRun::any_process) continue;  // any other rank may still send
+    if (asked[static_cast<std::size_t>(run.peer)]) continue;
+    asked[static_cast<std::size_t>(run.peer)] = true;
+    message_trouble(Trouble::Kind::Stalled, run, run.peer, "");
   }
 }
 
-void Executor::message_trouble(Trouble::Kind kind, const MessageRun& run, std::string reason) {
+/// Returns a process that the message needs and to which the connection is broken, or -1. A receive from any rank needs
+/// them all.
+Rank Executor::find_broken(const MessageRun& run) {
+  if (run.peer != MessageRun::any_process) return links_[run.peer].broken_since ? run.peer : -1;
+  for (Rank process : run.communicator->group().members()) {
+    if (links_[process].broken_since) return process;
+  }
+  return -1;
+}
+
+void Executor::message_trouble(Trouble::Kind kind, const MessageRun& run, Rank peer, std::string reason) {
   std::string text = run.communicator->text_of(run);
   if (!reason.empty()) text += "; " + reason;
-  message_trouble(kind, *run.communicator, {.source = run.peer, .tag = run.tag}, std::move(text));
+  message_trouble(kind, *run.communicator, {.source = peer, .tag = run.tag}, std::move(text));
 }
 
 void Executor::message_trouble(Trouble::Kind kind, Client& communicator, const MessageName& name, std::string text) {
   Trouble report = communicator.trouble(kind, name.tag, std::move(text));
-  report.name = fmt::format("a message with tag {} between ranks {} and {}", name.tag, rank_, name.source);
+  report.name = fmt::format("a message with {} between ranks {} and {}", text_of_tag(name.tag), rank_, name.source);
   report.peer = name.source;
   trouble(communicator, std::move(report));
 }

@@ -20,18 +20,51 @@ bool Mailbox::take_turn(const MessageName& name) {
   return true;
 }
 
+void Mailbox::add_receive(MessageRun& receive) {
+  receive.turn = next_turn_++;
+  receives_like(receive.peer, receive.tag).push(&receive);
+}
+
 MessageRun* Mailbox::take_receive(Rank source, std::uint32_t tag) {
-  return receives_[bucket(source, tag)]
-      .take_first([&](const MessageRun* receive) { return receive->peer == source && receive->tag == tag; })
-      .value_or(nullptr);
+  const auto has_tag = [&](const MessageRun* receive) { return receive->tag == tag; };
+  const auto is_named = [&](const MessageRun* receive) { return receive->peer == source && receive->tag == tag; };
+  auto& named = receives_[bucket(source, tag)];
+  auto& from_any = receives_from_any_[tag % buckets];
+  MessageRun** const any = from_any.find(has_tag);
+  if (!any) return named.take_first(is_named).value_or(nullptr);
+  MessageRun** const one = named.find(is_named);
+  if (one && (*one)->turn < (*any)->turn) return named.take_first(is_named).value_or(nullptr);
+  MessageRun* const taken = from_any.take_first(has_tag).value_or(nullptr);
+  taken->peer = source;
+  return taken;
 }
 
 void Mailbox::forget_receive(const MessageRun& receive) {
-  static_cast<void>(receives_[bucket(receive.peer, receive.tag)].take_first(
-      [&](const MessageRun* candidate) { return candidate == &receive; }));
+  static_cast<void>(receives_like(receive.peer, receive.tag).take_first([&](const MessageRun* candidate) {
+    return candidate == &receive;
+  }));
+}
+
+void Mailbox::add_unexpected(Landing* message) {
+  message->turn = next_turn_++;
+  unexpected_[bucket(message->source, message->run)].push(message);
+}
+
+const Landing* Mailbox::oldest_unexpected(std::uint32_t tag) {
+  const Landing* oldest = nullptr;
+  for (auto& messages : unexpected_) {
+    Landing** const found = messages.find([&](const Landing* message) { return message->run == tag; });
+    if (found && (!oldest || (*found)->turn < oldest->turn)) oldest = *found;
+  }
+  return oldest;
 }
 
 Landing* Mailbox::take_unexpected(Rank source, std::uint32_t tag) {
+  if (source == MessageRun::any_process) {
+    const Landing* const oldest = oldest_unexpected(tag);
+    if (!oldest) return nullptr;
+    source = oldest->source;
+  }
   return unexpected_[bucket(source, tag)]
       .take_first([&](const Landing* message) { return message->source == source && message->run == tag; })
       .value_or(nullptr);
@@ -86,8 +119,10 @@ std::vector<Landing*> Mailbox::clear() {
     while (!messages.empty()) landings.push_back(messages.pop());
   }
   while (!held_.empty()) landings.push_back(held_.pop());
-  for (auto& receives : receives_) {
-    while (!receives.empty()) static_cast<void>(receives.pop());
+  for (auto* all : {&receives_, &receives_from_any_}) {
+    for (auto& receives : *all) {
+      while (!receives.empty()) static_cast<void>(receives.pop());
+    }
   }
   for (auto& among : arriving_) among.clear();
   return landings;

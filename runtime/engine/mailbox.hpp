@@ -23,7 +23,9 @@ struct MessageName {
 };
 
 /// A communicator's receives without a message and messages without a receive. They meet by source and tag, in the
-/// order in which the messages were sent, whatever the order in which they arrive. Its owner locks.
+/// order in which the messages were sent, whatever the order in which they arrive. A message meets the earliest receive
+/// that takes its tag from its source or from any one. A receive from any source meets the message that has waited
+/// longest. Its owner locks.
 class Mailbox {
  public:
   /// A message of which some bytes are still to come, and what takes it.
@@ -37,6 +39,8 @@ class Mailbox {
 
   explicit Mailbox(Rank job_size) : peers_(static_cast<std::size_t>(job_size)) {}
 
+  /// Makes room for what is known of this rank. After that next_number() throws nothing.
+  void meet(Rank peer) { static_cast<void>(stream(peer, 0)); }
   /// Returns the number of the next message to a rank.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return stream(to, tag).sent++; }
   /// Returns how far the named message is ahead of the next one of its stream. It is negative if its turn is over.
@@ -46,12 +50,14 @@ class Mailbox {
   /// Is this message the next of its stream? If so, the one after it is the next from now on.
   bool take_turn(const MessageName& name);
 
-  void add_receive(MessageRun& receive) { receives_[bucket(receive.peer, receive.tag)].push(&receive); }
+  void add_receive(MessageRun& receive);
+  /// Returns the receive that takes this message, or null. If it is one from any source, this becomes its peer.
   MessageRun* take_receive(Rank source, std::uint32_t tag);
   void forget_receive(const MessageRun& receive);
 
   /// Adds a message whose turn has come and that no receive has asked for.
-  void add_unexpected(Landing* message) { unexpected_[bucket(message->source, message->run)].push(message); }
+  void add_unexpected(Landing* message);
+  /// The source may be MessageRun::any_process.
   Landing* take_unexpected(Rank source, std::uint32_t tag);
   const Landing* unexpected(Rank source, std::uint32_t tag);
 
@@ -83,9 +89,16 @@ class Mailbox {
     return (static_cast<std::size_t>(source) * 31 + tag) % buckets;
   }
   Stream& stream(Rank peer, std::uint32_t tag);
+  Fifo<MessageRun*>& receives_like(Rank source, std::uint32_t tag) {
+    return source == MessageRun::any_process ? receives_from_any_[tag % buckets] : receives_[bucket(source, tag)];
+  }
+  /// Returns the message that a receive from any source would take, or null.
+  const Landing* oldest_unexpected(std::uint32_t tag);
 
   std::vector<std::unique_ptr<std::array<Stream, streams>>> peers_;  // by rank; null before a rank's first message
+  std::uint64_t next_turn_ = 0;
   std::array<Fifo<MessageRun*>, buckets> receives_;
+  std::array<Fifo<MessageRun*>, buckets> receives_from_any_;  // by tag
   std::array<Fifo<Landing*>, buckets> unexpected_;
   Fifo<Landing*> held_;
   std::array<std::vector<Arriving>, buckets> arriving_;

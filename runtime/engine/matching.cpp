@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "runtime/engine/message_tags.hpp"
 #include "runtime/engine/run_table.hpp"
 #include "runtime/values/count_of.hpp"
-#include "runtime/values/message.hpp"
 
 namespace lacuna::runtime {
 namespace {
@@ -102,9 +102,6 @@ std::optional<std::string> Matching::flaw_of(const Arrival& message) const {
   }
   if (static_cast<std::size_t>(header.dtype) >= all_dtypes.size()) {
     return fmt::format("no element type {}", static_cast<int>(header.dtype));
-  }
-  if (tagged && header.run > static_cast<std::uint32_t>(largest_tag)) {
-    return fmt::format("no tags above {}", largest_tag);
   }
   if (!inside || !whole_units || (message.bytes == 0 && header.bytes > 0)) return "no such place in that message";
   return std::nullopt;
@@ -232,7 +229,7 @@ std::string_view Matching::refuse_after(const ActivePart& part) {
 std::string Matching::text_of_violation(const Arrival& message, std::string_view what) const {
   const MessageHeader& header = message.header;
   const std::string name = header.kind == MessageKind::Message
-                               ? fmt::format("a message with tag {}", header.run)
+                               ? fmt::format("a message with {}", text_of_tag(header.run))
                                : fmt::format("message {} of part {} of call {}", header.index, header.part, header.run);
   return fmt::format("rank {} sent {} ({} at {}) to rank {}, which has {}", message.from, name,
                      count_of(header.bytes, "byte"), header.offset, process_, what);

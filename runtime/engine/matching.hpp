@@ -31,7 +31,7 @@ struct Place {
   std::string_view violation{};
 };
 
-/// Returns ok, or why this receive can't take a message.
+/// Returns ok, or why this receive can't take a message. A receive of an exchange takes its full length only.
 Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element);
 
 /// Does the started receive wait for a message of so many bytes? If the sender tells the length, it is noted.
@@ -71,6 +71,8 @@ class Matching {
     Landing* message = nullptr;
   };
 
+  /// Makes room for messages to this process, so that next_number() throws nothing.
+  void meet(Rank to) { mailbox_.meet(to); }
   /// Returns the number of the next message to this process.
   std::uint32_t next_number(Rank to, std::uint32_t tag) { return mailbox_.next_number(to, tag); }
   /// Returns the message that this receive takes, if one waits. Else it returns null, and the receive waits.

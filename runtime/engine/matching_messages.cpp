@@ -1,16 +1,19 @@
 #include <fmt/format.h>
 
 #include "runtime/engine/matching.hpp"
+#include "runtime/engine/message_tags.hpp"
 #include "runtime/values/count_of.hpp"
 
 namespace lacuna::runtime {
 
 Status fits(const MessageRun& receive, Rank source, std::uint64_t bytes, Dtype element) {
-  if (bytes <= receive.call.count && element == receive.element) return {};
-  return {Code::Mismatch,
-          fmt::format("the message from rank {} with tag {} has {} of {}; the receive takes at most {} of {}", source,
-                      receive.tag, count_of(bytes / size_of(element), "element"), to_string(element),
-                      receive.call.count / size_of(receive.element), to_string(receive.element))};
+  const bool exact = is_of_exchange(receive.tag);
+  const bool long_enough = !exact || bytes == receive.call.count;
+  if (long_enough && bytes <= receive.call.count && element == receive.element) return {};
+  return {Code::Mismatch, fmt::format("the message from rank {} with {} has {} of {}; the receive takes {} {} of {}",
+                                      source, text_of_tag(receive.tag), count_of(bytes / size_of(element), "element"),
+                                      to_string(element), exact ? "exactly" : "at most",
+                                      receive.call.count / size_of(receive.element), to_string(receive.element))};
 }
 
 Place Matching::place_message(const Arrival& message) {
@@ -61,7 +64,11 @@ Place Matching::place_first(const Arrival& message) {
 
 Landing* Matching::expect(MessageRun& receive) {
   Landing* message = mailbox_.take_unexpected(receive.peer, receive.tag);
-  if (!message) mailbox_.add_receive(receive);
+  if (message) {
+    receive.peer = message->source;
+  } else {
+    mailbox_.add_receive(receive);
+  }
   return message;
 }
 

@@ -30,6 +30,8 @@ struct Run {
   Call call;  ///< without the algorithm's name; a message's holds its buffer and counts in bytes
   std::vector<std::unique_ptr<ActivePart>> active;  ///< parts in flight
   std::vector<std::unique_ptr<ActivePart>> spare;
+  Run* first = nullptr;                  ///< the first run of its batch; null: it begins alone
+  Run* next = nullptr;                   ///< the run that follows it in its batch
   std::uint32_t operations = 0;          ///< of the transport and of steps that compute; they use the run's buffers
   std::uint64_t sent = 0, received = 0;  ///< payload, bytes
   Clock::time_point deadline;
@@ -137,11 +139,15 @@ struct CollectiveRun : Run {
 
 /// One side of a message: a run of one part, whose graph is one step.
 struct MessageRun : Run {
-  Rank peer = 0;  ///< the other rank of the job
+  /// The peer of a receive from any rank, until a message has met it.
+  static constexpr Rank any_process = -1;
+
+  Rank peer = 0;  ///< the other process of the job
   std::uint32_t tag = 0;
   std::uint32_t number = 0;  ///< of the message in its stream, once it is known
   Dtype element = Dtype::U8;
-  std::size_t place = 0;  ///< index among the communicator's unfinished messages
+  std::uint64_t turn = 0;  ///< of a receive that waits: earlier ones with this tag have a smaller number
+  std::size_t place = 0;   ///< index among the communicator's unfinished messages
 };
 
 /// Returns the run as a CollectiveRun. Its kind must be Collective.

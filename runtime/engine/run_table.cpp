@@ -36,10 +36,11 @@ Status RunTable::why_no_call() const {
           fmt::format("unfinished calls: {}; at most {} are allowed (LACUNA_MAX_RUNS)", unfinished_, most_calls_)};
 }
 
-Status RunTable::has_room_for_message() const {
-  if (messages_.size() < most_messages_) return {};
-  return {Code::Busy, fmt::format("unfinished messages: {}; at most {} are allowed (LACUNA_MAX_MESSAGES)",
-                                  messages_.size(), most_messages_)};
+Status RunTable::has_room_for_messages(std::size_t count) const {
+  if (messages_.size() + count <= most_messages_) return {};
+  const std::string more = count > 1 ? fmt::format(" and {} would be added", count) : "";
+  return {Code::Busy, fmt::format("unfinished messages: {}{}; at most {} are allowed (LACUNA_MAX_MESSAGES)",
+                                  messages_.size(), more, most_messages_)};
 }
 
 void RunTable::add_call(CollectiveRun& call) {

@@ -46,8 +46,8 @@ class RunTable {
   Status has_room_for_call() const {
     return unfinished_ < most_calls_ && !runs_[slot_of(next_run_)] ? Status() : why_no_call();
   }
-  /// Returns ok, or why no message can be added now.
-  Status has_room_for_message() const;
+  /// Returns ok, or why so many messages can't be added now.
+  Status has_room_for_messages(std::size_t count) const;
   /// Numbers a call that is about to begin, remembers what it asks for, and gives it its digest.
   void add_call(CollectiveRun& call);
   void add_message(MessageRun& message);

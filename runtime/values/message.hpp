@@ -27,7 +27,13 @@ struct Send {
   MessageOptions options = {};
 };
 
-/// Receives the next message from rank `from` with this tag, of at most `count` elements. The receive ends when the
+/// A receive from this rank takes the next message with its tag from any rank.
+inline constexpr Rank any_rank = -1;
+
+/// Receives the next message from rank `from` with this tag, of at most `count` elements. `from` may be any_rank. A
+/// message meets the receive that was started first among those that take its tag from its sender or from any rank.
+/// A receive from any rank takes the message that has waited longest here. Messages of one sender still come in the
+/// order in which they were sent. The receive ends when the
 /// message lies in the buffer. A message that is longer, or has another element type, is dropped, and the receive ends
 /// with Mismatch. If no message has come by the deadline, the receive ends with TimedOut, and nothing else fails. If
 /// only some of the message has come by then, the communicator fails.
@@ -35,7 +41,7 @@ struct Receive {
   void* data = nullptr;
   std::size_t count = 0;
   Dtype dtype = Dtype::F32;
-  Rank from = 0;
+  Rank from = 0;  ///< a rank, or any_rank
   int tag = 0;
   Memory memory = {};
   MessageOptions options = {};

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "algorithms/topology/process_grid.hpp"
+#include "bindings/cpp/collectives.hpp"
+#include "bindings/cpp/request.hpp"
+#include "runtime/values/exchange.hpp"
+
+namespace lacuna {
+
+/// Returns what is exchanged with one neighbour: it gets all of `out`, and all of `in` is filled by it. One of them may
+/// be empty. Like an Exchange, a Halo does not own its buffers.
+///
+///     const std::vector<Neighbour> sides = grid.neighbours(world.rank());
+///     Status done = world.call(Exchange{.neighbours = sides, .halos = halos});
+template <class Output, OutputOf<ElementOf<Output>> Input>
+requires InputOf<Output, void> Halo halo(Output&& out, Input&& in) {
+  const std::span to(out);
+  const std::span from(in);
+  return {to.data(), to.size(), from.data(), from.size(), DtypeOf<ElementOf<Output>>::value};
+}
+
+/// A neighbour exchange that Communicator::prepare has made. It counts as ended until its first start(). Then it is the
+/// request of the last start. Its buffers must live until it is destroyed. Moved into a Request, it can't be started
+/// any more.
+class PreparedExchange : public Request {
+ public:
+  PreparedExchange() = default;
+
+  /// Starts the exchange. It can be started again once it has ended. If start() fails, nothing was sent or taken. After
+  /// Busy, try again. By default nothing moves while the caller works; LACUNA_PROGRESS=thread changes this
+  /// (Communicator::start).
+  Status start();
+
+ private:
+  friend class Communicator;
+  PreparedExchange(std::shared_ptr<GroupState> group, const Exchange& exchange);
+
+  std::vector<Neighbour> neighbours_;
+  std::vector<Halo> halos_;
+  Exchange exchange_{};  // its lists are not used
+};
+
+}  // namespace lacuna
