@@ -1,5 +1,5 @@
 # Makes the headers that programs include as <lacuna/...>, in the folder include/ of the build. Inside the tree, includes
-# begin at its top ("runtime/values/status.hpp"). There a program finds only files of its own under such names. Programs
+# begin at its top ("runtime/values/status.hpp"), but a program finds only files of its own under such names. Programs
 # include the headers in the same way from a build tree and from an installed tree.
 set(lacuna_includes ${PROJECT_BINARY_DIR}/include)
 
@@ -11,7 +11,7 @@ endforeach()
 list(APPEND patterns bindings/c/lacuna*.h bindings/mpi/lacuna_mpi.h* bindings/checkpoint/checkpoint.hpp
                      algorithms/registry/registry.hpp algorithms/registry/method_options.hpp
                      algorithms/registry/plugins.hpp)
-# What a program's own kernels compute with: elements of each type, and the backend that they are given.
+# A program's own kernels compute on elements of each type by themselves, or by the backend that they are given.
 foreach(header IN ITEMS elements backend block_grid entries levels matrices sketches)
   list(APPEND patterns kernels/${header}.hpp)
 endforeach()
