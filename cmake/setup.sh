@@ -121,7 +121,8 @@ fetch_mkdocs() {
   printf 'setup: fetching %s from PyPI\n' "$mkdocs"
   rm -rf "$mkdocs_folder.new"
   # shellcheck disable=SC2086
-  python3 -m pip --quiet --disable-pip-version-check install --target "$mkdocs_folder.new" $mkdocs ||
+  python3 -m pip --quiet --disable-pip-version-check install --no-warn-conflicts --root-user-action ignore \
+    --target "$mkdocs_folder.new" $mkdocs ||
     fail "cannot get $mkdocs from PyPI, which make the site of the manual. Give access to PyPI, or install them into \
 $mkdocs_folder with pip install --target"
   mv "$mkdocs_folder.new" "$mkdocs_folder"
@@ -197,4 +198,5 @@ On Debian: apt-get install ${packages[*]}. On other systems install the same wit
 headers outside the compiler's search path."
 fi
 [[ " ${groups[*]} " != *' tests '* ]] || fetch_ucx
+[[ " ${groups[*]} " != *' tests '* ]] || fetch_mkdocs
 [[ " ${groups[*]} " != *' aarch64 '* ]] || fetch_aarch64
