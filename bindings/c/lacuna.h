@@ -555,7 +555,7 @@ LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, co
  * @{
  */
 /** The sender of a receive that takes the message of any rank. */
-#define LACUNA_ANY_RANK (-1)
+#define LACUNA_ANY_RANK (-2)
 /** The rank of a place without a neighbour. */
 #define LACUNA_NOBODY (-1)
 /** Sends data to rank `to`. It ends when data may be changed, which may be before the receiver has asked for it. */
