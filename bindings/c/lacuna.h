@@ -11,10 +11,10 @@
  * except for the data of buffers. No exception leaves the library.
  *
  * Handles are opaque. They belong to the caller and end with their _free function. Structures belong to the caller, and
- * the library reads or fills them during the call only. All structures of this header but lacuna_sampler and
- * lacuna_gap begin with their size. Set it with the _INIT macro, so that a program also works with later
- * libraries, whose structures may have more members. docs/c_api.md says what may change. A method whose options are
- * more than text has a header of its own beside this one, which includes it.
+ * the library reads or fills them during the call only. All structures of this header but lacuna_sampler, and those of
+ * which lists are made (lacuna_gap, lacuna_neighbour, lacuna_halo), begin with their size. Set it with the _INIT macro,
+ * so that a program also works with later libraries, whose structures may have more members. docs/c_api.md says what
+ * may change. A method whose options are more than text has a header of its own beside this one, which includes it.
  *
  * Which threads may use an object at the same time:
  *
@@ -555,7 +555,7 @@ LACUNA_EXPORT lacuna_status lacuna_execute(lacuna_communicator* communicator, co
  * @{
  */
 /** The sender of a receive that takes the message of any rank. */
-#define LACUNA_ANY_RANK (-1)
+#define LACUNA_ANY_RANK (-2)
 /** The rank of a place without a neighbour. */
 #define LACUNA_NOBODY (-1)
 /** Sends data to rank `to`. It ends when data may be changed, which may be before the receiver has asked for it. */
@@ -723,7 +723,7 @@ LACUNA_EXPORT lacuna_status lacuna_wait_all(lacuna_request* const* requests, siz
 /**
  * Waits until one of these requests has ended. A program frees that one, and puts null in its place, before it waits
  * for the next.
- * @param requests array of `count` requests, in which null is skipped. All belong to this rank
+ * @param requests array of `count` requests; null is no request. All belong to this rank
  * @param count    how many there are
  * @param timeout  seconds at most, rounded up to milliseconds; negative: until the deadline of a request
  * @param index    becomes the lowest place whose request has ended; `count` if the timeout has passed or all are null

@@ -68,6 +68,8 @@ class Workload {
   virtual Status load() = 0;
   /// Returns the names of the tensors of which MethodChoice::only may name one. It may be called before load().
   virtual std::vector<std::string> tensors() const { return {}; }
+  /// Does it average gradients, on which a method can act? It may be called before load().
+  virtual bool has_gradients() const { return true; }
   /// Are there gradients that it can hand over as lists of entries? It may be called before load().
   virtual bool has_lists() const { return false; }
   /// Returns the number of steps of one epoch on that many ranks. It is an error if there are too few data for one

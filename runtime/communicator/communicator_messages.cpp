@@ -96,7 +96,7 @@ Result<Run*> Communicator::post_batch(std::size_t count, const Each& each) {
       return executor_.out_of_memory();
     }
     for (Run* run = first; run; run = run->next) ++tally(*run).started;
-    for (Run* run = first; run; run = run->next) executor_.begin(*run);
+    if (first) executor_.begin(*first);
   }
   executor_.flush_deferred();
   if (first) show_to_tools(*first);

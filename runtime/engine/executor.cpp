@@ -38,17 +38,21 @@ void Executor::make_first_parts(CollectiveRun& run) {
   ready_.reserve(run.call.options.priority, roots);
 }
 
-void Executor::begin(Run& run) {
+/// All of a batch is noted before any of it begins. If beginning one of them fails, all of them end.
+void Executor::begin(Run& first) {
   const bool unfinished = duties_.has_runs();
-  start_clock(run);
   record_.tick();
   absence_.start_call(record_.ticks(), unfinished);
-  run.posted = record_.ticks();
-  record_.add({.run = number_or_tag(run), .kind = FlightRecord::Kind::Posted});
-  serving_ = run.communicator;
+  for (Run* run = &first; run; run = run->next) {
+    start_clock(*run);
+    run->posted = record_.ticks();
+    record_.add({.run = number_or_tag(*run), .kind = FlightRecord::Kind::Posted});
+  }
+  serving_ = first.communicator;
   guarded([&] {
-    if (tracer_) tracer_->call_posted(run);
-    run.kind == RunKind::Collective ? begin_call(as_collective(run)) : begin_message(as_message(run));
+    for (Run* run = &first; run && tracer_; run = run->next) tracer_->call_posted(*run);
+    if (first.kind == RunKind::Collective) return begin_call(as_collective(first));
+    for (Run* run = &first; run; run = run->next) begin_message(as_message(*run));
   });
   settle();
   after_handlers();

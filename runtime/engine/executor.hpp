@@ -138,9 +138,9 @@ class Executor : public Watched, private Receiver {
   /// Gives back what prepare() has made.
   void lay_aside_parts(Run& run);
   const Status& out_of_memory() const { return out_of_memory_; }
-  /// Starts a run that is prepared and stands in its communicator's table. Its deadline counts from now. It may end
-  /// before this returns. flush_deferred() must be called once the lock is free.
-  void begin(Run& run);
+  /// Starts a batch whose runs are prepared and stand in their communicator's table. Their deadlines count from now.
+  /// They may end before this returns. flush_deferred() must be called once the lock is free.
+  void begin(Run& first);
   /// Says that nobody needs the run any more. It is recycled once the transport has let go of it. flush_deferred() must
   /// be called once the lock is free.
   void abandon(Run& run);

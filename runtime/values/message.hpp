@@ -28,7 +28,7 @@ struct Send {
 };
 
 /// A receive from this rank takes the next message with its tag from any rank.
-inline constexpr Rank any_rank = -1;
+inline constexpr Rank any_rank = -2;
 
 /// Receives the next message from rank `from` with this tag, of at most `count` elements. `from` may be any_rank. A
 /// message meets the receive that was started first among those that take its tag from its sender or from any rank.

@@ -53,6 +53,15 @@ TEST_P(OverUcx, EveryAlgorithmGivesTheExactResult) {
   }
 }
 
+TEST_P(OverUcx, ExchangesAndMessagesGiveTheRightNumbers) {
+  const auto& [size, mode] = GetParam();
+  Job job = conformance(static_cast<std::size_t>(size), mode.environment, {"exchange=8"});
+  for (std::size_t rank = 0; rank < job.size(); ++rank) {
+    EXPECT_EQ(job[rank].wait(), 0) << "rank " << rank << ":\n" << job[rank].output();
+    EXPECT_TRUE(job[rank].says("exchange: ok")) << job[rank].output();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Processes, OverUcx, testing::Combine(testing::Values(2, 3, 4, 5), testing::ValuesIn(modes)),
                          [](const auto& given) {
                            return std::get<1>(given.param).name + "P" + std::to_string(std::get<0>(given.param));

@@ -101,6 +101,16 @@ TEST_P(Kills, AKilledRankZeroIsNamedByEverySurvivor) {
   }
 }
 
+TEST_P(Kills, AKilledRankIsNamedToAReceiveFromAnyRank) {
+  const Actions any = {"any"};
+  Job ranks = job({any, any, any});
+  for (std::size_t rank : {0, 1, 2}) ASSERT_TRUE(ranks[rank].says("waiting for any", to_start)) << ranks[rank].output();
+  ranks[1].signal(SIGKILL);
+  for (std::size_t rank : {0, 2}) {
+    expect_failure(ranks[rank], "peer failed: rank 1 (host here) died: its connection ended without a goodbye");
+  }
+}
+
 TEST_P(Kills, AKilledRankIsNamedWhileEntriesTravel) {
   const std::pair<const char*, const char*> methods[] = {{"sparse_allgather", "topk:density=1;feedback=0"},
                                                          {"sparse_split", "topk:density=1;feedback=0"},

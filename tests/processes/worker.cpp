@@ -18,6 +18,7 @@
 #include "bindings/cli/perf/data.hpp"
 #include "bindings/cpp/lacuna.hpp"
 #include "tests/processes/worker_conformance.hpp"
+#include "tests/processes/worker_exchange.hpp"
 #include "tests/processes/worker_fork.hpp"
 #include "tests/processes/worker_loop.hpp"
 #include "tests/processes/worker_signals.hpp"
@@ -74,6 +75,22 @@ class Worker {
   /// defaults. SKIP is a number of rounds, or the text of a method with ; for commas.
   bool call(const std::string& text) {
     fmt::print("call: {}\n", communicator_.call(parse(text)).to_string());
+    return true;
+  }
+
+  /// exchange=N: makes that many rounds of neighbour exchanges and messages.
+  bool exchange(const std::string& rounds) {
+    const Status status = run_exchanges(communicator_, std::stoul(rounds));
+    fmt::print("exchange: {}\n", status.to_string());
+    return status.is_ok();
+  }
+
+  /// any: receives from any rank a message that nobody sends.
+  bool any(const std::string&) {
+    std::vector<float> room(1);
+    fmt::print("waiting for any\n");
+    std::fflush(stdout);
+    fmt::print("call: {}\n", communicator_.receive_any<float>(room).status().to_string());
     return true;
   }
 
@@ -269,7 +286,8 @@ int work(const std::vector<std::string>& arguments) {
       {"talk", &Worker::talk},         {"posts", &Worker::posts},
       {"child", &Worker::child},       {"orphan", &Worker::orphan},
       {"soak", &Worker::soak},         {"draws", &Worker::draws},
-      {"outer", &Worker::outer},       {"signals", &Worker::signals}};
+      {"outer", &Worker::outer},       {"signals", &Worker::signals},
+      {"exchange", &Worker::exchange}, {"any", &Worker::any}};
   auto joined = Communicator::world();
   fmt::print("join: {}\n", joined.status().to_string());
   if (!joined) return EXIT_FAILURE;

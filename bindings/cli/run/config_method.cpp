@@ -104,6 +104,11 @@ MethodChoice read_method(ConfigSection& section, const Hosts& hosts, const Workl
   const std::string name =
       section.one_of({"name", "what the allreduces of gradients give up; dense: nothing"}, method_names(), no_method);
   choice.algorithm = section.text({"algorithm", "the algorithm of these allreduces; \"\": lacuna chooses"}, "");
+  if (name != no_method && workload && !workload->has_gradients()) {
+    section.error("name", fmt::format("'name' is '{}', but the workload averages no gradients on which a method could "
+                                      "act: it must be '{}'",
+                                      name, no_method));
+  }
   std::optional<std::string> label;
   if (section.has("name")) label = name;
   if (!choice.algorithm.empty()) label = choice.algorithm;

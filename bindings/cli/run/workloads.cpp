@@ -6,6 +6,7 @@
 
 #include "examples/workloads/embeddings/embeddings.hpp"
 #include "examples/workloads/fashion_mnist/fashion_mnist.hpp"
+#include "examples/workloads/heat/heat.hpp"
 #include "examples/workloads/parallel_mlp/parallel_mlp.hpp"
 #include "runtime/values/count_of.hpp"
 
@@ -17,7 +18,8 @@ using workloads::Decay;
 using workloads::Shards;
 
 constexpr std::int64_t most_images = 1'000'000'000, most_bytes = 1'000'000'000'000, most_steps = 1'000'000'000;
-constexpr std::int64_t most_width = 65536;  // of a layer
+constexpr std::int64_t most_width = 65536;                      // of a layer
+constexpr std::int64_t most_points = 1 << 20, most_waves = 64;  // along a side; of the first temperature
 constexpr std::int64_t most_clicks = 100'000'000, most_categories = 10'000'000, most_fields = 100;
 
 constexpr Key shards_key{"shards", "which samples a rank draws from: all, its own part, or (by_class) its own classes"},
@@ -101,13 +103,39 @@ std::unique_ptr<Workload> embeddings(ConfigSection& section, Rank) {
   return workloads::make_embeddings(options);
 }
 
+std::unique_ptr<Workload> heat(ConfigSection& section, Rank ranks) {
+  workloads::HeatOptions options;
+  const auto number = [&](Key key, std::int64_t low, std::int64_t high, std::uint64_t fallback) {
+    return static_cast<std::size_t>(section.integer(key, low, high, static_cast<std::int64_t>(fallback)));
+  };
+  options.rows =
+      number({"rows", "points of the grid along a column, without the border"}, 1, most_points, options.rows);
+  options.columns = number({"columns", "points along a row"}, 1, most_points, options.columns);
+  options.periodic =
+      section.flag({"periodic", "the domain has no border; otherwise its border is held at 0"}, options.periodic);
+  options.waves =
+      number({"waves", "how many waves make the first temperature; the seed draws them"}, 1, most_waves, options.waves);
+  options.highest_wave = number({"highest_wave", "half waves along a side are 1 to this many; whole waves if periodic"},
+                                1, most_waves, options.highest_wave);
+  options.time_step = section.number({"time_step", "a step's length, as a part of the longest that is stable"}, 0, 1,
+                                     options.time_step);
+  options.residual_every = number({"residual_every", "steps from one allreduce of the residual to the next"}, 1,
+                                  most_steps, options.residual_every);
+  options.evaluate_every = number({"evaluate_every", "steps from one evaluation to the next; they count as an epoch"},
+                                  1, most_steps, options.evaluate_every);
+  options.process_rows = static_cast<Rank>(
+      number({"process_rows", "rows of the grid of ranks; 0: its sides differ as little as possible"}, 0, 65536, 0));
+  if (const Status fits = check(options, ranks); !fits) section.error("kind", fits.message());
+  return workloads::make_heat(options);
+}
+
 struct Entry {
   const char* kind;
   std::unique_ptr<Workload> (*make)(ConfigSection& section, Rank ranks);
 };
 
 constexpr Entry entries[] = {
-    {"embeddings", embeddings}, {"fashion_mnist", fashion_mnist}, {"parallel_mlp", parallel_mlp}};
+    {"embeddings", embeddings}, {"fashion_mnist", fashion_mnist}, {"heat", heat}, {"parallel_mlp", parallel_mlp}};
 
 }  // namespace
 

@@ -342,6 +342,35 @@ TEST(OutOfMemory, ASendThatIsRefusedTakesNoNumberFromItsReceiver) {
   EXPECT_GT(refused, 3u);
 }
 
+/// Rank 0 is a neighbour of itself and of rank 1.
+TEST(OutOfMemory, AnExchangeThatIsRefusedHasBegunNoneOfItsMessages) {
+  std::size_t refused = 0;
+  const Neighbour of_0[] = {{.rank = 1}, {.rank = 0, .send_direction = 1, .receive_direction = 1}},
+                  of_1[] = {{.rank = 0}};
+  for (std::size_t good = 0; !HasFailure(); ++good) {
+    Starts starts;
+    const Floats data(10, 4);
+    Floats got[3] = {Floats(10), Floats(10), Floats(10)};
+    const Halo halos[] = {{data.data(), 10, got[0].data(), 10}, {data.data(), 10, got[1].data(), 10}};
+    const Halo back[] = {{data.data(), 10, got[2].data(), 10}};
+    Exchange exchange{.neighbours = of_0, .halos = halos};
+    exchange.options.keep_alive = starts.kept;
+    runtime::Communicator& begins = starts.ranks().communicator(0);
+    const Outcome outcome = start_short(starts, good, [&] { return begins.post(exchange).status(); });
+    if (outcome == Outcome::Good) break;
+    if (outcome == Outcome::Failed) continue;
+    ++refused;
+    const auto again = begins.post(exchange);
+    ASSERT_TRUE(again) << good;
+    const auto other = starts.ranks().communicator(1).post(Exchange{.neighbours = of_1, .halos = back});
+    ASSERT_TRUE(starts.ranks().sweep_until([&] {
+      return begins.has_ended(**again) && starts.ranks().communicator(1).has_ended(**other);
+    })) << good;
+    for (const Floats& one : got) EXPECT_EQ(one, data);
+  }
+  EXPECT_GT(refused, 6u);
+}
+
 TEST(OutOfMemory, ACallWhoseOwnMemoryCanNotBeHadFailsAndAnotherCommunicatorGoesOn) {
   Ranks ranks(2);
   runtime::Communicator others[] = {{ranks.executor(0), 99}, {ranks.executor(1), 99}};

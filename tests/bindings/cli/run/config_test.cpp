@@ -198,11 +198,12 @@ TEST(RunConfig, AMethodIsJudgedOnTheHostsOfItsRanks) {
 
 TEST(RunConfig, TheExamplesAreAccepted) {
   const std::filesystem::path folder = std::filesystem::path(LACUNA_SOURCE) / "examples";
-  for (const auto& [file, ranks] : {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8},
-                                    std::pair{"skipreduce/mlp.toml", 8}, std::pair{"skipreduce/cnn.toml", 8},
-                                    std::pair{"skipreduce/by_class.toml", 8}, std::pair{"skipreduce/cnn_4.toml", 4},
-                                    std::pair{"skipreduce/time.toml", 8}, std::pair{"sparse/methods.toml", 4},
-                                    std::pair{"sparse/time.toml", 4}, std::pair{"embeddings/clicks.toml", 8}}) {
+  for (const auto& [file, ranks] :
+       {std::pair{"fashion_mnist.toml", 4}, std::pair{"parallel_mlp.toml", 8}, std::pair{"skipreduce/mlp.toml", 8},
+        std::pair{"skipreduce/cnn.toml", 8}, std::pair{"skipreduce/by_class.toml", 8},
+        std::pair{"skipreduce/cnn_4.toml", 4}, std::pair{"skipreduce/time.toml", 8},
+        std::pair{"sparse/methods.toml", 4}, std::pair{"sparse/time.toml", 4}, std::pair{"embeddings/clicks.toml", 8},
+        std::pair{"heat/heat.toml", 4}}) {
     std::ostringstream text;
     text << std::ifstream(folder / file).rdbuf();
     EXPECT_EQ(errors_of(text.str(), ranks), "") << file;
@@ -225,12 +226,12 @@ TEST(RunConfig, AllErrorsAreFoundTogetherInTheOrderOfTheFile) {
   std::string text = replaced("steps = 10", "steps = \"ten\"");
   text.replace(text.find("fashion_mnist"), 13, "fashion_mnits");
   text.replace(text.find("\"random\""), 8, "\"radnom\"");
-  EXPECT_EQ(
-      errors_of(text),
-      "a.toml:4:9: 'steps' is 'ten', allowed is an integer from 1 to 1000000000\n"
-      "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of embeddings, fashion_mnist, parallel_mlp; did you mean "
-      "\"fashion_mnist\"?\n"
-      "a.toml:18:8: 'mode' is 'radnom', allowed is one of static, random, shuffled; did you mean \"random\"?");
+  EXPECT_EQ(errors_of(text),
+            "a.toml:4:9: 'steps' is 'ten', allowed is an integer from 1 to 1000000000\n"
+            "a.toml:7:8: 'kind' is 'fashion_mnits', allowed is one of embeddings, fashion_mnist, heat, parallel_mlp; "
+            "did you mean "
+            "\"fashion_mnist\"?\n"
+            "a.toml:18:8: 'mode' is 'radnom', allowed is one of static, random, shuffled; did you mean \"random\"?");
 }
 
 TEST(RunConfig, ValueOutOfRangeSaysWhatIsAllowed) {
