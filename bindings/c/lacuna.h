@@ -157,6 +157,9 @@ typedef enum lacuna_reduction {
  * the library, throw, jump out or wait for another rank. It should be quick, because messages of this rank may stand
  * still meanwhile. It can't fail: a program that needs errors keeps them in its elements.
  * @param context that of lacuna_own_reduction
+ * @param in      elements that are reduced into those of `inout`
+ * @param inout   elements, each of which becomes a result
+ * @param count   elements of each array
  */
 typedef void (*lacuna_own_function)(void* context, const void* in, void* inout, size_t count);
 
